@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: one table of commands and options, from which dispatch, --help, shell completion and (compared by a
+ * test) the man pages come.
+ *
+ * A command returns its exit status, or a negative errno with a message; cmd_main alone prints messages, once.
+ */
+#pragma once
+
+#include "base/base.h"
+
+/* What `murphy` exits with. */
+enum cmd_exit {
+  EXIT_NOTHING = 0, /* nothing wrong found */
+  EXIT_BAD = 2,     /* bad usage or input */
+};
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+/* What a shell can offer for an argument. */
+enum cmd_complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_COMMAND };
+
+struct cmd_option {
+  int id;               /* for the command's switch; 'h' is --help everywhere */
+  char letter;          /* 'o' for -o, or 0 */
+  const char *name;     /* without dashes */
+  const char *argument; /* what it takes, as --help calls it, or NULL; with a '|' in it: the only values allowed */
+  enum cmd_complete complete;
+  bool repeat; /* may be given several times; otherwise the last one counts */
+  const char *help;
+};
+
+struct cmd_args;
+
+struct cmd_command {
+  const char *name;
+  const char *operands;             /* as the synopsis shows them */
+  enum cmd_complete complete;       /* of the operands */
+  const char *summary;              /* one line, for the list of commands */
+  const char *about;                /* a paragraph for --help */
+  const struct cmd_option *options; /* ends with name NULL */
+  int (*run)(const struct cmd_args *args, struct err *e);
+};
+
+extern const struct cmd_command cmd_commands[]; /* ends with name NULL */
+extern const struct cmd_option cmd_global_options[];
+
+/* NULL if there is none. */
+const struct cmd_command *cmd_find(const char *name);
+
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
+
+struct cmd_arg {
+  const struct cmd_option *option;
+  const char *value; /* NULL if the option takes none */
+};
+
+/* Options in the order given, apart from the operands. Values point into argv. */
+struct cmd_args {
+  const struct cmd_command *command;
+  VEC(struct cmd_arg) options;
+  VEC(const char *) operands;
+};
+
+/*
+ * Reads ARGV (without the command's name) by OPTIONS: --name VALUE, --name=VALUE, -nVALUE, options and operands in any
+ * order, "--" ends the options. COMMAND is NULL for what stands before a command: there, the first operand ends it, and
+ * *ret_used says how many were read. Fails with a message that says what was meant; -EINVAL, -ENOMEM.
+ */
+int cmd_parse(const struct cmd_command *command, int argc, char *const *argv, struct cmd_args *ret, int *ret_used,
+              struct err *e) MUST_USE;
+void cmd_args_done(struct cmd_args *args);
+
+/* --- what is printed ---------------------------------------------------------------------------------------------- */
+
+void cmd_help(struct text *to);
+void cmd_help_command(const struct cmd_command *command, struct text *to);
+void cmd_completion_bash(struct text *to);
+
+/* All of T to standard output; an error has a message. -ENOMEM if T failed to grow. */
+int cmd_print(const struct text *t, struct err *e) MUST_USE;
+/* All of T to PATH: whole or not at all if it is a file; "-" is standard output; devices and pipes are written to. */
+int cmd_save(const char *path, const struct text *t, struct err *e) MUST_USE;
+/* "murphy: MESSAGE" on standard error, one line whatever the message holds. */
+void cmd_complain(const char *message);
+
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+/* A line on standard error, if that is a terminal and the work takes longer than a second. */
+struct cmd_progress {
+  const char *what;
+  uint64_t started, drawn; /* in milliseconds */
+  bool terminal, shown;
+};
+
+void cmd_progress_start(struct cmd_progress *p, const char *what);
+/* CONTEXT is a struct cmd_progress; fits profile_request.progress. */
+void cmd_progress_step(void *context, size_t done, size_t total);
+/* Erases the line. */
+void cmd_progress_end(struct cmd_progress *p);
+
+/* --- data files --------------------------------------------------------------------------------------------------- */
+
+/*
+ * The folder with the data files: MURPHY_DATA if set; else that of the source tree if this binary lies where it was
+ * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
+ */
+int cmd_data_dir(char **ret) MUST_USE;
+
+/* --- the commands ------------------------------------------------------------------------------------------------- */
+
+int cmd_main(int argc, char *const *argv);
+int cmd_profile_run(const struct cmd_args *args, struct err *e);
+int cmd_help_run(const struct cmd_args *args, struct err *e);
+
+enum cmd_profile_option {
+  OPT_FOR = 1,
+  OPT_FORMAT,
+  OPT_OUTPUT,
+  OPT_FUNCTION,
+  OPT_WHY,
+  OPT_FILE,
+  OPT_ALL,
+  OPT_NO_CACHE,
+  OPT_JOBS
+};
+enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the data files, for a binary that was installed, moved with its tree, or is run where it was built.
+ */
+#include "cmd/cmd.h"
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_folder(const char *path) {
+  struct stat st;
+
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The folder of this binary, in PATH. */
+static int own_folder(char path[static PATH_MAX]) {
+  ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  if (n < 0) return -errno;
+  path[n] = 0;
+  char *slash = strrchr(path, '/');
+  if (!slash) return -ENOENT;
+  *slash = 0;
+  return 0;
+}
+
+static int copy(const char *path, char **ret) {
+  char *s = strdup(path);
+  if (!s) return -ENOMEM;
+  *ret = s;
+  return 0;
+}
+
+int cmd_data_dir(char **ret) {
+  const char *set = getenv("MURPHY_DATA");
+  char path[PATH_MAX];
+
+  if (set && *set) return copy(set, ret);
+  if (own_folder(path) == 0) {
+    if (strcmp(path, MURPHY_BUILD_DIR) == 0) return copy(MURPHY_SOURCE_DATA_DIR, ret);
+    static const char beside[] = "/../share/murphy";
+    size_t n = strlen(path);
+    if (n + sizeof beside <= sizeof path) {
+      memcpy(path + n, beside, sizeof beside);
+      if (is_folder(path)) return copy(path, ret);
+    }
+  }
+  return copy(MURPHY_DATA_DIR, ret);
+}

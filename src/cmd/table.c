@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of commands. What is written here is what murphy accepts, says in --help and completes in a shell; the man
+ * pages must say the same (tests/check/table.py).
+ */
+#include "cmd/cmd.h"
+
+#include <string.h>
+
+#define HELP_OPTION                                                                                                    \
+  { .id = 'h', .letter = 'h', .name = "help", .help = "Say this." }
+
+const struct cmd_option cmd_global_options[] = {
+    HELP_OPTION,
+    {.id = OPT_VERSION, .name = "version", .help = "Say which version this is."},
+    {.id = OPT_COMPLETION, .name = "completion", .argument = "bash", .help = "Print the completion for a shell."},
+    {0},
+};
+
+static const struct cmd_option profile_options[] = {
+    {.id = OPT_FOR,
+     .name = "for",
+     .argument = "PROG",
+     .complete = COMPLETE_FILE,
+     .help = "Profile all libraries that the program PROG needs, those that they need too."},
+    {.id = OPT_FORMAT,
+     .name = "format",
+     .argument = "text|json|xml",
+     .help = "What to print: text to read (the default), JSON for scripts, or XML to keep, edit and load."},
+    {.id = OPT_OUTPUT,
+     .letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write to FILE, whole or not at all."},
+    {.id = OPT_FUNCTION,
+     .letter = 'f',
+     .name = "function",
+     .argument = "NAME",
+     .repeat = true,
+     .help = "Print this function only; several with commas or by repeating the option."},
+    {.id = OPT_WHY,
+     .name = "why",
+     .argument = "FUNCTION",
+     .help = "Show the instructions that prove each error of one function."},
+    {.id = OPT_FILE,
+     .name = "profile",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .repeat = true,
+     .help = "Load a profile; its functions replace those found, or join them. Alone, it is printed."},
+    {.id = OPT_ALL, .letter = 'a', .name = "all", .help = "Print functions without errors too."},
+    {.id = OPT_NO_CACHE, .name = "no-cache", .help = "Neither use nor fill the cache of profiles."},
+    {.id = OPT_JOBS,
+     .letter = 'j',
+     .name = "jobs",
+     .argument = "N",
+     .help = "Use N threads; by default one for each processor."},
+    HELP_OPTION,
+    {0},
+};
+
+static const struct cmd_option help_options[] = {
+    HELP_OPTION,
+    {0},
+};
+
+const struct cmd_command cmd_commands[] = {
+    {
+        .name = "profile",
+        .operands = "[LIB ...]",
+        .complete = COMPLETE_FILE,
+        .summary = "Find which errors the functions of a library can return.",
+        .about = "Reads the machine code of libraries and prints, for each function that they export, the error values "
+                 "it can return and what errno and other places are set to with each. LIB is a path or a name such as "
+                 "libc.so.6, which is found as the dynamic loader finds it. Nothing is run.",
+        .options = profile_options,
+        .run = cmd_profile_run,
+    },
+    {
+        .name = "help",
+        .operands = "[COMMAND]",
+        .complete = COMPLETE_COMMAND,
+        .summary = "Explain a command.",
+        .about = "Prints the help of COMMAND, or the list of commands.",
+        .options = help_options,
+        .run = cmd_help_run,
+    },
+    {0},
+};
+
+const struct cmd_command *cmd_find(const char *name) {
+  for (const struct cmd_command *c = cmd_commands; c->name; c++)
+    if (strcmp(c->name, name) == 0) return c;
+  return NULL;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control-flow graph of a function, by recursive descent from its entry.
+ *
+ * The stack pointer is followed on the way: it names stack slots for the analyses, and it tells a jump to another part
+ * of the function (stack in use) from a tail call (stack as at entry) where no symbol does.
+ */
+#include "code/cfg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANGE_MAX (1u << 22) /* bytes of a function that get a direct index */
+#define GUESS_MAX (1u << 12) /* the same where only the next function, or nothing, says where it ends */
+#define ALIGNED_FRAME 0x1000000
+#define STACK_MAX (1 << 29) /* no stack is larger, and sums of two such distances do not overflow */
+
+struct work {
+  uint64_t address;
+  int32_t sp, fp;
+};
+
+static uint32_t known(const struct builder *b, uint64_t address) {
+  if (address >= b->low && address < b->indexed) return b->index[address - b->low];
+  uint64_t v = 0;
+  return map_get(&b->outside, address, &v) ? (uint32_t)v : 0;
+}
+
+static int remember(struct builder *b, uint64_t address, uint32_t insn) {
+  if (address >= b->low && address < b->indexed) {
+    b->index[address - b->low] = insn + 1;
+    return 0;
+  }
+  return map_put(&b->outside, address, insn + 1);
+}
+
+struct code_target code_follow_plt(const struct image *img, uint64_t address) {
+  struct code_target t = {.address = address};
+  const uint8_t *p = image_bytes(img, address, 16);
+  if (!p) return t;
+  size_t at = memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+  if (p[at] == 0xf2) at++;
+  if (p[at] != 0xff || p[at + 1] != 0x25) return t;
+  int32_t disp;
+  memcpy(&disp, p + at + 2, 4);
+  t.slot = true;
+  t.address = address + at + 6 + (uint64_t)(int64_t)disp;
+  return t;
+}
+
+/* Does a jump to TARGET stay in this function? */
+static bool stays_inside(const struct builder *b, uint64_t target, int32_t sp) {
+  if (target >= b->low && target < b->high) return true;
+  if (!image_is_code(b->image, target)) return false;
+  const struct image_function *f = image_function_at(b->image, target);
+  if (!f) return !code_follow_plt(b->image, target).slot;
+  if (f->name) return strstr(f->name, ".cold") != NULL;
+  return sp != 0 && sp != SP_UNKNOWN;
+}
+
+/* A distance on the stack and another; not known if either is not, or if it is more than stacks are. */
+static int32_t moved(int32_t at, int64_t by) {
+  if (at == SP_UNKNOWN || by > STACK_MAX || by < -STACK_MAX) return SP_UNKNOWN;
+  int64_t to = at + by;
+  return to > STACK_MAX || to < -STACK_MAX ? SP_UNKNOWN : (int32_t)to;
+}
+
+/* How the instruction moves the stack and the frame pointer. */
+static void step_stack(const struct insn *in, int32_t *sp, int32_t *fp) {
+  int32_t s = *sp, f = *fp;
+  if (!(in->defs & (REG_BIT(RSP) | REG_BIT(RBP)))) return;
+  bool rsp = in->dst_kind == OPERAND_REG && in->dst == RSP, rbp = in->dst_kind == OPERAND_REG && in->dst == RBP;
+  int32_t from = in->src_kind != OPERAND_REG ? SP_UNKNOWN : in->src == RSP ? s : in->src == RBP ? f : SP_UNKNOWN;
+  if (in->op == OP_LEA) {
+    from = in->index != NO_REG ? SP_UNKNOWN : in->base == RSP ? s : in->base == RBP ? f : SP_UNKNOWN;
+    from = moved(from, in->disp);
+  }
+  switch (in->op) {
+  case OP_PUSH:
+    *sp = moved(s, -in->size);
+    return;
+  case OP_POP:
+    *sp = rsp ? SP_UNKNOWN : moved(s, in->size);
+    if (rbp) *fp = SP_UNKNOWN;
+    return;
+  case OP_LEAVE:
+    *sp = moved(f, 8);
+    *fp = SP_UNKNOWN;
+    return;
+  case OP_MOVE:
+  case OP_LEA:
+    if (in->size != 8) from = SP_UNKNOWN;
+    if (rsp) *sp = from;
+    if (rbp) *fp = from;
+    return;
+  case OP_ADD:
+  case OP_SUB:
+    if (rsp)
+      *sp = in->src_kind == OPERAND_IMM && in->size == 8 ? moved(s, in->op == OP_ADD ? in->imm : -in->imm) : SP_UNKNOWN;
+    if (rbp) *fp = SP_UNKNOWN;
+    return;
+  case OP_AND: /* aligned by an unknown amount: slots below are apart from those above */
+    if (rsp) *sp = moved(s, -ALIGNED_FRAME);
+    if (rbp) *fp = SP_UNKNOWN;
+    return;
+  default:
+    if (in->defs & REG_BIT(RSP)) *sp = SP_UNKNOWN;
+    if (in->defs & REG_BIT(RBP)) *fp = SP_UNKNOWN;
+  }
+}
+
+static int note_escape(struct builder *b, const struct insn *in) {
+  int32_t at = SP_UNKNOWN;
+  if (in->op == OP_LEA && in->index == NO_REG && in->dst != RSP && in->dst != RBP) {
+    if (in->base == RSP) at = moved(in->sp, in->disp);
+    if (in->base == RBP) at = moved(in->fp, in->disp);
+  }
+  if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP && in->dst != RBP) at = in->sp;
+  return at == SP_UNKNOWN ? 0 : vec_push(&b->escaped, at);
+}
+
+static int add_work(struct builder *b, uint64_t address, int32_t sp, int32_t fp) {
+  return vec_push(&b->work, (struct work){address, sp, fp});
+}
+
+static bool padding_follows(const struct builder *b, uint64_t address) {
+  if (address == b->high) return true;
+  const uint8_t *p = image_bytes(b->image, address, 1);
+  return !p || *p == 0x90 || *p == 0xcc || *p == 0x66 || *p == 0x0f;
+}
+
+static bool never_returns(const struct builder *b, const struct insn *in) {
+  if (!b->options->noreturn) return false;
+  struct code_target t = {.slot = true, .address = (uint64_t)in->disp};
+  if (in->op == OP_CALL)
+    t = code_follow_plt(b->image, (uint64_t)in->imm);
+  else if (in->op != OP_CALL_SLOT)
+    return false;
+  return b->options->noreturn(b->options->context, t);
+}
+
+/*
+ * A call in the middle of straight code returns; ask only where it could be the end of a part. Compilers do not let
+ * control fall into another function, so a call at the very end is one that never returns.
+ */
+static bool ends_run(const struct builder *b, const struct insn *in) {
+  if (in->op != OP_CALL && in->op != OP_CALL_SLOT && in->op != OP_CALL_INDIRECT) return false;
+  uint64_t next = in->address + in->length;
+  if (next == b->high || image_function_at(b->image, next)) return true;
+  if (in->op == OP_CALL_INDIRECT) return false;
+  if (!padding_follows(b, in->address + in->length) && in->op == OP_CALL &&
+      !code_follow_plt(b->image, (uint64_t)in->imm).slot)
+    return false;
+  return never_returns(b, in);
+}
+
+/* After an instruction: what has to be looked at next. 1 if the straight line ends here, 0 if not. */
+static int follow(struct builder *b, uint32_t at, int32_t sp, int32_t fp) {
+  struct insn *in = &b->insns.at[at];
+  int r;
+  switch (in->op) {
+  case OP_RETURN:
+  case OP_STOP:
+  case OP_TAIL_SLOT:
+    return 1;
+  case OP_JUMP:
+    if (!stays_inside(b, (uint64_t)in->imm, sp)) {
+      in->op = OP_TAIL;
+      return 1;
+    }
+    r = add_work(b, (uint64_t)in->imm, sp, fp);
+    return r < 0 ? r : 1;
+  case OP_BRANCH:
+    if (!stays_inside(b, (uint64_t)in->imm, sp)) return vec_push(&b->tails, at);
+    return add_work(b, (uint64_t)in->imm, sp, fp);
+  case OP_JUMP_UNKNOWN:
+    r = table_follow(b, at);
+    if (r < 0) return r;
+    in = &b->insns.at[at];
+    if (r > 0) {
+      in->op = OP_JUMP_TABLE;
+      const struct table *t = &b->tables.at[b->tables.n - 1];
+      for (uint32_t i = 0; i < t->n; i++) {
+        r = add_work(b, b->targets.at[t->first + i], sp, fp);
+        if (r < 0) return r;
+      }
+    } else if (sp == 0)
+      in->op = OP_TAIL_INDIRECT;
+    else
+      b->problems |= CODE_UNKNOWN_JUMP;
+    return 1;
+  default:
+    if (!ends_run(b, in)) return 0;
+    in->cc = CC_STOPS;
+    return 1;
+  }
+}
+
+/* Decodes from one address until the straight line ends or meets known code. */
+static int decode_run(struct builder *b, struct work w) {
+  uint64_t address = w.address;
+  bool leader = true;
+  uint32_t i = known(b, address);
+  if (i) {
+    b->leader.at[i - 1] = 1;
+    return 0;
+  }
+  size_t left = image_bytes_left(b->image, address);
+  const uint8_t *bytes = left && image_is_code(b->image, address) ? image_bytes(b->image, address, left) : NULL;
+  for (;;) {
+    i = known(b, address);
+    if (i) {
+      b->leader.at[i - 1] = 1;
+      return 0;
+    }
+    struct insn *in = vec_more(&b->insns);
+    if (!in) return -ENOMEM;
+    if (!bytes || !left || decode(&b->decoder, bytes, left, address, in) < 0) {
+      b->insns.n--;
+      b->problems |= CODE_BAD_INSTRUCTION;
+      return 0;
+    }
+    in->sp = w.sp;
+    in->fp = w.fp;
+    uint32_t at = (uint32_t)(b->insns.n - 1);
+    if (vec_push(&b->leader, leader) < 0 || remember(b, address, at) < 0 || note_escape(b, in) < 0) return -ENOMEM;
+    leader = in->op == OP_BRANCH;
+    step_stack(in, &w.sp, &w.fp);
+    address += in->length;
+    bytes += in->length;
+    left -= in->length;
+    int r = follow(b, at, w.sp, w.fp);
+    if (r) return r < 0 ? r : 0;
+    if (b->options->max_insns && b->insns.n >= b->options->max_insns) {
+      b->problems |= CODE_TOO_LARGE;
+      return 0;
+    }
+  }
+}
+
+static void set_range(struct builder *b, uint64_t entry) {
+  const struct image_function *f = image_function_at(b->image, entry), *all;
+  size_t n = image_functions(b->image, &all);
+  b->low = entry;
+  b->high = f && f->end > entry ? f->end : 0;
+  if (!b->high) { /* up to the next start */
+    const struct image_function *before = image_function_before(b->image, entry);
+    const struct image_function *next = before ? before + 1 : all;
+    b->high = n && next < all + n ? next->address : entry + image_bytes_left(b->image, entry);
+  }
+  uint64_t left = image_bytes_left(b->image, entry), most = f && f->end > entry ? RANGE_MAX : GUESS_MAX;
+  if (b->high - b->low > left) b->high = b->low + left;
+  b->indexed = b->high - b->low > most ? b->low + most : b->high;
+}
+
+/* --- blocks and edges --------------------------------------------------------------------------------------------- */
+
+static int by_address(const void *x, const void *y, void *context) {
+  const struct insn *insns = context;
+  uint64_t a = insns[*(const uint32_t *)x].address, c = insns[*(const uint32_t *)y].address;
+  return (a > c) - (a < c);
+}
+
+/* Brings the instructions into the order of their addresses. */
+static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
+  uint32_t n = (uint32_t)b->insns.n;
+  uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
+  c->insns = arena_alloc(arena, (n + b->tails.n + 1) * sizeof *c->insns);
+  b->place = arena_alloc(arena, (n + 1) * sizeof *b->place);
+  if (!order || !c->insns || !b->place) return -ENOMEM;
+  bool sorted = true;
+  for (uint32_t i = 0; i < n; i++) {
+    order[i] = i;
+    sorted &= i == 0 || b->insns.at[i - 1].address < b->insns.at[i].address;
+  }
+  if (!sorted) qsort_r(order, n, sizeof *order, by_address, b->insns.at);
+  for (uint32_t i = 0; i < n; i++) {
+    c->insns[i] = b->insns.at[order[i]];
+    b->place[order[i]] = i;
+  }
+  b->order = order;
+  c->n_insns = n;
+  return 0;
+}
+
+static bool is_end(const struct insn *in) {
+  switch (in->op) {
+  case OP_JUMP:
+  case OP_BRANCH:
+  case OP_JUMP_TABLE:
+  case OP_JUMP_UNKNOWN:
+  case OP_TAIL:
+  case OP_TAIL_SLOT:
+  case OP_TAIL_INDIRECT:
+  case OP_RETURN:
+  case OP_STOP:
+    return true;
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+    return in->cc == CC_STOPS;
+  default:
+    return false;
+  }
+}
+
+static bool starts_block(const struct builder *b, const struct code *c, uint32_t i) {
+  const struct insn *prev = &c->insns[i - 1];
+  return b->leader.at[b->order[i]] || is_end(prev) || prev->address + prev->length != c->insns[i].address;
+}
+
+static void summarise(struct block *k, const struct insn *in) {
+  k->defs |= in->defs;
+  k->calls |= in->op == OP_CALL || in->op == OP_CALL_SLOT || in->op == OP_CALL_INDIRECT || in->op == OP_SYSCALL;
+  k->stores |= (in->flags & INSN_WRITES_MEM) || in->op == OP_PUSH;
+  k->flags |= (in->flags & INSN_SETS_FLAGS) != 0;
+}
+
+static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
+  uint32_t n = 0, tails = (uint32_t)b->tails.n;
+  for (uint32_t i = 0; i < c->n_insns; i++)
+    n += i == 0 || starts_block(b, c, i);
+  c->blocks = arena_zalloc(arena, (n + tails + 1) * sizeof *c->blocks);
+  b->block_of = arena_alloc(arena, (c->n_insns + 1) * sizeof *b->block_of);
+  if (!c->blocks || !b->block_of) return -ENOMEM;
+  n = 0;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    if (i == 0 || starts_block(b, c, i)) c->blocks[n++].first = i;
+    c->blocks[n - 1].n++;
+    summarise(&c->blocks[n - 1], &c->insns[i]);
+    b->block_of[i] = n - 1;
+  }
+  for (uint32_t t = 0; t < tails; t++) { /* a conditional tail call gets a block of its own */
+    const struct insn *branch = &c->insns[b->place[b->tails.at[t]]];
+    struct insn *in = &c->insns[c->n_insns];
+    *in = *branch;
+    in->op = OP_TAIL;
+    in->flags = 0;
+    c->blocks[n] = (struct block){.first = c->n_insns++, .n = 1};
+    n++;
+  }
+  c->n_blocks = n;
+  return 0;
+}
+
+static uint32_t block_at(const struct builder *b, uint64_t address) {
+  uint32_t i = known(b, address);
+  return i ? b->block_of[b->place[i - 1]] : UINT32_MAX;
+}
+
+static int add_edge(struct builder *b, uint32_t from, uint32_t to, unsigned kind, unsigned value) {
+  if (to == UINT32_MAX) return 0;
+  return vec_push(&b->ways, (struct way){.to = to, .edge = {from, (uint16_t)kind, (uint16_t)value}});
+}
+
+#define CASES_MAX 8 /* table entries with one target that are still told apart */
+
+/* One edge for each entry; where many lead to one target, only one edge, which does not say the index. */
+static int add_table_edges(struct builder *b, uint32_t from, const struct table *t) {
+  int r = 0;
+  map_clear(&b->cases);
+  for (uint32_t i = 0; i < t->n && r >= 0; i++) {
+    uint64_t target = b->targets.at[t->first + i], same = 0;
+    (void)map_get(&b->cases, target, &same);
+    r = map_put(&b->cases, target, same + 1);
+  }
+  for (uint32_t i = 0; i < t->n && r >= 0; i++) {
+    uint64_t target = b->targets.at[t->first + i], same = 0;
+    if (!map_get(&b->cases, target, &same) || same == 0) continue;
+    r = add_edge(b, from, block_at(b, target), same > CASES_MAX ? EDGE_PLAIN : EDGE_CASE, i);
+    if (r >= 0 && same > CASES_MAX) r = map_put(&b->cases, target, 0);
+  }
+  return r;
+}
+
+/* Tables and tails are in order of decoding, as the instructions they belong to. */
+static int by_jump(const void *key, const void *element) {
+  uint32_t insn = *(const uint32_t *)key, jump = ((const struct table *)element)->jump;
+  return (insn > jump) - (insn < jump);
+}
+
+static int by_number(const void *key, const void *element) {
+  uint32_t insn = *(const uint32_t *)key, other = *(const uint32_t *)element;
+  return (insn > other) - (insn < other);
+}
+
+static const struct table *table_of(const struct builder *b, uint32_t insn) {
+  uint32_t decoded = b->order[insn];
+  return b->tables.n ? bsearch(&decoded, b->tables.at, b->tables.n, sizeof *b->tables.at, by_jump) : NULL;
+}
+
+/* The number of the conditional tail call INSN, or -1 if it is none. */
+static int64_t tail_of(const struct builder *b, uint32_t insn) {
+  uint32_t decoded = b->order[insn];
+  const uint32_t *t = b->tails.n ? bsearch(&decoded, b->tails.at, b->tails.n, sizeof *b->tails.at, by_number) : NULL;
+  return t ? t - b->tails.at : -1;
+}
+
+/* A call before the start of another block may be one that never returns, and the next block not its continuation. */
+static bool falls_through(const struct builder *b, const struct code *c, uint32_t k) {
+  const struct insn *last = &c->insns[c->blocks[k].first + c->blocks[k].n - 1];
+  if (last->op != OP_CALL && last->op != OP_CALL_SLOT) return true;
+  return !never_returns(b, last);
+}
+
+/* TAIL: the first of the blocks of conditional tail calls. */
+static int edges_of(struct builder *b, const struct code *c, uint32_t k, uint32_t tail) {
+  const struct insn *last = &c->insns[c->blocks[k].first + c->blocks[k].n - 1];
+  uint64_t next = last->address + last->length;
+  const struct table *t;
+  int r;
+  switch (last->op) {
+  case OP_JUMP:
+    return add_edge(b, k, block_at(b, (uint64_t)last->imm), EDGE_PLAIN, 0);
+  case OP_BRANCH: {
+    uint32_t to = block_at(b, (uint64_t)last->imm);
+    int64_t number = tail_of(b, c->blocks[k].first + c->blocks[k].n - 1);
+    if (number >= 0) to = tail + (uint32_t)number;
+    r = add_edge(b, k, to, EDGE_TAKEN, 0);
+    return r < 0 ? r : add_edge(b, k, block_at(b, next), EDGE_FALL, 0);
+  }
+  case OP_JUMP_TABLE:
+    t = table_of(b, c->blocks[k].first + c->blocks[k].n - 1);
+    return t ? add_table_edges(b, k, t) : 0;
+  default:
+    if (is_end(last) || !falls_through(b, c, k)) return 0;
+    return add_edge(b, k, block_at(b, next), EDGE_PLAIN, 0);
+  }
+}
+
+/* Drops what cannot be reached (behind calls that never return) and sorts the ways by their target. */
+static int make_edges(struct builder *b, struct arena *arena, struct code *c) {
+  uint32_t tail = c->n_blocks - (uint32_t)b->tails.n;
+  for (uint32_t k = 0; k < tail; k++) {
+    int r = edges_of(b, c, k, tail);
+    if (r < 0) return r;
+  }
+  uint32_t n = (uint32_t)b->ways.n;
+  struct edge *edges = arena_alloc(arena, (n + 1) * sizeof *edges);
+  if (!edges) return -ENOMEM;
+  for (uint32_t i = 0; i < n; i++)
+    c->blocks[b->ways.at[i].to].n_preds++;
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < c->n_blocks; k++) {
+    c->blocks[k].preds = at;
+    at += c->blocks[k].n_preds;
+    c->blocks[k].n_preds = 0;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    struct block *k = &c->blocks[b->ways.at[i].to];
+    edges[k->preds + k->n_preds++] = b->ways.at[i].edge;
+  }
+  c->edges = edges;
+  c->n_edges = n;
+  return 0;
+}
+
+static int by_offset(const void *x, const void *y) {
+  int32_t a = *(const int32_t *)x, c = *(const int32_t *)y;
+  return (a > c) - (a < c);
+}
+
+static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) {
+  uint32_t n = 0;
+  int32_t *at = arena_memdup(arena, b->escaped.at, b->escaped.n * sizeof *at);
+  if (!at) return -ENOMEM;
+  if (b->escaped.n) qsort(at, b->escaped.n, sizeof *at, by_offset);
+  for (size_t i = 0; i < b->escaped.n; i++)
+    if (n == 0 || at[n - 1] != at[i]) at[n++] = at[i];
+  c->escaped = at;
+  c->n_escaped = n;
+  return 0;
+}
+
+static int keep_defs(struct arena *arena, struct code *c) {
+  uint16_t *defs = arena_alloc(arena, (c->n_insns + 1) * sizeof *defs);
+  for (uint32_t i = 0; defs && i < c->n_insns; i++)
+    defs[i] = c->insns[i].defs;
+  c->defs = defs;
+  return defs ? 0 : -ENOMEM;
+}
+
+static int build(struct builder *b, struct arena *arena, struct code *c) {
+  int r = add_work(b, c->entry, 0, SP_UNKNOWN);
+  while (r >= 0 && b->work.n && !(b->problems & CODE_TOO_LARGE))
+    r = decode_run(b, b->work.at[--b->work.n]);
+  if (r < 0) return r;
+  r = sort_insns(b, arena, c);
+  if (r >= 0) r = make_blocks(b, arena, c);
+  if (r >= 0) r = make_edges(b, arena, c);
+  if (r >= 0) r = keep_escaped(b, arena, c);
+  if (r >= 0) r = keep_defs(arena, c);
+  if (r < 0) return r;
+  c->problems = b->problems;
+  c->entry_block = c->n_insns ? block_at(b, c->entry) : UINT32_MAX;
+  return c->entry_block == UINT32_MAX ? -EFAULT : 0;
+}
+
+int code_build(const struct image *img, uint64_t entry, const struct code_options *options, struct arena *arena,
+               struct code *ret) {
+  static const struct code_options none;
+  struct builder b = {.image = img, .options = options ? options : &none};
+  struct code c = {.image = img, .entry = entry};
+  int r = decoder_init(&b.decoder);
+  if (r < 0) return r;
+  if (!image_is_code(img, entry)) return -EFAULT;
+  set_range(&b, entry);
+  uint64_t reach = b.low + b.options->max_insns * 15ull; /* no instruction is longer */
+  if (b.options->max_insns && b.indexed > reach) b.indexed = reach;
+  b.index = arena_zalloc(arena, (b.indexed - b.low + 1) * sizeof *b.index);
+  r = b.index ? build(&b, arena, &c) : -ENOMEM;
+  vec_done(&b.insns);
+  vec_done(&b.leader);
+  vec_done(&b.work);
+  vec_done(&b.tails);
+  vec_done(&b.tables);
+  vec_done(&b.targets);
+  vec_done(&b.ways);
+  vec_done(&b.escaped);
+  map_done(&b.outside);
+  map_done(&b.cases);
+  if (r >= 0) *ret = c;
+  return r;
+}

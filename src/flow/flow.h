@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which constants reach the return of a function, on which conditions, and what is set on the way.
+ *
+ * Two steps. First each function alone: LFI's algorithm 1, backward from its returns, on demand, with the conditions of
+ * the branches crossed; a call is a leaf. The result, a summary, is a list of outcomes over leaves. Then all summaries
+ * together: calls are replaced by what the callee returns, filtered by the conditions, to a fixed point where functions
+ * call each other in circles. The first step takes most of the time, reads every function once and runs on all
+ * processors; the result does not depend on the order.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "code/code.h"
+#include "image/image.h"
+
+/* --- the summary of one function ---------------------------------------------------------------------------------- */
+
+enum transform_kind {
+  XF_ZERO, /* keep the low WIDTH bytes */
+  XF_SIGN, /* sign-extend the low WIDTH bytes */
+  XF_ADD,
+  XF_MUL,
+  XF_AND,
+  XF_OR,
+  XF_XOR,
+  XF_SHL,
+  XF_SHR,
+  XF_SAR,
+  XF_NEG,
+  XF_NOT,
+  XF_MIN0,        /* the low WIDTH bytes, signed: the value if it is negative, else 0 */
+  XF_LOAD,        /* WIDTH bytes from read-only memory at IMM + value */
+  XF_LOAD_SIGNED, /* the same, sign-extended */
+};
+
+/* A chain of operations on a 64-bit value, applied from the front. Equal chains of one worker are one object. */
+struct transform {
+  uint8_t kind, width, length;
+  int64_t imm;
+  const struct transform *next;
+};
+
+enum value_kind {
+  VALUE_CONST,
+  VALUE_CALL,       /* what call number CALL returns */
+  VALUE_ARG,        /* argument number ARG, from 0 */
+  VALUE_ADDRESS,    /* an address in the image: VALUE; never null */
+  VALUE_STACK,      /* an address on the function's stack */
+  VALUE_TLS,        /* the address of a thread-local variable: of the slot at VALUE, or at offset VALUE if RAW */
+  VALUE_TLS_OFFSET, /* its distance from the thread pointer */
+  VALUE_THREAD,     /* the thread pointer */
+  VALUE_MEMORY,     /* loaded from memory */
+  VALUE_COMPUTED,   /* arithmetic that is not followed */
+  VALUE_UNDEFINED,  /* not set by the function: garbage, as void functions return it */
+  VALUE_SIDE, /* what call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call */
+  VALUE_CHOICE,     /* one of a few, of arguments only: VALUE of them at CHOICES */
+  VALUE_IMPOSSIBLE, /* no compiler would read it: control does not come this way */
+  VALUE_NONE,
+};
+
+/*
+ * RAW says more of a value. VALUE_TLS: VALUE is an offset, not a slot. VALUE_ADDRESS: VALUE is the slot of an imported
+ * variable or function. VALUE_MEMORY, VALUE_COMPUTED: one of these.
+ */
+enum {
+  RAW_NARROW,
+  RAW_WIDE,      /* all 64 bits are meant */
+  RAW_POINTER,   /* so they are, and it is used as an address */
+  RAW_ORDER = 4, /* the difference of two bytes */
+};
+
+struct flow_value {
+  uint8_t kind;
+  uint8_t arg;
+  uint8_t raw;
+  uint16_t call;
+  uint64_t value;
+  const struct transform *ops; /* of CALL, ARG, SIDE, THREAD */
+  const struct flow_value *choices;
+  uint64_t at; /* the instruction that made it; 0 if none */
+};
+
+enum call_kind { CALL_ADDRESS, CALL_SLOT, CALL_POINTER, CALL_SYSTEM };
+
+#define FLOW_ARGS 6
+
+struct flow_call {
+  uint64_t at;
+  uint64_t target; /* address or slot */
+  uint8_t kind;
+  struct flow_value number; /* of CALL_SYSTEM */
+  struct flow_value args[FLOW_ARGS];
+};
+
+/* A place in memory that a store writes. */
+enum place_kind { PLACE_TLS, PLACE_GLOBAL, PLACE_ARG, PLACE_CALL };
+
+struct flow_place {
+  uint8_t kind;
+  uint8_t arg;
+  uint8_t raw; /* PLACE_TLS: WHERE is an offset, not a slot; PLACE_GLOBAL: WHERE is the slot of an import */
+  uint8_t size;
+  uint16_t call;
+  uint64_t where;
+  int64_t offset; /* behind the pointer */
+};
+
+struct flow_store {
+  struct flow_place place;
+  struct flow_value value;
+  uint64_t at;
+};
+
+/*
+ * A condition on what a call returned, or, if ARG is not 0, on argument ARG - 1; CC is an enum condition, or
+ * GUARD_PASSED: the call was only made.
+ */
+#define GUARD_PASSED 0xff
+struct flow_guard {
+  uint16_t call;
+  uint8_t arg;
+  uint8_t cc, width;
+  const struct transform *ops;
+  uint64_t imm;
+  uint64_t at;
+};
+
+#define FLOW_GUARDS 6
+#define FLOW_STORES 4
+
+struct flow_outcome {
+  struct flow_value ret;
+  uint8_t n_guards, n_stores;
+  bool shared;                     /* the constant is used for something else as well: perhaps only a left-over */
+  const struct flow_guard *guards; /* the nearest to the return first */
+  const struct flow_store *stores;
+};
+
+enum {
+  FLOW_COMPLEX = 1,
+  FLOW_BAD_CODE = 2,
+  FLOW_REDUCED = 4, /* too large to look for evidence: errno may be set where it is not said */
+};
+
+struct flow_summary {
+  const struct flow_call *calls;
+  const struct flow_outcome *outcomes;
+  uint32_t n_calls, n_outcomes;
+  unsigned problems;
+  bool pure;        /* reads and writes no memory but its stack and constants, and calls nothing */
+  bool makes_calls; /* of functions, or of the kernel */
+};
+
+/* What a thread keeps between functions. All zero is valid. */
+struct flow_worker {
+  struct arena scratch; /* one function's graph and states */
+  struct arena keep;    /* summaries and transforms */
+  struct map transforms;
+  struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
+  struct map changed;                            /* by (image, function): the registers that it changes */
+  bool failed;                                   /* there was no memory for a transform */
+};
+void flow_worker_done(struct flow_worker *w);
+
+/* Summarises one function into WORKER's keep arena. 0, -ENOMEM, or -EFAULT if there is no code. */
+int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
+                   const struct code_options *options, struct flow_summary *ret) MUST_USE;
+
+/*
+ * Applies a chain; *ret_pointer is set if the result is an address (loaded from a relocated table). False if it cannot
+ * be read.
+ */
+bool transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
+                     bool *ret_pointer);
+/* Does A cc B hold for the low WIDTH bytes? */
+bool condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
+
+/* --- all functions together --------------------------------------------------------------------------------------- */
+
+enum result_kind {
+  RESULT_CONST,
+  RESULT_POINTER,
+  RESULT_TLS,
+  RESULT_ARG,
+  RESULT_OPAQUE,
+  RESULT_UNDEFINED,
+  RESULT_IMPOSSIBLE
+};
+
+/* Why a result is opaque. */
+enum {
+  OPAQUE_INDIRECT = 1,
+  OPAQUE_EXTERNAL = 2,
+  OPAQUE_COMPUTED = 4,
+  OPAQUE_MEMORY = 8,
+  OPAQUE_COMPLEX = 16,
+  OPAQUE_CODE = 32,
+  OPAQUE_SYSCALL = 64,   /* a system call whose errors are not known */
+  OPAQUE_POSITIVE = 128, /* what a system call returns on success: not negative */
+  OPAQUE_WIDE = 256,     /* all 64 bits are meant: a pointer or a long */
+  OPAQUE_POINTER = 512,  /* it is used as an address */
+  OPAQUE_ERRNO = 2048,   /* a call that is not known fails on the way: errno may be set */
+  OPAQUE_ORDER = 1024,   /* the difference of two bytes: an order, as memcmp gives it */
+};
+
+enum side_place { PLACED_TLS, PLACED_GLOBAL, PLACED_ARG };
+
+/* One value that one place gets. Places are resolved: PLACED_TLS and PLACED_GLOBAL by image and offset. */
+struct flow_side {
+  uint8_t place;
+  uint8_t arg;      /* PLACED_ARG, from 0 */
+  uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
+  bool unknown;     /* set, but the value is not known */
+  uint16_t image;
+  int64_t offset;
+  int64_t value;
+  const struct transform *ops;
+};
+
+enum {
+  EVIDENCE_ERRNO = 1,  /* errno is set on the way */
+  EVIDENCE_CALLEE = 2, /* the way is taken only if a callee fails */
+  EVIDENCE_SHARED = 4, /* the constant may be a left-over */
+  EVIDENCE_SYSCALL = 8,
+  EVIDENCE_SIDE = 16,
+  EVIDENCE_RAISED = 32, /* a function that returns nothing is called with a constant: perhaps to note the error */
+};
+
+struct flow_result {
+  uint8_t kind;
+  uint8_t arg;
+  uint8_t evidence;
+  uint16_t reasons;
+  uint16_t image;                /* RESULT_TLS */
+  uint64_t value;                /* the constant as in rax; RESULT_TLS: offset */
+  const struct transform *ops;   /* RESULT_ARG */
+  const struct flow_side *sides; /* sorted */
+  uint32_t n_sides;
+  /* Where it came from, for people: the outcome, and the callee's constant that it passes on or depends on. */
+  const struct flow_outcome *outcome;
+  uint32_t via_node, because_node; /* node + 1, or 0 */
+  uint64_t via_value, because_value;
+  uint8_t because_guard;
+  bool errno_partial;                 /* errno is set on some of its ways only */
+  const struct flow_guard *arg_guard; /* one of its ways is taken if an argument is an error already, or NULL */
+};
+
+struct flow_results {
+  const struct flow_result *at;
+  uint32_t n;
+};
+
+struct flow_world;
+
+/* What is known of a system call's arguments: bit I of KNOWN says that VALUES[I] is one. */
+struct flow_syscall {
+  uint64_t number;
+  unsigned known;
+  uint64_t values[FLOW_ARGS];
+};
+
+/* The errors of a system call as a bit set of errno values; false if they are not known. */
+typedef bool (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
+
+struct flow_world_options {
+  flow_syscalls syscalls;
+  /* Which arguments of a system call decide on its errors, as a set of bits. May be NULL. */
+  unsigned (*syscall_args)(void *context, uint64_t number);
+  void *syscalls_context;
+  /* Is a function of this name known never to return? */
+  bool (*noreturn)(void *context, const char *name);
+  void *noreturn_context;
+  unsigned workers;
+  void (*progress)(void *context, size_t done, size_t total);
+  void *progress_context;
+};
+
+int flow_world_new(const struct flow_world_options *options, struct flow_world **ret) MUST_USE;
+void flow_world_free(struct flow_world *w);
+/*
+ * Adds an image, which is searched for imports after those added before. The world does not own it. Returns its number.
+ */
+int flow_world_add(struct flow_world *w, const struct image *img) MUST_USE;
+/* The function at ADDRESS of image number IMAGE shall be analysed; IFUNC: it is a resolver. Returns its node. */
+int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) MUST_USE;
+/* Analyses all that is wanted and what it calls. */
+int flow_world_solve(struct flow_world *w) MUST_USE;
+
+struct flow_results flow_world_results(const struct flow_world *w, uint32_t node);
+const struct flow_summary *flow_world_summary(const struct flow_world *w, uint32_t node);
+void flow_world_node(const struct flow_world *w, uint32_t node, unsigned *ret_image, uint64_t *ret_address);
+const struct image *flow_world_image(const struct flow_world *w, unsigned image);
+/* The node that a call of NODE's summary goes to, or -ENOENT. */
+int flow_world_callee(const struct flow_world *w, uint32_t node, const struct flow_call *call);
+/* Image number and TLS offset of errno; false if no image defines it. */
+bool flow_world_errno(const struct flow_world *w, unsigned *ret_image, uint64_t *ret_offset);
+
+struct flow_counts {
+  size_t functions, bytes;
+};
+struct flow_counts flow_world_counts(const struct flow_world *w);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one leaf that a location holds, whatever way led there: LFI's algorithm 1 for a single question.
+ *
+ * Addresses, arguments and the operands of comparisons are asked for in this way. The answer is remembered for each
+ * (instruction, location). Two different leaves, a choice, or too many blocks are "not known".
+ */
+#include "flow/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ORIGIN_BLOCKS 96
+#define ARGUMENT_BLOCKS 48 /* arguments are made ready near the call */
+#define ORIGIN_DEPTH 5
+#define ORIGIN_INSNS 4096 /* instructions of all blocks together */
+#define ORIGIN_CALLS 16   /* calls that a register is thought to outlive */
+#define CALLS_MAX (UINT16_MAX - 1)
+#define CHOICES_MAX 8
+
+struct trace {
+  uint32_t block, position;
+  struct loc loc;
+  const struct transform *ops;
+  bool moved; /* the location is not the one that was asked for */
+};
+
+struct search {
+  struct trace todo[ORIGIN_BLOCKS];
+  unsigned n_todo, n_pushed, most;
+  uint32_t plain[ORIGIN_BLOCKS]; /* blocks at whose end the location itself is looked for */
+  unsigned n_plain;
+  unsigned insns, calls; /* looked at; left behind */
+  uint32_t stamp;        /* marks blocks where the location itself was looked for */
+  struct flow_value found;
+  bool any, torn;
+  bool several;               /* calls, arguments or constants, but not all the same */
+  bool call;                  /* a call among them */
+  struct flow_value *choices; /* room for CHOICES_MAX, or NULL if only one will do */
+  unsigned n_choices;
+};
+
+struct flow_value value_at_entry(const struct loc *loc) {
+  struct flow_value v = {.kind = VALUE_MEMORY, .raw = loc->kind == LOC_PLACE && loc->size == 8};
+  if (loc->kind == LOC_SLOT) {
+    if (loc->slot >= 8 && loc->slot < 8 + 8 * 16) {
+      v.kind = VALUE_ARG;
+      v.arg = (uint8_t)(FLOW_ARGS + (loc->slot - 8) / 8);
+    }
+    return v;
+  }
+  if (loc->kind == LOC_PLACE) return v;
+  v.kind = VALUE_UNDEFINED;
+  for (unsigned i = 0; i < FLOW_ARGS; i++)
+    if (code_argument_registers[i] == loc->reg) {
+      v.kind = VALUE_ARG;
+      v.arg = (uint8_t)i;
+    }
+  return v;
+}
+
+static bool slot_is_call(const struct walk *w, uint64_t at) {
+  struct image_slot slot;
+  if (!image_slot(w->image, at, &slot)) return false;
+  return slot.kind == SLOT_IMPORT || slot.kind == SLOT_IFUNC ||
+         (slot.kind == SLOT_LOCAL && image_is_readonly(w->image, at));
+}
+
+/* A call through a register that holds a known address: a slot's content or a function of the image. */
+static void through_register(struct walk *w, uint32_t insn, uint8_t reg, struct flow_call *c) {
+  struct loc loc = loc_reg(reg);
+  struct flow_value v = origin(w, insn, &loc);
+  if (v.kind != VALUE_ADDRESS) return;
+  bool slot = slot_is_call(w, v.value);
+  if (!slot && !image_is_code(w->image, v.value)) return;
+  c->kind = slot ? CALL_SLOT : CALL_ADDRESS;
+  c->target = v.value;
+}
+
+unsigned call_number(struct walk *w, uint32_t insn) {
+  uint64_t n = 0;
+  if (map_get(w->call_of, insn, &n)) return (unsigned)n;
+  const struct insn *in = &w->code->insns[insn];
+  struct flow_call c = {.at = in->address, .kind = CALL_POINTER};
+  if (in->op == OP_SYSCALL)
+    c.kind = CALL_SYSTEM;
+  else if (in->op == OP_CALL || in->op == OP_TAIL) {
+    struct code_target t = code_follow_plt(w->image, (uint64_t)in->imm);
+    c.kind = t.slot ? CALL_SLOT : CALL_ADDRESS;
+    c.target = t.address;
+  } else if (in->op == OP_CALL_SLOT || in->op == OP_TAIL_SLOT) {
+    c.target = (uint64_t)in->disp;
+    c.kind = slot_is_call(w, c.target) ? CALL_SLOT : CALL_POINTER;
+  }
+  if (c.kind == CALL_POINTER && in->dst_kind == OPERAND_REG) through_register(w, insn, in->dst, &c);
+  if (map_get(w->call_of, insn, &n)) return (unsigned)n;
+  n = w->calls.n;
+  if (n >= CALLS_MAX) { /* the last one stands for all the others, and nothing is known of it */
+    c = (struct flow_call){.kind = CALL_POINTER};
+    if (n > CALLS_MAX) return CALLS_MAX;
+  }
+  if (vec_push(&w->calls, c) < 0 || vec_push(&w->call_insn, insn) < 0 || map_put(w->call_of, insn, n) < 0)
+    w->failed = true;
+  return (unsigned)n;
+}
+
+static bool value_equal(const struct flow_value *a, const struct flow_value *b) {
+  return a->kind == b->kind && a->arg == b->arg && a->call == b->call && a->value == b->value && a->ops == b->ops &&
+         a->raw == b->raw;
+}
+
+static bool is_plain(const struct flow_value *v) {
+  return v->kind == VALUE_CALL || v->kind == VALUE_ARG || v->kind == VALUE_CONST;
+}
+
+/* One of a few. */
+static bool choose(struct search *s, const struct flow_value *v) {
+  if (!s->choices || !(is_plain(v) || v->kind == VALUE_ADDRESS)) return false;
+  for (unsigned i = 0; i < s->n_choices; i++)
+    if (value_equal(&s->choices[i], v)) return true;
+  if (s->n_choices == CHOICES_MAX) return false;
+  s->choices[s->n_choices++] = *v;
+  s->found = *v;
+  s->any = true;
+  return true;
+}
+
+static void found(struct search *s, struct flow_value v) {
+  if (v.kind == VALUE_IMPOSSIBLE) return;
+  s->call |= v.kind == VALUE_CALL;
+  if (choose(s, &v)) return;
+  if (v.kind == VALUE_MEMORY || v.kind == VALUE_COMPUTED || v.kind == VALUE_UNDEFINED || v.kind == VALUE_NONE)
+    s->torn = true;
+  else if (s->any && !value_equal(&s->found, &v)) {
+    if (is_plain(&v) && is_plain(&s->found))
+      s->several = true;
+    else
+      s->torn = true;
+  }
+  s->found = v;
+  s->any = true;
+}
+
+static uint64_t trace_hash(const struct trace *t) {
+  return hash_mix(hash_mix(loc_hash(&t->loc) ^ t->block) ^ (uintptr_t)t->ops);
+}
+
+/* Two traces may want the same place in the table; then one is looked at twice. */
+static bool been_there(struct walk *w, const struct search *s, const struct trace *t) {
+  uint64_t h = trace_hash(t);
+  struct origin_mark *m = &w->marks[h % ORIGIN_MARKS];
+  bool seen = m->stamp == s->stamp && m->hash == h;
+  *m = (struct origin_mark){h, s->stamp};
+  return seen;
+}
+
+/* The location itself before BLOCK: most questions are no more than this, so it is made cheap. */
+static void push_plain(struct walk *w, struct search *s, uint32_t block) {
+  const struct block *b = &w->code->blocks[block];
+  for (uint32_t i = 0; i < b->n_preds; i++) {
+    uint32_t from = w->code->edges[b->preds + i].from;
+    if (w->stamps[from] == s->stamp) continue;
+    w->stamps[from] = s->stamp;
+    if (s->n_pushed++ == s->most || s->n_plain == ORIGIN_BLOCKS) {
+      s->torn = true;
+      return;
+    }
+    s->plain[s->n_plain++] = from;
+  }
+}
+
+static void push_preds(struct walk *w, struct search *s, const struct trace *t) {
+  const struct block *b = &w->code->blocks[t->block];
+  if (!t->moved) {
+    push_plain(w, s, t->block);
+    return;
+  }
+  for (uint32_t i = 0; i < b->n_preds && !s->torn; i++) {
+    struct trace next = *t;
+    next.block = w->code->edges[b->preds + i].from;
+    next.position = w->code->blocks[next.block].n;
+    if (been_there(w, s, &next)) continue;
+    if (s->n_pushed++ == s->most || s->n_todo == ORIGIN_BLOCKS) {
+      s->torn = true;
+      return;
+    }
+    s->todo[s->n_todo++] = next;
+  }
+}
+
+/* An instruction that chooses: both, if a few answers will do. */
+static void fork_trace(struct walk *w, struct search *s, const struct trace *t, uint32_t position,
+                       const struct step *step) {
+  for (unsigned i = 0; i < 2 && s->choices; i++) {
+    struct trace next = *t;
+    if (step->alt[i].leaf) {
+      found(s, value_finish(w, step->alt[i].value, step->alt[i].ops));
+      continue;
+    }
+    next.loc = step->alt[i].loc;
+    next.ops = step->alt[i].ops;
+    next.position = position;
+    next.moved = true;
+    if (s->n_pushed++ == s->most || s->n_todo == ORIGIN_BLOCKS) s->torn = true;
+    if (!s->torn) s->todo[s->n_todo++] = next;
+  }
+  if (!s->choices) s->torn = true;
+}
+
+/* Follows one trace to the start of its block. */
+static void follow(struct walk *w, struct search *s, struct trace t) {
+  const struct block *b = &w->code->blocks[t.block];
+  if (t.loc.kind == LOC_REG && t.position == b->n && !(b->defs & REG_BIT(t.loc.reg))) t.position = 0;
+  if (t.loc.kind != LOC_REG && t.position == b->n && !b->stores && !b->calls) t.position = 0;
+  for (uint32_t i = t.position; i-- > 0;) {
+    struct step step;
+    if (++s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
+      s->torn = true;
+      return;
+    }
+    if (t.loc.kind == LOC_REG && !(w->code->defs[b->first + i] & REG_BIT(t.loc.reg))) continue;
+    switch (step_item(w, &t.loc, t.ops, b->first + i, &step)) {
+    case STEP_NONE:
+      s->calls += t.loc.kind == LOC_REG;
+      break;
+    case STEP_MOVED:
+      t.loc = step.now.loc;
+      t.ops = step.now.ops;
+      t.moved = true;
+      break;
+    case STEP_VALUE:
+      found(s, value_finish(w, step.now.value, step.now.ops));
+      return;
+    case STEP_FORK:
+      fork_trace(w, s, &t, i, &step);
+      return;
+    }
+  }
+  if (t.block == w->code->entry_block) found(s, value_finish(w, value_at_entry(&t.loc), t.ops));
+  push_preds(w, s, &t);
+}
+
+static void follow_plain(struct walk *w, struct search *s, uint32_t block, const struct loc *loc) {
+  const struct block *b = &w->code->blocks[block];
+  if (loc->kind == LOC_REG && !(b->defs & REG_BIT(loc->reg)) && block != w->code->entry_block) {
+    push_plain(w, s, block);
+    return;
+  }
+  follow(w, s, (struct trace){.block = block, .position = b->n, .loc = *loc});
+}
+
+static uint32_t block_of(const struct code *c, uint32_t insn) {
+  uint32_t lo = 0, hi = c->n_blocks;
+  while (hi - lo > 1) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (c->blocks[mid].first <= insn)
+      lo = mid;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+static struct flow_value search(struct walk *w, uint32_t insn, const struct loc *loc, struct flow_value *choices,
+                                unsigned *ret_n) {
+  struct search room, *s = &room;
+  struct flow_value none = {.kind = VALUE_NONE};
+  s->n_todo = s->n_plain = s->n_pushed = s->insns = s->calls = 0;
+  s->most = choices ? ARGUMENT_BLOCKS : ORIGIN_BLOCKS;
+  s->stamp = ++w->stamp;
+  s->any = s->torn = s->several = s->call = false;
+  s->choices = choices;
+  s->n_choices = 0;
+  uint32_t block = block_of(w->code, insn);
+  struct trace t = {.block = block, .position = insn - w->code->blocks[block].first, .loc = *loc};
+  for (follow(w, s, t); (s->n_plain || s->n_todo) && !s->torn;) {
+    if (s->n_plain)
+      follow_plain(w, s, s->plain[--s->n_plain], loc);
+    else
+      follow(w, s, s->todo[--s->n_todo]);
+  }
+  if (ret_n) *ret_n = s->torn ? 0 : s->n_choices;
+  none.raw = s->several && s->call && !s->torn;
+  return s->any && !s->torn && !s->several ? s->found : none;
+}
+
+struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+  struct flow_value none = {.kind = VALUE_NONE};
+  uint64_t key = hash_mix(loc_hash(loc) ^ insn), i;
+  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
+  if (w->depth >= ORIGIN_DEPTH) return none;
+  /* Questions inside this one that come back to it find "not known". */
+  i = w->origin_values.n;
+  if (vec_push(&w->origin_values, (struct origin_entry){key, none}) < 0 || map_put(w->origins, key, i) < 0) {
+    w->failed = true;
+    return none;
+  }
+  w->depth++;
+  struct flow_value v = search(w, insn, loc, NULL, NULL);
+  w->depth--;
+  w->origin_values.at[i].value = v;
+  return v;
+}
+
+struct flow_value origin_choice(struct walk *w, uint32_t insn, const struct loc *loc) {
+  struct flow_value choices[CHOICES_MAX];
+  unsigned n = 0;
+  struct flow_value v = search(w, insn, loc, choices, &n);
+  if (n < 2) return v;
+  v = (struct flow_value){.kind = VALUE_CHOICE, .value = n};
+  v.choices = arena_memdup(&w->worker->keep, choices, n * sizeof *choices);
+  if (v.choices) return v;
+  w->failed = true;
+  return (struct flow_value){.kind = VALUE_NONE};
+}
+
+bool origin_constant(struct walk *w, uint32_t insn, uint8_t reg, uint64_t *ret) {
+  struct loc loc = loc_reg(reg);
+  struct flow_value v = origin(w, insn, &loc);
+  if (v.kind != VALUE_CONST) return false;
+  *ret = v.value;
+  return true;
+}

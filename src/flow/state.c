@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * States of the walk: telling them apart, keeping them for later, and what becomes of them when a value is known.
+ *
+ * A state is told by a hash of all that is in it, but for the addresses of instructions, which are for people only.
+ */
+#include "flow/walk.h"
+
+#include <string.h>
+
+#define WORK_MAX (1u << 16)
+
+static inline uint64_t mix(uint64_t h, uint64_t v) {
+  h = (h ^ v) * 0x9fb21c651e98df25u;
+  return h ^ h >> 29;
+}
+
+static uint64_t place_hash(uint64_t h, const struct flow_place *p) {
+  h = mix(h, p->kind + p->arg * 8ull + p->raw * 2048ull + p->call * 65536ull);
+  return mix(mix(h, p->where), (uint64_t)p->offset);
+}
+
+static uint64_t value_hash(uint64_t h, const struct flow_value *v) {
+  h = mix(h, v->kind + v->arg * 256ull + v->call * 65536ull + ((uint64_t)v->raw << 40));
+  return mix(mix(h, v->value), (uintptr_t)v->ops);
+}
+
+static uint64_t item_hash(uint64_t h, const struct item *i) {
+  h = mix(h, i->role + i->index * 8ull + i->cc * 256ull + i->width * 65536ull + i->loc.kind * (1ull << 32));
+  h = mix(mix(h, (uintptr_t)i->ops), i->imm);
+  if (i->loc.kind == LOC_PLACE) return place_hash(h, &i->loc.place);
+  return mix(h, i->loc.kind == LOC_REG ? i->loc.reg : (uint64_t)(uint32_t)i->loc.slot + 64);
+}
+
+static uint64_t outcome_hash(const struct state *s) {
+  uint64_t h = value_hash(s->shared, &s->ret);
+  for (unsigned i = 0; i < s->n_guards; i++) {
+    const struct flow_guard *g = &s->guards[i];
+    h = mix(h, g->call + g->cc * 65536ull + g->width * (1ull << 32) + g->arg * (1ull << 40));
+    h = mix(mix(h, (uintptr_t)g->ops), g->imm);
+  }
+  for (unsigned i = 0; i < s->n_stores; i++)
+    h = value_hash(place_hash(h, &s->stores[i].place), &s->stores[i].value);
+  return h;
+}
+
+static uint64_t state_hash(const struct state *s, uint32_t block) {
+  uint64_t h = mix(outcome_hash(s),
+                   block + ((uint64_t)s->n_items << 32) + ((uint64_t)s->n_passed << 40) + ((uint64_t)s->beyond << 48));
+  for (unsigned i = 0; i < s->n_items; i++)
+    h = item_hash(h, &s->items[i]);
+  for (unsigned i = 0; i < s->n_pending; i++)
+    h = mix(h, s->pending[i] + 77u);
+  return mix(h, s->table_case);
+}
+
+struct work_item *state_work(struct walk *w) {
+  if (w->spare.n) return w->spare.at[--w->spare.n];
+  return arena_alloc(&w->worker->scratch, sizeof(struct work_item));
+}
+
+void state_copy(struct state *to, const struct state *from) {
+  memcpy(to, from, offsetof(struct state, items));
+  memcpy(to->items, from->items, from->n_items * sizeof *to->items);
+  memcpy(to->guards, from->guards, from->n_guards * sizeof *to->guards);
+  memcpy(to->stores, from->stores, from->n_stores * sizeof *to->stores);
+}
+
+/* So many ways at once are more than the budget is meant for. */
+static void add_work(struct walk *w, struct work_item *k) {
+  if (w->work.n >= WORK_MAX) {
+    w->steps = w->budget;
+    return;
+  }
+  if (vec_push(&w->work, k) < 0) w->failed = true;
+}
+
+/* A copy of STATE for later, in the middle of a block. */
+void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s) {
+  struct work_item *k = state_work(w);
+  if (!k) {
+    w->failed = true;
+    return;
+  }
+  k->block = block;
+  k->position = position;
+  state_copy(&k->state, s);
+  add_work(w, k);
+}
+
+/* Continues at the end of a block, if no state like this was there before. */
+void state_push_end(struct walk *w, uint32_t block, struct work_item *k) {
+  uint64_t h = state_hash(&k->state, block);
+  k->block = block;
+  k->position = w->code->blocks[block].n;
+  bool seen = map_get(w->visited, h, NULL);
+  if (!seen && map_put(w->visited, h, 1) < 0) w->failed = true;
+  if (!seen)
+    add_work(w, k);
+  else if (vec_push(&w->spare, k) < 0)
+    w->failed = true;
+}
+
+void state_add_guard(struct state *s, struct flow_guard g) {
+  for (unsigned i = 0; i < s->n_guards; i++) {
+    const struct flow_guard *h = &s->guards[i];
+    if (h->call == g.call && h->arg == g.arg && h->cc == g.cc && h->ops == g.ops && h->imm == g.imm &&
+        h->width == g.width)
+      return;
+  }
+  if (s->n_guards < FLOW_GUARDS) s->guards[s->n_guards++] = g;
+}
+
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
+
+void state_emit(struct walk *w, const struct state *s) {
+  uint64_t h = outcome_hash(s);
+  if (map_get(w->emitted, h, NULL) || w->outcomes.n >= OUTCOMES_MAX) return;
+  struct flow_outcome o = {.ret = s->ret, .shared = s->shared, .n_guards = s->n_guards, .n_stores = s->n_stores};
+  struct arena *keep = &w->worker->keep;
+  o.guards = s->n_guards ? arena_memdup(keep, s->guards, s->n_guards * sizeof *s->guards) : NULL;
+  o.stores = s->n_stores ? arena_memdup(keep, s->stores, s->n_stores * sizeof *s->stores) : NULL;
+  if (map_put(w->emitted, h, 1) < 0 || vec_push(&w->outcomes, o) < 0 || (s->n_guards && !o.guards) ||
+      (s->n_stores && !o.stores))
+    w->failed = true;
+}
+
+/* Is it errno? A pointer that a call gave is taken for errno's here: what it is comes out later. */
+bool store_is_errno(const struct walk *w, const struct flow_store *s) {
+  struct image_slot slot;
+  if (s->place.size != 4 || s->place.offset != 0) return false;
+  if (s->place.kind != PLACE_TLS || s->place.raw) return s->place.kind == PLACE_CALL;
+  if (!image_slot(w->image, s->place.where, &slot)) return false;
+  if (slot.name) return strcmp(slot.name, "errno") == 0;
+  const struct image_symbol *e = image_export(w->image, "errno", NULL);
+  return e && e->kind == SYMBOL_TLS && e->address == slot.value;
+}
+
+/* Is there nothing left to learn on this way? */
+bool state_complete(const struct walk *w, const struct state *s) {
+  if (state_live(s)) return false;
+  if (w->simple) return true;
+  if (s->ret.kind == VALUE_CALL) return state_evidence(s) >= 1 && s->beyond; /* what is set just before is part of it */
+  if (s->ret.kind != VALUE_CONST) return true;
+  if (state_evidence(s) >= w->guards) return true;
+  for (unsigned i = 0; i < s->n_stores; i++)
+    if (store_is_errno(w, &s->stores[i])) return true;
+  return false;
+}
+
+/* --- leaves ------------------------------------------------------------------------------------------------------- */
+
+/* A predicate whose value is known. False if the way is impossible. */
+bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, struct flow_value v) {
+  uint64_t x;
+  bool pointer;
+  switch (v.kind) {
+  case VALUE_CONST:
+    if (!transform_apply(p->ops, w->image, v.value, &x, &pointer) || pointer) return true;
+    return condition_holds(p->cc, p->width, x, p->imm);
+  case VALUE_ADDRESS:
+  case VALUE_STACK:
+  case VALUE_TLS:
+    if (p->ops && p->ops->kind != XF_ZERO) return true;
+    return !(p->cc == CC_E && p->imm == 0 && p->width == 8);
+  case VALUE_CALL:
+    state_add_guard(s, (struct flow_guard){v.call, 0, p->cc, p->width, p->ops, p->imm, p->at});
+    return true;
+  case VALUE_ARG: /* matters where the argument itself is returned */
+    if (!transform_loads(p->ops))
+      state_add_guard(s, (struct flow_guard){UINT16_MAX, v.arg + 1, p->cc, p->width, p->ops, p->imm, p->at});
+    return true;
+  default:
+    return true;
+  }
+}
+
+/* The item's value is the leaf V. False if the way is impossible. */
+bool state_settle(struct walk *w, struct state *s, const struct item *i, struct flow_value v) {
+  if (i->role == ROLE_PRED) return state_settle_pred(w, s, i, v);
+  if (v.kind == VALUE_IMPOSSIBLE) return false;
+  v = value_finish(w, v, i->ops);
+  if (i->role == ROLE_RET)
+    s->ret = v;
+  else
+    s->stores[i->index].value = v;
+  return true;
+}

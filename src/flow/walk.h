@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: the state of going backward through one function. */
+#pragma once
+
+#include "flow/flow.h"
+
+/* --- chains (transform.c) ----------------------------------------------------------------------------------------- */
+
+/* Puts an operation in front. False if the chain gets too long or there is no memory, which W then says. */
+bool transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width, int64_t imm);
+/* Puts the operations of INNER in front. */
+bool transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain);
+/* The same operations; chains of different workers are different objects. */
+bool transform_equal(const struct transform *a, const struct transform *b);
+bool transform_loads(const struct transform *t);
+/*
+ * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
+ * is not.
+ */
+#define TRANSFORM_VALUES 16
+unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
+                          const struct transform **ret_rest);
+/* Does the chain begin by taking the sign of its value's low bytes (all ones or zero)? */
+bool transform_is_sign(const struct transform *t, const struct transform **ret_of);
+
+/* --- locations and items ------------------------------------------------------------------------------------------ */
+
+enum loc_kind { LOC_REG, LOC_SLOT, LOC_PLACE };
+
+/* Where a value is at a point of the function. */
+struct loc {
+  uint8_t kind, reg;
+  uint8_t size; /* bytes that matter, of slots and places */
+  int32_t slot; /* relative to rsp at entry */
+  struct flow_place place;
+};
+
+enum item_role { ROLE_RET, ROLE_STORE, ROLE_PRED };
+
+/* A value that is followed backward: OPS(content of LOC). */
+struct item {
+  struct loc loc;
+  uint8_t role;
+  uint8_t index;     /* ROLE_STORE: which store */
+  uint8_t cc, width; /* ROLE_PRED: OPS(content) cc IMM must hold */
+  const struct transform *ops;
+  uint64_t imm;
+  uint64_t at;
+};
+
+#define ITEMS 8
+#define PREDS 4
+#define PENDING 4
+#define NO_CASE UINT32_MAX
+
+/* Copied with state_copy: only what is in use. */
+struct state {
+  struct flow_value ret;    /* VALUE_NONE while it is an item */
+  uint32_t table_case;      /* the index with which a jump table was left, or NO_CASE */
+  uint8_t pending[PENDING]; /* conditions on the next flags met */
+  uint8_t n_items, n_guards, n_stores, n_pending, n_passed;
+  bool shared;
+  bool beyond;      /* the value is a call's, and the block of the call is behind */
+  uint8_t distance; /* blocks since nothing was followed any more; no part of what a state is */
+  struct item items[ITEMS];
+  struct flow_guard guards[FLOW_GUARDS];
+  struct flow_store stores[FLOW_STORES];
+};
+
+struct work_item {
+  uint32_t block, position; /* instructions of the block before POSITION are still to come */
+  struct state state;
+};
+
+/* Where a question has been. */
+struct origin_mark {
+  uint64_t hash;
+  uint32_t stamp;
+};
+
+#define ORIGIN_MARKS 256
+
+struct origin_entry {
+  uint64_t key;
+  struct flow_value value;
+};
+
+struct walk {
+  struct flow_worker *worker;
+  const struct image *image;
+  const struct code *code;
+  VEC(struct work_item *) work;
+  VEC(struct work_item *) spare;
+  struct map *visited; /* hashes of (block, state) */
+  struct map *emitted; /* hashes of outcomes */
+  struct map *origins; /* (instruction, location) to an entry */
+  struct map *call_of; /* instruction to call */
+  VEC(struct origin_entry) origin_values;
+  VEC(struct flow_call) calls;
+  VEC(uint32_t) call_insn;
+  VEC(struct flow_outcome) outcomes;
+  unsigned depth;   /* of origin questions inside each other */
+  uint32_t *stamps; /* for each block, the last question that looked at it */
+  uint32_t stamp;
+  struct origin_mark *marks; /* ORIGIN_MARKS of them */
+  unsigned steps, budget;
+  uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
+  bool simple;            /* constants only, no evidence */
+  bool failed;            /* no memory */
+};
+
+bool loc_equal(const struct loc *a, const struct loc *b);
+/* Tells locations apart, those of different size too. */
+uint64_t loc_hash(const struct loc *l);
+bool place_equal(const struct flow_place *a, const struct flow_place *b);
+
+/* --- one instruction, one item (step.c) --------------------------------------------------------------------------- */
+
+enum step_kind { STEP_NONE, STEP_MOVED, STEP_VALUE, STEP_FORK };
+
+/* Where a value comes from: another location, or a leaf; OPS come between. */
+struct source {
+  bool leaf;
+  struct loc loc;
+  struct flow_value value;
+  const struct transform *ops;
+};
+
+struct step {
+  struct source now;    /* STEP_MOVED, STEP_VALUE */
+  struct source alt[2]; /* STEP_FORK: if CC does not hold, if it does */
+  uint8_t cc;
+};
+
+enum step_kind step_item(struct walk *w, const struct loc *loc, const struct transform *ops, uint32_t insn,
+                         struct step *ret);
+
+/* --- operands (source.c) ------------------------------------------------------------------------------------------ */
+
+struct loc loc_reg(uint8_t reg);
+/* The stack slot that the memory operand names; false if it is none. */
+bool operand_slot(const struct insn *in, int32_t *ret);
+/* The place outside the stack that the memory operand names; false if it is not known. */
+bool operand_place(struct walk *w, uint32_t insn, struct flow_place *ret);
+/* The value of the memory operand, of SIZE bytes; OPS are what is done with it later. */
+struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool is_signed, const struct transform *ops);
+struct source source_leaf(struct flow_value v);
+/* SIZE: of the instruction that makes it. */
+struct source source_unknown(unsigned kind, unsigned size, uint64_t at);
+/* Applies a leaf's pending operations as far as they can be. */
+struct flow_value value_finish(struct walk *w, struct flow_value v, const struct transform *ops);
+
+/* --- where does it come from, on all ways (origin.c) -------------------------------------------------------------- */
+
+/*
+ * The one leaf that LOC holds before instruction INSN, whatever the way; VALUE_NONE if there is more than one or it is
+ * not known, with RAW set if they are calls' results, arguments and constants, a call among them.
+ */
+struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc);
+/* The same, or VALUE_CHOICE if there are a few. */
+struct flow_value origin_choice(struct walk *w, uint32_t insn, const struct loc *loc);
+bool origin_constant(struct walk *w, uint32_t insn, uint8_t reg, uint64_t *ret);
+/* The number of the call that INSN makes. */
+unsigned call_number(struct walk *w, uint32_t insn);
+/* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
+uint16_t changed_registers(struct walk *w, uint64_t address);
+/* What a function finds in LOC when it is entered. */
+struct flow_value value_at_entry(const struct loc *loc);
+
+/* --- flags (condition.c) ------------------------------------------------------------------------------------------ */
+
+/*
+ * The condition CC on the flags that INSN sets, as predicates on what is before it, which all hold: how many, 0 if
+ * none.
+ */
+unsigned condition_at(struct walk *w, uint32_t insn, uint8_t cc, struct item ret[2]);
+
+/* --- states (state.c) --------------------------------------------------------------------------------------------- */
+
+#define OUTCOMES_MAX 600
+
+static inline void state_drop(struct state *s, unsigned i) { s->items[i] = s->items[--s->n_items]; }
+
+static inline bool state_live(const struct state *s) {
+  for (unsigned i = 0; i < s->n_items; i++)
+    if (s->items[i].role != ROLE_PRED) return true;
+  return false;
+}
+
+static inline unsigned state_evidence(const struct state *s) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < s->n_guards; i++)
+    n += s->guards[i].cc != GUARD_PASSED && !s->guards[i].arg;
+  return n;
+}
+
+static inline bool store_like_errno(const struct flow_store *s) {
+  return s->place.kind == PLACE_TLS || s->place.kind == PLACE_CALL;
+}
+
+/* Copies what is in use. */
+void state_copy(struct state *to, const struct state *from);
+/* Room for a state; NULL if there is no memory. */
+struct work_item *state_work(struct walk *w);
+/* A copy for later, in the middle of a block. */
+void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s);
+/* Continues at the end of a block, if no state like this was there before. */
+void state_push_end(struct walk *w, uint32_t block, struct work_item *k);
+void state_add_guard(struct state *s, struct flow_guard g);
+/* The way has come to its end: an outcome. */
+void state_emit(struct walk *w, const struct state *s);
+/* Is there nothing left to learn on this way? */
+bool state_complete(const struct walk *w, const struct state *s);
+/* A predicate whose value is known. False if the way is impossible. */
+bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, struct flow_value v);
+/* The item's value is the leaf V. False if the way is impossible. */
+bool state_settle(struct walk *w, struct state *s, const struct item *i, struct flow_value v);
+/* Is it errno, or the like of it behind a pointer that a call gave? */
+bool store_is_errno(const struct walk *w, const struct flow_store *s);
+
+/* --- meeting conditions (meet.c) ---------------------------------------------------------------------------------- */
+
+enum meet { MEET_ON, MEET_IMPOSSIBLE, MEET_SPLIT };
+
+/* The way meets what the flags and the jump table of INSN say. MEET_SPLIT: others go on in its place. */
+enum meet meet_all(struct walk *w, struct state *s, uint32_t insn, uint32_t block, uint32_t position);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All functions that matter: those asked for, and what they call, each summarised once, on all processors.
+ *
+ * A worker takes the next node, summarises it without any lock, and adds the functions it calls as new nodes. The
+ * order in which nodes come to be does not matter for what is known of them in the end.
+ */
+#include "flow/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE_INSNS 400
+#define FUNCTION_INSNS 400000
+#define PROBE_DEPTH 4
+#define PROGRESS_EVERY 256
+
+/* --- images and nodes --------------------------------------------------------------------------------------------- */
+
+int flow_world_new(const struct flow_world_options *options, struct flow_world **ret) {
+  struct flow_world *w = calloc(1, sizeof *w);
+  if (!w) return -ENOMEM;
+  w->options = *options;
+  if (pthread_mutex_init(&w->lock, NULL) != 0) {
+    free(w);
+    return -ENOMEM;
+  }
+  if (pthread_cond_init(&w->more, NULL) != 0) {
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+    return -ENOMEM;
+  }
+  *ret = w;
+  return 0;
+}
+
+void flow_world_free(struct flow_world *w) {
+  if (!w) return;
+  for (unsigned i = 0; i < w->n_workers; i++)
+    flow_worker_done(&w->workers[i]);
+  free(w->workers);
+  vec_done(&w->images);
+  vec_done(&w->nodes);
+  map_done(&w->node_of);
+  map_done(&w->slot_node);
+  map_done(&w->syscall_results);
+  arena_done(&w->arena);
+  (void)pthread_cond_destroy(&w->more);
+  (void)pthread_mutex_destroy(&w->lock);
+  free(w);
+}
+
+int flow_world_add(struct flow_world *w, const struct image *img) {
+  if (w->images.n >= UINT16_MAX) return -E2BIG;
+  int r = vec_push(&w->images, img);
+  if (r < 0) return r;
+  const struct image_symbol *s = image_export(img, "errno", NULL);
+  if (s && s->kind == SYMBOL_TLS && !w->has_errno) {
+    w->has_errno = true;
+    w->errno_image = (unsigned)w->images.n - 1;
+    w->errno_offset = s->address;
+  }
+  return (int)w->images.n - 1;
+}
+
+bool flow_world_errno(const struct flow_world *w, unsigned *ret_image, uint64_t *ret_offset) {
+  if (w->has_errno) {
+    *ret_image = w->errno_image;
+    *ret_offset = w->errno_offset;
+  }
+  return w->has_errno;
+}
+
+const struct image *flow_world_image(const struct flow_world *w, unsigned image) { return w->images.at[image]; }
+
+static uint64_t node_key(unsigned image, uint64_t address, bool ifunc) {
+  return hash_mix(address * 2 + ifunc) + hash_mix(image + 1);
+}
+
+/* With the lock held, or before there are workers. */
+static int node_get(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
+  uint64_t key = node_key(image, address, ifunc), n;
+  if (map_get(&w->node_of, key, &n)) return (int)n;
+  struct node *node = arena_zalloc(&w->arena, sizeof *node);
+  if (!node || w->nodes.n >= INT32_MAX) return -ENOMEM;
+  node->image = (uint16_t)image;
+  node->address = address;
+  node->ifunc = ifunc;
+  n = w->nodes.n;
+  if (vec_push(&w->nodes, node) < 0 || map_put(&w->node_of, key, n) < 0) return -ENOMEM;
+  return (int)n;
+}
+
+int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
+  if (image >= w->images.n) return -EINVAL;
+  return node_get(w, image, address, ifunc);
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+const struct image_symbol *world_symbol(const struct flow_world *w, unsigned image, const char *name,
+                                        const char *version, unsigned *ret_image) {
+  const struct image_symbol *s = image_export(w->images.at[image], name, version);
+  *ret_image = image;
+  for (unsigned i = 0; !s && i < w->images.n; i++) {
+    s = image_export(w->images.at[i], name, version);
+    *ret_image = i;
+  }
+  return s;
+}
+
+struct bound {
+  unsigned image;
+  uint64_t address;
+  bool ifunc, found;
+};
+
+/* What a slot is bound to; needs no lock. */
+static struct bound bind_slot(const struct flow_world *w, unsigned image, uint64_t at) {
+  struct image_slot slot;
+  struct bound b = {.image = image};
+  if (!image_slot(w->images.at[image], at, &slot)) return b;
+  b.address = slot.value;
+  b.found = slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC;
+  b.ifunc = slot.kind == SLOT_IFUNC;
+  if (slot.kind != SLOT_IMPORT) return b;
+  const struct image_symbol *s = world_symbol(w, image, slot.name, slot.version, &b.image);
+  if (!s || (s->kind != SYMBOL_FUNCTION && s->kind != SYMBOL_IFUNC)) return b;
+  return (struct bound){b.image, s->address, s->kind == SYMBOL_IFUNC, true};
+}
+
+static uint64_t slot_key(unsigned image, uint64_t at) { return hash_mix(at) + hash_mix(image + 7); }
+
+/* With the lock held. Adds the node that a call goes to. */
+static int add_callee(struct flow_world *w, unsigned image, const struct flow_call *c, const struct bound *b) {
+  uint64_t n;
+  if (c->kind == CALL_ADDRESS) return node_get(w, image, c->target, false) < 0 ? -ENOMEM : 0;
+  uint64_t key = slot_key(image, c->target);
+  if (map_get(&w->slot_node, key, &n)) return 0;
+  int node = b->found ? node_get(w, b->image, b->address, b->ifunc) : -ENOENT;
+  if (node < 0 && node != -ENOENT) return node;
+  return map_put(&w->slot_node, key, node < 0 ? 0 : (uint64_t)node + 1);
+}
+
+int flow_world_callee(const struct flow_world *w, uint32_t node, const struct flow_call *call) {
+  uint64_t n;
+  unsigned image = w->nodes.at[node]->image;
+  switch (call->kind) {
+  case CALL_ADDRESS:
+    return map_get(&w->node_of, node_key(image, call->target, false), &n) ? (int)n : -ENOENT;
+  case CALL_SLOT:
+    return map_get(&w->slot_node, slot_key(image, call->target), &n) && n ? (int)n - 1 : -ENOENT;
+  default:
+    return -ENOENT;
+  }
+}
+
+/* --- calls that never return -------------------------------------------------------------------------------------- */
+
+struct probe {
+  struct flow_world *world;
+  unsigned image;
+  unsigned depth;
+  struct map *known; /* address and depth to answer, of this image */
+  bool *failed;      /* there was no memory */
+};
+
+static bool never_returns(void *context, struct code_target t);
+
+static bool named_noreturn(const struct flow_world *w, const char *name) {
+  return name && w->options.noreturn && w->options.noreturn(w->options.noreturn_context, name);
+}
+
+/* Looks into a small function: does any way lead out of it? */
+static bool probe_function(struct probe *p, uint64_t address) {
+  struct probe deeper = *p;
+  struct arena arena = {0};
+  struct code code;
+  deeper.depth++;
+  struct code_options o = {.max_insns = PROBE_INSNS, .noreturn = never_returns, .context = &deeper};
+  bool out = true;
+  int r = code_build(p->world->images.at[p->image], address, &o, &arena, &code);
+  if (r == -ENOMEM) *p->failed = true;
+  if (r >= 0 && !code.problems) {
+    out = false;
+    for (uint32_t i = 0; i < code.n_insns && !out; i++) {
+      const struct insn *in = &code.insns[i];
+      out = in->op == OP_RETURN || in->op == OP_TAIL_INDIRECT || in->op == OP_JUMP_UNKNOWN;
+      if (in->op == OP_TAIL) out = !never_returns(&deeper, code_follow_plt(code.image, (uint64_t)in->imm));
+      if (in->op == OP_TAIL_SLOT) out = !never_returns(&deeper, (struct code_target){true, (uint64_t)in->disp});
+    }
+  }
+  arena_done(&arena);
+  return !out;
+}
+
+static bool never_returns(void *context, struct code_target t) {
+  struct probe *p = context;
+  const struct image *img = p->world->images.at[p->image];
+  struct image_slot slot;
+  uint64_t answer;
+  if (t.slot)
+    return image_slot(img, t.address, &slot) && slot.kind == SLOT_IMPORT && named_noreturn(p->world, slot.name);
+  const struct image_function *f = image_function_at(img, t.address);
+  if (f && named_noreturn(p->world, f->name)) return true;
+  if (p->depth >= PROBE_DEPTH) return false;
+  /*
+   * What is known at one depth is not all that could be known at another, and must not depend on what was asked first.
+   */
+  uint64_t key = hash_mix(t.address) + p->depth;
+  if (map_get(p->known, key, &answer)) return answer;
+  answer = probe_function(p, t.address);
+  if (map_put(p->known, key, answer) < 0) *p->failed = true;
+  return answer;
+}
+
+/* --- workers ------------------------------------------------------------------------------------------------------ */
+
+struct crew {
+  struct flow_world *world;
+  struct map *probed; /* one for each worker and image */
+};
+
+/* Does it make a system call whose number or errors depend on its own arguments? */
+static bool depends_on_args(const struct flow_world *w, const struct flow_summary *s) {
+  for (uint32_t i = 0; i < s->n_calls; i++) {
+    const struct flow_call *c = &s->calls[i];
+    if (c->kind != CALL_SYSTEM) continue;
+    if (c->number.kind == VALUE_ARG) return true;
+    if (c->number.kind != VALUE_CONST || !w->options.syscall_args) continue;
+    unsigned deciding = w->options.syscall_args(w->options.syscalls_context, (uint32_t)c->number.value);
+    for (unsigned k = 0; k < FLOW_ARGS; k++)
+      if (deciding >> k & 1 && c->args[k].kind == VALUE_ARG) return true;
+  }
+  return false;
+}
+
+/* Adds what a new summary needs. With the lock held. */
+static int add_needs(struct flow_world *w, struct node *n, const struct bound *bounds) {
+  for (uint32_t i = 0; i < n->summary.n_calls; i++) {
+    const struct flow_call *c = &n->summary.calls[i];
+    if (c->kind != CALL_ADDRESS && c->kind != CALL_SLOT) continue;
+    int r = add_callee(w, n->image, c, &bounds[i]);
+    if (r < 0) return r;
+  }
+  for (uint32_t i = 0; n->ifunc && i < n->summary.n_outcomes; i++) {
+    const struct flow_value *v = &n->summary.outcomes[i].ret;
+    if (v->kind == VALUE_ADDRESS && node_get(w, n->image, v->value, false) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+static int work_on(struct flow_world *w, struct flow_worker *worker, struct map *probed, struct node *n) {
+  const struct image *img = w->images.at[n->image];
+  bool failed = false;
+  struct probe probe = {.world = w, .image = n->image, .known = probed, .failed = &failed};
+  struct code_options o = {.max_insns = FUNCTION_INSNS, .noreturn = never_returns, .context = &probe};
+  int r = flow_summarise(worker, img, n->address, &o, &n->summary);
+  if (failed) return -ENOMEM;
+  if (r == -EFAULT) {
+    n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};
+    return 0;
+  }
+  if (r < 0) return r;
+  n->depends_on_args = depends_on_args(w, &n->summary);
+  struct bound *bounds = arena_zalloc(&worker->scratch, (n->summary.n_calls + 1) * sizeof *bounds);
+  if (!bounds) return -ENOMEM;
+  for (uint32_t i = 0; i < n->summary.n_calls; i++)
+    if (n->summary.calls[i].kind == CALL_SLOT) bounds[i] = bind_slot(w, n->image, n->summary.calls[i].target);
+  MUST(pthread_mutex_lock(&w->lock) == 0);
+  r = add_needs(w, n, bounds);
+  MUST(pthread_mutex_unlock(&w->lock) == 0);
+  return r;
+}
+
+/* The next node, or NULL when there is none left and nobody can add one. */
+static struct node *take(struct flow_world *w) {
+  struct node *n = NULL;
+  MUST(pthread_mutex_lock(&w->lock) == 0);
+  while (w->next == w->nodes.n && w->active && !w->error)
+    MUST(pthread_cond_wait(&w->more, &w->lock) == 0);
+  if (!w->error && w->next < w->nodes.n) {
+    n = w->nodes.at[w->next++];
+    w->active++;
+    if (w->options.progress && w->next % PROGRESS_EVERY == 0)
+      w->options.progress(w->options.progress_context, w->next, w->nodes.n);
+  }
+  MUST(pthread_mutex_unlock(&w->lock) == 0);
+  return n;
+}
+
+static void done(struct flow_world *w, int r) {
+  MUST(pthread_mutex_lock(&w->lock) == 0);
+  w->active--;
+  if (r < 0 && !w->error) w->error = r;
+  MUST(pthread_cond_broadcast(&w->more) == 0);
+  MUST(pthread_mutex_unlock(&w->lock) == 0);
+}
+
+static void crew_work(void *context, unsigned worker) {
+  struct crew *crew = context;
+  struct flow_world *w = crew->world;
+  struct node *n;
+  while ((n = take(w)) != NULL)
+    done(w, work_on(w, &w->workers[worker], &crew->probed[worker * w->images.n + n->image], n));
+}
+
+static int run_crew(struct flow_world *w) {
+  struct crew crew = {.world = w};
+  size_t maps = (size_t)w->n_workers * w->images.n;
+  crew.probed = calloc(maps + 1, sizeof *crew.probed);
+  if (!crew.probed) return -ENOMEM;
+  worker_run(w->n_workers, crew_work, &crew);
+  for (size_t i = 0; i < maps; i++)
+    map_done(&crew.probed[i]);
+  free(crew.probed);
+  return w->error;
+}
+
+int flow_world_solve(struct flow_world *w) {
+  if (!w->workers) {
+    unsigned n = w->options.workers ? w->options.workers : worker_count();
+    w->workers = calloc(n, sizeof *w->workers);
+    if (!w->workers) return -ENOMEM;
+    w->n_workers = n;
+  }
+  int r = run_crew(w);
+  return r < 0 ? r : world_solve(w);
+}
+
+struct flow_results flow_world_results(const struct flow_world *w, uint32_t node) {
+  return w->nodes.at[node]->results;
+}
+
+const struct flow_summary *flow_world_summary(const struct flow_world *w, uint32_t node) {
+  return &w->nodes.at[node]->summary;
+}
+
+void flow_world_node(const struct flow_world *w, uint32_t node, unsigned *ret_image, uint64_t *ret_address) {
+  *ret_image = w->nodes.at[node]->image;
+  *ret_address = w->nodes.at[node]->address;
+}
+
+struct flow_counts flow_world_counts(const struct flow_world *w) {
+  struct flow_counts c = {.functions = w->nodes.n};
+  for (size_t i = 0; i < w->images.n; i++)
+    c.bytes += image_code_size(w->images.at[i]);
+  return c;
+}

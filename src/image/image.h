@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Read-only views of ELF files for x86-64: segments, symbols, relocated slots, function starts, build-id, needs.
+ *
+ * The file is mapped and never trusted: every offset is checked before use, counts are bounded by the file's size, and
+ * a field that lies is either an error (the image cannot be used) or ignored (a table that is not there). An image does
+ * not change after image_open and may be read from any thread. Strings and arrays live as long as the image.
+ *
+ * Sections are a help, not a need: what the dynamic loader needs (program headers, the dynamic section) is enough.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct image;
+
+enum image_symbol_kind { SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
+
+struct image_symbol {
+  const char *name;
+  const char *version; /* "GLIBC_2.2.5", or NULL */
+  uint64_t address;    /* SYMBOL_TLS: the offset in the module's TLS block; SYMBOL_IFUNC: of the resolver */
+  uint64_t size;
+  enum image_symbol_kind kind;
+  bool hidden_version; /* name@version, not name@@version: only old binaries bind to it */
+  bool weak;
+};
+
+/* What the dynamic loader writes to a place. */
+enum image_slot_kind {
+  SLOT_IMPORT,   /* address of NAME + addend (JUMP_SLOT, GLOB_DAT, 64) */
+  SLOT_LOCAL,    /* the image's own address VALUE (RELATIVE, RELR, or a symbol that is local) */
+  SLOT_IFUNC,    /* what the resolver at VALUE returns (IRELATIVE) */
+  SLOT_TLS,      /* offset from the thread pointer of NAME, or, if NAME is NULL, of the own TLS block's byte VALUE */
+  SLOT_TLS_PAIR, /* the first of the two words __tls_get_addr is called with; NAME or VALUE as above */
+  SLOT_TLS_DESC, /* the first of the two words of a TLS descriptor; NAME or VALUE as above */
+  SLOT_OTHER
+};
+
+struct image_slot {
+  uint64_t at;
+  enum image_slot_kind kind;
+  const char *name;
+  const char *version;
+  uint64_t value; /* address, TLS offset or addend */
+};
+
+/* SLOT_OTHER are, among others, copied variables (NAME says which) and the second word of a SLOT_TLS_PAIR. */
+
+/*
+ * Where a function starts and what says so. What only a frame knows can also be the whole PLT (one frame for all its
+ * stubs) or the part of a function that the compiler moved away because it runs rarely.
+ */
+struct image_function {
+  uint64_t address;
+  uint64_t end;     /* first byte behind it, from the symbol's size or the frame's range; 0 if not known */
+  const char *name; /* of several the exported, then the one with fewest underscores; NULL if only a frame says so */
+  bool framed;      /* .eh_frame has an entry that starts here */
+};
+
+/*
+ * 0, or a negative errno with a message that names the file. A directory, a non-ELF, another machine, a truncated file:
+ * all say so.
+ */
+int image_open(const char *path, struct image **ret, struct err *e) MUST_USE;
+/* The same over bytes in memory, which are copied; NAME is for messages. */
+int image_from_memory(const char *name, const void *bytes, size_t size, struct image **ret, struct err *e) MUST_USE;
+void image_free(struct image *img);
+
+const char *image_path(const struct image *img);
+/* DT_SONAME, or the last part of the path. */
+const char *image_name(const struct image *img);
+/* Lower-case hex, or "" if there is none. */
+const char *image_build_id(const struct image *img);
+/* PT_INTERP, or NULL. */
+const char *image_interpreter(const struct image *img);
+/* Whether a dynamic loader reads it: false for static programs, static PIEs too. */
+bool image_is_dynamic(const struct image *img);
+uint64_t image_entry(const struct image *img);
+
+/* DT_NEEDED in order. */
+size_t image_needed(const struct image *img, const char *const **ret);
+/* DT_RPATH (only if there is no DT_RUNPATH) and DT_RUNPATH, unexpanded, or NULL. */
+const char *image_rpath(const struct image *img);
+const char *image_runpath(const struct image *img);
+
+/* LEN bytes at virtual ADDRESS as the file holds them, or NULL if not all of them are in one segment's file part. */
+const void *image_bytes(const struct image *img, uint64_t address, size_t len);
+/* How many file-backed bytes follow ADDRESS in its segment. */
+size_t image_bytes_left(const struct image *img, uint64_t address);
+/* In the file part of an executable segment; in files linked without separate code that includes constants. */
+bool image_is_code(const struct image *img, uint64_t address);
+/* In a segment that is never writable, or that is made read-only after relocation. */
+bool image_is_readonly(const struct image *img, uint64_t address);
+/* In any loaded segment, zero-filled parts too. */
+bool image_is_mapped(const struct image *img, uint64_t address);
+
+/*
+ * Defined dynamic symbols, sorted by name, then default version first, then version; without the symbols that only
+ * stand for a version.
+ */
+size_t image_exports(const struct image *img, const struct image_symbol **ret);
+/*
+ * The export NAME; the given version if VERSION is not NULL and there is such a one, else the default. NULL if there is
+ * none, or only old versions, which the loader does not bind either unless they are asked for.
+ */
+const struct image_symbol *image_export(const struct image *img, const char *name, const char *version);
+
+/* What is written at exactly ADDRESS; false, and *ret untouched, if nothing is. */
+bool image_slot(const struct image *img, uint64_t address, struct image_slot *ret);
+/* The first slot at or behind ADDRESS: begin with 0 and go on with ret->at + 1 to see them all. */
+bool image_slot_after(const struct image *img, uint64_t address, struct image_slot *ret);
+
+/* Function starts, sorted, without duplicates: from .dynsym, .symtab and .eh_frame. */
+size_t image_functions(const struct image *img, const struct image_function **ret);
+/* The function that starts at ADDRESS, or NULL. */
+const struct image_function *image_function_at(const struct image *img, uint64_t address);
+/* The last function that starts at or before ADDRESS, or NULL. */
+const struct image_function *image_function_before(const struct image *img, uint64_t address);
+
+/* Bytes of executable segments in the file. */
+uint64_t image_code_size(const struct image *img);
+
+/*
+ * Finds the library NAME as the dynamic loader would for FOR (may be NULL): a name with a slash is a path; else
+ * DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH ($ORIGIN, $LIB and $PLATFORM expanded), the loader's cache, the default
+ * folders, each with the glibc-hwcaps variants that this processor can use.
+ * Files for other machines are passed over. *ret is malloc'ed. -ENOENT with a message if there is none.
+ */
+int image_find(const char *name, const struct image *for_image, char **ret, struct err *e) MUST_USE;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exports: the dynamic symbols that other images can bind to.
+ *
+ * Names stay in the mapped file; one array holds them all. C++ libraries have a hundred thousand long names with common
+ * starts, so sorting looks at eight bytes at a time and never twice at the same ones.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "image/layout.h"
+
+bool symbol_read(const struct image *img, uint64_t index, Elf64_Sym *ret) {
+  if (index >= img->symbols.n / sizeof *ret) return false;
+  memcpy(ret, img->symbols.at + index * sizeof *ret, sizeof *ret);
+  return true;
+}
+
+static enum image_symbol_kind symbol_kind(const Elf64_Sym *s) {
+  /* An absolute value is not an address of this image, whatever its type says. */
+  if (s->st_shndx == SHN_ABS) return SYMBOL_OTHER;
+  switch (ELF64_ST_TYPE(s->st_info)) {
+  case STT_FUNC:
+    return SYMBOL_FUNCTION;
+  case STT_GNU_IFUNC:
+    return SYMBOL_IFUNC;
+  case STT_OBJECT:
+    return SYMBOL_OBJECT;
+  case STT_COMMON:
+    return SYMBOL_OBJECT;
+  case STT_TLS:
+    return SYMBOL_TLS;
+  default:
+    return SYMBOL_OTHER;
+  }
+}
+
+static bool is_export(const Elf64_Sym *s) {
+  unsigned bind = ELF64_ST_BIND(s->st_info), visible = ELF64_ST_VISIBILITY(s->st_other);
+  unsigned type = ELF64_ST_TYPE(s->st_info);
+  return s->st_shndx != SHN_UNDEF && (bind == STB_GLOBAL || bind == STB_WEAK || bind == STB_GNU_UNIQUE) &&
+         (visible == STV_DEFAULT || visible == STV_PROTECTED) && type != STT_SECTION && type != STT_FILE;
+}
+
+/* False if symbol INDEX cannot be bound to. */
+static bool export_read(const struct image *img, uint64_t index, struct image_symbol *ret) {
+  Elf64_Sym s;
+  bool hidden;
+  if (!symbol_read(img, index, &s) || !is_export(&s)) return false;
+  const char *name = string_at(img->strings, s.st_name);
+  const char *version = symbol_version(img, index, &hidden);
+  if (!name || !name[0]) return false;
+  /* Linkers put a symbol for each version itself among the others; nobody calls it. */
+  if (s.st_shndx == SHN_ABS && version && strcmp(name, version) == 0) return false;
+  *ret = (struct image_symbol){
+      .name = name,
+      .version = version,
+      .address = s.st_value,
+      .size = s.st_size,
+      .kind = symbol_kind(&s),
+      .hidden_version = hidden,
+      .weak = ELF64_ST_BIND(s.st_info) == STB_WEAK,
+  };
+  return true;
+}
+
+/* --- sorting ------------------------------------------------------------------------------------------------------ */
+
+struct sort_entry {
+  uint64_t key; /* the next eight bytes of the name, first byte highest; zeros behind its end */
+  uint32_t index;
+};
+
+static int by_key(const void *a, const void *b) {
+  const struct sort_entry *x = a, *y = b;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static uint64_t key_at(const char *name, size_t depth) {
+  uint64_t key = 0;
+  bool ended = false;
+  for (size_t i = 0; i < 8; i++) {
+    uint8_t c = ended ? 0 : (uint8_t)name[depth + i];
+    ended = ended || c == 0;
+    key = key << 8 | c;
+  }
+  return key;
+}
+
+static int by_version(const void *a, const void *b) {
+  const struct image_symbol *x = a, *y = b;
+  if (x->hidden_version != y->hidden_version) return x->hidden_version ? 1 : -1;
+  int order = strcmp(x->version ? x->version : "", y->version ? y->version : "");
+  if (order != 0) return order;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* A run of entries whose names are equal up to DEPTH. */
+struct sort_run {
+  uint32_t from, to;
+  size_t depth;
+};
+typedef VEC(struct sort_run) run_list;
+
+/* Sorts one run by its next eight bytes; runs of equal keys whose names go on are appended to RUNS. */
+static int sort_run(const struct image_symbol *symbols, struct sort_entry *entries, struct sort_run run,
+                    run_list *runs) {
+  for (uint32_t i = run.from; i < run.to; i++)
+    entries[i].key = key_at(symbols[entries[i].index].name, run.depth);
+  qsort(entries + run.from, run.to - run.from, sizeof *entries, by_key);
+  for (uint32_t i = run.from, next; i < run.to; i = next) {
+    for (next = i + 1; next < run.to && entries[next].key == entries[i].key; next++)
+      ;
+    if (next - i > 1 && (entries[i].key & 0xff) != 0) {
+      int r = vec_push(runs, (struct sort_run){i, next, run.depth + 8});
+      if (r < 0) return r;
+    }
+  }
+  return 0;
+}
+
+static int sort_names(const struct image_symbol *symbols, struct sort_entry *entries, uint32_t n) {
+  run_list runs = {0};
+  for (uint32_t i = 0; i < n; i++)
+    entries[i].index = i;
+  int r = vec_push(&runs, (struct sort_run){0, n, 0});
+  while (r >= 0 && runs.n > 0)
+    r = sort_run(symbols, entries, runs.at[--runs.n], &runs);
+  vec_done(&runs);
+  return r;
+}
+
+static void sort_versions(struct image_symbol *symbols, size_t n) {
+  for (size_t i = 0, next; i < n; i = next) {
+    for (next = i + 1; next < n && strcmp(symbols[next].name, symbols[i].name) == 0; next++)
+      ;
+    if (next - i > 1) qsort(symbols + i, next - i, sizeof *symbols, by_version);
+  }
+}
+
+/* --- all ---------------------------------------------------------------------------------------------------------- */
+
+static int exports_sort(struct image *img, const struct image_symbol *found, size_t n) {
+  struct sort_entry *entries = malloc((n ? n : 1) * sizeof *entries);
+  img->exports = arena_alloc(&img->arena, (n ? n : 1) * sizeof *img->exports);
+  int r = entries && img->exports ? sort_names(found, entries, (uint32_t)n) : -ENOMEM;
+  if (r >= 0) {
+    for (size_t i = 0; i < n; i++)
+      img->exports[i] = found[entries[i].index];
+    img->n_exports = n;
+    sort_versions(img->exports, n);
+  }
+  free(entries);
+  return r;
+}
+
+int exports_load(struct image *img) {
+  VEC(struct image_symbol) found = {0};
+  struct image_symbol s;
+  int r = 0;
+  /* symbols_range keeps .last within the table, and a table's index within 32 bits of the hash that gave it. */
+  uint64_t last = img->last < UINT32_MAX ? img->last : UINT32_MAX;
+  for (uint64_t i = img->first_hashed; i < last && r >= 0; i++)
+    if (export_read(img, i, &s)) r = vec_push(&found, s);
+  if (r >= 0) r = exports_sort(img, found.at, found.n);
+  vec_done(&found);
+  return r;
+}
+
+size_t image_exports(const struct image *img, const struct image_symbol **ret) {
+  *ret = img->exports;
+  return img->n_exports;
+}
+
+const struct image_symbol *image_export(const struct image *img, const char *name, const char *version) {
+  size_t low = 0, high = img->n_exports;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    if (strcmp(img->exports[mid].name, name) < 0)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  const struct image_symbol *first = img->exports + low, *end = img->exports + img->n_exports;
+  if (first == end || strcmp(first->name, name) != 0) return NULL;
+  for (const struct image_symbol *s = first; version && s < end && strcmp(s->name, name) == 0; s++)
+    if (s->version && strcmp(s->version, version) == 0) return s;
+  return first->hidden_version ? NULL : first;
+}

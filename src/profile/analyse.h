@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: from machine code to profiles. */
+#pragma once
+
+#include "flow/flow.h"
+#include "profile/format.h"
+
+/* --- knowledge.c -------------------------------------------------------------------------------------------------- */
+
+/* An errno of a system call that is not possible if an argument is VALUE, or, if ONLY, that is possible only then. */
+struct errno_condition {
+  uint32_t number;
+  uint8_t error, arg;
+  bool only;
+  int32_t value;
+};
+
+/* What the data files say. All zero is valid and knows nothing. */
+struct knowledge {
+  struct map syscalls; /* number to index in ERRORS */
+  VEC(struct errno_set) errors;
+  VEC(struct errno_condition) conditions;
+  struct map noreturn; /* hash of the name */
+  uint64_t hash;       /* of the files' bytes */
+};
+
+/* Reads the data folder. A missing folder or a bad line is an error that says where. */
+int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
+void knowledge_done(struct knowledge *k);
+bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
+unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
+bool knowledge_noreturn(void *knowledge, const char *name);
+
+/* --- images.c ----------------------------------------------------------------------------------------------------- */
+
+/* The libraries asked for, and behind them what they need. */
+struct image_set {
+  VEC(struct image *) images;
+  size_t n_roots;
+};
+
+int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
+void image_set_done(struct image_set *s);
+
+/* --- classify.c --------------------------------------------------------------------------------------------------- */
+
+struct classified {
+  uint32_t result; /* number of the result */
+  int64_t retval;
+  bool wide;
+  enum profile_confidence confidence;
+};
+
+/* Which of a function's results are errors; at most MAX, sorted by retval. *ret_unknown: of enum profile_unknown. */
+size_t classify(const struct flow_results *rs, const struct flow_summary *of, struct classified *ret, size_t max,
+                unsigned *ret_unknown);
+
+/* --- evidence.c --------------------------------------------------------------------------------------------------- */
+
+/* "open" or "sub_1234 of libfoo.so". */
+void evidence_name(const struct flow_world *w, uint32_t node, struct text *to);
+/* One or two short sentences on how a result came about, each put through ADD. */
+int evidence_sentences(const struct flow_world *w, uint32_t node, const struct flow_result *r,
+                       int (*add)(void *context, const char *sentence), void *context) MUST_USE;
+
+/* --- cache.c ------------------------------------------------------------------------------------------------------ */
+
+/* The key of one root's profile: what it depends on. 0 if it has no build-id. */
+uint64_t cache_key(const struct image_set *set, size_t root, const struct knowledge *k);
+/* -ENOENT if it is not there or cannot be used. */
+int cache_load(const struct image *img, uint64_t key, struct profile *ret) MUST_USE;
+/* A failure to save is no failure of the analysis. */
+void cache_save(const struct image *img, uint64_t key, const struct profile *p);
+
+/* --- analyse.c ---------------------------------------------------------------------------------------------------- */
+
+struct analysis {
+  struct knowledge knowledge;
+  struct image_set set;
+  struct flow_world *world;
+};
+
+/* Loads images and knowledge; the world is there but nothing is wanted yet. */
+int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) MUST_USE;
+void analysis_done(struct analysis *a);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the data files know: errors of system calls (kernel/NAME.errors), and functions that never return (functions).
+ *
+ * Lines of words; # starts a comment. A line that is not understood is an error with its position: silence would be a
+ * wrong profile.
+ */
+#include "profile/analyse.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA_MAX (16u << 20)
+#define SYSCALL_MAX 4096
+
+struct reader {
+  struct knowledge *k;
+  const char *path;
+  unsigned line;
+  struct err *e;
+};
+
+static int bad(const struct reader *r, const char *what, const char *word) {
+  return err_set(r->e, -EINVAL, "%s:%u: %s '%s'", r->path, r->line, what, word);
+}
+
+/* ARG=VALUE|VALUE...] or ARG!VALUE], behind an errno's opening bracket. */
+static int read_condition(struct reader *r, uint32_t number, int error, char *text) {
+  size_t n = strlen(text);
+  if (n < 4) return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
+  struct errno_condition c = {
+      .number = number, .error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
+  if (text[n - 1] != ']' || c.arg >= FLOW_ARGS || (!c.only && text[1] != '!'))
+    return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
+  text[n - 1] = 0;
+  for (char *rest = text + 2, *word; (word = strsep(&rest, "|")) != NULL;) {
+    int64_t value;
+    if (number_parse(word, &value) < 0 || value < INT32_MIN || value > UINT32_MAX) return bad(r, "not a number:", word);
+    c.value = (int32_t)value;
+    if (vec_push(&r->k->conditions, c) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+/* NUMBER NAME ERRNO... */
+static int read_syscall(struct reader *r, char *line) {
+  char *save = NULL, *word = strtok_r(line, " \t", &save);
+  struct errno_set set = {0};
+  int64_t number;
+  if (number_parse(word, &number) < 0 || number < 0 || number >= SYSCALL_MAX)
+    return bad(r, "not a system call's number:", word);
+  word = strtok_r(NULL, " \t", &save);
+  if (!word) return bad(r, "a name is missing behind", line);
+  while ((word = strtok_r(NULL, " \t", &save)) != NULL) {
+    char *condition = strchr(word, '[');
+    if (condition) *condition++ = 0;
+    int e = errno_number(word);
+    if (!e) return bad(r, "not an errno:", word);
+    errno_set_add(&set, e);
+    int ret = condition ? read_condition(r, (uint32_t)number, e, condition) : 0;
+    if (ret < 0) return ret;
+  }
+  if (map_get(&r->k->syscalls, (uint64_t)number, NULL)) return bad(r, "a second line for system call", line);
+  int ret = map_put(&r->k->syscalls, (uint64_t)number, r->k->errors.n);
+  return ret < 0 ? ret : vec_push(&r->k->errors, set);
+}
+
+/* noreturn NAME */
+static int read_function(struct reader *r, char *line) {
+  char *save = NULL, *fact = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
+  if (strcmp(fact, "noreturn") != 0) return bad(r, "not a fact about functions:", fact);
+  if (!name) return bad(r, "a name is missing behind", fact);
+  return map_put(&r->k->noreturn, hash_string(name), 1);
+}
+
+static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
+  for (char *rest = bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
+    r->line++;
+    line += strspn(line, " \t\r");
+    if (!*line || *line == '#') continue;
+    line[strcspn(line, "\r")] = 0;
+    int ret = read_line(r, line);
+    if (ret < 0) return ret;
+  }
+  return 0;
+}
+
+static int read_data(struct knowledge *k, const char *path, int (*read_line)(struct reader *, char *), struct err *e) {
+  char *bytes = NULL;
+  size_t size = 0;
+  int r = file_read(path, DATA_MAX, &bytes, &size, e);
+  if (r < 0) return r;
+  k->hash = hash_mix(k->hash ^ hash_bytes(bytes, size));
+  struct reader reader = {.k = k, .path = path, .e = e};
+  r = read_lines(&reader, bytes, read_line);
+  free(bytes);
+  return r;
+}
+
+/* The file of errors in FOLDER that comes first by name. */
+static int choose_kernel(const char *folder, struct text *path, struct err *e) {
+  DIR *d = opendir(folder);
+  if (!d)
+    return err_set(e, -errno, "%s: cannot be read: %s (set MURPHY_DATA to murphy's data folder)", folder,
+                   strerror(errno));
+  char best[256] = "";
+  for (const struct dirent *f; (f = readdir(d)) != NULL;) {
+    size_t n = strlen(f->d_name);
+    if (n < 8 || n >= sizeof best || strcmp(f->d_name + n - 7, ".errors") != 0) continue;
+    if (!*best || strcmp(f->d_name, best) < 0) memcpy(best, f->d_name, n + 1);
+  }
+  (void)closedir(d);
+  if (!*best) return err_set(e, -ENOENT, "%s: no file NAME.errors (set MURPHY_DATA to murphy's data folder)", folder);
+  text_addf(path, "%s/%s", folder, best);
+  return path->failed ? -ENOMEM : 0;
+}
+
+static int load(struct knowledge *k, const char *folder, struct err *e) {
+  struct text kernel = {0}, path = {0};
+  text_addf(&kernel, "%s/kernel", folder);
+  int r = kernel.failed ? -ENOMEM : choose_kernel(kernel.at, &path, e);
+  if (r >= 0) r = read_data(k, path.at, read_syscall, e);
+  text_done(&path);
+  text_addf(&path, "%s/functions", folder);
+  if (r >= 0) r = path.failed ? -ENOMEM : read_data(k, path.at, read_function, e);
+  text_done(&kernel);
+  text_done(&path);
+  return r;
+}
+
+int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) {
+  struct knowledge k = {0};
+  int r = load(&k, folder, e);
+  if (r < 0)
+    knowledge_done(&k);
+  else
+    *ret = k;
+  return r;
+}
+
+void knowledge_done(struct knowledge *k) {
+  map_done(&k->syscalls);
+  map_done(&k->noreturn);
+  vec_done(&k->errors);
+  vec_done(&k->conditions);
+}
+
+/* Does what is known of the arguments rule the errno out? */
+static bool ruled_out(const struct knowledge *k, const struct flow_syscall *call, unsigned error) {
+  bool only = false, met = false;
+  for (size_t i = 0; i < k->conditions.n; i++) {
+    const struct errno_condition *c = &k->conditions.at[i];
+    if (c->number != call->number || c->error != error || !(call->known >> c->arg & 1)) continue;
+    bool equal = (int32_t)call->values[c->arg] == c->value;
+    if (!c->only && equal) return true;
+    only |= c->only;
+    met |= c->only && equal;
+  }
+  return only && !met;
+}
+
+bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]) {
+  const struct knowledge *k = knowledge;
+  uint64_t i;
+  if (!map_get(&k->syscalls, call->number, &i)) return false;
+  memcpy(bits, k->errors.at[i].bits, sizeof k->errors.at[i].bits);
+  for (unsigned e = 1; call->known && e <= ERRNO_MAX; e++)
+    if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
+  return true;
+}
+
+unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
+  const struct knowledge *k = knowledge;
+  unsigned args = 0;
+  for (size_t i = 0; i < k->conditions.n; i++)
+    if (k->conditions.at[i].number == number) args |= 1u << k->conditions.at[i].arg;
+  return args;
+}
+
+bool knowledge_noreturn(void *knowledge, const char *name) {
+  const struct knowledge *k = knowledge;
+  return map_get(&k->noreturn, hash_string(name), NULL);
+}

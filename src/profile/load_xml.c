@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the XML form: that of the LFI paper and of xml_write.c, and what people make of them by hand.
+ *
+ * libxml2 reports elements as it meets them, no tree is built. There is no document type, hence no entity to expand and
+ * nothing to fetch; unknown elements end the reading, so depth is bounded. libxml2 is at the end of a tag when it
+ * reports it: the place of what is wrong is found by looking back into the bytes.
+ */
+#include "profile/format.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <libxml/SAX2.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+
+enum attribute {
+  FORMAT,
+  ERRNO_MODULE,
+  ERRNO_OFFSET,
+  LIBRARY,
+  NAME,
+  PATH,
+  BUILD_ID,
+  VERSION,
+  UNKNOWN,
+  RETVAL,
+  WIDE,
+  ERRNO_UNKNOWN,
+  CONFIDENCE,
+  TYPE,
+  MODULE,
+  OFFSET,
+  ARGUMENT,
+  ERRNO,
+  VALUE,
+  N_ATTRIBUTES
+};
+
+static const char *const attribute_names[N_ATTRIBUTES] = {
+    [FORMAT] = "format",
+    [ERRNO_MODULE] = "errno-module",
+    [ERRNO_OFFSET] = "errno-offset",
+    [LIBRARY] = "library",
+    [NAME] = "name",
+    [PATH] = "path",
+    [BUILD_ID] = "build-id",
+    [VERSION] = "version",
+    [UNKNOWN] = "unknown",
+    [RETVAL] = "retval",
+    [WIDE] = "wide",
+    [ERRNO_UNKNOWN] = "errno-unknown",
+    [TYPE] = "type",
+    [CONFIDENCE] = "confidence",
+    [MODULE] = "module",
+    [OFFSET] = "offset",
+    [ARGUMENT] = "argument",
+    [ERRNO] = "errno",
+    [VALUE] = "value",
+};
+
+struct reader;
+
+enum { PROFILE, LIBRARY_ELEMENT, FUNCTION, ERROR_CODES, SIDE_EFFECT, EVIDENCE, N_ELEMENTS, DOCUMENT = N_ELEMENTS };
+
+static const char *const element_names[N_ELEMENTS] = {
+    [PROFILE] = "profile",         [LIBRARY_ELEMENT] = "library", [FUNCTION] = "function",
+    [ERROR_CODES] = "error-codes", [SIDE_EFFECT] = "side-effect", [EVIDENCE] = "evidence",
+};
+
+struct element {
+  unsigned parents;    /* bit of each element that it may be in; of the one behind the last for the document */
+  unsigned attributes; /* bit of each that it may have */
+  bool text;           /* may hold text */
+  int (*open)(struct reader *r);
+  int (*close)(struct reader *r);
+};
+
+struct reader {
+  const struct profile_source *source;
+  struct profile_builder *b;
+  xmlParserCtxtPtr parser;
+  int result;                      /* the first error; nothing is done after it */
+  unsigned inside[N_ELEMENTS + 1]; /* which elements are open */
+  size_t starts[N_ELEMENTS + 1];   /* where their tags start */
+  size_t depth;                    /* of both */
+  size_t content;                  /* where the content of the innermost starts */
+  const char *values[N_ATTRIBUTES];
+  struct text text;     /* content of the innermost, if it may hold text */
+  struct arena scratch; /* values, until the next element */
+  bool bare;            /* functions are directly in <profile> */
+  bool formatted;       /* <profile> says its format: not the paper's */
+};
+
+/* --- positions and messages --------------------------------------------------------------------------------------- */
+
+static size_t offset_now(const struct reader *r) {
+  const xmlParserInput *in = r->parser ? r->parser->input : NULL;
+  size_t offset = in ? in->consumed + (size_t)(in->cur - in->base) : r->source->size;
+  return offset < r->source->size ? offset : r->source->size;
+}
+
+static unsigned innermost(const struct reader *r) { return r->depth ? r->inside[r->depth - 1] : DOCUMENT; }
+
+static size_t tag_start(const struct reader *r) { return r->depth ? r->starts[r->depth - 1] : 0; }
+
+/* Where the innermost element's attribute starts in the file, or its tag if it has none such. */
+static size_t attribute_start(const struct reader *r, const char *name) {
+  const char *at = r->source->bytes + tag_start(r), *end = r->source->bytes + r->source->size;
+  size_t length = strlen(name);
+  while (at < end && !strchr(" \t\r\n>", *at))
+    at++;
+  for (;;) {
+    while (at < end && strchr(" \t\r\n", *at))
+      at++;
+    const char *equals = at < end ? memchr(at, '=', (size_t)(end - at)) : NULL;
+    if (!equals || *at == '>' || *at == '/') return tag_start(r);
+    if ((size_t)(equals - at) >= length && memcmp(at, name, length) == 0 && strchr(" \t\r\n=", at[length]))
+      return (size_t)(at - r->source->bytes);
+    const char *quote = equals + 1;
+    while (quote < end && *quote != '"' && *quote != '\'')
+      quote++;
+    const char *closing = quote + 1 < end ? memchr(quote + 1, *quote, (size_t)(end - quote - 1)) : NULL;
+    if (!closing) return tag_start(r);
+    at = closing + 1;
+  }
+}
+
+/* Where the value of the innermost side effect is written: its attribute, or the first character of its content. */
+static size_t value_start(const struct reader *r) {
+  if (r->values[VALUE]) return attribute_start(r, "value");
+  size_t at = r->content;
+  while (at < r->source->size && strchr(" \t\r\n", r->source->bytes[at]))
+    at++;
+  return at;
+}
+
+#define FAIL_AT(r, offset, ...) profile_source_error((r)->source, offset, -EINVAL, __VA_ARGS__)
+#define FAIL_ATTRIBUTE(r, which, ...) FAIL_AT(r, attribute_start(r, attribute_names[which]), __VA_ARGS__)
+
+static int no_memory(struct reader *r) { return profile_source_no_memory(r->source); }
+
+/* --- values of attributes ----------------------------------------------------------------------------------------- */
+
+static int must_have(struct reader *r, enum attribute which) {
+  const char *name = attribute_names[which];
+  if (r->values[which]) return 0;
+  return FAIL_AT(r, tag_start(r), "<%s> has no %s (write %s=\"…\")", element_names[innermost(r)], name, name);
+}
+
+/* A copy in the profile; NULL stays NULL. */
+static int keep(struct reader *r, enum attribute which, const char **ret) {
+  if (!r->values[which]) return 0;
+  const char *copy = profile_builder_string(r->b, r->values[which]);
+  if (!copy) return no_memory(r);
+  *ret = copy;
+  return 0;
+}
+
+static int get_number(struct reader *r, enum attribute which, int64_t *ret) {
+  const char *s = r->values[which];
+  int e = number_parse(s, ret);
+  if (e == -ERANGE)
+    return FAIL_ATTRIBUTE(r, which, "%s=\"%.60s\" does not fit into 64 bits", attribute_names[which], s);
+  if (e < 0)
+    return FAIL_ATTRIBUTE(r, which, "%s=\"%.60s\" is not a number (write it as -1 or 0x1f)", attribute_names[which], s);
+  return 0;
+}
+
+/* Offsets are hexadecimal in the paper's figure, without 0x; digits alone are decimal. */
+static int get_offset(struct reader *r, enum attribute which, uint64_t *ret) {
+  const char *s = r->values[which];
+  char hex[32];
+  if (s[strspn(s, "0123456789abcdefABCDEF")] == '\0' && s[strspn(s, "0123456789")] != '\0' &&
+      strlen(s) < sizeof hex - 2) {
+    (void)snprintf(hex, sizeof hex, "0x%s", s);
+    s = hex;
+  }
+  int64_t value;
+  if (number_parse(s, &value) < 0)
+    return FAIL_ATTRIBUTE(r, which, "%s=\"%.60s\" is not an offset (write it as 0x1f)", attribute_names[which],
+                          r->values[which]);
+  *ret = (uint64_t)value;
+  return 0;
+}
+
+static int get_word(struct reader *r, enum attribute which, const char *const *words, size_t n, unsigned *ret) {
+  if (profile_read_word(r->values[which], words, n, ret) == 0) return 0;
+  return profile_source_bad_word(r->source, attribute_start(r, attribute_names[which]), attribute_names[which],
+                                 r->values[which], words, n);
+}
+
+static int get_truth(struct reader *r, enum attribute which, bool *ret) {
+  static const char *const words[] = {"false", "true"};
+  unsigned word = 0;
+  int e = r->values[which] ? get_word(r, which, words, COUNT(words), &word) : 0;
+  if (e == 0) *ret = word;
+  return e;
+}
+
+/* --- elements ----------------------------------------------------------------------------------------------------- */
+
+static int check_format(struct reader *r) {
+  int64_t format;
+  if (!r->values[FORMAT]) return 0;
+  int e = get_number(r, FORMAT, &format);
+  if (e == 0 && format != PROFILE_FORMAT)
+    e = FAIL_ATTRIBUTE(r, FORMAT, "format %lld is not known, only %d (it needs a newer murphy)", (long long)format,
+                       PROFILE_FORMAT);
+  r->formatted = true;
+  return e;
+}
+
+/* Where errno lives, from one of the two pairs of attributes. */
+static int learn_errno_home(struct reader *r, enum attribute module, enum attribute where) {
+  uint64_t offset = 0;
+  if (!r->values[module]) return r->values[where] ? must_have(r, module) : 0;
+  int e = r->values[where] ? get_offset(r, where, &offset) : must_have(r, where);
+  if (e < 0) return e;
+  e = profile_builder_errno_at(r->b, r->values[module], offset);
+  if (e == -EEXIST)
+    return FAIL_ATTRIBUTE(r, module, "errno is at %s+0x%llx above, and cannot be at another place here",
+                          r->b->result.errno_module, (unsigned long long)r->b->result.errno_offset);
+  return e < 0 ? no_memory(r) : 0;
+}
+
+static int open_profile(struct reader *r) {
+  int e = check_format(r);
+  if (e == 0) e = learn_errno_home(r, ERRNO_MODULE, ERRNO_OFFSET);
+  /* In case there are functions without a <library> around them. */
+  if (e == 0) e = keep(r, LIBRARY, &r->b->library.name);
+  if (e == 0) e = keep(r, PATH, &r->b->library.path);
+  return e == 0 ? keep(r, BUILD_ID, &r->b->library.build_id) : e;
+}
+
+static int end_library(struct reader *r) {
+  if (!r->b->library.name) r->b->library.name = "";
+  return profile_builder_end_library(r->b) < 0 ? no_memory(r) : 0;
+}
+
+static int close_profile(struct reader *r) { return r->bare ? end_library(r) : 0; }
+
+static int open_library(struct reader *r) {
+  if (r->bare) return FAIL_AT(r, tag_start(r), "there are functions outside of a <library> above (put them into one)");
+  r->b->library = (struct profile_library){0};
+  int e = must_have(r, NAME);
+  if (e == 0) e = keep(r, NAME, &r->b->library.name);
+  if (e == 0) e = keep(r, PATH, &r->b->library.path);
+  return e == 0 ? keep(r, BUILD_ID, &r->b->library.build_id) : e;
+}
+
+/* Words with commas between them. */
+static int get_unknown(struct reader *r, unsigned *ret) {
+  unsigned bits = 0;
+  for (const char *s = r->values[UNKNOWN]; s;) {
+    s += strspn(s, " \t\r\n");
+    size_t n = strcspn(s, ","), trimmed = n;
+    while (trimmed && strchr(" \t\r\n", s[trimmed - 1]))
+      trimmed--;
+    unsigned bit = profile_reason_bit(s, trimmed);
+    if (!bit) {
+      char one[64];
+      (void)snprintf(one, sizeof one, "%.*s", (int)(trimmed < sizeof one ? trimmed : sizeof one - 1), s);
+      return profile_source_bad_reason(r->source, attribute_start(r, "unknown"), one);
+    }
+    bits |= bit;
+    s = s[n] ? s + n + 1 : NULL;
+  }
+  *ret = bits;
+  return 0;
+}
+
+static int open_function(struct reader *r) {
+  if (r->inside[r->depth - 2] == PROFILE) {
+    if (r->b->libraries.n > 0)
+      return FAIL_AT(r, tag_start(r), "this function is outside of a <library> (put it into one)");
+    r->bare = true;
+  }
+  int e = must_have(r, NAME);
+  if (e == 0 && !r->values[NAME][0]) e = FAIL_ATTRIBUTE(r, NAME, "the function's name is empty");
+  if (e == 0) e = keep(r, NAME, &r->b->function.name);
+  if (e == 0) e = keep(r, VERSION, &r->b->function.version);
+  return e == 0 ? get_unknown(r, &r->b->function.unknown) : e;
+}
+
+static int close_function(struct reader *r) {
+  const char *name = r->b->function.name;
+  int e = profile_builder_end_function(r->b);
+  if (e == -EEXIST)
+    return FAIL_AT(r, tag_start(r), "function %.60s is there twice (put its error codes together)", name);
+  return e < 0 ? no_memory(r) : 0;
+}
+
+static int open_error_codes(struct reader *r) {
+  struct profile_error *error = &r->b->error;
+  *error = (struct profile_error){0};
+  unsigned confidence = PROFILE_CERTAIN; /* whoever writes by hand knows */
+  int e = must_have(r, RETVAL);
+  if (e == 0) e = get_number(r, RETVAL, &error->retval);
+  if (e == 0) e = get_truth(r, WIDE, &error->wide);
+  if (e == 0) e = get_truth(r, ERRNO_UNKNOWN, &error->errno_unknown);
+  if (e == 0 && r->values[CONFIDENCE])
+    e = get_word(r, CONFIDENCE, profile_confidence_words, COUNT(profile_confidence_words), &confidence);
+  error->confidence = confidence;
+  return e;
+}
+
+static int close_error_codes(struct reader *r) {
+  int64_t retval = r->b->error.retval;
+  int e = profile_builder_end_error(r->b);
+  if (e == -EEXIST)
+    return FAIL_AT(r, tag_start(r), "retval %lld is there twice in this function (put the side effects together)",
+                   (long long)retval);
+  return e < 0 ? no_memory(r) : 0;
+}
+
+static int close_evidence(struct reader *r) {
+  const char *copy = profile_builder_string(r->b, r->text.n ? r->text.at : "");
+  if (r->text.failed || !copy || vec_push(&r->b->evidence, copy) < 0) return no_memory(r);
+  return 0;
+}
+
+/* --- side effects ------------------------------------------------------------------------------------------------- */
+
+/* The value as attribute or content, without the space around it; NULL if there is none. */
+static const char *written_value(struct reader *r) {
+  if (r->values[VALUE]) return r->values[VALUE];
+  if (!r->text.n) return NULL;
+  char *s = r->text.at + strspn(r->text.at, " \t\r\n"), *end = r->text.at + r->text.n;
+  while (end > s && strchr(" \t\r\n", end[-1]))
+    *--end = '\0';
+  return *s ? s : NULL;
+}
+
+static int get_value(struct reader *r, const char *written, int64_t *ret) {
+  if (!written) return FAIL_AT(r, tag_start(r), "<side-effect> has no value (write it between the tags)");
+  if (number_parse(written, ret) == 0) return 0;
+  bool name = errno_number(written) != 0;
+  return FAIL_AT(r, value_start(r), "\"%.60s\" is not a number (write %s%.60s%s)", written, name ? "errno=\"" : "",
+                 name ? written : "it as -1 or 0x1f", name ? "\"" : "");
+}
+
+/* The paper writes errno's values with the kernel's sign: -9 for EBADF. */
+static int close_errno(struct reader *r, const char *written) {
+  int number = 0;
+  int64_t value;
+  int e = learn_errno_home(r, MODULE, OFFSET);
+  if (e == 0 && r->values[ERRNO] && profile_read_errno(r->values[ERRNO], &number) < 0)
+    e = profile_source_bad_errno(r->source, attribute_start(r, "errno"), r->values[ERRNO]);
+  if (e == 0 && (written || !number)) {
+    e = get_value(r, written, &value);
+    if (e == 0 && number == 0 && value >= -ERRNO_MAX && value <= ERRNO_MAX) number = (int)(value < 0 ? -value : value);
+    if (e == 0 && value != number && value != -number)
+      e = FAIL_AT(r, value_start(r), "%.60s is %d, but the value is %lld (correct one of them)", r->values[ERRNO],
+                  number, (long long)value);
+  }
+  if (e == 0) errno_set_add(&r->b->error.errnos, number);
+  return e;
+}
+
+/* In a file that does not say its format, a thread-local number of libc that could be an errno is one. */
+static bool like_the_paper(const struct reader *r, unsigned kind, const char *written) {
+  int64_t value;
+  if (r->formatted || kind != SIDE_TLS || r->values[NAME] || !written || number_parse(written, &value) < 0)
+    return false;
+  if (!r->values[MODULE] || strncmp(r->values[MODULE], "libc.so", 7) != 0) return false;
+  return value >= -ERRNO_MAX && value <= ERRNO_MAX && errno_name((int)(value < 0 ? -value : value));
+}
+
+static int get_argument(struct reader *r, unsigned *ret) {
+  int64_t argument;
+  int e = must_have(r, ARGUMENT);
+  if (e == 0) e = get_number(r, ARGUMENT, &argument);
+  if (e == 0 && (argument < 1 || argument > 64))
+    e = FAIL_ATTRIBUTE(r, ARGUMENT, "argument=\"%lld\" is not an argument (they count from 1)", (long long)argument);
+  if (e == 0) *ret = (unsigned)argument;
+  return e;
+}
+
+static int get_place(struct reader *r, struct profile_side *place) {
+  bool argument = place->kind == SIDE_ARG;
+  int e = argument ? get_argument(r, &place->argument) : must_have(r, MODULE);
+  if (e == 0 && !argument) e = must_have(r, OFFSET);
+  if (e == 0 && r->values[argument ? MODULE : ARGUMENT])
+    e = FAIL_ATTRIBUTE(r, argument ? MODULE : ARGUMENT, "a side effect on %s has no %s (remove it)",
+                       argument ? "an argument" : "a variable", attribute_names[argument ? MODULE : ARGUMENT]);
+  if (e == 0) e = keep(r, MODULE, &place->module);
+  if (e == 0) e = keep(r, NAME, &place->name);
+  return e == 0 && r->values[OFFSET] ? get_offset(r, OFFSET, &place->offset) : e;
+}
+
+static int close_side_effect(struct reader *r) {
+  if (r->text.failed) return no_memory(r);
+  const char *written = written_value(r);
+  unsigned kind = SIDE_TLS;
+  int e = r->values[ERRNO] ? 0 : must_have(r, TYPE);
+  if (e == 0 && r->values[TYPE]) e = get_word(r, TYPE, profile_side_types, COUNT(profile_side_types), &kind);
+  if (e < 0) return e;
+  if (r->values[ERRNO] && kind != SIDE_TLS)
+    return FAIL_ATTRIBUTE(r, ERRNO, "errno is thread-local (write type=\"TLS\", or remove errno)");
+  if (r->values[ERRNO] || like_the_paper(r, kind, written)) return close_errno(r, written);
+  struct profile_side place = {.kind = kind};
+  int64_t value;
+  e = get_place(r, &place);
+  if (e == 0) e = get_value(r, written, &value);
+  if (e == 0 && profile_builder_side(r->b, &place, value) < 0) e = no_memory(r);
+  return e;
+}
+
+static int nothing(struct reader *r) {
+  (void)r;
+  return 0;
+}
+
+#define BIT(x) (1u << (x))
+
+static const struct element elements[N_ELEMENTS] = {
+    [PROFILE] = {BIT(DOCUMENT),
+                 BIT(FORMAT) | BIT(ERRNO_MODULE) | BIT(ERRNO_OFFSET) | BIT(LIBRARY) | BIT(PATH) | BIT(BUILD_ID), false,
+                 open_profile, close_profile},
+    [LIBRARY_ELEMENT] = {BIT(PROFILE), BIT(NAME) | BIT(PATH) | BIT(BUILD_ID), false, open_library, end_library},
+    [FUNCTION] = {BIT(PROFILE) | BIT(LIBRARY_ELEMENT), BIT(NAME) | BIT(VERSION) | BIT(UNKNOWN), false, open_function,
+                  close_function},
+    [ERROR_CODES] = {BIT(FUNCTION), BIT(RETVAL) | BIT(WIDE) | BIT(ERRNO_UNKNOWN) | BIT(CONFIDENCE), false,
+                     open_error_codes, close_error_codes},
+    [SIDE_EFFECT] = {BIT(ERROR_CODES),
+                     BIT(TYPE) | BIT(MODULE) | BIT(OFFSET) | BIT(NAME) | BIT(ARGUMENT) | BIT(ERRNO) | BIT(VALUE), true,
+                     nothing, close_side_effect},
+    [EVIDENCE] = {BIT(ERROR_CODES), 0, true, nothing, close_evidence},
+};
+
+/* --- what libxml2 reports ----------------------------------------------------------------------------------------- */
+
+static void fail(struct reader *r, int result) {
+  r->result = result;
+  xmlStopParser(r->parser);
+}
+
+/* The element of this name where the reader is, or a message for its tag at START. */
+static int find_element(struct reader *r, const char *name, const char *prefix, size_t start, unsigned *ret) {
+  unsigned parent = innermost(r);
+  const char *known[N_ELEMENTS] = {0};
+  for (unsigned i = 0; i < N_ELEMENTS; i++) {
+    if (!(elements[i].parents & BIT(parent))) continue;
+    known[i] = element_names[i];
+    if (!prefix && strcmp(known[i], name) == 0) {
+      *ret = i;
+      return 0;
+    }
+  }
+  char written[64], way[160];
+  (void)snprintf(written, sizeof written, "%s%s%s", prefix ? prefix : "", prefix ? ":" : "", name);
+  if (parent == DOCUMENT) return FAIL_AT(r, start, "<%s> is not a profile (it must start with <profile>)", written);
+  return FAIL_AT(r, start, "<%s> cannot be in <%s> (%s)", written, element_names[parent],
+                 profile_hint(name, known, N_ELEMENTS, "remove it", way));
+}
+
+static int unknown_attribute(struct reader *r, unsigned kind, const char *name) {
+  const char *known[N_ATTRIBUTES] = {0};
+  char way[160];
+  for (unsigned i = 0; i < N_ATTRIBUTES; i++)
+    known[i] = elements[kind].attributes & BIT(i) ? attribute_names[i] : NULL;
+  return FAIL_AT(r, attribute_start(r, name), "<%s> has no attribute %.60s (%s)", element_names[kind], name,
+                 profile_hint(name, known, N_ATTRIBUTES, "remove it", way));
+}
+
+/* Copies the attributes that the element has, each a group of five pointers. */
+static int take_attributes(struct reader *r, unsigned kind, int n, const xmlChar **attributes) {
+  memset(r->values, 0, sizeof r->values);
+  arena_reset(&r->scratch);
+  for (int i = 0; i < n; i++, attributes += 5) {
+    const char *name = (const char *)attributes[0];
+    size_t length = (size_t)(attributes[4] - attributes[3]);
+    unsigned which = 0;
+    while (which < N_ATTRIBUTES && strcmp(attribute_names[which], name) != 0)
+      which++;
+    if (attributes[1] || which == N_ATTRIBUTES || !(elements[kind].attributes & BIT(which)))
+      return unknown_attribute(r, kind, name);
+    char *value = arena_alloc(&r->scratch, length + 1);
+    if (!value) return no_memory(r);
+    memcpy(value, attributes[3], length);
+    value[length] = '\0';
+    r->values[which] = value;
+  }
+  return 0;
+}
+
+static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_namespaces,
+                     const xmlChar **namespaces, int n_attributes, int n_defaulted, const xmlChar **attributes) {
+  struct reader *r = context;
+  (void)uri, (void)n_namespaces, (void)namespaces, (void)n_defaulted;
+  if (r->result < 0) return;
+  /* No attribute holds a bare '<', so the last one is the tag's. */
+  size_t end = offset_now(r), start = end;
+  while (start > 0 && (start == r->source->size || r->source->bytes[start] != '<'))
+    start--;
+  unsigned kind;
+  int e = find_element(r, (const char *)name, (const char *)prefix, start, &kind);
+  if (e == 0) {
+    MUST(r->depth < COUNT(r->inside));
+    r->inside[r->depth] = kind;
+    r->starts[r->depth++] = start;
+    const char *close = memchr(r->source->bytes + end, '>', r->source->size - end);
+    r->content = close ? (size_t)(close - r->source->bytes) + 1 : end;
+    text_done(&r->text);
+    e = take_attributes(r, kind, n_attributes, attributes);
+  }
+  if (e == 0) e = elements[kind].open(r);
+  if (e < 0) fail(r, e);
+}
+
+static void on_end(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri) {
+  struct reader *r = context;
+  (void)name, (void)prefix, (void)uri;
+  if (r->result < 0 || r->depth == 0) return;
+  int e = elements[innermost(r)].close(r);
+  r->depth--;
+  if (e < 0) fail(r, e);
+}
+
+/* libxml2 reports text sometimes before and sometimes behind its end. */
+static size_t text_start(const struct reader *r, const char *text, size_t n) {
+  size_t now = offset_now(r);
+  if (r->source->size - now >= n && memcmp(r->source->bytes + now, text, n) == 0) return now;
+  return now > n ? now - n : 0;
+}
+
+static void on_text(void *context, const xmlChar *text, int n) {
+  struct reader *r = context;
+  unsigned kind = innermost(r);
+  if (r->result < 0 || n <= 0 || kind == DOCUMENT) return;
+  if (elements[kind].text) {
+    text_add_bytes(&r->text, text, (size_t)n);
+    return;
+  }
+  int blank = 0;
+  while (blank < n && strchr(" \t\r\n", text[blank]))
+    blank++;
+  if (blank < n)
+    fail(r, FAIL_AT(r, text_start(r, (const char *)text, (size_t)n) + (size_t)blank,
+                    "<%s> cannot hold text (remove it, or make it a comment)", element_names[kind]));
+}
+
+static void on_document_type(void *context, const xmlChar *name, const xmlChar *external, const xmlChar *system) {
+  struct reader *r = context;
+  (void)name, (void)external, (void)system;
+  if (r->result == 0) fail(r, FAIL_AT(r, offset_now(r), "a profile has no document type (remove <!DOCTYPE …>)"));
+}
+
+static void on_error(void *context, xmlErrorPtr error) {
+  struct reader *r = context;
+  if (r->result < 0 || error->level < XML_ERR_ERROR) return;
+  const char *message = error->message ? error->message : "this is not XML";
+  int n = (int)strcspn(message, "\n");
+  if (error->code == XML_ERR_NO_MEMORY)
+    fail(r, no_memory(r));
+  else
+    fail(r, FAIL_AT(r, offset_now(r), "%.*s", n < 300 ? n : 300, message));
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static int read_document(struct reader *r) {
+  xmlSAXHandler handler = {
+      .initialized = XML_SAX2_MAGIC,
+      .internalSubset = on_document_type,
+      .startElementNs = on_start,
+      .endElementNs = on_end,
+      .characters = on_text,
+      .ignorableWhitespace = on_text,
+      .cdataBlock = on_text,
+      .serror = on_error,
+  };
+  r->parser = xmlCreateMemoryParserCtxt(r->source->bytes, (int)r->source->size);
+  if (!r->parser) return no_memory(r);
+  *r->parser->sax = handler;
+  r->parser->userData = r;
+  /*
+   * The bytes are UTF-8, whatever the file says of itself. Entities are replaced, because libxml2 would otherwise leave
+   * an &amp; in an attribute half-escaped; without a document type there are but the five of XML.
+   */
+  (void)xmlCtxtUseOptions(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
+  (void)xmlParseDocument(r->parser);
+  if (r->result == 0 && r->parser->errNo == XML_ERR_NO_MEMORY) return no_memory(r);
+  if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0)) return FAIL_AT(r, r->source->size, "this is not XML");
+  return r->result;
+}
+
+int profile_load_xml(const struct profile_source *s, struct profile_builder *b) {
+  struct reader r = {.source = s, .b = b};
+  /* What libxml2 cannot tell a parser, that it has no memory for one, it prints; unless this thread says otherwise. */
+  xmlStructuredErrorFunc before = xmlStructuredError;
+  void *context_before = xmlStructuredErrorContext;
+  xmlSetStructuredErrorFunc(&r, on_error);
+  int result = read_document(&r);
+  xmlSetStructuredErrorFunc(context_before, before);
+  xmlFreeParserCtxt(r.parser);
+  text_done(&r.text);
+  arena_done(&r.scratch);
+  return result;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fault profiles: for each exported function, the error values it can return, and what else it sets when it does.
+ *
+ * A profile comes from machine code (profile_analyse), from a file (profile_load) or from the cache; from then on it is
+ * only data. Everything in it lives in its arena. Orders are fixed, so that two profiles of one library are the same
+ * text.
+ */
+#pragma once
+
+#include "base/base.h"
+
+enum profile_confidence { PROFILE_LIKELY, PROFILE_CERTAIN };
+
+enum profile_side_kind { SIDE_TLS, SIDE_GLOBAL, SIDE_ARG };
+
+/* A place other than errno that is set to constants when the error is returned. */
+struct profile_side {
+  enum profile_side_kind kind;
+  const char *module; /* soname of the library that owns a TLS or global variable; NULL for an argument */
+  const char *name;   /* the variable's symbol, or NULL */
+  unsigned argument;  /* SIDE_ARG: which argument points to it, from 1 */
+  uint64_t offset; /* in the module's TLS block, the variable's address in the module, or bytes behind the argument */
+  const int64_t *values; /* sorted */
+  size_t n_values;
+};
+
+/* Sets of errno values: bit E of word E / 64. */
+struct errno_set {
+  uint64_t bits[3];
+};
+
+static inline void errno_set_add(struct errno_set *s, int e) { s->bits[e / 64] |= 1ull << (e % 64); }
+static inline bool errno_set_has(const struct errno_set *s, int e) { return s->bits[e / 64] >> (e % 64) & 1; }
+static inline bool errno_set_empty(const struct errno_set *s) { return !(s->bits[0] | s->bits[1] | s->bits[2]); }
+
+struct profile_error {
+  int64_t retval;     /* as the caller's C type sees it: an int's -1 and a pointer's MAP_FAILED are both -1 */
+  bool wide;          /* the value was told to be 64 bits wide */
+  bool errno_unknown; /* errno is set on this path, but not all of its values could be found */
+  enum profile_confidence confidence;
+  struct errno_set errnos;          /* may be empty */
+  const struct profile_side *sides; /* sorted by kind, module, argument, offset */
+  size_t n_sides;
+  const char *const *evidence; /* short sentences */
+  size_t n_evidence;
+};
+
+/* Why not all of a function's return values are known. */
+enum profile_unknown {
+  UNKNOWN_INDIRECT = 1, /* the value of a call through a pointer is returned */
+  UNKNOWN_EXTERNAL = 2, /* ... of a function that was not found */
+  UNKNOWN_COMPUTED = 4, /* ... of arithmetic */
+  UNKNOWN_MEMORY = 8,   /* ... loaded from memory */
+  UNKNOWN_COMPLEX = 16, /* the function is too large for the analysis's budget */
+  UNKNOWN_CODE = 32,    /* instructions or jumps that could not be read */
+  UNKNOWN_SYSCALL = 64, /* a system call whose number or errors are not known */
+};
+
+struct profile_function {
+  const char *name;
+  const char *version;                /* of the symbol, or NULL */
+  const struct profile_error *errors; /* sorted by retval */
+  size_t n_errors;
+  unsigned unknown; /* of enum profile_unknown */
+};
+
+struct profile_library {
+  const char *name, *path, *build_id;
+  const struct profile_function *functions; /* sorted by name */
+  size_t n_functions;
+};
+
+struct profile {
+  struct arena arena;
+  const struct profile_library *libraries; /* in the order asked for */
+  size_t n_libraries;
+  const char *errno_module; /* where errno lives, for the XML form; NULL if nothing sets it */
+  uint64_t errno_offset;
+};
+
+/* All zero is a valid, empty profile. */
+void profile_done(struct profile *p);
+
+/* NULL if there is none. A name that several libraries export: the first library's. */
+const struct profile_function *profile_function(const struct profile *p, const char *name);
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Reads the XML form (or the JSON form, if the file starts with '{'). Errors say file, line and column. *ret is
+ * initialised by this and only on success.
+ */
+int profile_load(const char *path, struct profile *ret, struct err *e) MUST_USE;
+/* The same from memory; NAME is for messages. */
+int profile_parse(const char *name, const char *bytes, size_t size, struct profile *ret, struct err *e) MUST_USE;
+
+void profile_write_xml(const struct profile *p, struct text *to);
+void profile_write_json(const struct profile *p, struct text *to);
+
+struct profile_text_options {
+  bool color;
+  unsigned columns; /* width of the terminal; 0 means 80 */
+  bool all;         /* functions without errors too */
+};
+void profile_write_text(const struct profile *p, const struct profile_text_options *options, struct text *to);
+
+/* --- analysis ----------------------------------------------------------------------------------------------------- */
+
+struct profile_request {
+  const char *const *inputs; /* paths or sonames of libraries */
+  size_t n_inputs;
+  const char *for_program; /* path of a program: all libraries it needs, transitively, as well; or NULL */
+  const char *data;        /* folder of data files: kernel/, functions */
+  bool no_cache;
+  unsigned workers; /* threads; 0 for one a processor */
+  /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
+  void (*progress)(void *context, size_t done, size_t total);
+  void *context;
+};
+
+/* 0, or a negative errno with a message; nothing is left in *ret then. */
+int profile_analyse(const struct profile_request *request, struct profile *ret, struct err *e) MUST_USE;
+
+/*
+ * For a person: how each error of the exported FUNCTION was found, instruction by instruction. -ENOENT if no input
+ * exports it.
+ */
+int profile_why(const struct profile_request *request, const char *function, struct text *to, struct err *e) MUST_USE;

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of the command line share. A test sources this, calls `run` and then says what must be true of it.
+# MURPHY is the binary; the work is done in a folder that goes away, unless a test failed.
+set -u
+
+MURPHY=${MURPHY:?the binary to test}
+work=$(mktemp -d "${TMPDIR:-/tmp}/murphy-cli.XXXXXX") || exit 1
+cd "$work" || exit 1
+# Nothing of the user's, and no profiles of an earlier build.
+export HOME=$work/home XDG_CACHE_HOME=$work/cache LC_ALL=C
+unset LD_LIBRARY_PATH NO_COLOR
+mkdir -p "$HOME"
+
+count=0 failures=0
+
+result() { # result GOOD NAME
+  count=$((count + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $count - $2"
+  else
+    failures=$((failures + 1))
+    echo "not ok $count - $2"
+    echo "#   in $work: ${last:-}"
+    echo "#   exit status ${status:-}"
+    sed 's/^/#   stdout: /' out 2>/dev/null | head -20
+    sed 's/^/#   stderr: /' err 2>/dev/null | head -20
+  fi
+}
+
+skip() {
+  count=$((count + 1))
+  echo "ok $count - $1 # SKIP $2"
+}
+
+# Runs murphy; leaves out, err and $status.
+run() {
+  last="murphy $*"
+  "$MURPHY" "$@" >out 2>err </dev/null
+  status=$?
+}
+
+# A run that must be refused: exit status 2, nothing on standard output, one line of the right form that has TEXT in it.
+refused() { # refused NAME TEXT
+  local good=0
+  [ "$status" = 2 ] || good=1
+  [ ! -s out ] || good=1
+  [ "$(wc -l <err)" = 1 ] || good=1
+  grep -q '^murphy: .' err || good=1
+  grep -qF -- "$2" err || good=1
+  result $good "$1"
+}
+
+# A run that must succeed without a word on standard error.
+accepted() {
+  local good=0
+  [ "$status" = 0 ] && [ ! -s err ] || good=1
+  result $good "$1"
+}
+
+# A condition: holds NAME COMMAND...
+holds() {
+  local name=$1
+  shift
+  "$@" >/dev/null 2>&1
+  result $? "$name"
+}
+
+library() { # the path of a library that murphy itself needs: library libz
+  ldd "$MURPHY" | awk -v name="$1.so" 'index($1, name) == 1 { print $3; exit }'
+}
+
+finish() {
+  echo "1..$count"
+  cd /
+  [ $failures != 0 ] || rm -rf "$work"
+  exit $((failures != 0))
+}
