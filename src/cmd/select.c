@@ -50,18 +50,57 @@ static const struct profile_library *find_library(const struct profile *p, const
   return NULL;
 }
 
+static bool has_function(const struct profile_library *l, const char *name) {
+  for (size_t i = 0; i < l->n_functions; i++)
+    if (strcmp(l->functions[i].name, name) == 0) return true;
+  return false;
+}
+
+/* The functions of LOOSE that L has, or, if L is NULL, that no library of P has. */
+static int pick_loose(struct arena *arena, const struct profile_library *loose, const struct profile_library *l,
+                      const struct profile *p, struct profile_library *ret) {
+  struct profile_function *to = arena_alloc(arena, (loose->n_functions + 1) * sizeof *to);
+  if (!to) return -ENOMEM;
+  *ret = *loose;
+  ret->functions = to;
+  ret->n_functions = 0;
+  for (size_t i = 0; i < loose->n_functions; i++) {
+    bool found = l && has_function(l, loose->functions[i].name);
+    for (size_t k = 0; !l && !found && k < p->n_libraries; k++)
+      found = has_function(&p->libraries[k], loose->functions[i].name);
+    if (found == (l != NULL)) to[ret->n_functions++] = loose->functions[i];
+  }
+  return 0;
+}
+
+/* A library with what the file says of it, and of functions without a library, as the LFI papers write them. */
+static int overlay_library(struct arena *arena, const struct profile_library *below, const struct profile *over,
+                           struct profile_library *ret) {
+  const struct profile_library *same = find_library(over, below->name), *loose = find_library(over, "");
+  struct profile_library some;
+  *ret = *below;
+  int status = same ? merge_functions(arena, below, same, ret) : 0;
+  if (status < 0 || !loose || !*below->name) return status;
+  status = pick_loose(arena, loose, ret, NULL, &some);
+  if (status < 0) return status;
+  struct profile_library named = *ret;
+  return merge_functions(arena, &named, &some, ret);
+}
+
 static int overlay_libraries(const struct profile *below, const struct profile *over, struct profile *made) {
   struct profile_library *to = arena_alloc(&made->arena, (below->n_libraries + over->n_libraries + 1) * sizeof *to);
   if (!to) return -ENOMEM;
 
   size_t n = 0;
-  for (size_t i = 0; i < below->n_libraries; i++, n++) {
-    const struct profile_library *same = find_library(over, below->libraries[i].name);
-    to[n] = below->libraries[i];
-    if (same && merge_functions(&made->arena, &below->libraries[i], same, &to[n]) < 0) return -ENOMEM;
+  for (size_t i = 0; i < below->n_libraries; i++, n++)
+    if (overlay_library(&made->arena, &below->libraries[i], over, &to[n]) < 0) return -ENOMEM;
+  for (size_t i = 0; i < over->n_libraries; i++) {
+    const struct profile_library *l = &over->libraries[i];
+    if (find_library(below, l->name)) continue;
+    to[n] = *l;
+    if (!*l->name && pick_loose(&made->arena, l, NULL, below, &to[n]) < 0) return -ENOMEM;
+    n += to[n].n_functions > 0 || *l->name;
   }
-  for (size_t i = 0; i < over->n_libraries; i++)
-    if (!find_library(below, over->libraries[i].name)) to[n++] = over->libraries[i];
   made->libraries = to;
   made->n_libraries = n;
   return 0;

@@ -93,6 +93,21 @@ run profile --profile first.json --profile over.json --format json
 accepted 'a profile over a profile'
 holds 'the last one counts' json '[e["retval"] for e in functions["inflate"]["errors"]] == [-99]'
 
+cat >paper.xml <<'END'
+<profile>
+  <function name="inflate"><error-codes retval="-98">
+    <side-effect type="TLS" module="libc.so.6" offset="12FFF4">-9</side-effect>
+  </error-codes></function>
+  <function name="aaa_nowhere"><error-codes retval="-7"/></function>
+</profile>
+END
+run profile --no-cache --format json --profile paper.xml "$lib"
+accepted 'a profile without libraries, as in the LFI papers'
+holds 'its function replaces the one found' json '
+  [(e["retval"], e["errno"]) for e in d["libraries"][0]["functions"] if e["name"] == "inflate" for e in e["errors"]]
+  == [(-98, ["EBADF"])]'
+holds 'what no library has stands apart' json '[f["name"] for f in d["libraries"][1]["functions"]] == ["aaa_nowhere"]'
+
 run profile --no-cache --format json libz.so.1
 accepted 'a library by its soname'
 holds 'it is the same library' json '"inflate" in functions'
@@ -102,7 +117,9 @@ holds 'those that libraries need are among them' json '
   {"libc.so.6", "libz.so.1"} <= {l["name"] for l in d["libraries"]}'
 run profile --no-cache --why inflate "$lib"
 accepted 'why'
-holds 'why says something' test -s out
+holds 'why shows the instruction' grep -Eq '^ +0x[0-9a-f]+: .* the value that is returned' out
+run profile --no-cache --why no_such "$lib"
+refused 'why of what is not there' "exports no function 'no_such'"
 run profile --no-cache --why infalte "$lib"
 refused 'why of a function that is not there' infalte
 
