@@ -86,10 +86,8 @@ static const char *value_of(const struct profile_error *e, value_text ret) {
   return ret;
 }
 
-/* Nothing but the value is known of it. */
-static bool bare(const struct profile_error *e) {
-  return errno_set_empty(&e->errnos) && !e->errno_unknown && e->n_sides == 0;
-}
+/* Nothing but the value is known of it; errno may be set, to what is not known. */
+static bool bare(const struct profile_error *e) { return errno_set_empty(&e->errnos) && e->n_sides == 0; }
 
 /*
  * Returns the error's number itself, as the functions of POSIX threads do. Libraries with codes of their own have other
@@ -124,12 +122,15 @@ static void write_errno_style(struct page *p, const struct profile_function *f) 
 
 /* The bare values from the I-th on, on lines of their own. Returns the first that is not one. */
 static size_t write_bare(struct page *p, const struct profile_function *f, size_t i) {
+  bool more = f->errors[i].errno_unknown;
   p->indent = p->values;
-  for (; i < f->n_errors && bare(&f->errors[i]); i++) {
+  for (; i < f->n_errors && bare(&f->errors[i]) && f->errors[i].errno_unknown == more; i++) {
     value_text value;
     word(p, NULL, value_of(&f->errors[i], value));
     p->likely |= f->errors[i].confidence == PROFILE_LIKELY;
   }
+  if (more) word(p, DIM, "...");
+  p->more |= more;
   new_line(p);
   return i;
 }
