@@ -38,6 +38,7 @@ enum insn_op {
   OP_NEG,
   OP_NOT,
   OP_SBB,
+  OP_ADC,
   OP_SIGN, /* dst = all sign bits of src (cdq, cqo) */
   OP_SET,  /* dst = CC holds ? 1 : 0, one byte */
   OP_CMOV,

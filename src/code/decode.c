@@ -146,6 +146,8 @@ static uint8_t operation(ZydisMnemonic m) {
     return OP_NEG;
   case ZYDIS_MNEMONIC_NOT:
     return OP_NOT;
+  case ZYDIS_MNEMONIC_ADC:
+    return OP_ADC;
   case ZYDIS_MNEMONIC_SBB:
     return OP_SBB;
   case ZYDIS_MNEMONIC_CDQ:
@@ -213,6 +215,7 @@ static bool writes_dst(uint8_t op) {
   case OP_MUL:
   case OP_NEG:
   case OP_NOT:
+  case OP_ADC:
   case OP_SBB:
   case OP_SIGN:
   case OP_SET:

@@ -59,6 +59,7 @@ static void add_result(struct evaluation *e, struct flow_result r) {
     uint8_t shared = old->evidence & r.evidence & EVIDENCE_SHARED;
     old->evidence = (uint8_t)(((old->evidence | r.evidence) & ~EVIDENCE_SHARED) | shared);
     old->reasons |= r.reasons;
+    if (r.narrow && (!old->narrow || r.narrow < old->narrow)) old->narrow = r.narrow;
     if (!old->arg_guard) old->arg_guard = r.arg_guard;
     /* The way that says most is the one to show. */
     if (!sides_set_errno(e->world, e->sides.at[i].at, e->sides.at[i].n) && e->found.n) {
@@ -410,7 +411,7 @@ static void side_outcome(struct evaluation *e, const struct flow_outcome *o, str
 }
 
 static void outcome_results(struct evaluation *e, const struct flow_outcome *o) {
-  struct flow_result r = {.outcome = o};
+  struct flow_result r = {.outcome = o, .narrow = o->narrow};
   struct flow_side tls = {0};
   struct flow_value ret = call_actual(e, o->ret);
   e->found.n = 0;

@@ -29,6 +29,7 @@ enum transform_kind {
   XF_SAR,
   XF_NEG,
   XF_NOT,
+  XF_MAX0,        /* the value if it is positive, else 0 */
   XF_MIN0,        /* the low WIDTH bytes, signed: the value if it is negative, else 0 */
   XF_LOAD,        /* WIDTH bytes from read-only memory at IMM + value */
   XF_LOAD_SIGNED, /* the same, sign-extended */
@@ -132,6 +133,7 @@ struct flow_guard {
 struct flow_outcome {
   struct flow_value ret;
   uint8_t n_guards, n_stores;
+  uint8_t narrow;                  /* only so many bytes of rax are set on the way; 0 if all */
   bool shared;                     /* the constant is used for something else as well: perhaps only a left-over */
   const struct flow_guard *guards; /* the nearest to the return first */
   const struct flow_store *stores;
@@ -242,6 +244,7 @@ struct flow_result {
   uint32_t via_node, because_node; /* node + 1, or 0 */
   uint64_t via_value, because_value;
   uint8_t because_guard;
+  uint8_t narrow;                     /* only so many bytes of rax are set; 0 if all */
   bool errno_partial;                 /* errno is set on some of its ways only */
   const struct flow_guard *arg_guard; /* one of its ways is taken if an argument is an error already, or NULL */
 };

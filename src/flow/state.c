@@ -33,7 +33,7 @@ static uint64_t item_hash(uint64_t h, const struct item *i) {
 }
 
 static uint64_t outcome_hash(const struct state *s) {
-  uint64_t h = value_hash(s->shared, &s->ret);
+  uint64_t h = value_hash(s->shared + s->narrow * 2ull, &s->ret);
   for (unsigned i = 0; i < s->n_guards; i++) {
     const struct flow_guard *g = &s->guards[i];
     h = mix(h, g->call + g->cc * 65536ull + g->width * (1ull << 32) + g->arg * (1ull << 40));
@@ -116,7 +116,8 @@ void state_add_guard(struct state *s, struct flow_guard g) {
 void state_emit(struct walk *w, const struct state *s) {
   uint64_t h = outcome_hash(s);
   if (map_get(w->emitted, h, NULL) || w->outcomes.n >= OUTCOMES_MAX) return;
-  struct flow_outcome o = {.ret = s->ret, .shared = s->shared, .n_guards = s->n_guards, .n_stores = s->n_stores};
+  struct flow_outcome o = {
+      .ret = s->ret, .shared = s->shared, .narrow = s->narrow, .n_guards = s->n_guards, .n_stores = s->n_stores};
   struct arena *keep = &w->worker->keep;
   o.guards = s->n_guards ? arena_memdup(keep, s->guards, s->n_guards * sizeof *s->guards) : NULL;
   o.stores = s->n_stores ? arena_memdup(keep, s->stores, s->n_stores * sizeof *s->stores) : NULL;

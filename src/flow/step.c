@@ -22,11 +22,26 @@ static enum step_kind give(struct step *ret, struct source s) {
   return s.leaf ? STEP_VALUE : STEP_MOVED;
 }
 
+/* The address of a variable and something: the register alone, without asking far. */
+static bool sums_address(const struct asked *a) {
+  const struct insn *in = a->in;
+  bool scaled = in->op == OP_LEA && in->scale > 1, loaded = false;
+  for (uint32_t i = a->at; i-- > 0 && a->at - i < 8;) {
+    const struct insn *def = &a->w->code->insns[i];
+    if (!(def->defs & in->uses)) continue;
+    if (def->op == OP_LEA && def->base == NO_REG && def->index == NO_REG) return true;
+    scaled |= def->op == OP_SHL || def->op == OP_MUL || (def->op == OP_LEA && def->scale > 1);
+    loaded |= def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->from_size == 8;
+  }
+  return scaled && loaded;
+}
+
 /* Is the result, or what it is computed from, used as an address nearby? */
 static bool used_as_address(const struct asked *a) {
   const struct code *c = a->w->code;
   uint16_t regs = (uint16_t)(a->in->defs | a->in->uses) & (uint16_t)~REG_BIT(RSP);
   if (a->in->size != 8 || (a->in->op != OP_ADD && a->in->op != OP_LEA && a->in->op != OP_SUB)) return false;
+  if (sums_address(a)) return true;
   uint32_t first = a->at > 12 ? a->at - 12 : 0, last = a->at + 12 < c->n_insns ? a->at + 12 : c->n_insns;
   for (uint32_t i = first; i < last; i++) {
     const struct insn *in = &c->insns[i];
@@ -41,10 +56,13 @@ static bool is_order(const struct asked *a) {
   const struct insn *in = a->in;
   unsigned bytes = 0;
   if (in->op != OP_SUB || in->size != 4 || in->src_kind != OPERAND_REG || in->dst_kind != OPERAND_REG) return false;
-  for (uint32_t i = a->at; i-- > 0 && a->at - i < 8;) {
+  for (uint32_t i = a->at; i-- > 0 && a->at - i < 12;) {
     const struct insn *def = &a->w->code->insns[i];
     if (def->op != OP_MOVE || def->from_size != 1 || def->src_kind == OPERAND_IMM) continue;
     bytes += def->dst == in->dst || def->dst == in->src;
+    for (uint32_t k = i; def->src_kind == OPERAND_REG && k + 1 < a->at && k < i + 4; k++) /* or a copy of it */
+      bytes += a->w->code->insns[k + 1].op == OP_MOVE && a->w->code->insns[k + 1].src == def->dst &&
+               a->w->code->insns[k + 1].dst == in->dst && def->dst != in->dst;
   }
   return bytes >= 2;
 }
@@ -80,6 +98,7 @@ static uint64_t low(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1u
 /* Do the operations that follow look at no more than the low SIZE bytes? */
 static bool only_low(const struct asked *a, unsigned size) {
   if (a->loc->kind != LOC_REG) return true;
+  if (!a->ops && a->loc->reg == RAX) return true; /* a char or a short is returned */
   for (const struct transform *t = a->ops; t; t = t->next)
     switch (t->kind) {
     case XF_ZERO:
@@ -219,10 +238,12 @@ static bool minimum(const struct asked *a, struct step *ret) {
   bool dst_is_sign = transform_is_sign(x.ops, &of), src_is_sign = transform_is_sign(y.ops, &of);
   if (dst_is_sign == src_is_sign) return false;
   const struct transform *plain = dst_is_sign ? y.ops : x.ops; /* the other one has to be the value itself */
-  if (plain && (plain->kind != XF_ZERO || plain->next)) return false;
+  bool negated =
+      plain && plain->kind == XF_NEG && (!plain->next || (plain->next->kind == XF_ZERO && !plain->next->next));
+  if (plain && !negated && (plain->kind != XF_ZERO || plain->next)) return false;
   struct source s = from_loc(a, dst_is_sign ? src : dst);
   between(a, &s, XF_ZERO, in->size, 0);
-  between(a, &s, XF_MIN0, of->width, 0);
+  between(a, &s, negated ? XF_MAX0 : XF_MIN0, of->width, 0);
   ret->now = s;
   return true;
 }
@@ -371,10 +392,15 @@ static enum step_kind step_unary(const struct asked *a, struct step *ret) {
   return give(ret, s);
 }
 
-static enum step_kind step_sbb(const struct asked *a, struct step *ret) {
+/* A sum that may go round. */
+static int64_t wrapped(int64_t a, uint64_t b) { return (int64_t)((uint64_t)a + b); }
+
+static enum step_kind step_carry(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
-  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
-  if ((!same && in->src_kind != OPERAND_IMM) || in->size < 4) return give_unknown(a, ret, VALUE_COMPUTED);
+  bool add = in->op == OP_ADC;
+  bool same = !add && in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  if (!same && in->src_kind != OPERAND_IMM) return give_unknown(a, ret, VALUE_COMPUTED);
+  if (in->size < 4 && !only_low(a, in->size)) return give_unknown(a, ret, VALUE_COMPUTED);
   ret->cc = CC_B;
   for (unsigned carry = 0; carry < 2; carry++) {
     struct source s = from_loc(a, *a->loc);
@@ -383,7 +409,7 @@ static enum step_kind step_sbb(const struct asked *a, struct step *ret) {
       s.value = (struct flow_value){.kind = VALUE_CONST, .value = low(-(uint64_t)carry, in->size), .at = in->address};
     } else {
       if (in->size < 8) between(a, &s, XF_ZERO, in->size, 0);
-      between(a, &s, XF_ADD, 0, -in->imm - (int64_t)carry);
+      between(a, &s, XF_ADD, 0, add ? wrapped(in->imm, carry) : (int64_t) - (uint64_t)wrapped(in->imm, carry));
     }
     ret->alt[carry] = s;
   }
@@ -438,6 +464,15 @@ static bool tls_call(const struct asked *a, struct flow_value *v) {
   return true;
 }
 
+/* Unoptimised gcc puts a nop before the end of a function that returns nothing. */
+static bool ends_void(const struct asked *a) {
+  const struct code *c = a->w->code;
+  if (a->at + 3 >= c->n_insns || a->in->op == OP_SYSCALL) return false;
+  const struct insn *next = &a->in[1];
+  bool frame = next[1].op == OP_LEAVE || (next[1].op == OP_POP && next[1].dst == RBP);
+  return next[0].op == OP_NOP && next[0].length == 1 && frame && next[2].op == OP_RETURN;
+}
+
 static enum step_kind step_call(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
   if (in->op == OP_SYSCALL && a->loc->kind == LOC_REG && a->loc->reg != RAX)
@@ -451,6 +486,7 @@ static enum step_kind step_call(const struct asked *a, struct step *ret) {
   }
   /* What a call may change is not read behind it: it is one that never returns. rdx may be a second value. */
   if (a->loc->reg != RAX) return give_unknown(a, ret, a->loc->reg == RDX ? VALUE_COMPUTED : VALUE_IMPOSSIBLE);
+  if (ends_void(a)) return give_unknown(a, ret, VALUE_UNDEFINED);
   s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(a->w, a->at), .at = in->address};
   (void)tls_call(a, &s.value);
   return give(ret, s);
@@ -485,7 +521,8 @@ static enum step_kind step_written(const struct asked *a, struct step *ret) {
   case OP_NOT:
     return step_unary(a, ret);
   case OP_SBB:
-    return step_sbb(a, ret);
+  case OP_ADC:
+    return step_carry(a, ret);
   case OP_SIGN:
     return step_sign(a, ret);
   case OP_SET:

@@ -81,6 +81,12 @@ bool transform_equal(const struct transform *a, const struct transform *b) {
   return true;
 }
 
+bool transform_negates(const struct transform *t) {
+  for (; t; t = t->next)
+    if (t->kind == XF_NEG) return true;
+  return false;
+}
+
 bool transform_loads(const struct transform *t) {
   for (; t; t = t->next)
     if (t->kind == XF_LOAD || t->kind == XF_LOAD_SIGNED) return true;
@@ -169,6 +175,8 @@ static uint64_t apply_one(const struct transform *t, uint64_t v) {
     return -v;
   case XF_NOT:
     return ~v;
+  case XF_MAX0:
+    return (int64_t)sign_extend(v, t->width) > 0 ? v : 0;
   case XF_MIN0:
     return (int64_t)sign_extend(v, t->width) < 0 ? v : 0;
   default:

@@ -133,7 +133,7 @@ static bool leaves_few(struct state *s, const struct item *i, const struct flow_
   ret->n = transform_values(i->ops, ret->values, &rest);
   if (!ret->n) return false;
   bool bits = ret->n > 2 || ret->values[1] != ~0ull; /* some bits of it, as predicates return them */
-  if (bits && !transform_loads(rest)) s->shared = true;
+  if (bits && !transform_loads(rest) && !transform_negates(rest)) s->shared = true;
   ret->item = *i;
   ret->item.ops = rest;
   ret->at = leaf->at;
@@ -167,11 +167,19 @@ static void emit_at_entry(struct walk *w, const struct state *at) {
 /* CHOICE: which way to take at an instruction that chooses. */
 enum change { CHANGE_DONE, CHANGE_IMPOSSIBLE, CHANGE_CHOOSE };
 
+/* The low byte or two of rax are all that is returned. setcc makes a bool, which is the same as an int. */
+static void note_narrow(struct state *s, const struct item *i, const struct insn *in) {
+  bool rax = i->role == ROLE_RET && i->loc.kind == LOC_REG && i->loc.reg == RAX && !i->ops;
+  if (rax && in->defs & REG_BIT(RAX) && in->dst_kind == OPERAND_REG && in->size <= 2 && in->op != OP_SET)
+    s->narrow = in->size;
+}
+
 static enum change change_items(struct walk *w, struct state *s, uint32_t insn, int choice, uint8_t *ret_cc,
                                 struct few *ret_few) {
   for (unsigned k = 0; k < s->n_items;) {
     struct step step;
     struct item *i = &s->items[k];
+    note_narrow(s, i, &w->code->insns[insn]);
     enum step_kind kind = step_item(w, &i->loc, i->ops, insn, &step);
     if (kind == STEP_FORK) {
       if (choice < 0) {
@@ -252,7 +260,8 @@ static bool step_state(struct walk *w, struct state *s, uint32_t block, uint32_t
   if (!concerns(s, in)) return true;
   note_sharing(s, in);
   struct state other, yes;
-  bool chooses = in->op == OP_SET || in->op == OP_CMOV || in->op == OP_SBB || in->op == OP_OR || in->op == OP_AND;
+  bool chooses = in->op == OP_SET || in->op == OP_CMOV || in->op == OP_SBB || in->op == OP_ADC || in->op == OP_OR ||
+                 in->op == OP_AND;
   if (!chooses) return step_way(w, s, block, position, -1, &cc, NULL);
   state_copy(&other, s);
   bool goes_on = step_way(w, s, block, position, -1, &cc, &choose);

@@ -13,6 +13,7 @@ bool transform_concat(struct flow_worker *w, const struct transform *inner, cons
 /* The same operations; chains of different workers are different objects. */
 bool transform_equal(const struct transform *a, const struct transform *b);
 bool transform_loads(const struct transform *t);
+bool transform_negates(const struct transform *t);
 /*
  * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
  * is not.
@@ -59,6 +60,7 @@ struct state {
   uint32_t table_case;      /* the index with which a jump table was left, or NO_CASE */
   uint8_t pending[PENDING]; /* conditions on the next flags met */
   uint8_t n_items, n_guards, n_stores, n_pending, n_passed;
+  uint8_t narrow; /* bytes of rax that are set, if less than four; else 0 */
   bool shared;
   bool beyond;      /* the value is a call's, and the block of the call is behind */
   uint8_t distance; /* blocks since nothing was followed any more; no part of what a state is */

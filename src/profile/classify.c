@@ -15,13 +15,15 @@ struct view {
   const struct flow_summary *of;
   size_t negative, minus_ones, positive, ones, zero; /* constants */
   size_t opaque_int, opaque_wide, pointers, arguments, undefined;
+  bool masked;     /* a positive constant is some bits of a value */
   size_t unshared; /* constants that are in rax to be returned, for certain */
   int64_t largest;
-  bool wide;   /* 64-bit values are returned for certain */
-  bool proof;  /* a constant other than 0 has evidence */
-  bool side;   /* ... sets something else */
-  bool raised; /* a positive constant comes with a call for its effect */
-  bool minus;  /* a negative constant has errno set */
+  uint8_t narrow; /* bytes, if less than four are returned; else 0 */
+  bool wide;      /* 64-bit values are returned for certain */
+  bool proof;     /* a constant other than 0 has evidence */
+  bool side;      /* ... sets something else */
+  bool raised;    /* a positive constant comes with a call for its effect */
+  bool minus;     /* a negative constant has errno set */
   unsigned reasons;
 };
 
@@ -32,12 +34,15 @@ static bool wide_value(uint64_t v) { return v >> 32 != 0 && (int64_t)v != (int32
 
 /* As the caller's C type sees it: an int unless the function is known to return 64 bits. */
 static int64_t as_returned(const struct view *v, uint64_t x) {
+  if (v->narrow == 1) return (int8_t)x;
+  if (v->narrow == 2) return (int16_t)x;
   return x >> 32 != 0 || v->wide ? (int64_t)x : (int32_t)x;
 }
 
 static void look(struct view *v) {
   for (uint32_t i = 0; i < v->rs->n; i++) {
     const struct flow_result *r = &v->rs->at[i];
+    if (r->narrow && (!v->narrow || r->narrow < v->narrow)) v->narrow = r->narrow;
     switch (r->kind) {
     case RESULT_CONST:
       v->wide |= wide_value(r->value);
@@ -64,6 +69,7 @@ static void look(struct view *v) {
     if (r->kind != RESULT_CONST) continue;
     int64_t x = as_returned(v, r->value);
     v->reasons |= r->reasons;
+    v->masked |= x > 0 && r->evidence & EVIDENCE_SHARED;
     v->unshared += !(r->evidence & EVIDENCE_SHARED);
     v->negative += x < 0;
     v->minus_ones += x == -1;
@@ -82,8 +88,8 @@ static void look(struct view *v) {
 static bool comparator(const struct view *v) {
   if (v->proof || v->side || v->raised || v->negative != v->minus_ones) return false;
   if (v->reasons & OPAQUE_ORDER) return v->positive == v->ones;
-  if (v->of->makes_calls) return false;
-  return v->negative == 1 && v->positive == 1 && v->ones == 1 && !(v->reasons & ~(unsigned)OPAQUE_COMPUTED);
+  if (v->of->makes_calls || v->reasons || v->masked) return false;
+  return v->negative == 1 && v->positive == 1 && v->ones == 1;
 }
 
 /* A kind, not a code: 0, 1, 2, ... from nothing but integers. */
@@ -127,7 +133,8 @@ static bool zero_is_error(const struct view *v, const struct flow_result *r) {
   if (v->negative) return v->positive && v->positive == v->ones && r->evidence & EVIDENCE_RAISED && !v->raised;
   if (v->positive && !v->pointers) return (r->evidence & EVIDENCE_ERRNO || zero_is_noted(v, r)) && !v->proof;
   if (v->pointers || v->arguments) return true;
-  if (proof) return v->opaque_wide || v->opaque_int || v->reasons;
+  bool only = r->evidence & EVIDENCE_ERRNO && !r->errno_partial && v->rs->n == 1; /* it always fails */
+  if (proof) return v->opaque_wide || v->opaque_int || v->reasons || only;
   return v->opaque_wide && (v->reasons & (OPAQUE_MEMORY | OPAQUE_POINTER) || r->evidence & EVIDENCE_SIDE);
 }
 
@@ -142,6 +149,7 @@ static bool positive_is_error(const struct view *v, const struct flow_result *r)
   const struct flow_result *zero = zero_result(v);
   if (r->evidence & EVIDENCE_ERRNO && !r->errno_partial) return !v->minus;
   if (v->pointers) return false;
+  if (r->evidence & EVIDENCE_SYSCALL) return !v->negative; /* negated */
   /* Own codes are negative and the system's positive, as lmdb has it; small numbers are answers. */
   if (v->negative) {
     bool number = x > 10 && x <= ERRNO_MAX && errno_name((int)x) && !(r->evidence & EVIDENCE_SHARED);
