@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SETS = ["tests/truth/profile", "tests/truth/profile2", "tests/truth/profile3"]
+SETS = ["tests/truth/profile", "tests/truth/profile2", "tests/truth/profile3", "tests/truth/profile4"]
 LEVELS = ["-O0", "-O2", "-O3", "-Os"]
 COMMON = ["-std=gnu17", "-fPIC", "-fvisibility=hidden", "-w"]
 
