@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all files of this set include. */
 #pragma once
-#include "truth.h"
+#include "../profile/truth.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
