@@ -28,6 +28,7 @@ struct page {
   size_t indent;            /* of the lines that follow */
   size_t column;            /* of the next word */
   size_t values, list;      /* columns of the table */
+  bool errno_home;          /* this library has errno */
   bool likely, more, style; /* marks that were used */
 };
 
@@ -90,17 +91,18 @@ static const char *value_of(const struct profile_error *e, value_text ret) {
 static bool bare(const struct profile_error *e) { return errno_set_empty(&e->errnos) && e->n_sides == 0; }
 
 /*
- * Returns the error's number itself, as the functions of POSIX threads do. Libraries with codes of their own have other
- * numbers there: one of those that nearly every function with such errors has must be among them.
+ * Returns the error's number itself, as the functions of POSIX threads do. Elsewhere than in the library that has
+ * errno, the same numbers are as often codes of the library's own. ENOMEM alone proves nothing: it is also regcomp's
+ * REG_ESPACE.
  */
-static bool returns_errno(const struct profile_function *f) {
+static bool returns_errno(const struct page *p, const struct profile_function *f) {
   bool usual = false;
   for (size_t i = 0; i < f->n_errors; i++) {
     const struct profile_error *e = &f->errors[i];
     if (e->wide || e->n_sides || e->retval < 1 || e->retval > ERRNO_MAX || !errno_name((int)e->retval)) return false;
-    usual |= e->retval == EINVAL || e->retval == ENOMEM || e->retval == EAGAIN || e->retval == EBUSY;
+    usual |= e->retval == EINVAL || e->retval == EAGAIN || e->retval == EBUSY;
   }
-  return usual;
+  return usual && p->errno_home;
 }
 
 /* --- a function --------------------------------------------------------------------------------------------------- */
@@ -220,7 +222,7 @@ static void write_unknown(struct page *p, const struct profile_function *f) {
 static void write_function(struct page *p, const struct profile_library *l, size_t index, bool all) {
   const struct profile_function *f = &l->functions[index];
   write_name(p, l, index);
-  if (f->n_errors && returns_errno(f)) {
+  if (f->n_errors && returns_errno(p, f)) {
     write_errno_style(p, f);
   } else {
     for (size_t i = 0; i < f->n_errors;) {
@@ -343,6 +345,7 @@ void profile_write_text(const struct profile *p, const struct profile_text_optio
   struct page page = {.to = to, .color = options->color, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
   for (size_t i = 0; i < p->n_libraries; i++) {
     if (i) new_line(&page);
+    page.errno_home = p->errno_module && strcmp(p->errno_module, p->libraries[i].name) == 0;
     write_library(&page, &p->libraries[i], options->all);
   }
   write_legend(&page);

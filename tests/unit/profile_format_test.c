@@ -355,6 +355,23 @@ static char *text_of(const struct profile *p, struct profile_text_options option
   return t.at;
 }
 
+/* The same numbers are errnos where errno lives, and a library's own codes elsewhere. */
+static void own_codes_are_not_errnos(void **state) {
+  (void)state;
+  static const char xml[] = "<profile format='1' errno-module='libc.so.6' errno-offset='0x10'>"
+                            "<library name='libc.so.6'><function name='f'><error-codes retval='11'/>"
+                            "<error-codes retval='22'/></function></library>"
+                            "<library name='liblzma.so.5'><function name='f'><error-codes retval='11'/>"
+                            "<error-codes retval='22'/></function></library></profile>";
+  struct profile p;
+  assert_int_equal(profile_parse("own", xml, strlen(xml), &p, NULL), 0);
+  char *text = text_of(&p, (struct profile_text_options){0});
+  assert_non_null(strstr(text, "  f     = EAGAIN EINVAL\n"));
+  assert_non_null(strstr(text, "  f     11 22\n"));
+  free(text);
+  profile_done(&p);
+}
+
 static void people_see_a_table(void **state) {
   (void)state;
   struct profile p;
@@ -501,6 +518,7 @@ int main(void) {
     cmocka_unit_test(deep_files_are_refused),
     cmocka_unit_test(files_that_are_not_there),
     cmocka_unit_test(people_see_a_table),
+    cmocka_unit_test(own_codes_are_not_errnos),
     cmocka_unit_test(lines_fit_the_terminal),
     cmocka_unit_test(names_are_no_terminal_commands),
 #if OWN_ALLOCATOR
