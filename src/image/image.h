@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read-only views of ELF files for x86-64: segments, symbols, relocated slots, function starts, build-id, needs.
+ * Read-only views of ELF files and Linux kernels for x86-64: segments, symbols, relocated slots, function starts,
+ * build-id, needs.
  *
  * The file is mapped and never trusted: every offset is checked before use, counts are bounded by the file's size, and
  * a field that lies is either an error (the image cannot be used) or ignored (a table that is not there). An image does
@@ -24,6 +25,7 @@ struct image_symbol {
   enum image_symbol_kind kind;
   bool hidden_version; /* name@version, not name@@version: only old binaries bind to it */
   bool weak;
+  bool local; /* only for its own source file; other files may have one of the same name */
 };
 
 /* What the dynamic loader writes to a place. */
@@ -120,6 +122,61 @@ const struct image_function *image_function_before(const struct image *img, uint
 
 /* Bytes of executable segments in the file. */
 uint64_t image_code_size(const struct image *img);
+
+/* --- kernels ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A Linux kernel for x86-64: a vmlinuz (bzImage, or a unified EFI image that holds one), whose payload is unpacked, or
+ * a vmlinux ELF file, which may be compressed. Symbols come from .symtab, or from the tables of /proc/kallsyms inside.
+ *
+ * MODULES are paths of .ko files, plain or compressed. They are linked to the kernel at addresses of their own behind
+ * it, so that the whole is one address space. A symbol that nothing defines is 0.
+ *
+ * All questions above can be asked about a kernel. What is different:
+ * - its segments are the sections, so code is code only. Variables of one processor (.data..percpu), which are offsets
+ *   from a segment register, are not mapped;
+ * - read-only is what the kernel makes read-only after its start, too;
+ * - pointers in its data are plain values: there are no slots, and no exports, needs or entry;
+ * - functions are the symbols in code; the last byte of one is followed by the next symbol.
+ *
+ * 0, or a negative errno with a message that says what was found and what to give instead.
+ */
+int image_open_kernel(const char *path, const char *const *modules, size_t n_modules, struct image **ret,
+                      struct err *e) MUST_USE;
+/* The same over bytes in memory, without modules; NAME is for messages. */
+int image_kernel_from_memory(const char *name, const void *bytes, size_t size, struct image **ret,
+                             struct err *e) MUST_USE;
+
+/* For other images the answers below are false, NULL and 0. */
+bool image_is_kernel(const struct image *img);
+/* "Linux version 6.1.0-54-amd64 (…) …", without the newline, and the third word of it; "" if there is none. */
+const char *image_kernel_banner(const struct image *img);
+const char *image_kernel_release(const struct image *img);
+
+/*
+ * All symbols of a kernel and its modules, by address, those of one address with the best name first: global before
+ * local, few underscores, short. SYMBOL_FUNCTION if in code, SYMBOL_OTHER if not an address. The size goes to the next
+ * symbol or the end of the section where the file does not say it.
+ */
+size_t image_symbols(const struct image *img, const struct image_symbol **ret);
+/* The first of the last ones that are at or before ADDRESS; NULL if there is none. */
+const struct image_symbol *image_symbol_before(const struct image *img, uint64_t address);
+/* A global one if there is one, then the one with the lowest address; the kernel's are below those of modules. */
+const struct image_symbol *image_symbol_named(const struct image *img, const char *name);
+
+/* Modules have the numbers of their paths. */
+size_t image_module_count(const struct image *img);
+/* "ext4" */
+const char *image_module_name(const struct image *img, size_t module);
+/* The name of the module that ADDRESS is in; NULL for the kernel proper. */
+const char *image_module_of(const struct image *img, uint64_t address);
+
+/* Type information (BTF) of the kernel proper as the file has it; NULL if there is none. */
+const void *image_btf(const struct image *img, size_t *ret_size);
+/* The same of a module: split BTF, whose type numbers go on where those of the kernel end. */
+const void *image_module_btf(const struct image *img, size_t module, size_t *ret_size);
+
+/* --- searching ---------------------------------------------------------------------------------------------------- */
 
 /*
  * Finds the library NAME as the dynamic loader would for FOR (may be NULL): a name with a slash is a path; else

@@ -86,6 +86,8 @@ struct image {
   size_t n_relr;
   struct image_function *functions;
   size_t n_functions;
+
+  struct kernel *kernel; /* NULL if it is none */
 };
 
 /* Code that a frame entry describes; end is 0 if the entry could not be read. */
@@ -130,12 +132,21 @@ static inline const char *string_at(struct bytes strings, uint64_t offset) {
   return offset < strings.n ? (const char *)strings.at + offset : NULL;
 }
 
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+/* Maps a regular file that is not empty; munmap it. */
+int file_map(const char *path, struct bytes *ret, struct err *e);
+/* An image over BYTES, which it takes over, also if it fails; nothing is read yet. */
+int image_new(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e);
+
 /* --- steps of opening: 0 or a negative errno with a message ------------------------------------------------------- */
 
 /* 0 if these are the first bytes of an ELF program or library for x86-64, else why not. BYTES may be the whole file. */
 int header_check(const char *path, const uint8_t *bytes, size_t size, struct err *e);
 /* The same test without words. */
 bool header_fits(const uint8_t *bytes, size_t size);
+/* The first bytes as a person can read them: "abc" or bytes 7f 45 00. */
+void show_start(const uint8_t *bytes, size_t size, char *out, size_t room);
 
 int segments_load(struct image *img, struct err *e);
 void sections_load(struct image *img);

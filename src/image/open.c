@@ -36,29 +36,40 @@ static int load_parts(struct image *img, struct err *e) {
   return r < 0 ? r : build_id_load(img);
 }
 
-/* Takes BYTES over, also if it fails. */
-static int image_load(const char *path, const uint8_t *bytes, size_t size, bool mapped, struct image **ret,
-                      struct err *e) {
+int image_new(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e) {
   struct image *img = calloc(1, sizeof *img);
   if (!img) {
     if (mapped)
-      (void)munmap((void *)bytes, size);
+      (void)munmap((void *)file.at, file.n);
     else
-      free((void *)bytes);
+      free((void *)file.at);
     return err_set(e, -ENOMEM, "%s: out of memory", path);
   }
-  img->file = bytes;
-  img->size = size;
+  img->file = file.at;
+  img->size = file.n;
   img->mapped = mapped;
-  int r = header_check(path, bytes, size, e);
+  const char *slash = strrchr(path, '/');
+  img->path = arena_strdup(&img->arena, path);
+  img->name = img->path && slash ? img->path + (slash + 1 - path) : img->path;
+  if (!img->path) {
+    image_free(img);
+    return err_set(e, -ENOMEM, "%s: out of memory", path);
+  }
+  *ret = img;
+  return 0;
+}
+
+/* Takes FILE over, also if it fails. */
+static int image_load(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e) {
+  struct image *img;
+  int r = image_new(path, file, mapped, &img, e);
+  if (r < 0) return r;
+  r = header_check(path, file.at, file.n, e);
   if (r >= 0) {
-    const char *slash = strrchr(path, '/');
-    img->path = arena_strdup(&img->arena, path);
-    img->name = img->path && slash ? img->path + (slash + 1 - path) : img->path;
-    img->type = read_u16(bytes + offsetof(Elf64_Ehdr, e_type));
-    img->entry = read_u64(bytes + offsetof(Elf64_Ehdr, e_entry));
+    img->type = read_u16(file.at + offsetof(Elf64_Ehdr, e_type));
+    img->entry = read_u64(file.at + offsetof(Elf64_Ehdr, e_entry));
     sections_load(img);
-    r = img->path ? load_parts(img, e) : -ENOMEM;
+    r = load_parts(img, e);
     if (r == -ENOMEM) r = err_set(e, r, "%s: out of memory", path);
   }
   if (r < 0) {
@@ -100,7 +111,7 @@ static int check_regular(const char *path, const struct stat *st, struct err *e)
   return 0;
 }
 
-int image_open(const char *path, struct image **ret, struct err *e) {
+int file_map(const char *path, struct bytes *ret, struct err *e) {
   struct stat st;
   /* O_NONBLOCK: a FIFO without a writer must not hang the open; it means nothing for a regular file. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -117,7 +128,14 @@ int image_open(const char *path, struct image **ret, struct err *e) {
     const char *name = errno_name(code);
     return err_set(e, -code, "%s: cannot be mapped (%s)", path, name ? name : "unknown error");
   }
-  return image_load(path, at, (size_t)st.st_size, true, ret, e);
+  *ret = (struct bytes){at, (size_t)st.st_size};
+  return 0;
+}
+
+int image_open(const char *path, struct image **ret, struct err *e) {
+  struct bytes file;
+  int r = file_map(path, &file, e);
+  return r < 0 ? r : image_load(path, file, true, ret, e);
 }
 
 int image_from_memory(const char *name, const void *bytes, size_t size, struct image **ret, struct err *e) {
@@ -125,7 +143,7 @@ int image_from_memory(const char *name, const void *bytes, size_t size, struct i
   uint8_t *copy = malloc(size);
   if (!copy) return err_set(e, -ENOMEM, "%s: out of memory", name);
   memcpy(copy, bytes, size);
-  return image_load(name, copy, size, false, ret, e);
+  return image_load(name, (struct bytes){copy, size}, false, ret, e);
 }
 
 /* --- what is known at once ---------------------------------------------------------------------------------------- */

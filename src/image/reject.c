@@ -55,8 +55,7 @@ static const struct other_kind other_kinds[] = {
     {"PK\x03\x04", 4, "a zip archive, not an ELF file (unpack it first)"},
 };
 
-/* The first bytes as a person can read them: the first line's "abc", or bytes 7f 45 00. */
-static void show_start(const uint8_t *p, size_t n, char *out, size_t room) {
+void show_start(const uint8_t *p, size_t n, char *out, size_t room) {
   size_t shown = n < 8 ? n : 8, plain = 0;
   while (plain < 16 && plain < n && p[plain] >= 0x20 && p[plain] < 0x7f)
     plain++;

@@ -32,6 +32,11 @@ ROOMS = {
 LIBRARIES = {
     "Zydis/": {"code"},
     "Zycore/": {"code"},
+    "lzma": {"image"},
+    "zlib": {"image"},
+    "zstd": {"image"},
+    "lz4": {"image"},
+    "bzlib": {"image"},
     "sqlite3": {"store"},
     "llvm-c/": {"mutate"},
     "libxml/": {"profile", "scenario"},
