@@ -115,6 +115,8 @@ int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
   OPT_FOR = 1,
+  OPT_KERNEL,
+  OPT_MODULES,
   OPT_FORMAT,
   OPT_OUTPUT,
   OPT_FUNCTION,

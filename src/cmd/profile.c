@@ -58,6 +58,12 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_FOR:
     job->request.for_program = arg->value;
     return 0;
+  case OPT_KERNEL:
+    job->request.kernel = arg->value;
+    return 0;
+  case OPT_MODULES:
+    job->request.modules = arg->value;
+    return 0;
   case OPT_FORMAT:
     job->format = arg->value;
     return 0;
@@ -72,7 +78,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_FILE:
     return vec_push(&job->files, arg->value);
   case OPT_ALL:
-    job->all = true;
+    job->all = job->request.all_ways = true;
     return 0;
   case OPT_NO_CACHE:
     job->request.no_cache = true;
@@ -83,7 +89,19 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   return 0;
 }
 
-static bool has_libraries(const struct job *job) { return job->request.n_inputs > 0 || job->request.for_program; }
+static bool has_libraries(const struct job *job) {
+  return job->request.n_inputs > 0 || job->request.for_program || job->request.kernel;
+}
+
+static int check_kernel(const struct job *job, struct err *e) {
+  if (job->request.kernel && (job->request.n_inputs || job->request.for_program))
+    return err_set(e, -EINVAL, "--kernel stands alone (leave out LIB and --for)");
+  if (job->request.modules && !job->request.kernel)
+    return err_set(e, -EINVAL, "--modules needs the kernel (as in --kernel /boot/vmlinuz-RELEASE)");
+  if (strcmp(job->format, "errors") == 0 && !job->request.kernel)
+    return err_set(e, -EINVAL, "--format errors is for kernels (as in --kernel /boot/vmlinuz-RELEASE)");
+  return 0;
+}
 
 static int check_options(const struct job *job, struct err *e) {
   if (job->why && !has_libraries(job))
@@ -94,7 +112,7 @@ static int check_options(const struct job *job, struct err *e) {
     return err_set(e, -EINVAL, "--why stands alone (leave out --function and --profile)");
   if (!has_libraries(job) && job->files.n == 0)
     return err_set(e, -EINVAL, "no library given (as in murphy profile libc.so.6, or --for PROG)");
-  return 0;
+  return check_kernel(job, e);
 }
 
 static int read_options(const struct cmd_args *args, struct job *job, struct err *e) {
@@ -158,14 +176,15 @@ static unsigned terminal_columns(void) {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static void write_profile(const struct job *job, const struct profile *p, struct text *to) {
+static int write_profile(const struct job *job, const struct profile *p, struct text *to, struct err *e) {
+  if (strcmp(job->format, "errors") == 0) return profile_write_errors(p, job->request.data, to, e);
   if (strcmp(job->format, "json") == 0) {
     profile_write_json(p, to);
-    return;
+    return 0;
   }
   if (strcmp(job->format, "xml") == 0) {
     profile_write_xml(p, to);
-    return;
+    return 0;
   }
   bool terminal = !job->output && isatty(STDOUT_FILENO) == 1;
   const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -175,6 +194,7 @@ static void write_profile(const struct job *job, const struct profile *p, struct
       .all = job->all || job->functions.n > 0, /* who asks for a function by name wants its answer */
   };
   profile_write_text(p, &options, to);
+  return 0;
 }
 
 /* What is found, then each file and what it makes of the profile so far, then the selection: the last one counts. */
@@ -185,12 +205,12 @@ static int make_profile(struct job *job, struct text *to, struct err *e) {
 
   int ret = 0;
   if (has_libraries(job)) {
-    ret = profile_analyse(&job->request, &stack[0], e);
+    ret = (job->request.kernel ? profile_kernel : profile_analyse)(&job->request, &stack[0], e);
     cmd_progress_end(&job->progress);
   }
   if (ret == 0) ret = overlay_files(job, stack, &n, e);
   if (ret == 0) ret = filter_functions(job, stack, &n, e);
-  if (ret == 0) write_profile(job, &stack[n - 1], to);
+  if (ret == 0) ret = write_profile(job, &stack[n - 1], to, e);
   while (room > 0)
     profile_done(&stack[--room]);
   free(stack);
@@ -203,7 +223,7 @@ static int run_job(struct job *job, struct err *e) {
 
   cmd_progress_start(&job->progress, "profile");
   if (job->why) {
-    ret = profile_why(&job->request, job->why, &t, e);
+    ret = (job->request.kernel ? profile_kernel_why : profile_why)(&job->request, job->why, &t, e);
     cmd_progress_end(&job->progress);
   } else {
     ret = make_profile(job, &t, e);

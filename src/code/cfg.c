@@ -155,6 +155,27 @@ static bool ends_run(const struct builder *b, const struct insn *in) {
   return never_returns(b, in);
 }
 
+static bool is_end(const struct insn *in) {
+  switch (in->op) {
+  case OP_JUMP:
+  case OP_BRANCH:
+  case OP_JUMP_TABLE:
+  case OP_JUMP_UNKNOWN:
+  case OP_TAIL:
+  case OP_TAIL_SLOT:
+  case OP_TAIL_INDIRECT:
+  case OP_RETURN:
+  case OP_STOP:
+    return true;
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+    return in->cc == CC_STOPS;
+  default:
+    return false;
+  }
+}
+
 /* After an instruction: what has to be looked at next. 1 if the straight line ends here, 0 if not. */
 static int follow(struct builder *b, uint32_t at, int32_t sp, int32_t fp) {
   struct insn *in = &b->insns.at[at];
@@ -197,6 +218,16 @@ static int follow(struct builder *b, uint32_t at, int32_t sp, int32_t fp) {
   }
 }
 
+/* What a kernel makes of the instruction at run time. */
+static int patch(struct builder *b, uint32_t at) {
+  struct insn *in = &b->insns.at[at];
+  const struct patch *fault = kernel_patch_insn(b->options->kernel, in);
+  if (!fault || is_end(in)) return 0;
+  in->flags |= INSN_FAULTS;
+  if (vec_push(&b->faults, (struct fault){at, fault}) < 0) return -ENOMEM;
+  return add_work(b, fault->target, in->sp, in->fp);
+}
+
 /* Decodes from one address until the straight line ends or meets known code. */
 static int decode_run(struct builder *b, struct work w) {
   uint64_t address = w.address;
@@ -224,8 +255,9 @@ static int decode_run(struct builder *b, struct work w) {
     in->sp = w.sp;
     in->fp = w.fp;
     uint32_t at = (uint32_t)(b->insns.n - 1);
+    if (b->options->kernel && patch(b, at) < 0) return -ENOMEM;
     if (vec_push(&b->leader, leader) < 0 || remember(b, address, at) < 0 || note_escape(b, in) < 0) return -ENOMEM;
-    leader = in->op == OP_BRANCH;
+    leader = in->op == OP_BRANCH || in->flags & INSN_FAULTS;
     step_stack(in, &w.sp, &w.fp);
     address += in->length;
     bytes += in->length;
@@ -266,7 +298,7 @@ static int by_address(const void *x, const void *y, void *context) {
 static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
   uint32_t n = (uint32_t)b->insns.n;
   uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
-  c->insns = arena_alloc(arena, (n + b->tails.n + 1) * sizeof *c->insns);
+  c->insns = arena_alloc(arena, (n + b->tails.n + b->faults.n + 1) * sizeof *c->insns);
   b->place = arena_alloc(arena, (n + 1) * sizeof *b->place);
   if (!order || !c->insns || !b->place) return -ENOMEM;
   bool sorted = true;
@@ -284,30 +316,10 @@ static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
   return 0;
 }
 
-static bool is_end(const struct insn *in) {
-  switch (in->op) {
-  case OP_JUMP:
-  case OP_BRANCH:
-  case OP_JUMP_TABLE:
-  case OP_JUMP_UNKNOWN:
-  case OP_TAIL:
-  case OP_TAIL_SLOT:
-  case OP_TAIL_INDIRECT:
-  case OP_RETURN:
-  case OP_STOP:
-    return true;
-  case OP_CALL:
-  case OP_CALL_SLOT:
-  case OP_CALL_INDIRECT:
-    return in->cc == CC_STOPS;
-  default:
-    return false;
-  }
-}
-
 static bool starts_block(const struct builder *b, const struct code *c, uint32_t i) {
   const struct insn *prev = &c->insns[i - 1];
-  return b->leader.at[b->order[i]] || is_end(prev) || prev->address + prev->length != c->insns[i].address;
+  return b->leader.at[b->order[i]] || is_end(prev) || prev->flags & INSN_FAULTS ||
+         prev->address + prev->length != c->insns[i].address;
 }
 
 static void summarise(struct block *k, const struct insn *in) {
@@ -317,11 +329,27 @@ static void summarise(struct block *k, const struct insn *in) {
   k->flags |= (in->flags & INSN_SETS_FLAGS) != 0;
 }
 
+static struct block fault_block(struct code *c, const struct insn *at, const struct patch *to) {
+  struct insn *in = &c->insns[c->n_insns];
+  *in = (struct insn){.address = at->address, .length = at->length, .op = OP_NOP, .sp = at->sp, .fp = at->fp};
+  in->dst = in->src = in->base = in->index = NO_REG;
+  if (to->kind == PATCH_FAULT_SET) {
+    in->op = OP_MOVE;
+    in->size = in->from_size = 8;
+    in->dst_kind = OPERAND_REG;
+    in->dst = to->reg;
+    in->src_kind = OPERAND_IMM;
+    in->imm = to->imm;
+    in->defs = REG_BIT(to->reg);
+  }
+  return (struct block){.first = c->n_insns++, .n = 1, .defs = in->defs};
+}
+
 static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
-  uint32_t n = 0, tails = (uint32_t)b->tails.n;
+  uint32_t n = 0, tails = (uint32_t)b->tails.n, faults = (uint32_t)b->faults.n;
   for (uint32_t i = 0; i < c->n_insns; i++)
     n += i == 0 || starts_block(b, c, i);
-  c->blocks = arena_zalloc(arena, (n + tails + 1) * sizeof *c->blocks);
+  c->blocks = arena_zalloc(arena, (n + tails + faults + 1) * sizeof *c->blocks);
   b->block_of = arena_alloc(arena, (c->n_insns + 1) * sizeof *b->block_of);
   if (!c->blocks || !b->block_of) return -ENOMEM;
   n = 0;
@@ -340,6 +368,8 @@ static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
     c->blocks[n] = (struct block){.first = c->n_insns++, .n = 1};
     n++;
   }
+  for (uint32_t f = 0; f < faults; f++) /* so does a fault, which may set a register */
+    c->blocks[n++] = fault_block(c, &c->insns[b->place[b->faults.at[f].insn]], b->faults.at[f].to);
   c->n_blocks = n;
   return 0;
 }
@@ -429,13 +459,23 @@ static int edges_of(struct builder *b, const struct code *c, uint32_t k, uint32_
   }
 }
 
+/* To the block of the fault, and from there to where it goes on. FIRST: the first of these blocks. */
+static int add_fault_edges(struct builder *b, uint32_t first) {
+  int r = 0;
+  for (uint32_t f = 0; f < b->faults.n && r >= 0; f++) {
+    r = add_edge(b, b->block_of[b->place[b->faults.at[f].insn]], first + f, EDGE_PLAIN, 0);
+    if (r >= 0) r = add_edge(b, first + f, block_at(b, b->faults.at[f].to->target), EDGE_PLAIN, 0);
+  }
+  return r;
+}
+
 /* Drops what cannot be reached (behind calls that never return) and sorts the ways by their target. */
 static int make_edges(struct builder *b, struct arena *arena, struct code *c) {
-  uint32_t tail = c->n_blocks - (uint32_t)b->tails.n;
-  for (uint32_t k = 0; k < tail; k++) {
-    int r = edges_of(b, c, k, tail);
-    if (r < 0) return r;
-  }
+  uint32_t fault = c->n_blocks - (uint32_t)b->faults.n, tail = fault - (uint32_t)b->tails.n;
+  int r = add_fault_edges(b, fault);
+  for (uint32_t k = 0; k < tail && r >= 0; k++)
+    r = edges_of(b, c, k, tail);
+  if (r < 0) return r;
   uint32_t n = (uint32_t)b->ways.n;
   struct edge *edges = arena_alloc(arena, (n + 1) * sizeof *edges);
   if (!edges) return -ENOMEM;
@@ -514,6 +554,7 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   vec_done(&b.leader);
   vec_done(&b.work);
   vec_done(&b.tails);
+  vec_done(&b.faults);
   vec_done(&b.tables);
   vec_done(&b.targets);
   vec_done(&b.ways);
@@ -522,4 +563,16 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   map_done(&b.cases);
   if (r >= 0) *ret = c;
   return r;
+}
+
+uint32_t code_block_of(const struct code *c, uint32_t insn) {
+  uint32_t lo = 0, hi = c->n_blocks;
+  while (hi - lo > 1) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (c->blocks[mid].first <= insn)
+      lo = mid;
+    else
+      hi = mid;
+  }
+  return lo;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "code/decode.h"
+#include "code/kernel.h"
 
 /* In CC of a call: it never returns. */
 #define CC_STOPS 0xff
@@ -11,6 +12,12 @@
 struct table {
   uint32_t jump;     /* instruction, in order of decoding */
   uint32_t first, n; /* targets */
+};
+
+/* An instruction whose fault goes on elsewhere. */
+struct fault {
+  uint32_t insn; /* in order of decoding */
+  const struct patch *to;
 };
 
 struct way {
@@ -32,6 +39,7 @@ struct builder {
   VEC(uint8_t) leader;
   VEC(struct work) work;
   VEC(uint32_t) tails; /* branches to other functions */
+  VEC(struct fault) faults;
   VEC(struct table) tables;
   VEC(uint64_t) targets;
   VEC(struct way) ways;

@@ -88,11 +88,12 @@ enum insn_operand { OPERAND_NONE, OPERAND_REG, OPERAND_IMM, OPERAND_MEM };
 enum {
   INSN_SIGNED = 1,       /* OP_MOVE sign-extends */
   INSN_SETS_FLAGS = 2,   /* carry, zero, sign or overflow */
-  INSN_FS = 4,           /* the memory operand is relative to the thread pointer */
+  INSN_FS = 4,           /* the memory operand is relative to the thread pointer; of kernels, to the processor's */
   INSN_HIGH = 8,         /* an operand is ah, bh, ch or dh: not modelled */
   INSN_TABLE_INDEX = 16, /* loads the entry of a jump table; index register in INDEX */
   INSN_WRITES_MEM = 32,  /* the memory operand is written */
   INSN_INC = 64,         /* OP_ADD or OP_SUB that leaves the carry alone */
+  INSN_FAULTS = 128,     /* it may fault, and then control goes elsewhere in the function */
 };
 
 #define SP_UNKNOWN INT32_MIN
@@ -163,8 +164,18 @@ struct code_target {
 /* Follows a PLT stub (with or without endbr64 and bnd) to its slot. */
 struct code_target code_follow_plt(const struct image *img, uint64_t address);
 
+/*
+ * What a kernel leaves to tables and to its own patching at run time, by address: thunks for returns and indirect
+ * jumps, calls of the function tracer, branches that static keys switch, faults that go on elsewhere, warnings that
+ * look like the end. From the image's symbols; does not change once made.
+ */
+struct code_kernel;
+int code_kernel_new(const struct image *img, struct code_kernel **ret) MUST_USE;
+void code_kernel_free(struct code_kernel *k);
+
 struct code_options {
-  uint32_t max_insns; /* 0 for no limit */
+  uint32_t max_insns;               /* 0 for no limit */
+  const struct code_kernel *kernel; /* NULL for what runs in user space */
   /* Does a call to this target never return? May be NULL. */
   bool (*noreturn)(void *context, struct code_target target);
   void *context;
@@ -181,3 +192,5 @@ void code_print(const struct image *img, uint64_t address, struct text *to);
  */
 int code_build(const struct image *img, uint64_t entry, const struct code_options *options, struct arena *arena,
                struct code *ret) MUST_USE;
+/* The block that instruction number INSN is in. */
+uint32_t code_block_of(const struct code *c, uint32_t insn);

@@ -54,7 +54,11 @@ enum value_kind {
   VALUE_MEMORY,     /* loaded from memory */
   VALUE_COMPUTED,   /* arithmetic that is not followed */
   VALUE_UNDEFINED,  /* not set by the function: garbage, as void functions return it */
-  VALUE_SIDE, /* what call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call */
+  /*
+   * What call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call; PLACE_ARG: VALUE
+   * is the number of the argument that points there.
+   */
+  VALUE_SIDE,
   VALUE_CHOICE,     /* one of a few, of arguments only: VALUE of them at CHOICES */
   VALUE_IMPOSSIBLE, /* no compiler would read it: control does not come this way */
   VALUE_NONE,
@@ -86,12 +90,43 @@ enum call_kind { CALL_ADDRESS, CALL_SLOT, CALL_POINTER, CALL_SYSTEM };
 
 #define FLOW_ARGS 6
 
+/* Where a pointer to a function came from: a root, and what is loaded at each of the offsets in turn. */
+enum path_root {
+  PATH_ARG,
+  PATH_CALL,   /* what call CALL returns */
+  PATH_GLOBAL, /* the address WHERE */
+  PATH_PERCPU, /* the address WHERE of the processor's own data */
+};
+
+#define FLOW_PATH 5
+
+struct flow_path {
+  uint8_t root, arg, n;
+  uint16_t call;
+  uint64_t where;
+  int32_t offsets[FLOW_PATH];
+};
+
+/* An object that the call at AT gives to the function TARGET, 0 if that is a pointer: what it takes tells its type. */
+struct flow_hint {
+  uint64_t at, target;
+  uint8_t arg;
+  struct flow_path path;
+};
+
 struct flow_call {
   uint64_t at;
   uint64_t target; /* address or slot */
   uint8_t kind;
   struct flow_value number; /* of CALL_SYSTEM */
   struct flow_value args[FLOW_ARGS];
+  const struct flow_path *paths; /* of CALL_POINTER in a kernel: the ways its pointer may have come */
+  uint8_t n_paths;
+};
+
+/* A function that a call through a pointer can reach, and the table that holds its address; 0 if none does. */
+struct flow_target {
+  uint64_t function, table;
 };
 
 /* A place in memory that a store writes. */
@@ -148,7 +183,8 @@ enum {
 struct flow_summary {
   const struct flow_call *calls;
   const struct flow_outcome *outcomes;
-  uint32_t n_calls, n_outcomes;
+  const struct flow_hint *hints; /* of a kernel's function that calls through pointers */
+  uint32_t n_calls, n_outcomes, n_hints;
   unsigned problems;
   bool pure;        /* reads and writes no memory but its stack and constants, and calls nothing */
   bool makes_calls; /* of functions, or of the kernel */
@@ -303,3 +339,45 @@ struct flow_counts {
   size_t functions, bytes;
 };
 struct flow_counts flow_world_counts(const struct flow_world *w);
+
+/* --- the errors of a kernel --------------------------------------------------------------------------------------- */
+
+/*
+ * A world of one image, which is a kernel. Its functions are summarised as others are, with calls through pointers
+ * followed to all that the kernel's tables hold (targets.c); then each function's errors, values from -1 to -575, are
+ * found as sets. Unlike results they say nothing of conditions between functions.
+ */
+
+/* Which ways through a kernel count. All may be NULL; names are symbols. */
+struct flow_ways {
+  /* Does the table belong to what ordinary programs use? If any that a call can go through does, only those count. */
+  bool (*table)(void *context, const char *name);
+  /* Is the function one that the calls of ordinary programs do not come to? Its errors do not count. */
+  bool (*beyond)(void *context, const char *name);
+  /* Is the error one that the function never returns, though its code looks so? */
+  bool (*never)(void *context, const char *name, unsigned error);
+  void *context;
+};
+
+int flow_world_new_kernel(const struct flow_world_options *options, const struct flow_ways *ways,
+                          const struct image *img, struct flow_world **ret) MUST_USE;
+int flow_world_solve_errors(struct flow_world *w) MUST_USE;
+
+/* An error that a function can return, and how it is known on the shortest way. */
+struct flow_error {
+  uint16_t number;
+  uint8_t place;      /* 0: it is returned; N + 1: it is stored behind argument N */
+  uint8_t from_place; /* the same in the function that it comes from */
+  uint32_t via; /* node + 1 of the function that it comes from, which has it as FROM; 0 if it is a constant here */
+  uint16_t from;
+  uint64_t at;    /* the instruction that makes the constant or the call */
+  uint64_t table; /* the table through which the call goes, or 0 */
+};
+
+/* In the order in which they were found, nearest first. */
+size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret);
+
+struct flow_kernel_counts {
+  size_t pointer_calls, resolved, targets;
+};
+struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w);

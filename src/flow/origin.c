@@ -249,18 +249,6 @@ static void follow_plain(struct walk *w, struct search *s, uint32_t block, const
   follow(w, s, (struct trace){.block = block, .position = b->n, .loc = *loc});
 }
 
-static uint32_t block_of(const struct code *c, uint32_t insn) {
-  uint32_t lo = 0, hi = c->n_blocks;
-  while (hi - lo > 1) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (c->blocks[mid].first <= insn)
-      lo = mid;
-    else
-      hi = mid;
-  }
-  return lo;
-}
-
 static struct flow_value search(struct walk *w, uint32_t insn, const struct loc *loc, struct flow_value *choices,
                                 unsigned *ret_n) {
   struct search room, *s = &room;
@@ -271,7 +259,7 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
   s->any = s->torn = s->several = s->call = false;
   s->choices = choices;
   s->n_choices = 0;
-  uint32_t block = block_of(w->code, insn);
+  uint32_t block = code_block_of(w->code, insn);
   struct trace t = {.block = block, .position = insn - w->code->blocks[block].first, .loc = *loc};
   for (follow(w, s, t); (s->n_plain || s->n_todo) && !s->torn;) {
     if (s->n_plain)

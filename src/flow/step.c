@@ -473,11 +473,26 @@ static bool ends_void(const struct asked *a) {
   return next[0].op == OP_NOP && next[0].length == 1 && frame && next[2].op == OP_RETURN;
 }
 
+static int slot_argument(const struct asked *a);
+
+/* What the call stores behind the pointer that it was given. */
+static enum step_kind give_set_by_call(const struct asked *a, struct step *ret) {
+  int arg = slot_argument(a);
+  if (arg < 0) return give_unknown(a, ret, VALUE_MEMORY);
+  struct flow_value v = {.kind = VALUE_SIDE, .arg = PLACE_ARG, .at = a->in->address};
+  v.call = (uint16_t)call_number(a->w, a->at);
+  v.value = (uint64_t)arg;
+  struct source s = source_leaf(v);
+  s.ops = a->ops;
+  return give(ret, s);
+}
+
 static enum step_kind step_call(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
   if (in->op == OP_SYSCALL && a->loc->kind == LOC_REG && a->loc->reg != RAX)
     return give_unknown(a, ret, VALUE_COMPUTED);
   struct source s = {.leaf = true, .ops = a->ops};
+  if (a->loc->kind == LOC_SLOT && a->w->kernel) return give_set_by_call(a, ret);
   if (a->loc->kind != LOC_REG) return give_unknown(a, ret, VALUE_MEMORY);
   /* A compiler that knows the callee keeps values where the callee leaves them alone. */
   if (in->op == OP_CALL && !code_follow_plt(a->w->image, (uint64_t)in->imm).slot) {
@@ -564,9 +579,30 @@ static bool escaped(const struct code *c, int32_t slot) {
   return lo < c->n_escaped && c->escaped[lo] == slot;
 }
 
+/* The argument of the call that is the address of the stack slot, or -1. */
+static int slot_argument(const struct asked *a) {
+  const struct code *c = a->w->code;
+  for (unsigned k = 0; k < FLOW_ARGS; k++) {
+    uint8_t reg = code_argument_registers[k];
+    for (uint32_t i = a->at; i-- > 0 && a->at - i < 32;) {
+      const struct insn *in = &c->insns[i];
+      int32_t slot;
+      if (insn_calls(in) && CALL_CLOBBERS & REG_BIT(reg)) break;
+      if (!(in->defs & REG_BIT(reg))) continue;
+      if (in->op == OP_LEA && operand_slot(in, &slot) && slot == a->loc->slot) return (int)k;
+      if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP && in->sp == a->loc->slot) return (int)k;
+      break;
+    }
+  }
+  return -1;
+}
+
 static enum touch touch_slot(const struct asked *a) {
   const struct insn *in = a->in;
   int32_t slot;
+  /* Kernels keep no pointers to another function's variables: a call changes only those that it is given. */
+  if (a->w->kernel && insn_calls(in))
+    return escaped(a->w->code, a->loc->slot) && slot_argument(a) >= 0 ? TOUCH_WHOLE : TOUCH_NOT;
   if (insn_calls(in) || in->op == OP_SYSCALL) return escaped(a->w->code, a->loc->slot) ? TOUCH_PART : TOUCH_NOT;
   if (in->op == OP_PUSH) return in->sp == SP_UNKNOWN ? TOUCH_NOT : overlap(in->sp - 8, 8, a->loc->slot, a->loc->size);
   if (!(in->flags & INSN_WRITES_MEM) || !operand_slot(in, &slot)) return TOUCH_NOT;

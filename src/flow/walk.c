@@ -59,7 +59,8 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
     return;
   if (operand_slot(in, &slot) || !operand_place(w, insn, &store.place) || known_store(s, &store.place)) return;
   bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
-  if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return; /* the last place is kept for errno */
+  if (w->kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
+  if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return;                   /* the last place is kept for errno */
   if (w->simple && !wide) return;
   if (in->src_kind == OPERAND_IMM)
     store.value = (struct flow_value){.kind = VALUE_CONST, .value = (uint64_t)in->imm, .at = in->address};
@@ -423,6 +424,16 @@ static struct flow_value argument(struct walk *w, size_t call, unsigned k) {
   return origin_choice(w, w->call_insn.at[call], &loc);
 }
 
+/* How the pointer of a call came to be. */
+static void ask_pointer(struct walk *w, size_t call, struct used *used) {
+  const struct flow_path *paths = NULL;
+  unsigned n = path_find(w, w->call_insn.at[call], &paths);
+  w->calls.at[call].paths = paths;
+  w->calls.at[call].n_paths = (uint8_t)n;
+  for (unsigned i = 0; i < n; i++)
+    if (paths[i].root == PATH_CALL) use_call(used, paths[i].call);
+}
+
 /* The number and arguments of one call, and whose results these are. */
 static void ask_arguments(struct walk *w, size_t call, struct used *used) {
   if (w->calls.at[call].kind == CALL_SYSTEM) {
@@ -435,6 +446,7 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
     w->calls.at[call].args[k] = v;
     use_value(used, &v);
   }
+  if (w->kernel && w->calls.at[call].kind == CALL_POINTER) ask_pointer(w, call, used);
 }
 
 /*
@@ -471,6 +483,11 @@ static int keep(struct walk *w, struct flow_summary *ret) {
   s.problems = ret->problems;
   s.pure = ret->pure;
   s.makes_calls = ret->makes_calls;
+  bool pointers = false;
+  for (uint32_t i = 0; w->kernel && i < s.n_calls; i++)
+    pointers |= s.calls[i].n_paths > 0;
+  if (pointers) s.n_hints = path_hints(w, &s.hints);
+  if (w->failed) return -ENOMEM;
   *ret = s;
   return 0;
 }
@@ -530,7 +547,7 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   worker->failed = false;
   int r = code_build(img, entry, options, &worker->scratch, &code);
   if (r < 0) return r;
-  struct walk w = {.worker = worker, .image = img, .code = &code};
+  struct walk w = {.worker = worker, .image = img, .code = &code, .kernel = options && options->kernel};
   take_maps(&w);
   w.stamps = arena_zalloc(&worker->scratch, (code.n_blocks + 1) * sizeof *w.stamps);
   w.marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w.marks);

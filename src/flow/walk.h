@@ -108,6 +108,7 @@ struct walk {
   unsigned steps, budget;
   uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
   bool simple;            /* constants only, no evidence */
+  bool kernel;            /* pointers to functions are asked for */
   bool failed;            /* no memory */
 };
 
@@ -168,6 +169,13 @@ unsigned call_number(struct walk *w, uint32_t insn);
 uint16_t changed_registers(struct walk *w, uint64_t address);
 /* What a function finds in LOC when it is entered. */
 struct flow_value value_at_entry(const struct loc *loc);
+
+/* --- pointers to functions (path.c) ------------------------------------------------------------------------------ */
+
+/* The ways in which the pointer that INSN calls may have come; returns how many, at RET in the keep arena. */
+unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret);
+/* The objects that the function gives to others, as far as they are known. */
+unsigned path_hints(struct walk *w, const struct flow_hint **ret);
 
 /* --- flags (condition.c) ------------------------------------------------------------------------------------------ */
 

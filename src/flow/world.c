@@ -35,8 +35,32 @@ int flow_world_new(const struct flow_world_options *options, struct flow_world *
   return 0;
 }
 
+int flow_world_new_kernel(const struct flow_world_options *options, const struct flow_ways *ways,
+                          const struct image *img, struct flow_world **ret) {
+  struct flow_world *w;
+  int r = flow_world_new(options, &w);
+  if (r < 0) return r;
+  if (ways) w->ways = *ways;
+  r = flow_world_add(w, img);
+  if (r >= 0) r = code_kernel_new(img, &w->kernel);
+  if (r >= 0) r = types_new(img, &w->types);
+  if (r == -ENODATA) r = 0;
+  if (r >= 0) r = targets_new(img, w->types, &w->ways, &w->targets);
+  if (r < 0) {
+    flow_world_free(w);
+    return r;
+  }
+  *ret = w;
+  return 0;
+}
+
 void flow_world_free(struct flow_world *w) {
   if (!w) return;
+  for (size_t i = 0; i < w->nodes.n; i++)
+    if (w->nodes.at[i]->errors) vec_done(&w->nodes.at[i]->errors->found);
+  targets_free(w->targets);
+  types_free(w->types);
+  code_kernel_free(w->kernel);
   for (unsigned i = 0; i < w->n_workers; i++)
     flow_worker_done(&w->workers[i]);
   free(w->workers);
@@ -178,7 +202,8 @@ static bool probe_function(struct probe *p, uint64_t address) {
   struct arena arena = {0};
   struct code code;
   deeper.depth++;
-  struct code_options o = {.max_insns = PROBE_INSNS, .noreturn = never_returns, .context = &deeper};
+  struct code_options o = {.max_insns = PROBE_INSNS, .kernel = p->world->kernel, .noreturn = never_returns};
+  o.context = &deeper;
   bool out = true;
   int r = code_build(p->world->images.at[p->image], address, &o, &arena, &code);
   if (r == -ENOMEM) *p->failed = true;
@@ -236,6 +261,26 @@ static bool depends_on_args(const struct flow_world *w, const struct flow_summar
   return false;
 }
 
+/* Adds where calls through pointers can go. With the lock held. */
+static int add_pointers(struct flow_world *w, struct node *n) {
+  const struct flow_summary *s = &n->summary;
+  n->errors = arena_zalloc(&w->arena, sizeof *n->errors);
+  if (!n->errors) return -ENOMEM;
+  n->errors->pointers = arena_alloc(&w->arena, (s->n_calls + 1) * sizeof *n->errors->pointers);
+  if (!n->errors->pointers) return -ENOMEM;
+  for (uint32_t i = 0; i < s->n_calls; i++) {
+    struct pointer_call p = {.call = i};
+    if (s->calls[i].kind != CALL_POINTER || s->calls[i].n_paths == 0) continue;
+    int r = targets_of_call(w->targets, n->address, s, i, &p.targets);
+    if (r < 0) return r;
+    p.n = (uint32_t)r;
+    n->errors->pointers[n->errors->n_pointers++] = p;
+    for (uint32_t k = 0; k < p.n; k++)
+      if (node_get(w, n->image, p.targets[k].function, false) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
 /* Adds what a new summary needs. With the lock held. */
 static int add_needs(struct flow_world *w, struct node *n, const struct bound *bounds) {
   for (uint32_t i = 0; i < n->summary.n_calls; i++) {
@@ -248,14 +293,22 @@ static int add_needs(struct flow_world *w, struct node *n, const struct bound *b
     const struct flow_value *v = &n->summary.outcomes[i].ret;
     if (v->kind == VALUE_ADDRESS && node_get(w, n->image, v->value, false) < 0) return -ENOMEM;
   }
-  return 0;
+  return w->kernel ? add_pointers(w, n) : 0;
+}
+
+/* Is it a function that the calls of ordinary programs do not come to? */
+static bool is_beyond(const struct flow_world *w, const struct node *n) {
+  const struct image_function *f = w->ways.beyond ? image_function_at(w->images.at[n->image], n->address) : NULL;
+  return f && f->name && w->ways.beyond(w->ways.context, f->name);
 }
 
 static int work_on(struct flow_world *w, struct flow_worker *worker, struct map *probed, struct node *n) {
   const struct image *img = w->images.at[n->image];
+  if (is_beyond(w, n)) return 0;
   bool failed = false;
   struct probe probe = {.world = w, .image = n->image, .known = probed, .failed = &failed};
-  struct code_options o = {.max_insns = FUNCTION_INSNS, .noreturn = never_returns, .context = &probe};
+  struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = never_returns};
+  o.context = &probe;
   int r = flow_summarise(worker, img, n->address, &o, &n->summary);
   if (failed) return -ENOMEM;
   if (r == -EFAULT) {
@@ -318,15 +371,24 @@ static int run_crew(struct flow_world *w) {
   return w->error;
 }
 
-int flow_world_solve(struct flow_world *w) {
+static int summarise_all(struct flow_world *w) {
   if (!w->workers) {
     unsigned n = w->options.workers ? w->options.workers : worker_count();
     w->workers = calloc(n, sizeof *w->workers);
     if (!w->workers) return -ENOMEM;
     w->n_workers = n;
   }
-  int r = run_crew(w);
+  return run_crew(w);
+}
+
+int flow_world_solve(struct flow_world *w) {
+  int r = summarise_all(w);
   return r < 0 ? r : world_solve(w);
+}
+
+int flow_world_solve_errors(struct flow_world *w) {
+  int r = summarise_all(w);
+  return r < 0 ? r : world_solve_errors(w);
 }
 
 struct flow_results flow_world_results(const struct flow_world *w, uint32_t node) {

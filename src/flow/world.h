@@ -3,8 +3,32 @@
 #pragma once
 
 #include "flow/flow.h"
+#include "flow/targets.h"
 
 #include <pthread.h>
+
+/* Errors are numbers from 1; those above 133 are the kernel's own. */
+#define ERRORS_MAX 575
+
+struct error_set {
+  uint64_t bits[ERRORS_MAX / 64 + 1];
+};
+
+/* Where the call through a pointer can go. */
+struct pointer_call {
+  uint32_t call, n;
+  const struct flow_target *targets;
+};
+
+/* Of a kernel's function. */
+struct node_errors {
+  struct error_set sets[1 + FLOW_ARGS]; /* returned, and stored behind its arguments */
+  uint64_t passes;                      /* the arguments that it may return, as bits */
+  VEC(struct flow_error) found;
+  struct pointer_call *pointers;
+  uint32_t n_pointers;
+  uint32_t first_caller; /* in the solver's list */
+};
 
 struct node {
   uint16_t image;
@@ -15,6 +39,7 @@ struct node {
   struct flow_summary summary;
   struct flow_results results;
   uint32_t index, low; /* for finding circles */
+  struct node_errors *errors;
 };
 
 struct flow_world {
@@ -34,6 +59,10 @@ struct flow_world {
   unsigned errno_image;
   uint64_t errno_offset;
   struct map syscall_results; /* hash of number and errors to struct flow_results * */
+  struct code_kernel *kernel; /* NULL if the images are not kernels */
+  struct flow_ways ways;
+  struct types *types;
+  struct targets *targets;
 };
 
 /* The image and symbol that NAME binds to from IMAGE; its own first. */
@@ -41,3 +70,5 @@ const struct image_symbol *world_symbol(const struct flow_world *w, unsigned ima
                                         const char *version, unsigned *ret_image);
 /* Brings all nodes' results to a fixed point. */
 int world_solve(struct flow_world *w);
+/* Brings all nodes' errors to a fixed point. */
+int world_solve_errors(struct flow_world *w);

@@ -176,6 +176,49 @@ const void *image_btf(const struct image *img, size_t *ret_size);
 /* The same of a module: split BTF, whose type numbers go on where those of the kernel end. */
 const void *image_module_btf(const struct image *img, size_t module, size_t *ret_size);
 
+/* The Nth of the tables NAME (__ex_table, …) that the kernel, with N 0, and its modules keep. False behind the last. */
+bool image_kernel_table(const struct image *img, const char *name, size_t n, uint64_t *ret_start, uint64_t *ret_size);
+
+/* --- types of a kernel -------------------------------------------------------------------------------------------- */
+
+/*
+ * What BTF says, of the kernel and its modules together. A type is a number; 0 is void, and the answer to questions that
+ * make no sense or that nothing is known about. Typedefs and qualifiers are looked through.
+ */
+struct types;
+
+/* -ENODATA if the kernel carries none. The image must live as long. */
+int types_new(const struct image *img, struct types **ret) MUST_USE;
+void types_free(struct types *ts);
+
+/* Types have the numbers below. */
+size_t types_count(const struct types *ts);
+/* The function type of the function NAME; 0 if there are several of that name with different types. */
+uint32_t types_function(const struct types *ts, const char *name);
+/* The type of the variable at OFFSET of each processor's own data. */
+uint32_t types_percpu(const struct types *ts, uint64_t offset);
+
+uint32_t types_return(const struct types *ts, uint32_t function);
+uint32_t types_parameter(const struct types *ts, uint32_t function, unsigned n);
+uint32_t types_pointee(const struct types *ts, uint32_t pointer);
+bool types_is_function(const struct types *ts, uint32_t type);
+/* "" if it has none. */
+const char *types_name(const struct types *ts, uint32_t type);
+uint32_t types_size(const struct types *ts, uint32_t type);
+/* Equal types have equal keys: structures by name, functions by what they take and return. */
+uint64_t types_key(const struct types *ts, uint32_t type);
+
+struct type_member {
+  uint32_t owner;  /* the structure or union that has it */
+  uint32_t offset; /* in the owner */
+  uint32_t type;
+};
+
+size_t types_member_count(const struct types *ts, uint32_t type);
+void types_member_at(const struct types *ts, uint32_t type, size_t n, struct type_member *ret);
+/* The innermost member that starts at OFFSET, through structures and arrays inside. False if there is none. */
+bool types_member(const struct types *ts, uint32_t type, uint32_t offset, struct type_member *ret);
+
 /* --- searching ---------------------------------------------------------------------------------------------------- */
 
 /*

@@ -26,10 +26,24 @@ struct knowledge {
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */
 int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
+/* Adds the errors of system calls from a file of the form of data/kernel/NAME.errors, or from such a text. */
+int knowledge_read_errors(struct knowledge *k, const char *path, struct err *e) MUST_USE;
+int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, struct err *e) MUST_USE;
+/* Without what is known of kernels. */
+int knowledge_load_functions(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
 void knowledge_done(struct knowledge *k);
 bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
 bool knowledge_noreturn(void *knowledge, const char *name);
+
+/* --- running.c ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * Adds the errors of the system calls of the kernel that MURPHY_KERNEL names (an image, or a file of errors), or else of
+ * the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else the
+ * file that is nearest to its version.
+ */
+int knowledge_load_kernel(const char *folder, struct knowledge *k, struct err *e) MUST_USE;
 
 /* --- images.c ----------------------------------------------------------------------------------------------------- */
 
@@ -69,6 +83,11 @@ int evidence_sentences(const struct flow_world *w, uint32_t node, const struct f
 uint64_t cache_key(const struct image_set *set, size_t root, const struct knowledge *k);
 /* -ENOENT if it is not there or cannot be used. */
 int cache_load(const struct image *img, uint64_t key, struct profile *ret) MUST_USE;
+/* The key of what depends on one FILE, on the data and on this program. */
+uint64_t cache_file_key(const char *file, uint64_t data);
+/* A text NAME-KEY.errors; *ret is malloc'ed. -ENOENT if it is not there. */
+int cache_load_text(const char *name, uint64_t key, char **ret) MUST_USE;
+void cache_save_text(const char *name, uint64_t key, const struct text *t);
 /* A failure to save is no failure of the analysis. */
 void cache_save(const struct image *img, uint64_t key, const struct profile *p);
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #define CACHE_VERSION 1
+#define TEXT_MAX (4u << 20)
 
 /* A file without a build-id: its name, size and time. */
 static uint64_t file_key(const char *path) {
@@ -37,7 +38,12 @@ uint64_t cache_key(const struct image_set *set, size_t root, const struct knowle
   return h ? h : 1;
 }
 
-static bool cache_path(const struct image *img, uint64_t key, struct text *folder, struct text *path) {
+uint64_t cache_file_key(const char *file, uint64_t data) {
+  return hash_mix(hash_mix(data ^ hash_string(MURPHY_VERSION) ^ file_key("/proc/self/exe") ^ CACHE_VERSION) ^
+                  file_key(file));
+}
+
+static bool cache_path(const char *name, const char *end, uint64_t key, struct text *folder, struct text *path) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   if (cache && *cache == '/')
     text_addf(folder, "%s/murphy/profiles", cache);
@@ -46,13 +52,13 @@ static bool cache_path(const struct image *img, uint64_t key, struct text *folde
   else
     return false;
   if (folder->failed) return false;
-  text_addf(path, "%s/%s-%016llx.json", folder->at, image_build_id(img), (unsigned long long)key);
+  text_addf(path, "%s/%s-%016llx.%s", folder->at, name, (unsigned long long)key, end);
   return !path->failed;
 }
 
 int cache_load(const struct image *img, uint64_t key, struct profile *ret) {
   struct text folder = {0}, path = {0};
-  int r = cache_path(img, key, &folder, &path) ? profile_load(path.at, ret, NULL) : -ENOENT;
+  int r = cache_path(image_build_id(img), "json", key, &folder, &path) ? profile_load(path.at, ret, NULL) : -ENOENT;
   if (r >= 0 && ret->n_libraries != 1) {
     profile_done(ret);
     r = -ENOENT;
@@ -64,12 +70,31 @@ int cache_load(const struct image *img, uint64_t key, struct profile *ret) {
 
 void cache_save(const struct image *img, uint64_t key, const struct profile *p) {
   struct text folder = {0}, path = {0}, json = {0};
-  if (cache_path(img, key, &folder, &path) && dir_make(folder.at) >= 0) {
+  if (cache_path(image_build_id(img), "json", key, &folder, &path) && dir_make(folder.at) >= 0) {
     profile_write_json(p, &json);
     int r = json.failed ? -ENOMEM : file_write(path.at, json.at, json.n, NULL);
     (void)r; /* no cache, then */
   }
   text_done(&json);
+  text_done(&folder);
+  text_done(&path);
+}
+
+int cache_load_text(const char *name, uint64_t key, char **ret) {
+  struct text folder = {0}, path = {0};
+  size_t size = 0;
+  int r = cache_path(name, "errors", key, &folder, &path) ? file_read(path.at, TEXT_MAX, ret, &size, NULL) : -ENOENT;
+  text_done(&folder);
+  text_done(&path);
+  return r < 0 ? -ENOENT : 0;
+}
+
+void cache_save_text(const char *name, uint64_t key, const struct text *t) {
+  struct text folder = {0}, path = {0};
+  if (cache_path(name, "errors", key, &folder, &path) && dir_make(folder.at) >= 0) {
+    int r = file_write(path.at, t->at, t->n, NULL);
+    (void)r; /* no cache, then */
+  }
   text_done(&folder);
   text_done(&path);
 }

@@ -7,7 +7,6 @@
  */
 #include "profile/analyse.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,45 +98,42 @@ static int read_data(struct knowledge *k, const char *path, int (*read_line)(str
   return r;
 }
 
-/* The file of errors in FOLDER that comes first by name. */
-static int choose_kernel(const char *folder, struct text *path, struct err *e) {
-  DIR *d = opendir(folder);
-  if (!d)
-    return err_set(e, -errno, "%s: cannot be read: %s (set MURPHY_DATA to murphy's data folder)", folder,
-                   strerror(errno));
-  char best[256] = "";
-  for (const struct dirent *f; (f = readdir(d)) != NULL;) {
-    size_t n = strlen(f->d_name);
-    if (n < 8 || n >= sizeof best || strcmp(f->d_name + n - 7, ".errors") != 0) continue;
-    if (!*best || strcmp(f->d_name, best) < 0) memcpy(best, f->d_name, n + 1);
-  }
-  (void)closedir(d);
-  if (!*best) return err_set(e, -ENOENT, "%s: no file NAME.errors (set MURPHY_DATA to murphy's data folder)", folder);
-  text_addf(path, "%s/%s", folder, best);
-  return path->failed ? -ENOMEM : 0;
+int knowledge_read_errors(struct knowledge *k, const char *path, struct err *e) {
+  return read_data(k, path, read_syscall, e);
 }
 
-static int load(struct knowledge *k, const char *folder, struct err *e) {
-  struct text kernel = {0}, path = {0};
-  text_addf(&kernel, "%s/kernel", folder);
-  int r = kernel.failed ? -ENOMEM : choose_kernel(kernel.at, &path, e);
-  if (r >= 0) r = read_data(k, path.at, read_syscall, e);
-  text_done(&path);
+int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, struct err *e) {
+  struct reader reader = {.k = k, .path = name, .e = e};
+  k->hash = hash_mix(k->hash ^ hash_string(text));
+  return read_lines(&reader, text, read_syscall);
+}
+
+static int load_functions(struct knowledge *k, const char *folder, struct err *e) {
+  struct text path = {0};
   text_addf(&path, "%s/functions", folder);
-  if (r >= 0) r = path.failed ? -ENOMEM : read_data(k, path.at, read_function, e);
-  text_done(&kernel);
+  int r = path.failed ? -ENOMEM : read_data(k, path.at, read_function, e);
   text_done(&path);
+  return r;
+}
+
+static int give(struct knowledge *k, int r, struct knowledge *ret) {
+  if (r < 0)
+    knowledge_done(k);
+  else
+    *ret = *k;
   return r;
 }
 
 int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) {
   struct knowledge k = {0};
-  int r = load(&k, folder, e);
-  if (r < 0)
-    knowledge_done(&k);
-  else
-    *ret = k;
-  return r;
+  int r = knowledge_load_kernel(folder, &k, e);
+  if (r >= 0) r = load_functions(&k, folder, e);
+  return give(&k, r, ret);
+}
+
+int knowledge_load_functions(const char *folder, struct knowledge *ret, struct err *e) {
+  struct knowledge k = {0};
+  return give(&k, load_functions(&k, folder, e), ret);
 }
 
 void knowledge_done(struct knowledge *k) {

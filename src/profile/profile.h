@@ -63,6 +63,7 @@ struct profile_function {
   const struct profile_error *errors; /* sorted by retval */
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
+  unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 
 struct profile_library {
@@ -97,6 +98,8 @@ int profile_parse(const char *name, const char *bytes, size_t size, struct profi
 
 void profile_write_xml(const struct profile *p, struct text *to);
 void profile_write_json(const struct profile *p, struct text *to);
+/* The form of data/kernel/NAME.errors, of kernels; conditions on arguments come from the data folder. */
+int profile_write_errors(const struct profile *p, const char *data, struct text *to, struct err *e) MUST_USE;
 
 struct profile_text_options {
   bool color;
@@ -112,6 +115,9 @@ struct profile_request {
   size_t n_inputs;
   const char *for_program; /* path of a program: all libraries it needs, transitively, as well; or NULL */
   const char *data;        /* folder of data files: kernel/, functions */
+  const char *kernel;      /* path of a kernel image, for profile_kernel */
+  const char *modules;     /* folder of its modules; NULL to look for it where packages put it */
+  bool all_ways;           /* through all of a kernel's tables, those that ordinary programs do not meet too */
   bool no_cache;
   unsigned workers; /* threads; 0 for one a processor */
   /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
@@ -127,3 +133,9 @@ int profile_analyse(const struct profile_request *request, struct profile *ret, 
  * exports it.
  */
 int profile_why(const struct profile_request *request, const char *function, struct text *to, struct err *e) MUST_USE;
+
+/* The same of a kernel: each system call is a function that returns -1 and sets errno. */
+int profile_kernel(const struct profile_request *request, struct profile *ret, struct err *e) MUST_USE;
+/* WHAT is "write:ENOSPC", or "write" for all of its errors: the functions on the way. */
+int profile_kernel_why(const struct profile_request *request, const char *what, struct text *to,
+                       struct err *e) MUST_USE;

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The errors that each function of a kernel can return, as sets of numbers.
+ *
+ * A kernel's functions call each other in one large circle, through tables of operations, so that the results of
+ * evaluate.c, which carry conditions and stores, would not come to an end in time. Here a function has a set of errors:
+ * constants from -1 to -575 that its outcomes return, and those that the calls it returns have and its conditions on
+ * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round before
+ * has found, so that the first explanation of an error is one of the shortest.
+ */
+#include "flow/walk.h"
+#include "flow/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct solver {
+  struct flow_world *w;
+  uint32_t *callers; /* of all nodes, together */
+  uint8_t *due, *next;
+  VEC(struct flow_error) news;         /* of the node at hand */
+  struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
+  uint64_t passes;
+  const char *name; /* of the node at hand, if it matters */
+  bool failed;
+};
+
+static bool has(const struct error_set *s, unsigned error) { return s->bits[error / 64] >> (error % 64) & 1; }
+
+/* The number that a returned value is as an error, or 0. An int may be in the low half only. */
+static unsigned error_of(uint64_t value) {
+  if (value >> 32 == 0) value = (uint64_t)(int64_t)(int32_t)value;
+  return -value <= ERRORS_MAX ? (unsigned)-value : 0;
+}
+
+static void add_error(struct solver *s, struct flow_error e) {
+  if (e.number == 0 || has(&s->had[e.place], e.number)) return;
+  if (s->name && s->w->ways.never(s->w->ways.context, s->name, e.number)) return;
+  s->had[e.place].bits[e.number / 64] |= 1ull << (e.number % 64);
+  if (vec_push(&s->news, e) < 0) s->failed = true;
+}
+
+/* --- where calls go ------------------------------------------------------------------------------------------------- */
+
+typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
+
+static void each_target(const struct flow_world *w, uint32_t node, uint32_t call, use_target use, void *context) {
+  const struct node *n = w->nodes.at[node];
+  int to = flow_world_callee(w, node, &n->summary.calls[call]);
+  if (to >= 0) use(context, (uint32_t)to, 0);
+  for (uint32_t i = 0; i < n->errors->n_pointers; i++) {
+    const struct pointer_call *p = &n->errors->pointers[i];
+    for (uint32_t k = 0; p->call == call && k < p->n; k++) {
+      struct flow_call c = {.kind = CALL_ADDRESS, .target = p->targets[k].function};
+      to = flow_world_callee(w, node, &c);
+      if (to >= 0) use(context, (uint32_t)to, p->targets[k].table);
+    }
+  }
+}
+
+/* --- one function ---------------------------------------------------------------------------------------------------- */
+
+struct asked {
+  struct solver *s;
+  uint32_t node, call;
+  const struct flow_outcome *outcome; /* whose conditions hold; NULL if none */
+  const struct transform *ops;
+  unsigned depth;
+  uint8_t place; /* where what is found goes */
+  uint8_t from;  /* where it is looked for in the function that is called */
+};
+
+static bool allowed(const struct asked *a, unsigned error) {
+  const struct flow_outcome *o = a->outcome;
+  uint64_t x;
+  bool pointer;
+  for (unsigned i = 0; o && i < o->n_guards; i++) {
+    const struct flow_guard *g = &o->guards[i];
+    if (g->call != a->call || g->arg || g->cc == GUARD_PASSED) continue;
+    if (!transform_apply(g->ops, a->s->w->images.at[0], -(uint64_t)error, &x, &pointer)) continue;
+    if (!condition_holds(g->cc, g->width, x, g->imm)) return false;
+  }
+  return true;
+}
+
+static void ask_value(const struct asked *a, const struct flow_value *v);
+
+/* What a function that may be called returns: its errors, and those that its caller gave it. */
+static void use_callee(void *context, uint32_t node, uint64_t table) {
+  const struct asked *a = context;
+  const struct node *callee = a->s->w->nodes.at[node];
+  const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
+  for (size_t i = 0; i < callee->errors->found.n; i++) {
+    unsigned from = callee->errors->found.at[i].number;
+    if (callee->errors->found.at[i].place != a->from) continue;
+    uint64_t x = -(uint64_t)from;
+    bool pointer;
+    if (!allowed(a, from) || !transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer)) continue;
+    add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x),
+                                        .place = a->place,
+                                        .from_place = a->from,
+                                        .via = node + 1,
+                                        .from = (uint16_t)from,
+                                        .at = call->at,
+                                        .table = table});
+  }
+  for (unsigned k = 0; k < FLOW_ARGS && a->depth < 3 && a->from == 0; k++) {
+    struct asked deeper = {.s = a->s, .node = a->node, .ops = a->ops, .place = a->place, .depth = a->depth + 1};
+    if (callee->errors->passes >> k & 1) ask_value(&deeper, &call->args[k]);
+  }
+}
+
+static void ask_value(const struct asked *a, const struct flow_value *v) {
+  struct asked b = *a;
+  uint64_t x = v->value;
+  bool pointer;
+  switch (v->kind) {
+  case VALUE_CONST:
+    if (transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer))
+      add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x), .place = a->place, .at = v->at});
+    break;
+  case VALUE_SIDE:
+    if (v->arg != PLACE_ARG || v->value >= FLOW_ARGS) break;
+    b.outcome = NULL; /* its conditions are on what the call returns */
+    b.from = (uint8_t)(v->value + 1);
+    /* fall through */
+  case VALUE_CALL:
+    b.call = v->call;
+    if (!a->ops) b.ops = v->ops;
+    if (v->call < a->s->w->nodes.at[a->node]->summary.n_calls) each_target(a->s->w, a->node, v->call, use_callee, &b);
+    break;
+  case VALUE_ARG:
+    if (v->arg < FLOW_ARGS && a->place == 0) a->s->passes |= 1ull << v->arg;
+    break;
+  case VALUE_CHOICE:
+    for (uint64_t i = 0; i < v->value; i++)
+      ask_value(a, &v->choices[i]);
+    break;
+  default:
+    break;
+  }
+}
+
+/* int *error, behind an argument */
+static void ask_store(struct solver *s, uint32_t node, const struct flow_outcome *o, const struct flow_store *st) {
+  if (st->place.kind != PLACE_ARG || st->place.offset || st->place.size != 4 || st->place.arg >= FLOW_ARGS) return;
+  struct asked a = {.s = s, .node = node, .outcome = o, .place = (uint8_t)(st->place.arg + 1)};
+  ask_value(&a, &st->value);
+}
+
+/* A pointer that a function is given and gives to another. */
+static void ask_handed_on(struct solver *s, uint32_t node) {
+  const struct flow_summary *sum = &s->w->nodes.at[node]->summary;
+  for (uint32_t i = 0; i < sum->n_calls; i++)
+    for (unsigned k = 0; k < FLOW_ARGS; k++) {
+      const struct flow_value *v = &sum->calls[i].args[k];
+      if (sum->calls[i].kind != CALL_ADDRESS || v->kind != VALUE_ARG || v->ops || v->arg >= FLOW_ARGS) continue;
+      struct asked a = {.s = s, .node = node, .call = i, .place = (uint8_t)(v->arg + 1), .from = (uint8_t)(k + 1)};
+      each_target(s->w, node, i, use_callee, &a);
+    }
+}
+
+static bool evaluate_node(struct solver *s, uint32_t node) {
+  struct node *n = s->w->nodes.at[node];
+  const struct image_function *f = image_function_at(s->w->images.at[n->image], n->address);
+  s->name = f && s->w->ways.never ? f->name : NULL;
+  s->news.n = 0;
+  memcpy(s->had, n->errors->sets, sizeof s->had);
+  s->passes = n->errors->passes;
+  for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
+    const struct flow_outcome *o = &n->summary.outcomes[i];
+    ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
+    for (unsigned k = 0; k < o->n_stores; k++)
+      ask_store(s, node, o, &o->stores[k]);
+  }
+  ask_handed_on(s, node);
+  return s->news.n || s->passes != n->errors->passes;
+}
+
+/* --- rounds ---------------------------------------------------------------------------------------------------------- */
+
+struct counting {
+  uint32_t *count;
+  uint32_t *list;
+  uint32_t caller;
+};
+
+static void count_caller(void *context, uint32_t node, uint64_t table) {
+  (void)table;
+  ((struct counting *)context)->count[node]++;
+}
+
+static void note_caller(void *context, uint32_t node, uint64_t table) {
+  struct counting *c = context;
+  (void)table;
+  c->list[--c->count[node]] = c->caller;
+}
+
+static void each_call(struct solver *s, use_target use, struct counting *c) {
+  for (size_t i = 0; i < s->w->nodes.n; i++) {
+    c->caller = (uint32_t)i;
+    for (uint32_t k = 0; k < s->w->nodes.at[i]->summary.n_calls; k++)
+      each_target(s->w, (uint32_t)i, k, use, c);
+  }
+}
+
+/* COUNT gets, for each node, where its callers begin in the list, which ends with those of the last. */
+static int find_callers(struct solver *s, uint32_t *count) {
+  size_t n = s->w->nodes.n, total = 0;
+  struct counting c = {.count = count};
+  each_call(s, count_caller, &c);
+  for (size_t i = 0; i < n; i++) {
+    total += count[i];
+    count[i] = (uint32_t)total;
+  }
+  count[n] = (uint32_t)total;
+  c.list = s->callers = calloc(total + 1, sizeof *s->callers);
+  if (!c.list) return -ENOMEM;
+  each_call(s, note_caller, &c);
+  return 0;
+}
+
+struct change {
+  uint32_t node;
+  uint64_t passes;
+  struct flow_error *errors;
+  size_t n;
+};
+
+typedef VEC(struct change) change_vec;
+
+/* One round: what the nodes that are due find, to be added when all have looked. */
+static int look(struct solver *s, change_vec *changes, struct arena *arena) {
+  for (size_t i = 0; i < s->w->nodes.n; i++) {
+    if (!s->due[i] || !evaluate_node(s, (uint32_t)i)) continue;
+    struct change c = {.node = (uint32_t)i, .passes = s->passes, .n = s->news.n};
+    c.errors = arena_memdup(arena, s->news.at, s->news.n * sizeof *s->news.at);
+    if ((!c.errors && c.n) || s->failed || vec_push(changes, c) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+static int apply(struct solver *s, const change_vec *changes, const uint32_t *first) {
+  memset(s->due, 0, s->w->nodes.n);
+  for (size_t i = 0; i < changes->n; i++) {
+    const struct change *c = &changes->at[i];
+    struct node_errors *e = s->w->nodes.at[c->node]->errors;
+    e->passes = c->passes;
+    for (size_t k = 0; k < c->n; k++) {
+      e->sets[c->errors[k].place].bits[c->errors[k].number / 64] |= 1ull << (c->errors[k].number % 64);
+      if (vec_push(&e->found, c->errors[k]) < 0) return -ENOMEM;
+    }
+    for (uint32_t k = first[c->node]; k < first[c->node + 1]; k++)
+      s->due[s->callers[k]] = 1;
+  }
+  return 0;
+}
+
+static int rounds(struct solver *s, const uint32_t *first) {
+  change_vec changes = {0};
+  struct arena arena = {0};
+  int r;
+  memset(s->due, 1, s->w->nodes.n);
+  do {
+    changes.n = 0;
+    arena_reset(&arena);
+    r = look(s, &changes, &arena);
+    if (r >= 0) r = apply(s, &changes, first);
+  } while (r >= 0 && changes.n);
+  vec_done(&changes);
+  arena_done(&arena);
+  return r;
+}
+
+int world_solve_errors(struct flow_world *w) {
+  struct solver s = {.w = w};
+  uint32_t *first = calloc(w->nodes.n + 2, sizeof *first);
+  s.due = calloc(w->nodes.n + 1, 1);
+  int r = first && s.due ? 0 : -ENOMEM;
+  for (size_t i = 0; i < w->nodes.n && r >= 0; i++)
+    if (!w->nodes.at[i]->errors) {
+      w->nodes.at[i]->errors = arena_zalloc(&w->arena, sizeof *w->nodes.at[i]->errors);
+      if (!w->nodes.at[i]->errors) r = -ENOMEM;
+    }
+  if (r >= 0) r = find_callers(&s, first);
+  if (r >= 0) r = rounds(&s, first);
+  free(first);
+  free(s.due);
+  free(s.callers);
+  vec_done(&s.news);
+  return r;
+}
+
+size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret) {
+  const struct node_errors *e = w->nodes.at[node]->errors;
+  *ret = e ? e->found.at : NULL;
+  return e ? e->found.n : 0;
+}
+
+struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w) {
+  struct flow_kernel_counts c = {0};
+  for (size_t i = 0; i < w->nodes.n; i++) {
+    const struct node *n = w->nodes.at[i];
+    for (uint32_t k = 0; k < n->summary.n_calls; k++)
+      c.pointer_calls += n->summary.calls[k].kind == CALL_POINTER;
+    for (uint32_t k = 0; n->errors && k < n->errors->n_pointers; k++) {
+      c.resolved += n->errors->pointers[k].n > 0;
+      c.targets += n->errors->pointers[k].n;
+    }
+  }
+  return c;
+}

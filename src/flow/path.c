@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a pointer to a function came from: which argument, call or variable, through which members of which objects.
+ *
+ * This is asked for calls through pointers in kernels, where types tell what the members are. Backward from the call,
+ * through copies and the stack, each load from memory adds its offset; where ways meet, all are followed, and the first
+ * few different answers are kept.
+ */
+#include "flow/walk.h"
+
+#include <string.h>
+
+#define TRACES 24
+#define PATHS_MAX 3
+#define BLOCKS_MAX 120
+#define HINTS_MAX 400
+#define HINT_ARGS 3
+
+struct trace {
+  uint32_t block, position;
+  struct loc loc;
+  uint8_t n;
+  int32_t offsets[FLOW_PATH]; /* the last load first */
+};
+
+struct search {
+  struct walk *w;
+  struct trace todo[TRACES];
+  uint64_t seen[BLOCKS_MAX];
+  unsigned n_todo, n_seen, n_paths;
+  bool objects; /* not only functions are looked for */
+  struct flow_path paths[PATHS_MAX];
+};
+
+static bool path_equal(const struct flow_path *a, const struct flow_path *b) {
+  return a->root == b->root && a->arg == b->arg && a->call == b->call && a->where == b->where && a->n == b->n &&
+         memcmp(a->offsets, b->offsets, a->n * sizeof *a->offsets) == 0;
+}
+
+static void found(struct search *s, const struct trace *t, struct flow_path p) {
+  bool fixed = p.root == PATH_GLOBAL && !image_is_mapped(s->w->image, p.where);
+  if (fixed || (t->n == 0 && p.root != PATH_ARG && !s->objects)) return;
+  p.n = t->n;
+  for (unsigned i = 0; i < t->n; i++)
+    p.offsets[i] = t->offsets[t->n - 1 - i];
+  for (unsigned i = 0; i < s->n_paths; i++)
+    if (path_equal(&s->paths[i], &p)) return;
+  if (s->n_paths < PATHS_MAX) s->paths[s->n_paths++] = p;
+}
+
+static void push(struct search *s, const struct trace *t) {
+  /* Going round a loop once more would only follow a list's links. */
+  uint64_t key = hash_mix(hash_mix(loc_hash(&t->loc) ^ t->block) + t->position);
+  for (unsigned i = 0; i < s->n_seen; i++)
+    if (s->seen[i] == key) return;
+  if (s->n_seen == BLOCKS_MAX || s->n_todo == TRACES) return;
+  s->seen[s->n_seen++] = key;
+  s->todo[s->n_todo++] = *t;
+}
+
+static bool add_offset(struct trace *t, int64_t by) {
+  if (t->n == 0 || by > INT32_MAX / 4 || by < INT32_MIN / 4) return false;
+  int64_t sum = t->offsets[t->n - 1] + by;
+  if (sum > INT32_MAX || sum < INT32_MIN) return false;
+  t->offsets[t->n - 1] = (int32_t)sum;
+  return true;
+}
+
+static bool load(struct search *s, struct trace *t, const struct insn *in) {
+  int32_t slot;
+  if (operand_slot(in, &slot)) {
+    t->loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = 8};
+    return true;
+  }
+  if (t->n == FLOW_PATH || in->disp > INT32_MAX || in->disp < INT32_MIN) {
+    bool absolute = in->base == NO_REG && in->index == NO_REG;
+    if (!absolute || t->n == FLOW_PATH) return false;
+  }
+  if (in->base == NO_REG) {
+    struct flow_path p = {.root = in->flags & INSN_FS ? PATH_PERCPU : PATH_GLOBAL, .where = (uint64_t)in->disp};
+    t->offsets[t->n++] = 0;
+    found(s, t, p);
+    return false;
+  }
+  t->offsets[t->n++] = (int32_t)in->disp;
+  t->loc = loc_reg(in->base);
+  return true;
+}
+
+static bool step_move(struct search *s, struct trace *t, const struct insn *in) {
+  if (in->src_kind == OPERAND_IMM) {
+    found(s, t, (struct flow_path){.root = PATH_GLOBAL, .where = (uint64_t)in->imm});
+    return false;
+  }
+  if (in->size != 8 || in->from_size != 8) return false;
+  if (in->src_kind == OPERAND_MEM) return load(s, t, in);
+  t->loc = loc_reg(in->src);
+  return true;
+}
+
+static bool step_lea(struct search *s, struct trace *t, const struct insn *in) {
+  if (in->base == NO_REG && in->index == NO_REG) {
+    found(s, t, (struct flow_path){.root = PATH_GLOBAL, .where = (uint64_t)in->disp});
+    return false;
+  }
+  if (in->base == NO_REG || in->size != 8) return false;
+  t->loc = loc_reg(in->base); /* an index selects an element of an array; all are alike */
+  return add_offset(t, in->disp);
+}
+
+/* One instruction that changes where the value is. False if the trace ends. */
+static bool step(struct search *s, struct trace *t, uint32_t insn) {
+  const struct insn *in = &s->w->code->insns[insn];
+  switch (in->op) {
+  case OP_MOVE:
+    return step_move(s, t, in);
+  case OP_LEA:
+    return step_lea(s, t, in);
+  case OP_ADD:
+  case OP_SUB:
+    return in->src_kind == OPERAND_IMM ? add_offset(t, in->op == OP_ADD ? in->imm : -in->imm) : t->n > 0;
+  case OP_AND: /* flags in the low bits of a pointer */
+    return in->src_kind == OPERAND_IMM && in->imm < 0;
+  case OP_CMOV:
+    if (in->src_kind == OPERAND_REG) {
+      struct trace other = *t;
+      other.loc = loc_reg(in->src);
+      other.position = insn - s->w->code->blocks[t->block].first;
+      push(s, &other);
+    }
+    return true;
+  case OP_POP:
+    if (in->sp == SP_UNKNOWN) return false;
+    t->loc = (struct loc){.kind = LOC_SLOT, .slot = in->sp, .size = 8};
+    return true;
+  case OP_PUSH:
+    if (in->dst_kind != OPERAND_REG) return false;
+    t->loc = loc_reg(in->dst);
+    return true;
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+    if (t->loc.reg == RAX)
+      found(s, t, (struct flow_path){.root = PATH_CALL, .call = (uint16_t)call_number(s->w, insn)});
+    return false;
+  default:
+    return false;
+  }
+}
+
+static bool concerns(const struct trace *t, const struct insn *in) {
+  int32_t slot;
+  if (t->loc.kind == LOC_REG) {
+    if (in->op == OP_PUSH) return false;
+    if (in->op == OP_POP) return in->dst_kind == OPERAND_REG && in->dst == t->loc.reg;
+    return in->defs & REG_BIT(t->loc.reg);
+  }
+  if (in->op == OP_PUSH) return in->sp != SP_UNKNOWN && in->sp - 8 == t->loc.slot;
+  return in->flags & INSN_WRITES_MEM && operand_slot(in, &slot) && slot == t->loc.slot;
+}
+
+static void at_entry(struct search *s, const struct trace *t) {
+  struct flow_value v = value_at_entry(&t->loc);
+  if (v.kind == VALUE_ARG) found(s, t, (struct flow_path){.root = PATH_ARG, .arg = v.arg});
+}
+
+static void follow(struct search *s, struct trace t) {
+  const struct code *c = s->w->code;
+  const struct block *b = &c->blocks[t.block];
+  for (uint32_t i = t.position; i-- > 0;)
+    if (concerns(&t, &c->insns[b->first + i]) && !step(s, &t, b->first + i)) return;
+  if (t.block == c->entry_block) at_entry(s, &t);
+  for (uint32_t i = 0; i < b->n_preds; i++) {
+    struct trace next = t;
+    next.block = c->edges[b->preds + i].from;
+    next.position = c->blocks[next.block].n;
+    push(s, &next);
+  }
+}
+
+static void run(struct search *s, struct trace t) {
+  for (follow(s, t); s->n_todo && s->n_paths < PATHS_MAX;)
+    follow(s, s->todo[--s->n_todo]);
+}
+
+unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret) {
+  const struct insn *in = &w->code->insns[insn];
+  struct search s = {.w = w};
+  uint32_t block = code_block_of(w->code, insn);
+  struct trace t = {.block = block, .position = insn - w->code->blocks[block].first};
+  bool known = in->dst_kind == OPERAND_REG;
+  if (known)
+    t.loc = loc_reg(in->dst);
+  else
+    known = in->dst_kind == OPERAND_MEM && load(&s, &t, in);
+  if (known) run(&s, t);
+  if (s.n_paths == 0) return 0;
+  *ret = arena_memdup(&w->worker->keep, s.paths, s.n_paths * sizeof *s.paths);
+  if (*ret) return s.n_paths;
+  w->failed = true;
+  return 0;
+}
+
+/* --- objects that are given to functions ---------------------------------------------------------------------------- */
+
+static bool object_path(struct walk *w, uint32_t insn, uint8_t reg, struct flow_path *ret) {
+  struct search s = {.w = w, .objects = true};
+  uint32_t block = code_block_of(w->code, insn);
+  run(&s, (struct trace){.block = block, .position = insn - w->code->blocks[block].first, .loc = loc_reg(reg)});
+  if (s.n_paths) *ret = s.paths[0];
+  return s.n_paths > 0;
+}
+
+unsigned path_hints(struct walk *w, const struct flow_hint **ret) {
+  VEC(struct flow_hint) hints = {0};
+  for (uint32_t i = 0; i < w->code->n_insns && hints.n < HINTS_MAX && !w->failed; i++) {
+    const struct insn *in = &w->code->insns[i];
+    if (in->op != OP_CALL && in->op != OP_CALL_INDIRECT && in->op != OP_TAIL_INDIRECT) continue;
+    for (unsigned k = 0; k < HINT_ARGS; k++) {
+      struct flow_hint h = {.at = in->address, .target = in->op == OP_CALL ? (uint64_t)in->imm : 0, .arg = (uint8_t)k};
+      if (object_path(w, i, code_argument_registers[k], &h.path) && vec_push(&hints, h) < 0) w->failed = true;
+    }
+  }
+  unsigned n = (unsigned)hints.n;
+  if (n) *ret = arena_memdup(&w->worker->keep, hints.at, n * sizeof *hints.at);
+  if (n && !*ret) w->failed = true;
+  vec_done(&hints);
+  return w->failed ? 0 : n;
+}

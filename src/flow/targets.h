@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: where calls through pointers can go, by what the tables of a kernel hold. */
+#pragma once
+
+#include "flow/flow.h"
+
+struct targets;
+
+/* TYPES may be NULL: then only pointers at fixed addresses and lists of hooks are known. */
+int targets_new(const struct image *img, const struct types *types, const struct flow_ways *ways,
+                struct targets **ret) MUST_USE;
+void targets_free(struct targets *t);
+
+/*
+ * Where call number CALL of the function at ADDRESS with summary S can go. How many, or -ENOMEM; the list lives as long
+ * as T and is in the order of addresses. 0 if nothing is known.
+ */
+int targets_of_call(struct targets *t, uint64_t address, const struct flow_summary *s, uint32_t call,
+                    const struct flow_target **ret) MUST_USE;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads what is known about the inside of kernels: which tables of operations ordinary programs meet, which functions
+ * they do not come to, which errors never come out, which modules matter, what system calls are called.
+ */
+#include "profile/ways.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA_MAX (4u << 20)
+#define CALLS_MAX 4096
+
+struct reader {
+  struct ways *w;
+  const char *path;
+  unsigned line;
+  struct err *e;
+};
+
+static int bad(const struct reader *r, const char *what, const char *word) {
+  return err_set(r->e, -EINVAL, "%s:%u: %s '%s'", r->path, r->line, what, word);
+}
+
+static int read_words(struct reader *r, word_list *to, char **save) {
+  for (char *word; (word = strtok_r(NULL, " \t", save)) != NULL;) {
+    const char *kept = arena_strdup(&r->w->arena, word);
+    if (!kept || vec_push(to, kept) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+/* FUNCTION ERRNO... */
+static int read_never(struct reader *r, char **save) {
+  struct way_never n = {0};
+  char *word = strtok_r(NULL, " \t", save);
+  if (!word) return bad(r, "a function is missing behind", "never");
+  n.function = arena_strdup(&r->w->arena, word);
+  while ((word = strtok_r(NULL, " \t", save)) != NULL) {
+    int error = errno_number(word);
+    if (!error) return bad(r, "not an errno:", word);
+    errno_set_add(&n.errors, error);
+  }
+  return n.function ? vec_push(&r->w->never, n) : -ENOMEM;
+}
+
+/* CALL ERRNO[CONDITION]... */
+static int read_condition(struct reader *r, char **save) {
+  struct way_condition c = {0};
+  char *word = strtok_r(NULL, " \t", save);
+  if (!word) return bad(r, "a system call is missing behind", "condition");
+  c.call = arena_strdup(&r->w->arena, word);
+  while ((word = strtok_r(NULL, " \t", save)) != NULL) {
+    size_t n = strcspn(word, "[");
+    char name[32];
+    c.text = arena_strdup(&r->w->arena, word + n);
+    if (n >= sizeof name || !word[n]) return bad(r, "not a condition (as in EBADF[4!-1]):", word);
+    memcpy(name, word, n);
+    name[n] = 0;
+    c.error = errno_number(name);
+    if (!c.error) return bad(r, "not an errno:", name);
+    if (!c.call || !c.text || vec_push(&r->w->conditions, c) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+static int read_way(struct reader *r, char *line) {
+  char *save = NULL, *what = strtok_r(line, " \t", &save);
+  if (strcmp(what, "table") == 0) return read_words(r, &r->w->tables, &save);
+  if (strcmp(what, "beyond") == 0) return read_words(r, &r->w->beyond, &save);
+  if (strcmp(what, "module") == 0) return read_words(r, &r->w->modules, &save);
+  if (strcmp(what, "never") == 0) return read_never(r, &save);
+  if (strcmp(what, "condition") == 0) return read_condition(r, &save);
+  return bad(r, "not table, beyond, never, module or condition:", what);
+}
+
+/* NUMBER NAME */
+static int read_call(struct reader *r, char *line) {
+  char *save = NULL, *number = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
+  int64_t n;
+  if (number_parse(number, &n) < 0 || n < 0 || n >= CALLS_MAX) return bad(r, "not a system call's number:", number);
+  if (!name) return bad(r, "a name is missing behind", number);
+  while (r->w->calls.n <= (size_t)n)
+    if (vec_push(&r->w->calls, NULL) < 0) return -ENOMEM;
+  r->w->calls.at[n] = arena_strdup(&r->w->arena, name);
+  return r->w->calls.at[n] ? 0 : -ENOMEM;
+}
+
+static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
+  for (char *rest = bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
+    r->line++;
+    line[strcspn(line, "#\r")] = 0;
+    line += strspn(line, " \t");
+    int ret = *line ? read_line(r, line) : 0;
+    if (ret < 0) return ret;
+  }
+  return 0;
+}
+
+static int read_file(struct ways *w, const char *folder, const char *name, int (*read_line)(struct reader *, char *),
+                     struct err *e) {
+  struct text path = {0};
+  char *bytes = NULL;
+  size_t size = 0;
+  text_addf(&path, "%s/kernel/%s", folder, name);
+  int r = path.failed ? -ENOMEM : file_read(path.at, DATA_MAX, &bytes, &size, e);
+  if (r >= 0) {
+    struct reader reader = {.w = w, .path = path.at, .e = e};
+    w->hash = hash_mix(w->hash ^ hash_bytes(bytes, size));
+    r = read_lines(&reader, bytes, read_line);
+  }
+  free(bytes);
+  text_done(&path);
+  return r;
+}
+
+int ways_load(const char *folder, struct ways *ret, struct err *e) {
+  struct ways w = {0};
+  int r = read_file(&w, folder, "ways", read_way, e);
+  if (r >= 0) r = read_file(&w, folder, "x86_64.calls", read_call, e);
+  if (r < 0)
+    ways_done(&w);
+  else
+    *ret = w;
+  return r;
+}
+
+void ways_done(struct ways *w) {
+  vec_done(&w->tables);
+  vec_done(&w->beyond);
+  vec_done(&w->modules);
+  vec_done(&w->never);
+  vec_done(&w->conditions);
+  vec_done(&w->calls);
+  arena_done(&w->arena);
+}
+
+static bool matches(const word_list *patterns, const char *name) {
+  for (size_t i = 0; i < patterns->n; i++)
+    if (fnmatch(patterns->at[i], name, 0) == 0) return true;
+  return false;
+}
+
+bool ways_table(void *ways, const char *name) { return matches(&((const struct ways *)ways)->tables, name); }
+
+bool ways_beyond(void *ways, const char *name) { return matches(&((const struct ways *)ways)->beyond, name); }
+
+bool ways_never(void *ways, const char *name, unsigned error) {
+  const struct ways *w = ways;
+  for (size_t i = 0; error <= ERRNO_MAX && i < w->never.n; i++)
+    if (errno_set_has(&w->never.at[i].errors, (int)error) && fnmatch(w->never.at[i].function, name, 0) == 0)
+      return true;
+  return false;
+}
+
+const char *ways_condition(const struct ways *w, const char *call, int error) {
+  for (size_t i = 0; i < w->conditions.n; i++)
+    if (w->conditions.at[i].error == error && strcmp(w->conditions.at[i].call, call) == 0)
+      return w->conditions.at[i].text;
+  return "";
+}
