@@ -10,16 +10,23 @@
  *   markers       u32 for each 256th symbol: where it starts in names; this proves names and num_syms
  *   offsets       i32 for each symbol, and a base of 8 bytes behind them; or addresses, u64 for each
  *
- * All are aligned. Names come before markers and these before tokens. Offsets stand before num_syms, and since 6.4
- * behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from 0 is an address as it is, one below 0 is
- * counted down from the base; without, all are added to the base.
+ * All start at multiples of 8, or of 4 if they have nothing larger. Names come before markers and these before tokens. Offsets stand before num_syms, and
+ * since 6.4 behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from 0 is an address as it is, one below
+ * 0 is counted down from the base; without, all are added to the base. Since 7.0 there is no base, and an offset counts
+ * from the place where it is.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "image/kernel.h"
 
-enum { TOKENS = 256, MARKED = 256, MOST_SYMBOLS = 1 << 24, INDEX_SIZE = TOKENS * 2 };
+enum {
+  TOKENS = 256,
+  INDEX_SIZE = TOKENS * 2,
+  MARKED = 256,
+  MOST_MARKED = MARKED * 256, /* bytes of names for one marker */
+  LEAST_MARKERS = 5,          /* fewer would not prove much */
+};
 
 /* What it may cost to try places; a kernel of today takes a hundredth. */
 #define MOST_STEPS ((uint64_t)1 << 26)
@@ -66,7 +73,7 @@ static bool tokens_around(struct tables *t, size_t digits) {
     if (!end) return false;
     at = (size_t)(end - t->area.at) + 1;
   }
-  for (size_t to = 8; to >= 2; to /= 2) {
+  for (size_t to = 8; to >= 4; to /= 2) {
     t->index = aligned(t, at, to);
     if (t->index > t->area.n || t->area.n - t->index < INDEX_SIZE) continue;
     size_t before = read_u16(t->area.at + t->index + 2 * '0');
@@ -116,57 +123,75 @@ static bool name_sane(const struct tables *t, size_t at, size_t count) {
   return first[0] && strchr("aAbBcCdDgGiInNrRsStTuUvVwWpP", first[0]) && name_size(t, at, count) > 1;
 }
 
-/* Where the names end; 0 if they are none. */
-static size_t names_end(struct tables *t) {
+/* Where the names end; 0 if they are none, or go past MOST. */
+static size_t names_end(struct tables *t, size_t most) {
   size_t at = t->names, count;
   for (uint32_t i = 0; i < t->n; i++, at += count) {
-    if (t->steps > MOST_STEPS || !name_count(t, &at, t->tokens, &count) || !name_sane(t, at, count)) return 0;
+    if (t->steps > MOST_STEPS || !name_count(t, &at, most, &count) || !name_sane(t, at, count)) return 0;
     t->steps += count;
   }
   return at;
 }
 
 static bool markers_agree(const struct tables *t, size_t markers) {
-  size_t at = t->names, count, n = (t->n + MARKED - 1) / MARKED;
-  if (markers > t->tokens || t->tokens - markers < 4 * n) return false;
+  size_t at = t->names, count;
   for (uint32_t i = 0; i < t->n; i++, at += count) {
     if (i % MARKED == 0 && read_u32(t->area.at + markers + i / MARKED * 4) != at - t->names) return false;
-    if (!name_count(t, &at, t->tokens, &count)) return false;
+    if (!name_count(t, &at, markers, &count)) return false;
   }
   return true;
 }
 
-/* Whether t->names, behind t->n, are names with markers behind them. */
-static bool names_agree(struct tables *t) {
+/* Whether N names start at AT and end at the markers, but for padding, and these agree with them. */
+static bool names_agree(struct tables *t, size_t markers, size_t n_markers, uint64_t n, size_t at) {
+  if ((n + MARKED - 1) / MARKED != n_markers) return false;
+  t->n = (uint32_t)n;
+  t->names = at;
   for (int wide = 1; wide >= 0; wide--) {
     t->wide = wide;
-    size_t end = names_end(t);
-    for (size_t to = 8; end && to >= 4; to /= 2)
-      if (markers_agree(t, aligned(t, end, to))) return true;
+    size_t end = names_end(t, markers);
+    if (end && markers - end < 8 && markers_agree(t, markers)) return true;
   }
   return false;
 }
 
-/* Goes back from the tokens: in some formats a table of unknown size is between. */
+/* The names before N markers, of which LAST is the largest. Their number is just before them. */
+static bool names_before(struct tables *t, size_t markers, size_t n_markers, uint32_t last) {
+  if (markers < last) return false;
+  size_t at = markers - last, end = at > MOST_MARKED ? at - MOST_MARKED : 0;
+  for (at -= (t->address + at) & 3; at >= 8 && at > end && at < markers; at -= 4) {
+    t->count_at = at - 4;
+    if (names_agree(t, markers, n_markers, read_u32(t->area.at + at - 4), at)) return true;
+    t->count_at = at - 8;
+    if (aligned(t, at, 8) == at && names_agree(t, markers, n_markers, read_u64(t->area.at + at - 8), at)) return true;
+  }
+  return false;
+}
+
+/*
+ * Goes back from the tokens to what can be markers: numbers that fall, by what 256 names can take, until they are 0.
+ * In some formats a table of unknown size is between.
+ */
 static bool names_find(struct tables *t) {
-  if (t->tokens < 8) return false;
-  size_t at = t->tokens - ((t->address + t->tokens) & 3);
-  while (at >= 4 && t->steps++ < MOST_STEPS) {
+  size_t at = t->tokens - ((t->address + t->tokens) & 3), run = 0;
+  uint32_t above = 0, last = 0;
+  while (at >= 4 && at <= t->tokens && t->steps++ < MOST_STEPS) {
     at -= 4;
-    t->n = read_u32(t->area.at + at);
-    if (t->n == 0 || t->n >= MOST_SYMBOLS || t->tokens - at < 8 + 2 * (size_t)t->n) continue;
-    t->count_at = at;
-    for (size_t to = 8; to >= 4; to /= 2) {
-      t->names = aligned(t, at + 4, to);
-      if (names_agree(t)) return true;
+    uint32_t marker = read_u32(t->area.at + at);
+    if (run == 0 || marker >= above || above - marker < 2 * MARKED || above - marker > MOST_MARKED) {
+      run = 0;
+      last = marker;
     }
+    above = marker;
+    run++;
+    if (marker == 0 && run >= LEAST_MARKERS && names_before(t, at, run, last)) return true;
   }
   return false;
 }
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-enum coding { ABSOLUTE, FROM_BASE, ABSOLUTE_PERCPU };
+enum coding { ABSOLUTE, FROM_PLACE, FROM_BASE, ABSOLUTE_PERCPU };
 
 struct places {
   enum coding coding;
@@ -175,7 +200,9 @@ struct places {
 
 static uint64_t address_read(const struct tables *t, const struct places *p, uint32_t i) {
   if (p->coding == ABSOLUTE) return read_u64(t->area.at + p->at + 8 * (size_t)i);
-  uint32_t offset = read_u32(t->area.at + p->at + 4 * (size_t)i);
+  size_t place = p->at + 4 * (size_t)i;
+  uint32_t offset = read_u32(t->area.at + place);
+  if (p->coding == FROM_PLACE) return t->address + place + (uint64_t)(int64_t)(int32_t)offset;
   uint64_t base = read_u64(t->area.at + p->base);
   if (p->coding == FROM_BASE) return base + offset;
   return (int32_t)offset >= 0 ? offset : base - 1 - (uint64_t)(int64_t)(int32_t)offset;
@@ -207,16 +234,16 @@ static bool places_try(const struct image *img, const struct tables *t, struct p
 }
 
 static bool places_find(const struct image *img, const struct tables *t, struct places *ret) {
-  size_t offsets = 4 * (size_t)t->n, padded = (offsets + 7) / 8 * 8, addresses = 8 * (size_t)t->n, end = t->count_at;
+  size_t offsets = 4 * (size_t)t->n, padded = (offsets + 7) / 8 * 8, addresses = 8 * (size_t)t->n;
+  size_t before = t->count_at, behind = aligned(t, t->index + INDEX_SIZE, 8);
   for (enum coding coding = FROM_BASE; coding <= ABSOLUTE_PERCPU; coding++) {
-    if (end >= padded + 8 && places_try(img, t, (struct places){coding, end - 8 - padded, end - 8}, ret)) return true;
-    for (size_t to = 8; to >= 4; to /= 2) {
-      size_t behind = aligned(t, t->index + INDEX_SIZE, to);
-      if (places_try(img, t, (struct places){coding, behind, aligned(t, behind + offsets, 8)}, ret)) return true;
-    }
+    if (before >= padded + 8 && places_try(img, t, (struct places){coding, before - 8 - padded, before - 8}, ret))
+      return true;
+    if (places_try(img, t, (struct places){coding, behind, aligned(t, behind + offsets, 8)}, ret)) return true;
   }
-  if (end >= addresses && places_try(img, t, (struct places){ABSOLUTE, end - addresses, 0}, ret)) return true;
-  return places_try(img, t, (struct places){ABSOLUTE, aligned(t, t->index + INDEX_SIZE, 8), 0}, ret);
+  if (places_try(img, t, (struct places){FROM_PLACE, aligned(t, t->index + INDEX_SIZE, 4), 0}, ret)) return true;
+  if (before >= addresses && places_try(img, t, (struct places){ABSOLUTE, before - addresses, 0}, ret)) return true;
+  return places_try(img, t, (struct places){ABSOLUTE, behind, 0}, ret);
 }
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */

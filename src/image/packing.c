@@ -52,7 +52,12 @@ static int sink_room(struct sink *s, size_t want) {
   return 0;
 }
 
-/* --- the ways: 0, -ENODATA if the input ends too early, -EBADMSG if it is damaged, -EFBIG, -ENOMEM ---------------- */
+/*
+ * --- the ways -------------------------------------------------------------------------------------------------------
+ *
+ * 0, -ENODATA if the input ends too early, -EBADMSG if it is damaged, -EFBIG if too much comes out, -EOVERFLOW if it
+ * takes too much memory on the way, -ENOMEM.
+ */
 
 static int unpack_gzip(struct bytes b, struct sink *out) {
   z_stream z = {.next_in = (Bytef *)b.at, .avail_in = b.n < UINT32_MAX ? (uInt)b.n : UINT32_MAX};
@@ -78,8 +83,9 @@ static int lzma_result(lzma_ret code) {
   case LZMA_BUF_ERROR:
     return -ENODATA;
   case LZMA_MEM_ERROR:
-  case LZMA_MEMLIMIT_ERROR:
     return -ENOMEM;
+  case LZMA_MEMLIMIT_ERROR:
+    return -EOVERFLOW;
   default:
     return -EBADMSG;
   }
@@ -230,6 +236,9 @@ static int say_failed(const char *path, const struct packing *p, int code, const
   case -EFBIG:
     return err_set(e, code, "%s: damaged: what is compressed with %s in it is larger than %zu bytes", path, p->name,
                    s->limit);
+  case -EOVERFLOW:
+    return err_set(e, -ENOEXEC, "%s: damaged: what is compressed with %s in it would take more than %zu MiB to unpack",
+                   path, p->name, LZMA_MEMORY / MIB);
   case -ENOMEM:
     return err_set(e, code, "%s: out of memory while unpacking %s", path, p->name);
   default:

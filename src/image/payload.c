@@ -60,13 +60,15 @@ static struct bytes payload_by_header(struct bytes file) {
 }
 
 /* Tries whatever looks like the start of something compressed. -ENOENT if no ELF file comes out of any of it. */
-static int payload_by_search(const char *path, struct bytes file, struct bytes *ret) {
+static int payload_by_search(const char *path, struct bytes file, struct bytes *ret, struct err *e) {
   unsigned tries = 16;
   for (size_t at = 0; at < file.n && tries > 0; at++) {
     struct bytes rest = {file.at + at, file.n - at}, out;
     if (!packing_name(rest)) continue;
     tries--;
-    if (packing_unpack(path, rest, 0, &out, NULL) < 0) continue;
+    int r = packing_unpack(path, rest, 0, &out, e);
+    if (r == -ENOMEM) return r;
+    if (r < 0) continue;
     if (is_elf(out)) {
       *ret = out;
       return 0;
@@ -89,7 +91,8 @@ static int find_in_bzimage(const char *path, struct bytes file, struct bytes *re
   struct bytes payload = payload_by_header(file);
   if (payload.at && is_elf(payload)) return copy_payload(path, payload, ret, e);
   if (payload.at) return unpack_payload(path, payload, ret, e);
-  if (payload_by_search(path, file, ret) >= 0) return 0;
+  int r = payload_by_search(path, file, ret, e);
+  if (r != -ENOENT) return r;
   unsigned protocol = read_u16(file.at + PROTOCOL);
   if (protocol < PROTOCOL_WITH_PAYLOAD)
     return err_set(e, -ENOEXEC,
@@ -174,8 +177,9 @@ int payload_find(const char *path, struct bytes file, struct bytes *ret, bool *r
   if (inside.at && is_bzimage(inside)) return find_in_bzimage(path, inside, ret, e);
   if (inside.at) return reject(path, inside, NULL, e);
   if (packing_name(file)) return find_in_packed(path, file, ret, e);
-  if (!other_kernel(file) && (starts_with(file, 0, "MZ", 2) || starts_with(file, BOOT_FLAG, "\x55\xaa", 2)) &&
-      payload_by_search(path, file, ret) >= 0)
-    return 0;
+  if (!other_kernel(file) && (starts_with(file, 0, "MZ", 2) || starts_with(file, BOOT_FLAG, "\x55\xaa", 2))) {
+    int r = payload_by_search(path, file, ret, e);
+    if (r != -ENOENT) return r;
+  }
   return reject(path, file, NULL, e);
 }

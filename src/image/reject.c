@@ -132,6 +132,8 @@ static bool is_text(const uint8_t *p, size_t n) {
 static int reject_other(const char *path, const uint8_t *p, size_t n, struct err *e) {
   char text[320];
   if (n >= 2 && p[0] == '#' && p[1] == '!') return reject_script(path, p, n, e);
+  if (n > 0x206 && memcmp(p + 0x202, "HdrS", 4) == 0)
+    return err_set(e, -ENOEXEC, "%s: a Linux kernel, not a program or shared library (give it with --kernel)", path);
   for (size_t i = 0; i < COUNT(other_kinds); i++)
     if (n >= other_kinds[i].n && memcmp(p, other_kinds[i].start, other_kinds[i].n) == 0)
       return err_set(e, -ENOEXEC, "%s: %s", path, other_kinds[i].what);
