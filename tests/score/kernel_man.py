@@ -5,7 +5,7 @@
 The truth is what the ERRORS sections say (groff sources of Debian's manpages-dev), put right by
 tests/truth/kernel/man.exceptions where a page is misread, or speaks of other kernels and machines. Errnos are compared
 by number, so aliases are one. The pages leave out much that is real: precision against them is a lower bound. For the
-system calls in tests/truth/kernel/common, tests/truth/kernel/undocumented lists errnos that the kernel's source proves;
+system calls in tests/truth/kernel/common, tests/truth/kernel/undocumented lists errnos that the kernel's source shows;
 with these, precision and recall are computed once more.
 Exit status: 0 good enough, 1 below a threshold, 2 could not be measured.
 """
@@ -235,7 +235,7 @@ def read_common(path, manual):
 
 
 def read_undocumented(path, manual):
-    """System call -> errnos that the source proves and no page names."""
+    """System call -> errnos that the source shows and no page names."""
     found = defaultdict(set)
     for where, line in data_lines(path):
         match = re.fullmatch(r"([a-z0-9_,]+) ([A-Z0-9]+) (\w+): \S.*", line)
@@ -334,7 +334,7 @@ def report(options, errors, manual, exceptions, plain):
     print(Score(plain.documented, plain.documented, errors).row("... if the pages are taken without exceptions"))
     print(most.row(f"the {len(common)} that programs use most"))
     print(Score(common, plain.documented, errors).row("... if the pages are taken without exceptions"))
-    print(both.row("... with what the kernel's source proves"))
+    print(both.row("... with what the kernel's source shows"))
     known = sum(len(undocumented[call] - manual.documented[call]) for call in common)
     judged = sum(len(errors.of(call) & undocumented[call]) for call in common)
     print(f"\n  Of the {most.fp} errnos of the {len(common)} that no page names, {judged} are known to be real, the")
