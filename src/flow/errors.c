@@ -111,6 +111,13 @@ static void use_callee(void *context, uint32_t node, uint64_t table) {
   }
 }
 
+static void ask_call(struct asked *a, const struct flow_value *v) {
+  const struct flow_world *w = a->s->w;
+  a->call = v->call;
+  if (!a->ops) a->ops = v->ops;
+  if (v->call < w->nodes.at[a->node]->summary.n_calls) each_target(w, a->node, v->call, use_callee, a);
+}
+
 static void ask_value(const struct asked *a, const struct flow_value *v) {
   struct asked b = *a;
   uint64_t x = v->value;
@@ -124,11 +131,10 @@ static void ask_value(const struct asked *a, const struct flow_value *v) {
     if (v->arg != PLACE_ARG || v->value >= FLOW_ARGS) break;
     b.outcome = NULL; /* its conditions are on what the call returns */
     b.from = (uint8_t)(v->value + 1);
-    /* fall through */
+    ask_call(&b, v);
+    break;
   case VALUE_CALL:
-    b.call = v->call;
-    if (!a->ops) b.ops = v->ops;
-    if (v->call < a->s->w->nodes.at[a->node]->summary.n_calls) each_target(a->s->w, a->node, v->call, use_callee, &b);
+    ask_call(&b, v);
     break;
   case VALUE_ARG:
     if (v->arg < FLOW_ARGS && a->place == 0) a->s->passes |= 1ull << v->arg;
@@ -164,7 +170,8 @@ static void ask_handed_on(struct solver *s, uint32_t node) {
 static bool evaluate_node(struct solver *s, uint32_t node) {
   struct node *n = s->w->nodes.at[node];
   const struct image_function *f = image_function_at(s->w->images.at[n->image], n->address);
-  s->name = f && s->w->ways.never ? f->name : NULL;
+  const struct flow_ways *ways = &s->w->ways;
+  s->name = f && ways->never ? f->name : NULL;
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
@@ -175,6 +182,9 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
       ask_store(s, node, o, &o->stores[k]);
   }
   ask_handed_on(s, node);
+  const uint64_t *gives = f && f->name && ways->gives ? ways->gives(ways->context, f->name) : NULL;
+  for (unsigned e = 1; gives && e < 192; e++)
+    if (gives[e / 64] >> (e % 64) & 1) add_error(s, (struct flow_error){.number = (uint16_t)e, .at = n->address});
   return s->news.n || s->passes != n->errors->passes;
 }
 

@@ -356,6 +356,8 @@ struct flow_ways {
   bool (*beyond)(void *context, const char *name);
   /* Is the error one that the function never returns, though its code looks so? */
   bool (*never)(void *context, const char *name, unsigned error);
+  /* Errors that the function also returns, from memory that others fill: a bit set of 3 words, or NULL. */
+  const uint64_t *(*gives)(void *context, const char *name);
   void *context;
 };
 

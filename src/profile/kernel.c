@@ -178,7 +178,7 @@ static int study_solve(const struct profile_request *request, struct study *s, s
       .progress = request->progress,
       .progress_context = request->context,
   };
-  struct flow_ways ways = {.never = ways_never, .context = &s->ways};
+  struct flow_ways ways = {.never = ways_never, .gives = ways_gives, .context = &s->ways};
   if (!request->all_ways) {
     ways.table = ways_table;
     ways.beyond = ways_beyond;
@@ -318,8 +318,12 @@ static void tell_way(const struct study *s, const struct call *call, const struc
     module = image_module_of(s->image, address);
     text_addf(to, "  %s", node_name(s, c.nodes[i]));
     if (module) text_addf(to, " [%s]", module);
+    bool known = !c.at[i].via && c.at[i].at == address; /* no instruction: data/kernel/ways says so */
     text_addf(to, "\n      0x%llx: ", (unsigned long long)c.at[i].at);
-    code_print(s->image, c.at[i].at, to);
+    if (known)
+      text_add(to, "from memory that others fill (data/kernel/ways)");
+    else
+      code_print(s->image, c.at[i].at, to);
     if (c.at[i].table) text_addf(to, "   through %s", symbol_of(s, c.at[i].table));
     if (c.at[i].from_place && c.at[i].via) text_addf(to, "   stores it behind argument %u", c.at[i].from_place);
     text_add(to, "\n");

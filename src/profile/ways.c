@@ -33,17 +33,17 @@ static int read_words(struct reader *r, word_list *to, char **save) {
 }
 
 /* FUNCTION ERRNO... */
-static int read_never(struct reader *r, char **save) {
-  struct way_never n = {0};
+static int read_errors(struct reader *r, way_errors_list *to, char **save) {
+  struct way_errors n = {0};
   char *word = strtok_r(NULL, " \t", save);
-  if (!word) return bad(r, "a function is missing behind", "never");
+  if (!word) return bad(r, "a function is missing behind", to == &r->w->never ? "never" : "gives");
   n.function = arena_strdup(&r->w->arena, word);
   while ((word = strtok_r(NULL, " \t", save)) != NULL) {
     int error = errno_number(word);
     if (!error) return bad(r, "not an errno:", word);
     errno_set_add(&n.errors, error);
   }
-  return n.function ? vec_push(&r->w->never, n) : -ENOMEM;
+  return n.function ? vec_push(to, n) : -ENOMEM;
 }
 
 /* CALL ERRNO[CONDITION]... */
@@ -71,9 +71,10 @@ static int read_way(struct reader *r, char *line) {
   if (strcmp(what, "table") == 0) return read_words(r, &r->w->tables, &save);
   if (strcmp(what, "beyond") == 0) return read_words(r, &r->w->beyond, &save);
   if (strcmp(what, "module") == 0) return read_words(r, &r->w->modules, &save);
-  if (strcmp(what, "never") == 0) return read_never(r, &save);
+  if (strcmp(what, "never") == 0) return read_errors(r, &r->w->never, &save);
+  if (strcmp(what, "gives") == 0) return read_errors(r, &r->w->gives, &save);
   if (strcmp(what, "condition") == 0) return read_condition(r, &save);
-  return bad(r, "not table, beyond, never, module or condition:", what);
+  return bad(r, "not table, beyond, never, gives, module or condition:", what);
 }
 
 /* NUMBER NAME */
@@ -132,6 +133,7 @@ void ways_done(struct ways *w) {
   vec_done(&w->beyond);
   vec_done(&w->modules);
   vec_done(&w->never);
+  vec_done(&w->gives);
   vec_done(&w->conditions);
   vec_done(&w->calls);
   arena_done(&w->arena);
@@ -153,6 +155,13 @@ bool ways_never(void *ways, const char *name, unsigned error) {
     if (errno_set_has(&w->never.at[i].errors, (int)error) && fnmatch(w->never.at[i].function, name, 0) == 0)
       return true;
   return false;
+}
+
+const uint64_t *ways_gives(void *ways, const char *name) {
+  const struct ways *w = ways;
+  for (size_t i = 0; i < w->gives.n; i++)
+    if (strcmp(w->gives.at[i].function, name) == 0) return w->gives.at[i].errors.bits;
+  return NULL;
 }
 
 const char *ways_condition(const struct ways *w, const char *call, int error) {

@@ -4,11 +4,13 @@
 
 #include "profile/analyse.h"
 
-/* FUNCTION never returns ERRORS. */
-struct way_never {
+/* FUNCTION, or all that match the pattern, and ERRORS that it never returns, or also returns. */
+struct way_errors {
   const char *function;
   struct errno_set errors;
 };
+
+typedef VEC(struct way_errors) way_errors_list;
 
 /* Text to write behind an errno of a system call: the condition on an argument. */
 struct way_condition {
@@ -23,7 +25,7 @@ struct ways {
   struct arena arena;
   word_list tables, beyond; /* patterns as of fnmatch */
   word_list modules;
-  VEC(struct way_never) never;
+  way_errors_list never, gives;
   VEC(struct way_condition) conditions;
   VEC(const char *) calls; /* names by number; NULL where there is none */
   uint64_t hash;           /* of the files' bytes */
@@ -37,5 +39,6 @@ void ways_done(struct ways *w);
 bool ways_table(void *ways, const char *name);
 bool ways_beyond(void *ways, const char *name);
 bool ways_never(void *ways, const char *name, unsigned error);
+const uint64_t *ways_gives(void *ways, const char *name);
 /* "[4!-1]" or "". */
 const char *ways_condition(const struct ways *w, const char *call, int error);
