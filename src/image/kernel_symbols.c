@@ -133,7 +133,8 @@ static int functions_index(struct image *img) {
     const struct image_symbol *s = &k->symbols[i];
     if (s->kind != SYMBOL_FUNCTION || is_padding(s->name)) continue;
     struct image_function *last = img->n_functions ? &img->functions[img->n_functions - 1] : NULL;
-    uint64_t end = s->size ? s->address + s->size : 0;
+    uint64_t end;
+    if (__builtin_add_overflow(s->address, s->size, &end) || s->size == 0) end = 0;
     if (!last || last->address != s->address)
       img->functions[img->n_functions++] = (struct image_function){.address = s->address, .end = end, .name = s->name};
     else if (!last->end)
