@@ -10,9 +10,6 @@
 
 #include "image/kernel.h"
 
-/* Addresses of the kernel's half; what is linked below are offsets into the area of a processor. */
-#define KERNEL_HALF 0xffff800000000000ULL
-
 /* --- segments ----------------------------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b) {

@@ -106,12 +106,17 @@ static int file_of(const void *bytes, size_t n, char path[64]) {
 }
 
 static void try_module(const void *bytes, size_t n) {
-  struct made k = made_kernel(MADE_NO_KALLSYMS);
-  char kernel[64], module[64];
+  static char kernel[64]; /* made once */
+  char module[64];
   const char *modules[] = {module, module};
   struct image *img = NULL;
   struct err e = {0};
-  int fd = file_of(k.file.at, k.file.n, kernel), other = file_of(bytes, n, module);
+  if (!kernel[0]) {
+    struct made k = made_kernel(MADE_NO_KALLSYMS);
+    (void)file_of(k.file.at, k.file.n, kernel);
+    text_done(&k.file);
+  }
+  int fd = file_of(bytes, n, module);
   if (image_open_kernel(kernel, modules, 2, &img, &e) < 0) {
     MUST(!img && strncmp(e.text, module, strlen(module)) == 0);
   } else {
@@ -120,8 +125,6 @@ static void try_module(const void *bytes, size_t n) {
     image_free(img);
   }
   (void)close(fd);
-  (void)close(other);
-  text_done(&k.file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
