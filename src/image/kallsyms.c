@@ -208,20 +208,25 @@ static uint64_t address_read(const struct tables *t, const struct places *p, uin
   return (int32_t)offset >= 0 ? offset : base - 1 - (uint64_t)(int64_t)(int32_t)offset;
 }
 
-/* Rising addresses, and what is said to be code is code (but for marks at its end): there is no better proof. */
+/*
+ * Addresses rise, most of those of code (some have several names), and what is said to be code is (but for marks at its
+ * end): there is no better proof.
+ */
 static bool places_agree(const struct image *img, const struct tables *t, const struct places *p) {
-  uint64_t before = 0, text = 0, code = 0;
+  uint64_t before = 0, text = 0, code = 0, rises = 0;
   size_t at = t->names, count;
   for (uint32_t i = 0; i < t->n; i++, at += count) {
     uint64_t address = address_read(t, p, i);
     if (address < before || !name_count(t, &at, t->tokens, &count)) return false;
-    before = address;
     char type = t->tokens_at[t->area.at[at]][0];
-    if (type != 't' && type != 'T') continue;
-    text++;
-    code += image_is_code(img, address);
+    if (type == 't' || type == 'T') {
+      text++;
+      code += image_is_code(img, address);
+      rises += address > before;
+    }
+    before = address;
   }
-  return text > 0 && code >= text - text / 50;
+  return text > 0 && code >= text - text / 50 && rises >= text / 2;
 }
 
 static bool places_try(const struct image *img, const struct tables *t, struct places p, struct places *ret) {

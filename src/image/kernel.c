@@ -10,9 +10,6 @@
 
 #include "image/kernel.h"
 
-/* Addresses of the kernel's half; what is linked below are offsets into the area of a processor. */
-#define KERNEL_HALF 0xffff800000000000ULL
-
 /* --- segments ----------------------------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b) {
@@ -166,6 +163,9 @@ static int load_lists(struct image *img, const char *const *modules, size_t n_mo
 static int kernel_load(struct image *img, const char *const *modules, size_t n_modules, struct err *e) {
   segment_list segments = {0};
   symbol_list symbols = {0};
+  if (img->size > 18 && read_u16(img->file + offsetof(Elf64_Ehdr, e_type)) == ET_REL)
+    return err_set(e, -ENOEXEC, "%s: a kernel module or object file, not a Linux kernel (give a vmlinuz or vmlinux)",
+                   img->path);
   int r = header_check(img->path, img->file, img->size, e);
   if (r < 0) return r;
   img->type = read_u16(img->file + offsetof(Elf64_Ehdr, e_type));

@@ -6,6 +6,9 @@
 
 #include "image/layout.h"
 
+/* Addresses of the kernel's half; what is linked below are offsets into the area of a processor. */
+#define KERNEL_HALF 0xffff800000000000ULL
+
 struct kernel_module {
   const char *name;
   uint64_t start, end;
@@ -58,6 +61,6 @@ struct linking;
 /* Places the modules behind the kernel: appends their segments and symbols. */
 int modules_place(struct image *img, const char *const *paths, size_t n, segment_list *segments, symbol_list *list,
                   struct linking **ret, struct err *e) MUST_USE;
-/* With all symbols known, writes addresses into the modules. 0 or -ENOMEM. */
+/* With all symbols known, writes addresses into the modules. */
 void modules_relocate(struct image *img, struct linking *l);
 void linking_free(struct linking *l);

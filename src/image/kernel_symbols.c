@@ -63,31 +63,18 @@ static int by_address_and_name(const void *a, const void *b) {
   return n != m ? (n < m ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Where the segment of ADDRESS ends; for what is in none, not far behind it. */
-static uint64_t region_end(const struct image *img, uint64_t address) {
-  for (size_t low = 0, high = img->n_segments; low < high;) {
-    size_t mid = low + (high - low) / 2;
-    const struct segment *s = &img->segments[mid];
-    if (address >= s->start && address < s->end) return s->end;
-    if (s->start <= address)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return 0;
-}
-
+/* Up to the next address that has a symbol, or the end of the section, where the file does not say it. */
 static void sizes_set(struct image *img, struct image_symbol *s, size_t n) {
-  uint64_t next = 0, at = 0;
+  uint64_t next = 0;
   for (size_t i = n; i-- > 0;) {
-    if (i + 1 < n && s[i + 1].address != s[i].address) next = s[i + 1].address;
-    at = s[i].address;
+    uint64_t at = s[i].address;
+    if (i + 1 < n && s[i + 1].address != at) next = s[i + 1].address;
     if (s[i].size) continue;
-    uint64_t end = region_end(img, at);
-    if (next > at && (!end || next < end)) end = next;
-    /* A variable of one processor before the first address of the kernel. */
-    if (end - at > UINT32_MAX) end = at;
-    s[i].size = end > at ? end - at : 0;
+    const struct segment *segment = segment_at(img, at);
+    if (segment)
+      s[i].size = (next > at && next < segment->end ? next : segment->end) - at;
+    else if (next > at && next < KERNEL_HALF)
+      s[i].size = next - at; /* a variable of one processor */
   }
 }
 
@@ -133,7 +120,8 @@ static int functions_index(struct image *img) {
     const struct image_symbol *s = &k->symbols[i];
     if (s->kind != SYMBOL_FUNCTION || is_padding(s->name)) continue;
     struct image_function *last = img->n_functions ? &img->functions[img->n_functions - 1] : NULL;
-    uint64_t end = s->size ? s->address + s->size : 0;
+    uint64_t end;
+    if (__builtin_add_overflow(s->address, s->size, &end) || s->size == 0) end = 0;
     if (!last || last->address != s->address)
       img->functions[img->n_functions++] = (struct image_function){.address = s->address, .end = end, .name = s->name};
     else if (!last->end)

@@ -122,6 +122,8 @@ static inline struct bytes file_bytes(const struct image *img, uint64_t offset, 
   return (struct bytes){img->file + offset, n};
 }
 
+/* The segment that ADDRESS is in, or NULL. */
+const struct segment *segment_at(const struct image *img, uint64_t address);
 /* All file bytes from ADDRESS to the end of its segment, but at most LIMIT. */
 struct bytes bytes_at(const struct image *img, uint64_t address, uint64_t limit);
 

@@ -6,7 +6,7 @@
  */
 #include "image/layout.h"
 
-static const struct segment *segment_at(const struct image *img, uint64_t address) {
+const struct segment *segment_at(const struct image *img, uint64_t address) {
   size_t low = 0, high = img->n_segments;
   while (low < high) {
     size_t mid = low + (high - low) / 2;
