@@ -53,7 +53,7 @@ static const struct cmd_option profile_options[] = {
      .help = "Print this function only; several with commas or by repeating the option."},
     {.id = OPT_WHY,
      .name = "why",
-     .argument = "FUNCTION[:ERRNO]",
+     .argument = "FUNCTION",
      .help = "Show the instructions that prove each error of one function; of a kernel, the way of a system call's "
              "errors, or of one (write:ENOSPC)."},
     {.id = OPT_FILE,

@@ -176,7 +176,7 @@ const void *image_btf(const struct image *img, size_t *ret_size);
 /* The same of a module: split BTF, whose type numbers go on where those of the kernel end. */
 const void *image_module_btf(const struct image *img, size_t module, size_t *ret_size);
 
-/* The Nth of the tables NAME (__ex_table, …) that the kernel, with N 0, and its modules keep. False behind the last. */
+/* The Nth of the tables NAME (__ex_table, …) that the kernel and its modules keep. False behind the last. */
 bool image_kernel_table(const struct image *img, const char *name, size_t n, uint64_t *ret_start, uint64_t *ret_size);
 
 /* --- types of a kernel -------------------------------------------------------------------------------------------- */

@@ -15,6 +15,13 @@ struct kernel_module {
   struct bytes btf;
 };
 
+/* A table of a module, as __ex_table. */
+struct kernel_table {
+  const char *name;
+  uint64_t start, size;
+  struct kernel_table *next;
+};
+
 struct kernel {
   const char *banner, *release;
   struct image_symbol *symbols; /* by address */
@@ -24,6 +31,7 @@ struct kernel {
   struct bytes btf;
   struct kernel_module *modules;
   size_t n_modules;
+  struct kernel_table *tables;
 };
 
 /* Symbols as they are found, names in the image's arena or file; kinds, other than SYMBOL_OTHER, are set later. */

@@ -111,6 +111,17 @@ static bool becomes_readonly(const char *name) {
   return name && (strcmp(name, ".data..ro_after_init") == 0 || strcmp(name, "__jump_table") == 0);
 }
 
+/* Sections that the kernel's code asks for by name: __ex_table and others. */
+static int table_note(struct image *img, const char *name, uint64_t start, uint64_t size) {
+  if (!name || strncmp(name, "__", 2) != 0) return 0;
+  struct kernel_table *t = arena_zalloc(&img->arena, sizeof *t);
+  if (!t) return -ENOMEM;
+  *t = (struct kernel_table){arena_strdup(&img->arena, name), start, size, img->kernel->tables};
+  if (!t->name) return -ENOMEM;
+  img->kernel->tables = t;
+  return 0;
+}
+
 static int section_place(struct image *img, struct object *o, size_t i, const Elf64_Shdr *s, uint64_t *at,
                          segment_list *segments) {
   uint64_t align = s->sh_addralign && s->sh_addralign <= PAGE ? s->sh_addralign : 1, end;
@@ -127,7 +138,9 @@ static int section_place(struct image *img, struct object *o, size_t i, const El
   }
   o->bases[i] = start;
   *at = end;
-  if (becomes_readonly(string_at(o->file.section_names, s->sh_name))) readonly = true;
+  const char *name = string_at(o->file.section_names, s->sh_name);
+  if (becomes_readonly(name)) readonly = true;
+  if (!zeros && table_note(img, name, start, s->sh_size) < 0) return -ENOMEM;
   return vec_push(segments, (struct segment){
                                 .start = start,
                                 .file_end = zeros ? start : end,

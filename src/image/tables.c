@@ -3,6 +3,7 @@
 #include "image/kernel.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool symbol_value(const struct image *img, const char *prefix, const char *name, uint64_t *ret) {
   char text[64];
@@ -13,12 +14,26 @@ static bool symbol_value(const struct image *img, const char *prefix, const char
   return s != NULL;
 }
 
-bool image_kernel_table(const struct image *img, const char *name, size_t n, uint64_t *ret_start, uint64_t *ret_size) {
+/* The kernel's own is between two symbols. */
+static bool own_table(const struct image *img, const char *name, uint64_t *ret_start, uint64_t *ret_size) {
   uint64_t start, end;
-  if (!img->kernel || n > 0) return false;
   if (!symbol_value(img, "__start_", name, &start) || !symbol_value(img, "__stop_", name, &end) || end < start)
     return false;
   *ret_start = start;
   *ret_size = end - start;
   return true;
+}
+
+bool image_kernel_table(const struct image *img, const char *name, size_t n, uint64_t *ret_start, uint64_t *ret_size) {
+  if (!img->kernel) return false;
+  bool own = own_table(img, name, ret_start, ret_size);
+  if (own && n == 0) return true;
+  n -= own;
+  for (const struct kernel_table *t = img->kernel->tables; t; t = t->next) {
+    if (strcmp(t->name, name) != 0 || n-- > 0) continue;
+    *ret_start = t->start;
+    *ret_size = t->size;
+    return true;
+  }
+  return false;
 }

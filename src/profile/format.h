@@ -9,6 +9,7 @@
 
 /* Version of the files. A file without one is written by hand, or as in the LFI paper. */
 #define PROFILE_FORMAT 1
+#define SYSCALL_MAX 4096
 
 /* --- words.c ------------------------------------------------------------------------------------------------------ */
 

@@ -81,6 +81,7 @@ static void write_function(const struct profile_function *f, struct text *to) {
   add_field(to, "name", f->name);
   text_add(to, ",");
   add_field(to, "version", f->version);
+  if (f->syscall) text_addf(to, ",\"syscall\":%u", f->syscall - 1);
   text_add(to, ",\"errors\":[");
   for (size_t i = 0; i < f->n_errors; i++) {
     text_add(to, i ? ",\n   " : "\n   ");

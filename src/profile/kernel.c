@@ -259,6 +259,7 @@ static int add_call(struct profile_builder *b, const struct study *s, const stru
   b->function.syscall = call->number + 1;
   b->error.retval = -1;
   b->error.wide = true;
+  b->error.confidence = PROFILE_CERTAIN;
   int r = b->function.name ? 0 : -ENOMEM;
   for (size_t i = 0; i < n && r >= 0; i++) {
     int error = visible(all[i].number);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define DATA_MAX (16u << 20)
-#define SYSCALL_MAX 4096
 
 struct reader {
   struct knowledge *k;

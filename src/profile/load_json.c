@@ -358,6 +358,16 @@ static int load_version(struct reader *r, const struct place *at, json_t *value)
   return keep(r, value, &r->b->function.version);
 }
 
+static int load_syscall(struct reader *r, const struct place *at, json_t *value) {
+  json_int_t number = json_integer_value(value);
+  if (json_is_null(value)) return 0;
+  if (number < 0 || number >= SYSCALL_MAX)
+    return FAIL(r, at, "%lld is not the number of a system call (they are from 0 to %d)", (long long)number,
+                SYSCALL_MAX - 1);
+  r->b->function.syscall = (unsigned)number + 1;
+  return 0;
+}
+
 static int load_errors(struct reader *r, const struct place *at, json_t *value) {
   return load_array(r, at, value, load_error);
 }
@@ -386,6 +396,7 @@ static int load_function(struct reader *r, const struct place *at, json_t *value
   static const struct member members[] = {
       {"name", TYPE(STRING), true, load_function_name},
       {"version", TYPE(STRING) | TYPE(NULL), false, load_version},
+      {"syscall", TYPE(INTEGER) | TYPE(NULL), false, load_syscall},
       {"errors", TYPE(ARRAY), false, load_errors},
       {"unknown", TYPE_BOOL, false, load_unknown},
       {"unknown_because", TYPE(ARRAY), false, load_reasons},

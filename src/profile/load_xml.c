@@ -24,6 +24,7 @@ enum attribute {
   PATH,
   BUILD_ID,
   VERSION,
+  SYSCALL,
   UNKNOWN,
   RETVAL,
   WIDE,
@@ -47,6 +48,7 @@ static const char *const attribute_names[N_ATTRIBUTES] = {
     [PATH] = "path",
     [BUILD_ID] = "build-id",
     [VERSION] = "version",
+    [SYSCALL] = "syscall",
     [UNKNOWN] = "unknown",
     [RETVAL] = "retval",
     [WIDE] = "wide",
@@ -271,6 +273,16 @@ static int get_unknown(struct reader *r, unsigned *ret) {
   return 0;
 }
 
+static int get_syscall(struct reader *r, unsigned *ret) {
+  int64_t number;
+  int e = get_number(r, SYSCALL, &number);
+  if (e == 0 && (number < 0 || number >= SYSCALL_MAX))
+    e = FAIL_ATTRIBUTE(r, SYSCALL, "%lld is not the number of a system call (they are from 0 to %d)", (long long)number,
+                       SYSCALL_MAX - 1);
+  if (e == 0) *ret = (unsigned)number + 1;
+  return e;
+}
+
 static int open_function(struct reader *r) {
   if (r->inside[r->depth - 2] == PROFILE) {
     if (r->b->libraries.n > 0)
@@ -281,6 +293,7 @@ static int open_function(struct reader *r) {
   if (e == 0 && !r->values[NAME][0]) e = FAIL_ATTRIBUTE(r, NAME, "the function's name is empty");
   if (e == 0) e = keep(r, NAME, &r->b->function.name);
   if (e == 0) e = keep(r, VERSION, &r->b->function.version);
+  if (e == 0 && r->values[SYSCALL]) e = get_syscall(r, &r->b->function.syscall);
   return e == 0 ? get_unknown(r, &r->b->function.unknown) : e;
 }
 
@@ -420,8 +433,8 @@ static const struct element elements[N_ELEMENTS] = {
                  BIT(FORMAT) | BIT(ERRNO_MODULE) | BIT(ERRNO_OFFSET) | BIT(LIBRARY) | BIT(PATH) | BIT(BUILD_ID), false,
                  open_profile, close_profile},
     [LIBRARY_ELEMENT] = {BIT(PROFILE), BIT(NAME) | BIT(PATH) | BIT(BUILD_ID), false, open_library, end_library},
-    [FUNCTION] = {BIT(PROFILE) | BIT(LIBRARY_ELEMENT), BIT(NAME) | BIT(VERSION) | BIT(UNKNOWN), false, open_function,
-                  close_function},
+    [FUNCTION] = {BIT(PROFILE) | BIT(LIBRARY_ELEMENT), BIT(NAME) | BIT(VERSION) | BIT(SYSCALL) | BIT(UNKNOWN), false,
+                  open_function, close_function},
     [ERROR_CODES] = {BIT(FUNCTION), BIT(RETVAL) | BIT(WIDE) | BIT(ERRNO_UNKNOWN) | BIT(CONFIDENCE), false,
                      open_error_codes, close_error_codes},
     [SIDE_EFFECT] = {BIT(ERROR_CODES),

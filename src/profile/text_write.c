@@ -276,7 +276,8 @@ static void set_columns(struct page *p, const struct profile_library *l, bool al
 static void write_header(struct page *p, const struct profile_library *l, struct counts c) {
   char numbers[96];
   const char *name = l->name && l->name[0] ? l->name : "(no library)";
-  int n = snprintf(numbers, sizeof numbers, "%zu of %zu functions can fail", c.failing, l->n_functions);
+  const char *what = l->n_functions && l->functions[0].syscall ? "system calls" : "functions";
+  int n = snprintf(numbers, sizeof numbers, "%zu of %zu %s can fail", c.failing, l->n_functions, what);
   if (n > 0 && c.unknown) (void)snprintf(numbers + n, sizeof numbers - (size_t)n, ", %zu not fully known", c.unknown);
   p->indent = 0;
   put(p, BOLD, name);

@@ -84,6 +84,7 @@ static void write_function(const struct profile *p, const struct profile_functio
   text_add(to, "    <function");
   add_attribute(to, "name", f->name);
   add_attribute(to, "version", f->version);
+  if (f->syscall) text_addf(to, " syscall=\"%u\"", f->syscall - 1);
   add_unknown(to, f->unknown);
   if (f->n_errors == 0) {
     text_add(to, "/>\n");
