@@ -466,7 +466,9 @@ static uint32_t self_typed(struct targets *t, const struct flow_path *p, unsigne
 static uint32_t last_owner(const struct asker *a, const struct flow_path *p) {
   uint32_t type = root_type(a, p), owner = 0;
   unsigned stuck = 0, arg;
-  if (is_structure(a->t, type) && follow_types(a->t, type, p, 0, &owner, &stuck)) return owner;
+  /* A variable of a processor, or what an argument points to, may be a pointer itself. */
+  bool known = is_structure(a->t, type) || types_pointee(a->t->types, type);
+  if (known && follow_types(a->t, type, p, 0, &owner, &stuck)) return owner;
   for (unsigned n = stuck; n < p->n; n++) {
     type = hinted_type(a, p, n);
     if (type && follow_types(a->t, type, p, n, &owner, &stuck)) return owner;

@@ -334,8 +334,7 @@ static inline struct task *get_current(void) {
 elsewhere int fair_yield(struct task *task) { return task->flags ? -EDEADLK : 0; }
 const struct sched_class fair_class = {1, fair_yield};
 
-/* expect yield: EDEADLK
-   todo yield: a variable of a processor that is a pointer is not followed */
+/* expect yield: EDEADLK */
 CALL(yield) {
   struct task *task = get_current();
   return task->sched_class->yield(task);
