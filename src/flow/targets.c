@@ -160,7 +160,8 @@ void targets_free(struct targets *t) {
   free(t);
 }
 
-static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
+/* How many pointers are before AT. */
+static size_t pointers_before(const struct targets *t, uint64_t at) {
   size_t lo = 0, hi = t->pointers.n;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
@@ -169,7 +170,12 @@ static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
     else
       hi = mid;
   }
-  return lo < t->pointers.n && t->pointers.at[lo].at == at ? &t->pointers.at[lo] : NULL;
+  return lo;
+}
+
+static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
+  size_t i = pointers_before(t, at);
+  return i < t->pointers.n && t->pointers.at[i].at == at ? &t->pointers.at[i] : NULL;
 }
 
 /* --- structures and their tables ------------------------------------------------------------------------------------ */
@@ -359,6 +365,27 @@ static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   return r;
 }
 
+/*
+ * A pointer in an element of an array: all that the array holds of its type. The first element may have none.
+ */
+static int elements(struct targets *t, uint64_t at, struct answer *ret) {
+  uint64_t key = hash_mix(at) + 3, end;
+  const struct image_symbol *s = image_symbol_before(t->image, at);
+  target_vec v = {0};
+  if (known_answer(t, key, ret)) return 0;
+  if (!s || s->kind != SYMBOL_OBJECT) return 0;
+  end = s->address + s->size;
+  size_t first = pointers_before(t, at);
+  int r = 0;
+  for (size_t i = first; i < t->pointers.n && t->pointers.at[i].at < end && r >= 0; i++) {
+    const struct pointer *p = &t->pointers.at[i];
+    if (p->key == t->pointers.at[first].key) r = vec_push(&v, (struct flow_target){p->function, p->at});
+  }
+  if (r >= 0) r = keep(t, key, &v, ret);
+  vec_done(&v);
+  return r;
+}
+
 /* --- questions ------------------------------------------------------------------------------------------------------ */
 
 static const char *name_at(const struct targets *t, uint64_t address) {
@@ -491,7 +518,8 @@ static int answer_path(const struct asker *a, const struct flow_path *p, struct 
   *ret = (struct answer){0};
   struct targets *t = a->t;
   if (p->n == 0) return 0;
-  if (p->root == PATH_GLOBAL && p->n == 1) return variable(t, p->where + (uint64_t)(int64_t)p->offsets[0], ret);
+  if (p->root == PATH_GLOBAL && p->n == 1)
+    return (p->indexed ? elements : variable)(t, p->where + (uint64_t)(int64_t)p->offsets[0], ret);
   if (p->root == PATH_GLOBAL && p->n == 2 && p->offsets[1] >= 0) {
     int r = hooks(t, p->where + (uint64_t)(int64_t)p->offsets[0], (uint32_t)p->offsets[1], ret);
     if (r < 0 || ret->n) return r;

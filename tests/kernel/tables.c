@@ -198,8 +198,7 @@ CALL(control) {
   return -ENOTTY;
 }
 
-/* expect control_indexed: EMFILE ENFILE ENODATA ENOTTY
-   todo control_indexed: an address that is added to an index is not seen */
+/* expect control_indexed: EMFILE ENFILE ENODATA ENOTTY */
 CALL(control_indexed) {
   if (regs->di > 2) return -ENOTTY;
   const struct command *command = &disk_commands[regs->di];
@@ -211,8 +210,7 @@ elsewhere int act_first(unsigned long arg) { return arg ? -ENOTDIR : 0; }
 elsewhere int act_second(unsigned long arg) { return arg ? -ENOSYS : 0; }
 const action disk_actions[] = {act_first, act_second};
 
-/* expect act: EINVAL ENOTDIR ENOSYS
-   todo act: only the first element counts */
+/* expect act: EINVAL ENOTDIR ENOSYS */
 CALL(act) {
   if (regs->di > 1) return -EINVAL;
   return disk_actions[regs->di](regs->si);
