@@ -221,13 +221,23 @@ CALL(given) {
 }
 
 /* expect given_positive: EDOM
-   todo given_positive: what is done to an argument on its way out is not kept
    As libraries have it that came from elsewhere: the number, not its negative. */
 elsewhere int fail(int number) {
   logged = number;
   return -number;
 }
 CALL(given_positive) { return regs->di ? fail(EDOM) : 0; }
+
+/* expect given_mask: ENFILE
+   All ones is EPERM only if it comes back as it was. */
+elsewhere long mask_of(long mask, int shift) {
+  logged = shift;
+  return mask & 0xfff;
+}
+CALL(given_mask) {
+  long mask = regs->di ? mask_of(-1, 1) : 0;
+  return mask > 1 ? mask : -ENFILE;
+}
 
 /* Two that call each other. */
 elsewhere int odd(unsigned n);
