@@ -47,7 +47,7 @@ typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
 
 static void each_target(const struct flow_world *w, uint32_t node, uint32_t call, use_target use, void *context) {
   const struct node *n = w->nodes.at[node];
-  int to = flow_world_callee(w, node, &n->summary.calls[call]);
+  int to = n->errors->callees ? n->errors->callees[call] : -1;
   if (to >= 0) use(context, (uint32_t)to, 0);
   for (uint32_t i = 0; i < n->errors->n_pointers; i++) {
     const struct pointer_call *p = &n->errors->pointers[i];

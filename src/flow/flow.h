@@ -201,9 +201,16 @@ struct flow_worker {
 };
 void flow_worker_done(struct flow_worker *w);
 
-/* Summarises one function into WORKER's keep arena. 0, -ENOMEM, or -EFAULT if there is no code. */
+/* Arguments that are known: bit I of KNOWN says that VALUES[I] is one. */
+struct flow_assume {
+  uint8_t known;
+  uint64_t values[FLOW_ARGS];
+};
+
+/* Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or -EFAULT if there is no code. */
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                   const struct code_options *options, struct flow_summary *ret) MUST_USE;
+                   const struct code_options *options, const struct flow_assume *assume,
+                   struct flow_summary *ret) MUST_USE;
 
 /*
  * Applies a chain; *ret_pointer is set if the result is an address (loaded from a relocated table). False if it cannot
