@@ -192,6 +192,21 @@ static void test_addresses(void **state) {
   text_done(&k.file);
 }
 
+/* Kernels without CONFIG_KALLSYMS_ALL do not name where their constants are. */
+static void test_readonly_without_symbols(void **state) {
+  (void)state;
+  struct made k = made_kernel(MADE_6_1);
+  char *name = memmem(k.file.at, k.file.n, "__start_rodata", 14);
+  assert_non_null(name);
+  name[2] = 'z';
+  struct image *img = open_bytes(k.file.at, k.file.n);
+  assert_null(image_symbol_named(img, "__start_rodata"));
+  assert_true(image_is_readonly(img, MADE_RODATA) && image_is_readonly(img, k.rodata_end - 1));
+  assert_false(image_is_readonly(img, MADE_DATA));
+  image_free(img);
+  text_done(&k.file);
+}
+
 static void test_what_it_says_about_itself(void **state) {
   (void)state;
   struct made k = made_kernel(MADE_6_1);
@@ -726,6 +741,7 @@ int main(void) {
     cmocka_unit_test(test_section_headers_are_not_needed),
     cmocka_unit_test(test_damaged_tables_are_refused),
     cmocka_unit_test(test_addresses),
+    cmocka_unit_test(test_readonly_without_symbols),
     cmocka_unit_test(test_what_it_says_about_itself),
     cmocka_unit_test(test_other_images_are_no_kernels),
     cmocka_unit_test(test_each_compression),
