@@ -202,9 +202,16 @@ struct flow_worker {
 };
 void flow_worker_done(struct flow_worker *w);
 
-/* Summarises one function into WORKER's keep arena. 0, -ENOMEM, or -EFAULT if there is no code. */
+/* Arguments that are known: bit I of KNOWN says that VALUES[I] is one. */
+struct flow_assume {
+  uint8_t known;
+  uint64_t values[FLOW_ARGS];
+};
+
+/* Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or -EFAULT if there is no code. */
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                   const struct code_options *options, struct flow_summary *ret) MUST_USE;
+                   const struct code_options *options, const struct flow_assume *assume,
+                   struct flow_summary *ret) MUST_USE;
 
 /*
  * Applies a chain; *ret_pointer is set if the result is an address (loaded from a relocated table). False if it cannot
@@ -349,10 +356,17 @@ struct flow_counts flow_world_counts(const struct flow_world *w);
  * found as sets. Unlike results they say nothing of conditions between functions.
  */
 
+#define FLOW_KIN 16
+
 /* Which ways through a kernel count. All may be NULL; names are symbols. */
 struct flow_ways {
   /* Does the table belong to what ordinary programs use? If any that a call can go through does, only those count. */
   bool (*table)(void *context, const char *name);
+  /*
+   * Which of several that do the same, as file systems do, has the table? From 1 to FLOW_KIN; 0 if none. Of what a call
+   * can go through, an error counts only if two of them return it, if there are two.
+   */
+  unsigned (*kin)(void *context, const char *table);
   /* Is the function one that the calls of ordinary programs do not come to? Its errors do not count. */
   bool (*beyond)(void *context, const char *name);
   /* Is the error one that the function never returns, though its code looks so? */

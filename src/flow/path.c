@@ -182,7 +182,7 @@ static bool concerns(const struct trace *t, const struct insn *in) {
 }
 
 static void at_entry(struct search *s, const struct trace *t) {
-  struct flow_value v = value_at_entry(&t->loc);
+  struct flow_value v = value_at_entry(s->w, &t->loc);
   if (v.kind == VALUE_ARG) found(s, t, (struct flow_path){.root = PATH_ARG, .arg = v.arg});
 }
 

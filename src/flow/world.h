@@ -18,6 +18,7 @@ struct error_set {
 struct pointer_call {
   uint32_t call, n;
   const struct flow_target *targets;
+  const uint8_t *kin; /* of each target's table; NULL if there are not two */
 };
 
 /* Of a kernel's function. */
@@ -27,6 +28,7 @@ struct node_errors {
   VEC(struct flow_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;
+  int32_t *callees;      /* for each call, the node of its function; -1 if there is none */
   uint32_t first_caller; /* in the solver's list */
 };
 
@@ -40,6 +42,7 @@ struct node {
   struct flow_results results;
   uint32_t index, low; /* for finding circles */
   struct node_errors *errors;
+  const struct flow_assume *assume; /* of a kernel's function: for callers that give these constants; or NULL */
 };
 
 struct flow_world {
@@ -63,6 +66,7 @@ struct flow_world {
   struct flow_ways ways;
   struct types *types;
   struct targets *targets;
+  struct map deciding; /* of a function: the arguments that matter to it */
 };
 
 /* The image and symbol that NAME binds to from IMAGE; its own first. */

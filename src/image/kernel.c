@@ -70,8 +70,15 @@ static uint64_t symbol_address(const struct image *img, const char *name) {
   return s ? s->address : 0;
 }
 
+/* What the kernel protects at its start. The symbols are only there with CONFIG_KALLSYMS_ALL. */
 static void readonly_set(struct image *img) {
   uint64_t start = symbol_address(img, "__start_rodata"), end = symbol_address(img, "__end_rodata");
+  long i = section_find(img, SHT_PROGBITS, ".rodata");
+  Elf64_Shdr s;
+  if ((start < KERNEL_HALF || start >= end) && i >= 0 && section_header(img, (size_t)i, &s)) {
+    start = s.sh_addr;
+    if (__builtin_add_overflow(start, s.sh_size, &end)) return;
+  }
   if (start < end && start >= KERNEL_HALF) {
     img->relro_start = start;
     img->relro_end = end;
