@@ -105,6 +105,32 @@ elsewhere int start_gadget(struct gadget *gadget) { return gadget->ops->start(ga
 /* expect none_ordinary: EACCES EEXIST */
 CALL(none_ordinary) { return start_gadget((struct gadget *)regs->di); }
 
+/* What only one of several that do the same returns does not count. */
+struct super;
+struct super_operations {
+  int (*freeze)(struct super *super);
+  int (*statfs)(struct super *super, long *to);
+};
+struct super {
+  int state;
+  const struct super_operations *ops;
+};
+elsewhere int left_statfs(struct super *super, long *to) { return super->state ? -EIO : to ? -EBUSY : 0; }
+elsewhere int right_statfs(struct super *super, long *to) { return super->state ? -EIO : to ? -ELOOP : 0; }
+elsewhere int left_freeze(struct super *super) { return super->state ? -EPERM : 0; }
+const struct super_operations left_super = {left_freeze, left_statfs};
+const struct super_operations right_super = {.statfs = right_statfs};
+elsewhere int vfs_statfs(struct super *super, long *to) { return super->ops->statfs(super, to); }
+elsewhere int vfs_freeze(struct super *super) { return super->ops->freeze(super); }
+
+/* expect statfs: EIO
+   expect statfs all: EIO EBUSY ELOOP */
+CALL(statfs) { return vfs_statfs((struct super *)regs->di, (long *)regs->si); }
+
+/* expect freeze: EPERM
+   Only one of them does it. */
+CALL(freeze) { return vfs_freeze((struct super *)regs->di); }
+
 /* --- two levels --------------------------------------------------------------------------------------------------- */
 
 elsewhere int disk_permission(struct inode *inode, int mask) { return inode->mode & (unsigned)mask ? 0 : -EACCES; }

@@ -239,6 +239,22 @@ CALL(given_mask) {
   return mask > 1 ? mask : -ENFILE;
 }
 
+/* What a function returns may depend on a constant that it is given. */
+elsewhere int either(int x, int mode) {
+  if (mode == 1) return x > 4 ? -ETXTBSY : 0;
+  if (mode == 2 && x < 4) return -ESPIPE;
+  return x == 7 ? -EROFS : 0;
+}
+
+/* expect mode_one: ETXTBSY */
+CALL(mode_one) { return either((int)regs->di, 1); }
+
+/* expect mode_two: ESPIPE EROFS */
+CALL(mode_two) { return either((int)regs->di, 2); }
+
+/* expect mode_any: ETXTBSY ESPIPE EROFS */
+CALL(mode_any) { return either((int)regs->di, (int)regs->si); }
+
 /* Two that call each other. */
 elsewhere int odd(unsigned n);
 elsewhere int even(unsigned n) { return n == 99 ? -ENOLCK : n ? odd(n - 1) : 0; }
