@@ -120,7 +120,7 @@ cp tiny tiny32 && poke tiny32 4 '\001' && poke tiny32 18 '\003\000'
 try 'a 32-bit kernel' 'tiny32: 32-bit: for Intel 80386' --kernel tiny32
 cp tiny tiny-arm && poke tiny-arm 18 '\267\000'
 try 'a kernel of another machine' 'aarch64' --kernel tiny-arm
-try 'a program' 'not a Linux kernel' --kernel "$MURPHY"
+try 'a program' '(give a vmlinuz or vmlinux)' --kernel "$MURPHY"
 echo 'dear diary' | gzip >text.gz
 try 'a packed text' 'compressed with gzip, not a Linux kernel: starts with "dear diary"' --kernel text.gz
 cp tiny stripped && strip stripped
@@ -136,16 +136,17 @@ try 'a folder without modules' 'folder: no modules' --kernel tiny --modules fold
 try 'a library besides' 'leave out LIB' --kernel tiny libc.so.6
 try 'a program besides' 'leave out LIB and --for' --kernel tiny --for "$MURPHY"
 try '.errors of a library' 'is for kernels' --format errors libc.so.6
-try 'why a call that is not there' "no system call 'raed'" --kernel tiny --why raed:EIO
+try 'why a call that is not there' "no system call 'raed' (did you mean 'read'?)" --kernel tiny --why raed:EIO
+try 'why a call that is like none' '(--all without --why lists them)' --kernel tiny --why xyzzyxyzzy
 try 'why an errno that is none' "'EWHAT' is not an errno (as in " --kernel tiny --why read:EWHAT
-try 'why an error that is not found' 'read returns ENXIO' --kernel tiny --why read:ENXIO
+try 'why an error that is not found' 'read returns ENXIO (--all looks' --kernel tiny --why read:ENXIO
 try 'a call that is not there' "did you mean 'read'?" --kernel tiny --function raed
 
 ways() { # ways NAME TEXT LINE: what is wrong in the data is told with its line
   printf '# murphy kernel ways, format 1\n%s\n' "$3" >data/kernel/ways
   try "$1" "data/kernel/ways:2: $2" --kernel tiny
 }
-ways 'an unknown word in the ways' "not table, beyond" 'tables disk_*'
+ways 'an unknown word in the ways' "not table, " 'tables disk_*'
 ways 'an unknown errno in the ways' "not an errno: 'EWHAT'" 'never walk_fast ECHILD EWHAT'
 ways 'no function in the ways' "a function is missing behind 'gives'" 'gives'
 ways 'no condition in the ways' 'not a condition' 'condition read EIO'
