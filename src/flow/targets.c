@@ -17,6 +17,7 @@
 
 #define POINTERS_MAX 96 /* members of a structure that point to functions */
 #define NEST_MAX 4
+#define MEMBERS_MAX 20000 /* of a structure and those inside of it */
 
 /* A word of the image that is a function's address. */
 struct pointer {
@@ -180,16 +181,19 @@ static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
 
 /* --- structures and their tables ------------------------------------------------------------------------------------ */
 
-static void collect_slots(const struct types *ts, uint32_t type, uint32_t base, unsigned depth, struct layout *l) {
+/* LEFT bounds the work: what says that it contains itself would multiply. */
+static void collect_slots(const struct types *ts, uint32_t type, uint32_t base, unsigned depth, struct layout *l,
+                          unsigned *left) {
   size_t n = types_member_count(ts, type);
-  for (size_t i = 0; i < n && l->n_slots < POINTERS_MAX; i++) {
+  for (size_t i = 0; i < n && l->n_slots < POINTERS_MAX && *left; i++) {
     struct type_member m;
+    --*left;
     types_member_at(ts, type, i, &m);
     uint32_t to = types_pointee(ts, m.type);
     if (to && types_is_function(ts, to))
       l->slots[l->n_slots++] = (struct slot){base + m.offset, types_key(ts, to)};
     else if (depth < NEST_MAX)
-      collect_slots(ts, m.type, base + m.offset, depth + 1, l);
+      collect_slots(ts, m.type, base + m.offset, depth + 1, l, left);
   }
 }
 
@@ -257,7 +261,7 @@ static struct layout *layout_of(struct targets *t, uint32_t type) {
   l->slots = arena_alloc(&t->arena, POINTERS_MAX * sizeof *l->slots);
   if (!l->slots) return NULL;
   l->size = types_size(t->types, type);
-  collect_slots(t->types, type, 0, 0, l);
+  collect_slots(t->types, type, 0, 0, l, &(unsigned){MEMBERS_MAX});
   if (find_tables(t, l) < 0 || map_put(&t->layouts, type, (uintptr_t)l) < 0) return NULL;
   return l;
 }
