@@ -411,6 +411,15 @@ CALL(stops) {
   return regs->si ? -EOVERFLOW : 0;
 }
 
+/* As clang returns. */
+asm(".text\n.globl hasty\n.type hasty, @function\n"
+    "hasty: mov $-71, %eax\ntest %edi, %edi\nje __x86_return_thunk\nxor %eax, %eax\njmp __x86_return_thunk\n"
+    ".size hasty, . - hasty\n");
+int hasty(int x);
+
+/* expect hasty: EPROTO */
+CALL(hasty) { return hasty((int)regs->di); }
+
 /* A static call is a jump that is written over. */
 elsewhere int preempt(int x) { return x ? -ECANCELED : 0; }
 asm(".text\n.globl __SCT__preempt\n.type __SCT__preempt, @function\n"
