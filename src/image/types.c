@@ -340,8 +340,9 @@ bool types_member(const struct types *ts, uint32_t id, uint32_t offset, struct t
 static uint64_t key_at(const struct types *ts, uint32_t id, unsigned depth, unsigned *left) {
   const struct type *t = &ts->all.at[id = plain(ts, id)];
   uint64_t h = hash_mix(t->kind + 0x100u);
-  if (id == 0 || depth == NEST_MAX || *left == 0) return h;
+  if (*left == 0) return h;
   --*left;
+  if (id == 0 || depth == NEST_MAX) return h;
   switch (t->kind) {
   case BTF_PTR:
     return hash_mix(h ^ key_at(ts, link_of(ts, t), depth + 1, left));
