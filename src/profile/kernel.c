@@ -258,6 +258,7 @@ static int add_call(struct profile_builder *b, const struct study *s, const stru
   struct text sentence = {0};
   b->function.name = profile_builder_string(b, call->name);
   b->function.syscall = call->number + 1;
+  if (flow_world_errors_unknown(s->world, call->node)) b->function.unknown = UNKNOWN_INDIRECT;
   b->error.retval = -1;
   b->error.wide = true;
   b->error.confidence = PROFILE_CERTAIN;
@@ -351,6 +352,23 @@ static int tell_call(const struct study *s, const struct call *call, int error, 
   return 0;
 }
 
+/* Says that there is no such system call, and which one may be meant. */
+static int no_call(const struct study *s, const char *what, size_t n, struct err *e) {
+  char *name = strndup(what, n);
+  const char **names = calloc(s->calls.n + 1, sizeof *names);
+  int r = name && names ? -ENOENT : -ENOMEM;
+  for (size_t i = 0; names && i < s->calls.n; i++)
+    names[i] = s->calls.at[i].name;
+  const char *near = r == -ENOENT ? name_nearest(name, names, s->calls.n) : NULL;
+  if (r == -ENOENT && near)
+    (void)err_set(e, r, "%s: no system call '%s' (did you mean '%s'?)", image_path(s->image), name, near);
+  else if (r == -ENOENT)
+    (void)err_set(e, r, "%s: no system call '%s'", image_path(s->image), name);
+  free(name);
+  free(names);
+  return r;
+}
+
 /* "write:ENOSPC", or "write" for all of its errors. */
 static int find_call(const struct study *s, const char *what, const struct call **ret, int *ret_error, struct err *e) {
   size_t n = strcspn(what, ":");
@@ -362,7 +380,7 @@ static int find_call(const struct study *s, const char *what, const struct call 
       *ret = &s->calls.at[i];
       return 0;
     }
-  return err_set(e, -ENOENT, "%s: no system call '%.*s'", image_path(s->image), (int)n, what);
+  return no_call(s, what, n, e);
 }
 
 int profile_kernel_why(const struct profile_request *request, const char *what, struct text *to, struct err *e) {
