@@ -67,12 +67,46 @@ struct asked {
   struct solver *s;
   uint32_t node, call;
   const struct flow_outcome *outcome; /* whose conditions hold; NULL if none */
-  const struct transform *ops;
+  const struct transform *ops;        /* what is done to it on its way out */
+  bool negated;                       /* and then this */
+  const struct asked *outer;          /* and then what this says; NULL if nothing */
   unsigned depth;
   const struct error_set *common; /* of kin that do the same, at least two return these */
   uint8_t place;                  /* where what is found goes */
   uint8_t from;                   /* where it is looked for in the function that is called */
 };
+
+/* What becomes of the value X on its way out. */
+static bool comes_out(const struct asked *a, uint64_t x, uint64_t *ret) {
+  bool pointer;
+  for (; a; a = a->outer) {
+    if (!transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer)) return false;
+    if (a->negated) x = -x;
+  }
+  *ret = x;
+  return true;
+}
+
+/* Does the chain only change a value's width and sign? */
+static bool only_passes(const struct transform *ops, bool *negated) {
+  for (; ops; ops = ops->next) {
+    bool widens = (ops->kind == XF_SIGN || ops->kind == XF_ZERO) && ops->width >= 4;
+    if (ops->kind != XF_NEG && !widens) return false;
+    *negated ^= ops->kind == XF_NEG;
+  }
+  return true;
+}
+
+/* Does an argument come out as it is, or negated? -1 given as a mask is no error if something else is done to it. */
+static bool is_passed(const struct asked *a, const struct transform *ops, bool *ret_negated) {
+  *ret_negated = false;
+  bool passed = only_passes(ops, ret_negated);
+  for (; a && passed; a = a->outer) {
+    passed = only_passes(a->ops, ret_negated);
+    *ret_negated ^= a->negated;
+  }
+  return passed;
+}
 
 static bool allowed(const struct asked *a, unsigned error) {
   const struct flow_outcome *o = a->outcome;
@@ -97,10 +131,9 @@ static void use_callee(void *context, uint32_t node, uint64_t table, unsigned ki
   const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
+    uint64_t x;
     if (callee->errors->found.at[i].place != a->from || (kin && !has(a->common, from))) continue;
-    uint64_t x = -(uint64_t)from;
-    bool pointer;
-    if (!allowed(a, from) || !transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer)) continue;
+    if (!allowed(a, from) || !comes_out(a, -(uint64_t)from, &x)) continue;
     add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x),
                                         .place = a->place,
                                         .from_place = a->from,
@@ -109,9 +142,10 @@ static void use_callee(void *context, uint32_t node, uint64_t table, unsigned ki
                                         .at = call->at,
                                         .table = table});
   }
-  for (unsigned k = 0; k < FLOW_ARGS && a->depth < 3 && a->from == 0; k++) {
-    struct asked deeper = {.s = a->s, .node = a->node, .ops = a->ops, .place = a->place, .depth = a->depth + 1};
-    if (callee->errors->passes >> k & 1) ask_value(&deeper, &call->args[k]);
+  for (unsigned k = 0; k < 2 * FLOW_ARGS && a->depth < 3 && a->from == 0; k++) {
+    struct asked deeper = {.s = a->s, .node = a->node, .outer = a, .place = a->place, .depth = a->depth + 1};
+    deeper.negated = k >= FLOW_ARGS;
+    if (callee->errors->passes >> k & 1) ask_value(&deeper, &call->args[k % FLOW_ARGS]);
   }
 }
 
@@ -164,17 +198,19 @@ static void ask_targets(struct asked *a) {
 
 static void ask_call(struct asked *a, const struct flow_value *v) {
   a->call = v->call;
-  if (!a->ops) a->ops = v->ops;
   if (v->call < a->s->w->nodes.at[a->node]->summary.n_calls) ask_targets(a);
 }
 
 static void ask_value(const struct asked *a, const struct flow_value *v) {
   struct asked b = *a;
-  uint64_t x = v->value;
-  bool pointer;
+  uint64_t x;
+  bool negated;
+  b.ops = v->ops;
+  b.negated = false;
+  b.outer = a;
   switch (v->kind) {
   case VALUE_CONST:
-    if (transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer))
+    if (comes_out(a, v->value, &x))
       add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x), .place = a->place, .at = v->at});
     break;
   case VALUE_SIDE:
@@ -187,7 +223,8 @@ static void ask_value(const struct asked *a, const struct flow_value *v) {
     ask_call(&b, v);
     break;
   case VALUE_ARG:
-    if (v->arg < FLOW_ARGS && a->place == 0) a->s->passes |= 1ull << v->arg;
+    if (v->arg < FLOW_ARGS && a->place == 0 && is_passed(a, v->ops, &negated))
+      a->s->passes |= 1ull << (v->arg + (negated ? FLOW_ARGS : 0));
     break;
   case VALUE_CHOICE:
     for (uint64_t i = 0; i < v->value; i++)

@@ -102,6 +102,7 @@ enum path_root {
 
 struct flow_path {
   uint8_t root, arg, n;
+  bool indexed; /* what the root points to is an array, of which any element may be meant */
   uint16_t call;
   uint64_t where;
   int32_t offsets[FLOW_PATH];

@@ -50,8 +50,10 @@ static int segments_list(struct image *img, segment_list *list, struct err *e) {
   if (r >= 0) r = sections_list(img, list);
   if (r >= 0 && list->n == 0) r = headers_list(img, list);
   if (r >= 0 && list->n == 0)
-    return err_set(e, -ENOEXEC, "%s: not a Linux kernel: nothing of it is loaded into the kernel's half of memory",
-                   img->path);
+    return err_set(
+        e, -ENOEXEC,
+        "%s: not a Linux kernel: nothing of it is loaded into the kernel's half of memory (give a vmlinuz or vmlinux)",
+        img->path);
   return r;
 }
 
