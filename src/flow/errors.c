@@ -22,6 +22,7 @@ struct solver {
   VEC(struct flow_error) news;         /* of the node at hand */
   struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
   uint64_t passes;
+  bool unknown;
   const char *name; /* of the node at hand, if it matters */
   bool failed;
 };
@@ -126,6 +127,7 @@ static void ask_value(const struct asked *a, const struct flow_value *v);
 static void use_callee(void *context, uint32_t node, uint64_t table, unsigned kin) {
   const struct asked *a = context;
   const struct node *callee = a->s->w->nodes.at[node];
+  if (a->place == 0 && a->from == 0) a->s->unknown |= callee->errors->unknown;
   const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
@@ -178,10 +180,19 @@ static bool has_kin(const struct node *n, uint32_t call) {
   return false;
 }
 
+/* Does the call lead somewhere? */
+static bool leads(const struct node *n, uint32_t call) {
+  if (n->errors->callees && n->errors->callees[call] >= 0) return true;
+  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
+    if (n->errors->pointers[i].call == call && n->errors->pointers[i].n) return true;
+  return false;
+}
+
 static void ask_targets(struct asked *a) {
   struct common c = {.w = a->s->w, .from = a->from};
   if (has_kin(c.w->nodes.at[a->node], a->call)) find_common(&c, a->node, a->call);
   a->common = &c.twice;
+  if (a->place == 0 && a->from == 0 && !leads(c.w->nodes.at[a->node], a->call)) a->s->unknown = true;
   each_target(c.w, a->node, a->call, use_callee, a);
 }
 
@@ -251,6 +262,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
+  s->unknown = n->errors->unknown;
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
@@ -261,7 +273,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   const uint64_t *gives = f && f->name && ways->gives ? ways->gives(ways->context, f->name) : NULL;
   for (unsigned e = 1; gives && e < 192; e++)
     if (gives[e / 64] >> (e % 64) & 1) add_error(s, (struct flow_error){.number = (uint16_t)e, .at = n->address});
-  return s->news.n || s->passes != n->errors->passes;
+  return s->news.n || s->passes != n->errors->passes || s->unknown != n->errors->unknown;
 }
 
 /* --- rounds ---------------------------------------------------------------------------------------------------------- */
@@ -311,6 +323,7 @@ static int find_callers(struct solver *s, uint32_t *count) {
 
 struct change {
   uint32_t node;
+  bool unknown;
   uint64_t passes;
   struct flow_error *errors;
   size_t n;
@@ -322,7 +335,7 @@ typedef VEC(struct change) change_vec;
 static int look(struct solver *s, change_vec *changes, struct arena *arena) {
   for (size_t i = 0; i < s->w->nodes.n; i++) {
     if (!s->due[i] || !evaluate_node(s, (uint32_t)i)) continue;
-    struct change c = {.node = (uint32_t)i, .passes = s->passes, .n = s->news.n};
+    struct change c = {.node = (uint32_t)i, .passes = s->passes, .unknown = s->unknown, .n = s->news.n};
     c.errors = arena_memdup(arena, s->news.at, s->news.n * sizeof *s->news.at);
     if ((!c.errors && c.n) || s->failed || vec_push(changes, c) < 0) return -ENOMEM;
   }
@@ -335,6 +348,7 @@ static int apply(struct solver *s, const change_vec *changes, const uint32_t *fi
     const struct change *c = &changes->at[i];
     struct node_errors *e = s->w->nodes.at[c->node]->errors;
     e->passes = c->passes;
+    e->unknown = c->unknown;
     for (size_t k = 0; k < c->n; k++) {
       e->sets[c->errors[k].place].bits[c->errors[k].number / 64] |= 1ull << (c->errors[k].number % 64);
       if (vec_push(&e->found, c->errors[k]) < 0) return -ENOMEM;
@@ -384,6 +398,11 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
   const struct node_errors *e = w->nodes.at[node]->errors;
   *ret = e ? e->found.at : NULL;
   return e ? e->found.n : 0;
+}
+
+bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node) {
+  const struct node_errors *e = w->nodes.at[node]->errors;
+  return e && e->unknown;
 }
 
 struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w) {

@@ -394,6 +394,9 @@ struct flow_error {
 /* In the order in which they were found, nearest first. */
 size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret);
 
+/* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
+bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
+
 struct flow_kernel_counts {
   size_t pointer_calls, resolved, targets;
 };

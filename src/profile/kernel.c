@@ -259,6 +259,7 @@ static int add_call(struct profile_builder *b, const struct study *s, const stru
   struct text sentence = {0};
   b->function.name = profile_builder_string(b, call->name);
   b->function.syscall = call->number + 1;
+  if (flow_world_errors_unknown(s->world, call->node)) b->function.unknown = UNKNOWN_INDIRECT;
   b->error.retval = -1;
   b->error.wide = true;
   b->error.confidence = PROFILE_CERTAIN;
