@@ -30,6 +30,7 @@ static void write_call(const struct profile_function *f, const struct ways *w, s
   for (size_t i = 0; i < f->n_errors; i++)
     for (int e = 1; e <= ERRNO_MAX && n < COUNT(names); e++)
       if (errno_set_has(&f->errors[i].errnos, e) && errno_name(e)) names[n++] = errno_name(e);
+  if (!n && f->unknown) return; /* a line without errnos would say that it cannot fail */
   if (n) qsort(names, n, sizeof *names, by_text);
   text_addf(to, "%u %s", f->syscall - 1, f->name);
   for (size_t i = 0; i < n; i++)

@@ -254,6 +254,7 @@ elsewhere int each_file(int (*use)(struct file *file, unsigned long arg), unsign
 elsewhere int sync_one(struct file *file, unsigned long arg) { return file->mode == arg ? -EIO : 0; }
 
 /* expect callback: EIO
+   unknown callback
    todo callback: functions that are given as arguments are not followed */
 CALL(callback) { return each_file(sync_one, regs->di); }
 
@@ -265,6 +266,7 @@ struct disk_file {
 
 /* expect stacked: EROFS
    expect stacked all: EROFS ETIMEDOUT
+   unknown stacked
    todo stacked: what is before an object in a larger one has no type */
 elsewhere int stack_flush(struct file *file) {
   struct disk_file *disk = (struct disk_file *)((char *)file - __builtin_offsetof(struct disk_file, file));

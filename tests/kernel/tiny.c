@@ -8,6 +8,7 @@
  *   expect NAME: ERRNO...         what the system call returns, with the ways of tiny.ways
  *   expect NAME all: ERRNO...     the same with --all, where that differs
  *   why NAME:ERRNO: WORD...        words that --why has, in this order
+ *   unknown NAME                  it says itself that there may be more
  *   todo NAME: REASON             it is known that this is not found
  */
 #include "tiny.h"
