@@ -365,6 +365,7 @@ static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
     *in = *branch;
     in->op = OP_TAIL;
     in->flags = 0;
+    if (b->options->kernel) kernel_patch_tail(b->options->kernel, in);
     c->blocks[n] = (struct block){.first = c->n_insns++, .n = 1};
     n++;
   }

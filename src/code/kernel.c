@@ -164,6 +164,14 @@ static void through_thunk(struct insn *in, const struct patch *p) {
   in->uses |= REG_BIT(p->reg);
 }
 
+void kernel_patch_tail(const struct code_kernel *k, struct insn *in) {
+  const struct patch *p = kernel_patch_at(k, (uint64_t)in->imm);
+  if (!p || (p->kind != PATCH_RETURN && p->kind != PATCH_THUNK)) return;
+  in->op = OP_JUMP;
+  through_thunk(in, p);
+  if (in->op == OP_JUMP_UNKNOWN) in->op = OP_TAIL_INDIRECT;
+}
+
 const struct patch *kernel_patch_insn(const struct code_kernel *k, struct insn *in) {
   const struct patch *p;
   if (in->op == OP_CALL || in->op == OP_JUMP) {

@@ -22,6 +22,7 @@ struct solver {
   VEC(struct flow_error) news;         /* of the node at hand */
   struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
   uint64_t passes;
+  bool unknown;
   const char *name; /* of the node at hand, if it matters */
   bool failed;
 };
@@ -43,18 +44,19 @@ static void add_error(struct solver *s, struct flow_error e) {
 
 /* --- where calls go ------------------------------------------------------------------------------------------------- */
 
-typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
+/* KIN: of the table, or 0. */
+typedef void (*use_target)(void *context, uint32_t node, uint64_t table, unsigned kin);
 
 static void each_target(const struct flow_world *w, uint32_t node, uint32_t call, use_target use, void *context) {
   const struct node *n = w->nodes.at[node];
-  int to = flow_world_callee(w, node, &n->summary.calls[call]);
-  if (to >= 0) use(context, (uint32_t)to, 0);
+  int to = n->errors->callees ? n->errors->callees[call] : -1;
+  if (to >= 0) use(context, (uint32_t)to, 0, 0);
   for (uint32_t i = 0; i < n->errors->n_pointers; i++) {
     const struct pointer_call *p = &n->errors->pointers[i];
     for (uint32_t k = 0; p->call == call && k < p->n; k++) {
       struct flow_call c = {.kind = CALL_ADDRESS, .target = p->targets[k].function};
       to = flow_world_callee(w, node, &c);
-      if (to >= 0) use(context, (uint32_t)to, p->targets[k].table);
+      if (to >= 0) use(context, (uint32_t)to, p->targets[k].table, p->kin ? p->kin[k] : 0);
     }
   }
 }
@@ -65,11 +67,46 @@ struct asked {
   struct solver *s;
   uint32_t node, call;
   const struct flow_outcome *outcome; /* whose conditions hold; NULL if none */
-  const struct transform *ops;
+  const struct transform *ops;        /* what is done to it on its way out */
+  bool negated;                       /* and then this */
+  const struct asked *outer;          /* and then what this says; NULL if nothing */
   unsigned depth;
-  uint8_t place; /* where what is found goes */
-  uint8_t from;  /* where it is looked for in the function that is called */
+  const struct error_set *common; /* of kin that do the same, at least two return these */
+  uint8_t place;                  /* where what is found goes */
+  uint8_t from;                   /* where it is looked for in the function that is called */
 };
+
+/* What becomes of the value X on its way out. */
+static bool comes_out(const struct asked *a, uint64_t x, uint64_t *ret) {
+  bool pointer;
+  for (; a; a = a->outer) {
+    if (!transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer)) return false;
+    if (a->negated) x = -x;
+  }
+  *ret = x;
+  return true;
+}
+
+/* Does the chain only change a value's width and sign? */
+static bool only_passes(const struct transform *ops, bool *negated) {
+  for (; ops; ops = ops->next) {
+    bool widens = (ops->kind == XF_SIGN || ops->kind == XF_ZERO) && ops->width >= 4;
+    if (ops->kind != XF_NEG && !widens) return false;
+    *negated ^= ops->kind == XF_NEG;
+  }
+  return true;
+}
+
+/* Does an argument come out as it is, or negated? -1 given as a mask is no error if something else is done to it. */
+static bool is_passed(const struct asked *a, const struct transform *ops, bool *ret_negated) {
+  *ret_negated = false;
+  bool passed = only_passes(ops, ret_negated);
+  for (; a && passed; a = a->outer) {
+    passed = only_passes(a->ops, ret_negated);
+    *ret_negated ^= a->negated;
+  }
+  return passed;
+}
 
 static bool allowed(const struct asked *a, unsigned error) {
   const struct flow_outcome *o = a->outcome;
@@ -87,16 +124,16 @@ static bool allowed(const struct asked *a, unsigned error) {
 static void ask_value(const struct asked *a, const struct flow_value *v);
 
 /* What a function that may be called returns: its errors, and those that its caller gave it. */
-static void use_callee(void *context, uint32_t node, uint64_t table) {
+static void use_callee(void *context, uint32_t node, uint64_t table, unsigned kin) {
   const struct asked *a = context;
   const struct node *callee = a->s->w->nodes.at[node];
+  if (a->place == 0 && a->from == 0) a->s->unknown |= callee->errors->unknown;
   const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
-    if (callee->errors->found.at[i].place != a->from) continue;
-    uint64_t x = -(uint64_t)from;
-    bool pointer;
-    if (!allowed(a, from) || !transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer)) continue;
+    uint64_t x;
+    if (callee->errors->found.at[i].place != a->from || (kin && !has(a->common, from))) continue;
+    if (!allowed(a, from) || !comes_out(a, -(uint64_t)from, &x)) continue;
     add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x),
                                         .place = a->place,
                                         .from_place = a->from,
@@ -105,26 +142,75 @@ static void use_callee(void *context, uint32_t node, uint64_t table) {
                                         .at = call->at,
                                         .table = table});
   }
-  for (unsigned k = 0; k < FLOW_ARGS && a->depth < 3 && a->from == 0; k++) {
-    struct asked deeper = {.s = a->s, .node = a->node, .ops = a->ops, .place = a->place, .depth = a->depth + 1};
-    if (callee->errors->passes >> k & 1) ask_value(&deeper, &call->args[k]);
+  for (unsigned k = 0; k < 2 * FLOW_ARGS && a->depth < 3 && a->from == 0; k++) {
+    struct asked deeper = {.s = a->s, .node = a->node, .outer = a, .place = a->place, .depth = a->depth + 1};
+    deeper.negated = k >= FLOW_ARGS;
+    if (callee->errors->passes >> k & 1) ask_value(&deeper, &call->args[k % FLOW_ARGS]);
   }
 }
 
+/* What kin return, and what at least two of them do. */
+struct common {
+  const struct flow_world *w;
+  struct error_set kin[FLOW_KIN + 1], twice;
+  uint8_t from;
+};
+
+static void add_kin(void *context, uint32_t node, uint64_t table, unsigned kin) {
+  struct common *c = context;
+  const struct error_set *set = &c->w->nodes.at[node]->errors->sets[c->from];
+  (void)table;
+  for (size_t i = 0; kin && i < COUNT(set->bits); i++)
+    c->kin[kin].bits[i] |= set->bits[i];
+}
+
+static void find_common(struct common *c, uint32_t node, uint32_t call) {
+  struct error_set once = {0};
+  each_target(c->w, node, call, add_kin, c);
+  for (unsigned k = 1; k <= FLOW_KIN; k++)
+    for (size_t i = 0; i < COUNT(once.bits); i++) {
+      c->twice.bits[i] |= once.bits[i] & c->kin[k].bits[i];
+      once.bits[i] |= c->kin[k].bits[i];
+    }
+}
+
+static bool has_kin(const struct node *n, uint32_t call) {
+  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
+    if (n->errors->pointers[i].call == call && n->errors->pointers[i].kin) return true;
+  return false;
+}
+
+/* Does the call lead somewhere? */
+static bool leads(const struct node *n, uint32_t call) {
+  if (n->errors->callees && n->errors->callees[call] >= 0) return true;
+  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
+    if (n->errors->pointers[i].call == call && n->errors->pointers[i].n) return true;
+  return false;
+}
+
+static void ask_targets(struct asked *a) {
+  struct common c = {.w = a->s->w, .from = a->from};
+  if (has_kin(c.w->nodes.at[a->node], a->call)) find_common(&c, a->node, a->call);
+  a->common = &c.twice;
+  if (a->place == 0 && a->from == 0 && !leads(c.w->nodes.at[a->node], a->call)) a->s->unknown = true;
+  each_target(c.w, a->node, a->call, use_callee, a);
+}
+
 static void ask_call(struct asked *a, const struct flow_value *v) {
-  const struct flow_world *w = a->s->w;
   a->call = v->call;
-  if (!a->ops) a->ops = v->ops;
-  if (v->call < w->nodes.at[a->node]->summary.n_calls) each_target(w, a->node, v->call, use_callee, a);
+  if (v->call < a->s->w->nodes.at[a->node]->summary.n_calls) ask_targets(a);
 }
 
 static void ask_value(const struct asked *a, const struct flow_value *v) {
   struct asked b = *a;
-  uint64_t x = v->value;
-  bool pointer;
+  uint64_t x;
+  bool negated;
+  b.ops = v->ops;
+  b.negated = false;
+  b.outer = a;
   switch (v->kind) {
   case VALUE_CONST:
-    if (transform_apply(a->ops, a->s->w->images.at[0], x, &x, &pointer))
+    if (comes_out(a, v->value, &x))
       add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x), .place = a->place, .at = v->at});
     break;
   case VALUE_SIDE:
@@ -137,7 +223,8 @@ static void ask_value(const struct asked *a, const struct flow_value *v) {
     ask_call(&b, v);
     break;
   case VALUE_ARG:
-    if (v->arg < FLOW_ARGS && a->place == 0) a->s->passes |= 1ull << v->arg;
+    if (v->arg < FLOW_ARGS && a->place == 0 && is_passed(a, v->ops, &negated))
+      a->s->passes |= 1ull << (v->arg + (negated ? FLOW_ARGS : 0));
     break;
   case VALUE_CHOICE:
     for (uint64_t i = 0; i < v->value; i++)
@@ -163,7 +250,7 @@ static void ask_handed_on(struct solver *s, uint32_t node) {
       const struct flow_value *v = &sum->calls[i].args[k];
       if (sum->calls[i].kind != CALL_ADDRESS || v->kind != VALUE_ARG || v->ops || v->arg >= FLOW_ARGS) continue;
       struct asked a = {.s = s, .node = node, .call = i, .place = (uint8_t)(v->arg + 1), .from = (uint8_t)(k + 1)};
-      each_target(s->w, node, i, use_callee, &a);
+      ask_targets(&a);
     }
 }
 
@@ -175,6 +262,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
+  s->unknown = n->errors->unknown;
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
@@ -185,7 +273,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   const uint64_t *gives = f && f->name && ways->gives ? ways->gives(ways->context, f->name) : NULL;
   for (unsigned e = 1; gives && e < 192; e++)
     if (gives[e / 64] >> (e % 64) & 1) add_error(s, (struct flow_error){.number = (uint16_t)e, .at = n->address});
-  return s->news.n || s->passes != n->errors->passes;
+  return s->news.n || s->passes != n->errors->passes || s->unknown != n->errors->unknown;
 }
 
 /* --- rounds ---------------------------------------------------------------------------------------------------------- */
@@ -196,14 +284,16 @@ struct counting {
   uint32_t caller;
 };
 
-static void count_caller(void *context, uint32_t node, uint64_t table) {
+static void count_caller(void *context, uint32_t node, uint64_t table, unsigned kin) {
   (void)table;
+  (void)kin;
   ((struct counting *)context)->count[node]++;
 }
 
-static void note_caller(void *context, uint32_t node, uint64_t table) {
+static void note_caller(void *context, uint32_t node, uint64_t table, unsigned kin) {
   struct counting *c = context;
   (void)table;
+  (void)kin;
   c->list[--c->count[node]] = c->caller;
 }
 
@@ -233,6 +323,7 @@ static int find_callers(struct solver *s, uint32_t *count) {
 
 struct change {
   uint32_t node;
+  bool unknown;
   uint64_t passes;
   struct flow_error *errors;
   size_t n;
@@ -244,7 +335,7 @@ typedef VEC(struct change) change_vec;
 static int look(struct solver *s, change_vec *changes, struct arena *arena) {
   for (size_t i = 0; i < s->w->nodes.n; i++) {
     if (!s->due[i] || !evaluate_node(s, (uint32_t)i)) continue;
-    struct change c = {.node = (uint32_t)i, .passes = s->passes, .n = s->news.n};
+    struct change c = {.node = (uint32_t)i, .passes = s->passes, .unknown = s->unknown, .n = s->news.n};
     c.errors = arena_memdup(arena, s->news.at, s->news.n * sizeof *s->news.at);
     if ((!c.errors && c.n) || s->failed || vec_push(changes, c) < 0) return -ENOMEM;
   }
@@ -257,6 +348,7 @@ static int apply(struct solver *s, const change_vec *changes, const uint32_t *fi
     const struct change *c = &changes->at[i];
     struct node_errors *e = s->w->nodes.at[c->node]->errors;
     e->passes = c->passes;
+    e->unknown = c->unknown;
     for (size_t k = 0; k < c->n; k++) {
       e->sets[c->errors[k].place].bits[c->errors[k].number / 64] |= 1ull << (c->errors[k].number % 64);
       if (vec_push(&e->found, c->errors[k]) < 0) return -ENOMEM;
@@ -306,6 +398,11 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
   const struct node_errors *e = w->nodes.at[node]->errors;
   *ret = e ? e->found.at : NULL;
   return e ? e->found.n : 0;
+}
+
+bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node) {
+  const struct node_errors *e = w->nodes.at[node]->errors;
+  return e && e->unknown;
 }
 
 struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w) {

@@ -102,6 +102,7 @@ enum path_root {
 
 struct flow_path {
   uint8_t root, arg, n;
+  bool indexed; /* what the root points to is an array, of which any element may be meant */
   uint16_t call;
   uint64_t where;
   int32_t offsets[FLOW_PATH];
@@ -201,9 +202,16 @@ struct flow_worker {
 };
 void flow_worker_done(struct flow_worker *w);
 
-/* Summarises one function into WORKER's keep arena. 0, -ENOMEM, or -EFAULT if there is no code. */
+/* Arguments that are known: bit I of KNOWN says that VALUES[I] is one. */
+struct flow_assume {
+  uint8_t known;
+  uint64_t values[FLOW_ARGS];
+};
+
+/* Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or -EFAULT if there is no code. */
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                   const struct code_options *options, struct flow_summary *ret) MUST_USE;
+                   const struct code_options *options, const struct flow_assume *assume,
+                   struct flow_summary *ret) MUST_USE;
 
 /*
  * Applies a chain; *ret_pointer is set if the result is an address (loaded from a relocated table). False if it cannot
@@ -348,10 +356,17 @@ struct flow_counts flow_world_counts(const struct flow_world *w);
  * found as sets. Unlike results they say nothing of conditions between functions.
  */
 
+#define FLOW_KIN 16
+
 /* Which ways through a kernel count. All may be NULL; names are symbols. */
 struct flow_ways {
   /* Does the table belong to what ordinary programs use? If any that a call can go through does, only those count. */
   bool (*table)(void *context, const char *name);
+  /*
+   * Which of several that do the same, as file systems do, has the table? From 1 to FLOW_KIN; 0 if none. Of what a call
+   * can go through, an error counts only if two of them return it, if there are two.
+   */
+  unsigned (*kin)(void *context, const char *table);
   /* Is the function one that the calls of ordinary programs do not come to? Its errors do not count. */
   bool (*beyond)(void *context, const char *name);
   /* Is the error one that the function never returns, though its code looks so? */
@@ -378,6 +393,9 @@ struct flow_error {
 
 /* In the order in which they were found, nearest first. */
 size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret);
+
+/* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
+bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
 
 struct flow_kernel_counts {
   size_t pointer_calls, resolved, targets;

@@ -40,7 +40,7 @@ struct search {
   unsigned n_choices;
 };
 
-struct flow_value value_at_entry(const struct loc *loc) {
+struct flow_value value_at_entry(const struct walk *w, const struct loc *loc) {
   struct flow_value v = {.kind = VALUE_MEMORY, .raw = loc->kind == LOC_PLACE && loc->size == 8};
   if (loc->kind == LOC_SLOT) {
     if (loc->slot >= 8 && loc->slot < 8 + 8 * 16) {
@@ -56,6 +56,8 @@ struct flow_value value_at_entry(const struct loc *loc) {
       v.kind = VALUE_ARG;
       v.arg = (uint8_t)i;
     }
+  if (v.kind == VALUE_ARG && w->assume && w->assume->known >> v.arg & 1)
+    v = (struct flow_value){.kind = VALUE_CONST, .value = w->assume->values[v.arg]};
   return v;
 }
 
@@ -236,7 +238,7 @@ static void follow(struct walk *w, struct search *s, struct trace t) {
       return;
     }
   }
-  if (t.block == w->code->entry_block) found(s, value_finish(w, value_at_entry(&t.loc), t.ops));
+  if (t.block == w->code->entry_block) found(s, value_finish(w, value_at_entry(w, &t.loc), t.ops));
   push_preds(w, s, &t);
 }
 

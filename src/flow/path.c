@@ -20,6 +20,7 @@ struct trace {
   uint32_t block, position;
   struct loc loc;
   uint8_t n;
+  bool indexed;               /* something that is not known was added to the address of the newest load */
   int32_t offsets[FLOW_PATH]; /* the last load first */
 };
 
@@ -34,13 +35,14 @@ struct search {
 
 static bool path_equal(const struct flow_path *a, const struct flow_path *b) {
   return a->root == b->root && a->arg == b->arg && a->call == b->call && a->where == b->where && a->n == b->n &&
-         memcmp(a->offsets, b->offsets, a->n * sizeof *a->offsets) == 0;
+         a->indexed == b->indexed && memcmp(a->offsets, b->offsets, a->n * sizeof *a->offsets) == 0;
 }
 
 static void found(struct search *s, const struct trace *t, struct flow_path p) {
   bool fixed = p.root == PATH_GLOBAL && !image_is_mapped(s->w->image, p.where);
   if (fixed || (t->n == 0 && p.root != PATH_ARG && !s->objects)) return;
   p.n = t->n;
+  p.indexed = t->indexed;
   for (unsigned i = 0; i < t->n; i++)
     p.offsets[i] = t->offsets[t->n - 1 - i];
   for (unsigned i = 0; i < s->n_paths; i++)
@@ -66,22 +68,27 @@ static bool add_offset(struct trace *t, int64_t by) {
   return true;
 }
 
+/* Is the memory operand at a fixed address, but for an index? In kernels that may be in the base as well. */
+static bool is_absolute(const struct search *s, const struct insn *in) {
+  return in->base == NO_REG || image_is_mapped(s->w->image, (uint64_t)in->disp);
+}
+
 static bool load(struct search *s, struct trace *t, const struct insn *in) {
   int32_t slot;
   if (operand_slot(in, &slot)) {
     t->loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = 8};
     return true;
   }
-  if (t->n == FLOW_PATH || in->disp > INT32_MAX || in->disp < INT32_MIN) {
-    bool absolute = in->base == NO_REG && in->index == NO_REG;
-    if (!absolute || t->n == FLOW_PATH) return false;
-  }
-  if (in->base == NO_REG) {
+  if (t->n == FLOW_PATH) return false;
+  t->indexed = in->index != NO_REG;
+  if (is_absolute(s, in)) {
+    t->indexed |= in->base != NO_REG;
     struct flow_path p = {.root = in->flags & INSN_FS ? PATH_PERCPU : PATH_GLOBAL, .where = (uint64_t)in->disp};
     t->offsets[t->n++] = 0;
     found(s, t, p);
     return false;
   }
+  if (in->disp > INT32_MAX || in->disp < INT32_MIN) return false;
   t->offsets[t->n++] = (int32_t)in->disp;
   t->loc = loc_reg(in->base);
   return true;
@@ -99,13 +106,28 @@ static bool step_move(struct search *s, struct trace *t, const struct insn *in) 
 }
 
 static bool step_lea(struct search *s, struct trace *t, const struct insn *in) {
-  if (in->base == NO_REG && in->index == NO_REG) {
+  if (in->index != NO_REG) t->indexed = true;
+  if (is_absolute(s, in)) {
+    t->indexed |= in->base != NO_REG;
     found(s, t, (struct flow_path){.root = PATH_GLOBAL, .where = (uint64_t)in->disp});
     return false;
   }
-  if (in->base == NO_REG || in->size != 8) return false;
-  t->loc = loc_reg(in->base); /* an index selects an element of an array; all are alike */
+  if (in->size != 8) return false;
+  t->loc = loc_reg(in->base);
   return add_offset(t, in->disp);
+}
+
+/* In kernels the address of an array is a number that is added to an index. */
+static bool step_add(struct search *s, struct trace *t, const struct insn *in) {
+  if (in->src_kind != OPERAND_IMM) {
+    t->indexed = true;
+    return t->n > 0;
+  }
+  if (in->op == OP_SUB) return add_offset(t, -in->imm);
+  if (in->size != 8 || !image_is_mapped(s->w->image, (uint64_t)in->imm)) return add_offset(t, in->imm);
+  t->indexed = true;
+  found(s, t, (struct flow_path){.root = PATH_GLOBAL, .where = (uint64_t)in->imm});
+  return false;
 }
 
 /* One instruction that changes where the value is. False if the trace ends. */
@@ -118,7 +140,7 @@ static bool step(struct search *s, struct trace *t, uint32_t insn) {
     return step_lea(s, t, in);
   case OP_ADD:
   case OP_SUB:
-    return in->src_kind == OPERAND_IMM ? add_offset(t, in->op == OP_ADD ? in->imm : -in->imm) : t->n > 0;
+    return step_add(s, t, in);
   case OP_AND: /* flags in the low bits of a pointer */
     return in->src_kind == OPERAND_IMM && in->imm < 0;
   case OP_CMOV:
@@ -160,7 +182,7 @@ static bool concerns(const struct trace *t, const struct insn *in) {
 }
 
 static void at_entry(struct search *s, const struct trace *t) {
-  struct flow_value v = value_at_entry(&t->loc);
+  struct flow_value v = value_at_entry(s->w, &t->loc);
   if (v.kind == VALUE_ARG) found(s, t, (struct flow_path){.root = PATH_ARG, .arg = v.arg});
 }
 

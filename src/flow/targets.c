@@ -17,6 +17,7 @@
 
 #define POINTERS_MAX 96 /* members of a structure that point to functions */
 #define NEST_MAX 4
+#define MEMBERS_MAX 20000 /* of a structure and those inside of it */
 
 /* A word of the image that is a function's address. */
 struct pointer {
@@ -160,7 +161,8 @@ void targets_free(struct targets *t) {
   free(t);
 }
 
-static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
+/* How many pointers are before AT. */
+static size_t pointers_before(const struct targets *t, uint64_t at) {
   size_t lo = 0, hi = t->pointers.n;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
@@ -169,21 +171,29 @@ static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
     else
       hi = mid;
   }
-  return lo < t->pointers.n && t->pointers.at[lo].at == at ? &t->pointers.at[lo] : NULL;
+  return lo;
+}
+
+static const struct pointer *pointer_at(const struct targets *t, uint64_t at) {
+  size_t i = pointers_before(t, at);
+  return i < t->pointers.n && t->pointers.at[i].at == at ? &t->pointers.at[i] : NULL;
 }
 
 /* --- structures and their tables ------------------------------------------------------------------------------------ */
 
-static void collect_slots(const struct types *ts, uint32_t type, uint32_t base, unsigned depth, struct layout *l) {
+/* LEFT bounds the work: what says that it contains itself would multiply. */
+static void collect_slots(const struct types *ts, uint32_t type, uint32_t base, unsigned depth, struct layout *l,
+                          unsigned *left) {
   size_t n = types_member_count(ts, type);
-  for (size_t i = 0; i < n && l->n_slots < POINTERS_MAX; i++) {
+  for (size_t i = 0; i < n && l->n_slots < POINTERS_MAX && *left; i++) {
     struct type_member m;
+    --*left;
     types_member_at(ts, type, i, &m);
     uint32_t to = types_pointee(ts, m.type);
     if (to && types_is_function(ts, to))
       l->slots[l->n_slots++] = (struct slot){base + m.offset, types_key(ts, to)};
     else if (depth < NEST_MAX)
-      collect_slots(ts, m.type, base + m.offset, depth + 1, l);
+      collect_slots(ts, m.type, base + m.offset, depth + 1, l, left);
   }
 }
 
@@ -251,7 +261,7 @@ static struct layout *layout_of(struct targets *t, uint32_t type) {
   l->slots = arena_alloc(&t->arena, POINTERS_MAX * sizeof *l->slots);
   if (!l->slots) return NULL;
   l->size = types_size(t->types, type);
-  collect_slots(t->types, type, 0, 0, l);
+  collect_slots(t->types, type, 0, 0, l, &(unsigned){MEMBERS_MAX});
   if (find_tables(t, l) < 0 || map_put(&t->layouts, type, (uintptr_t)l) < 0) return NULL;
   return l;
 }
@@ -354,6 +364,27 @@ static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   if (known_answer(t, key, ret)) return 0;
   const struct pointer *p = pointer_at(t, at);
   int r = p ? vec_push(&v, (struct flow_target){p->function, at}) : 0;
+  if (r >= 0) r = keep(t, key, &v, ret);
+  vec_done(&v);
+  return r;
+}
+
+/*
+ * A pointer in an element of an array: all that the array holds of its type. The first element may have none.
+ */
+static int elements(struct targets *t, uint64_t at, struct answer *ret) {
+  uint64_t key = hash_mix(at) + 3, end;
+  const struct image_symbol *s = image_symbol_before(t->image, at);
+  target_vec v = {0};
+  if (known_answer(t, key, ret)) return 0;
+  if (!s || s->kind != SYMBOL_OBJECT) return 0;
+  end = s->address + s->size;
+  size_t first = pointers_before(t, at);
+  int r = 0;
+  for (size_t i = first; i < t->pointers.n && t->pointers.at[i].at < end && r >= 0; i++) {
+    const struct pointer *p = &t->pointers.at[i];
+    if (p->key == t->pointers.at[first].key) r = vec_push(&v, (struct flow_target){p->function, p->at});
+  }
   if (r >= 0) r = keep(t, key, &v, ret);
   vec_done(&v);
   return r;
@@ -466,7 +497,9 @@ static uint32_t self_typed(struct targets *t, const struct flow_path *p, unsigne
 static uint32_t last_owner(const struct asker *a, const struct flow_path *p) {
   uint32_t type = root_type(a, p), owner = 0;
   unsigned stuck = 0, arg;
-  if (is_structure(a->t, type) && follow_types(a->t, type, p, 0, &owner, &stuck)) return owner;
+  /* A variable of a processor, or what an argument points to, may be a pointer itself. */
+  bool known = is_structure(a->t, type) || types_pointee(a->t->types, type);
+  if (known && follow_types(a->t, type, p, 0, &owner, &stuck)) return owner;
   for (unsigned n = stuck; n < p->n; n++) {
     type = hinted_type(a, p, n);
     if (type && follow_types(a->t, type, p, n, &owner, &stuck)) return owner;
@@ -489,7 +522,8 @@ static int answer_path(const struct asker *a, const struct flow_path *p, struct 
   *ret = (struct answer){0};
   struct targets *t = a->t;
   if (p->n == 0) return 0;
-  if (p->root == PATH_GLOBAL && p->n == 1) return variable(t, p->where + (uint64_t)(int64_t)p->offsets[0], ret);
+  if (p->root == PATH_GLOBAL && p->n == 1)
+    return (p->indexed ? elements : variable)(t, p->where + (uint64_t)(int64_t)p->offsets[0], ret);
   if (p->root == PATH_GLOBAL && p->n == 2 && p->offsets[1] >= 0) {
     int r = hooks(t, p->where + (uint64_t)(int64_t)p->offsets[0], (uint32_t)p->offsets[1], ret);
     if (r < 0 || ret->n) return r;

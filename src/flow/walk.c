@@ -9,7 +9,7 @@
  * nearest conditions on results of calls, and stores to errno, are collected as evidence. A function that costs more
  * than its budget is walked again for constants only.
  */
-#include "flow/walk.h"
+#include "flow/assume.h"
 
 #include <errno.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static void emit_at_entry(struct walk *w, const struct state *at) {
   struct few few = {.n = 0};
   state_copy(&s, at);
   for (unsigned i = 0; i < s.n_items; i++) {
-    struct flow_value v = value_at_entry(&s.items[i].loc);
+    struct flow_value v = value_at_entry(w, &s.items[i].loc);
     /* What errno was before is put back. */
     if (s.items[i].role == ROLE_STORE && s.items[i].loc.kind == LOC_PLACE) v.kind = VALUE_UNDEFINED;
     if (leaves_few(&s, &s.items[i], &v, &few)) continue;
@@ -540,14 +540,16 @@ static bool is_pure(const struct code *c) {
 }
 
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                   const struct code_options *options, struct flow_summary *ret) {
+                   const struct code_options *options, const struct flow_assume *assume, struct flow_summary *ret) {
   struct code code;
   struct flow_summary s = {0};
   arena_reset(&worker->scratch);
   worker->failed = false;
   int r = code_build(img, entry, options, &worker->scratch, &code);
+  if (r >= 0 && assume && assume->known && assume_prune(&code, assume, &worker->scratch) < 0) r = -ENOMEM;
   if (r < 0) return r;
   struct walk w = {.worker = worker, .image = img, .code = &code, .kernel = options && options->kernel};
+  w.assume = assume;
   take_maps(&w);
   w.stamps = arena_zalloc(&worker->scratch, (code.n_blocks + 1) * sizeof *w.stamps);
   w.marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w.marks);

@@ -91,6 +91,7 @@ struct walk {
   struct flow_worker *worker;
   const struct image *image;
   const struct code *code;
+  const struct flow_assume *assume; /* or NULL */
   VEC(struct work_item *) work;
   VEC(struct work_item *) spare;
   struct map *visited; /* hashes of (block, state) */
@@ -168,7 +169,7 @@ unsigned call_number(struct walk *w, uint32_t insn);
 /* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
 uint16_t changed_registers(struct walk *w, uint64_t address);
 /* What a function finds in LOC when it is entered. */
-struct flow_value value_at_entry(const struct loc *loc);
+struct flow_value value_at_entry(const struct walk *w, const struct loc *loc);
 
 /* --- pointers to functions (path.c) ------------------------------------------------------------------------------ */
 

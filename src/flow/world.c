@@ -6,6 +6,7 @@
  * order in which nodes come to be does not matter for what is known of them in the end.
  */
 #include "flow/world.h"
+#include "flow/assume.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #define PROBE_INSNS 400
 #define FUNCTION_INSNS 400000
 #define PROBE_DEPTH 4
+#define DECIDING_INSNS 20000
 #define PROGRESS_EVERY 256
 
 /* --- images and nodes --------------------------------------------------------------------------------------------- */
@@ -68,6 +70,7 @@ void flow_world_free(struct flow_world *w) {
   vec_done(&w->nodes);
   map_done(&w->node_of);
   map_done(&w->slot_node);
+  map_done(&w->deciding);
   map_done(&w->syscall_results);
   arena_done(&w->arena);
   (void)pthread_cond_destroy(&w->more);
@@ -102,18 +105,35 @@ static uint64_t node_key(unsigned image, uint64_t address, bool ifunc) {
   return hash_mix(address * 2 + ifunc) + hash_mix(image + 1);
 }
 
-/* With the lock held, or before there are workers. */
-static int node_get(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
+static uint64_t assume_hash(const struct flow_assume *a) {
+  uint64_t h = a->known;
+  for (unsigned k = 0; k < FLOW_ARGS; k++)
+    if (a->known >> k & 1) h = hash_mix(h ^ a->values[k]) + k;
+  return h;
+}
+
+/* With the lock held, or before there are workers. ASSUME may be NULL. */
+static int node_get_for(struct flow_world *w, unsigned image, uint64_t address, bool ifunc,
+                        const struct flow_assume *assume) {
   uint64_t key = node_key(image, address, ifunc), n;
+  if (assume && assume->known) key = hash_mix(key ^ assume_hash(assume));
   if (map_get(&w->node_of, key, &n)) return (int)n;
   struct node *node = arena_zalloc(&w->arena, sizeof *node);
   if (!node || w->nodes.n >= INT32_MAX) return -ENOMEM;
+  if (assume && assume->known) {
+    node->assume = arena_memdup(&w->arena, assume, sizeof *assume);
+    if (!node->assume) return -ENOMEM;
+  }
   node->image = (uint16_t)image;
   node->address = address;
   node->ifunc = ifunc;
   n = w->nodes.n;
   if (vec_push(&w->nodes, node) < 0 || map_put(&w->node_of, key, n) < 0) return -ENOMEM;
   return (int)n;
+}
+
+static int node_get(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
+  return node_get_for(w, image, address, ifunc, NULL);
 }
 
 int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
@@ -261,6 +281,21 @@ static bool depends_on_args(const struct flow_world *w, const struct flow_summar
   return false;
 }
 
+/* Of which kin the targets' tables are. */
+static int note_kin(struct flow_world *w, struct pointer_call *p) {
+  unsigned seen = 0;
+  uint8_t *kin = w->ways.kin && p->n ? arena_zalloc(&w->arena, p->n) : NULL;
+  if (!kin) return w->ways.kin && p->n ? -ENOMEM : 0;
+  for (uint32_t i = 0; i < p->n; i++) {
+    const struct image_symbol *s = image_symbol_before(w->images.at[0], p->targets[i].table);
+    unsigned k = s ? w->ways.kin(w->ways.context, s->name) : 0;
+    kin[i] = k <= FLOW_KIN ? (uint8_t)k : 0;
+    if (kin[i]) seen |= 1u << (kin[i] - 1);
+  }
+  if (seen & (seen - 1)) p->kin = kin;
+  return 0;
+}
+
 /* Adds where calls through pointers can go. With the lock held. */
 static int add_pointers(struct flow_world *w, struct node *n) {
   const struct flow_summary *s = &n->summary;
@@ -274,6 +309,7 @@ static int add_pointers(struct flow_world *w, struct node *n) {
     int r = targets_of_call(w->targets, n->address, s, i, &p.targets);
     if (r < 0) return r;
     p.n = (uint32_t)r;
+    if (note_kin(w, &p) < 0) return -ENOMEM;
     n->errors->pointers[n->errors->n_pointers++] = p;
     for (uint32_t k = 0; k < p.n; k++)
       if (node_get(w, n->image, p.targets[k].function, false) < 0) return -ENOMEM;
@@ -281,8 +317,70 @@ static int add_pointers(struct flow_world *w, struct node *n) {
   return 0;
 }
 
+/* Which arguments matter to a function that is called with constants. */
+static int learn_deciding(struct flow_world *w, struct flow_worker *worker, const struct node *n) {
+  for (uint32_t i = 0; i < n->summary.n_calls; i++) {
+    const struct flow_call *c = &n->summary.calls[i];
+    uint64_t known = 1;
+    bool constants = false;
+    for (unsigned k = 0; k < FLOW_ARGS; k++)
+      constants |= c->args[k].kind == VALUE_CONST;
+    if (c->kind != CALL_ADDRESS || !constants) continue;
+    MUST(pthread_mutex_lock(&w->lock) == 0);
+    known = map_get(&w->deciding, c->target, NULL);
+    MUST(pthread_mutex_unlock(&w->lock) == 0);
+    if (known) continue;
+    struct code code;
+    struct code_options o = {.max_insns = DECIDING_INSNS, .kernel = w->kernel};
+    struct arena arena = {0};
+    int r = code_build(w->images.at[n->image], c->target, &o, &arena, &code);
+    uint8_t args = r >= 0 && !code.problems ? assume_deciding(&code, &arena) : 0;
+    arena_done(&arena);
+    if (r == -ENOMEM) return r;
+    MUST(pthread_mutex_lock(&w->lock) == 0);
+    r = map_put(&w->deciding, c->target, args);
+    MUST(pthread_mutex_unlock(&w->lock) == 0);
+    if (r < 0) return r;
+  }
+  (void)worker;
+  return 0;
+}
+
+/* The constants of a call that matter to its function. */
+static struct flow_assume assumed(const struct flow_world *w, const struct flow_call *c) {
+  struct flow_assume a = {0};
+  uint64_t deciding = 0;
+  if (!map_get(&w->deciding, c->target, &deciding)) return a;
+  for (unsigned k = 0; k < FLOW_ARGS; k++) {
+    if (!(deciding >> k & 1) || c->args[k].kind != VALUE_CONST) continue;
+    a.known |= (uint8_t)(1u << k);
+    a.values[k] = c->args[k].value;
+  }
+  return a;
+}
+
+/* With the lock held. Each call's function for the constants that it is given. */
+static int add_callees(struct flow_world *w, struct node *n) {
+  n->errors->callees = arena_alloc(&w->arena, (n->summary.n_calls + 1) * sizeof *n->errors->callees);
+  if (!n->errors->callees) return -ENOMEM;
+  for (uint32_t i = 0; i < n->summary.n_calls; i++) {
+    const struct flow_call *c = &n->summary.calls[i];
+    n->errors->callees[i] = -1;
+    if (c->kind != CALL_ADDRESS) continue;
+    struct flow_assume a = assumed(w, c);
+    int to = node_get_for(w, n->image, c->target, false, &a);
+    if (to < 0) return to;
+    n->errors->callees[i] = to;
+  }
+  return 0;
+}
+
 /* Adds what a new summary needs. With the lock held. */
 static int add_needs(struct flow_world *w, struct node *n, const struct bound *bounds) {
+  if (w->kernel) {
+    int r = add_pointers(w, n);
+    return r < 0 ? r : add_callees(w, n);
+  }
   for (uint32_t i = 0; i < n->summary.n_calls; i++) {
     const struct flow_call *c = &n->summary.calls[i];
     if (c->kind != CALL_ADDRESS && c->kind != CALL_SLOT) continue;
@@ -293,7 +391,7 @@ static int add_needs(struct flow_world *w, struct node *n, const struct bound *b
     const struct flow_value *v = &n->summary.outcomes[i].ret;
     if (v->kind == VALUE_ADDRESS && node_get(w, n->image, v->value, false) < 0) return -ENOMEM;
   }
-  return w->kernel ? add_pointers(w, n) : 0;
+  return 0;
 }
 
 /* Is it a function that the calls of ordinary programs do not come to? */
@@ -309,7 +407,7 @@ static int work_on(struct flow_world *w, struct flow_worker *worker, struct map 
   struct probe probe = {.world = w, .image = n->image, .known = probed, .failed = &failed};
   struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = never_returns};
   o.context = &probe;
-  int r = flow_summarise(worker, img, n->address, &o, &n->summary);
+  int r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
   if (failed) return -ENOMEM;
   if (r == -EFAULT) {
     n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};
@@ -321,6 +419,8 @@ static int work_on(struct flow_world *w, struct flow_worker *worker, struct map 
   if (!bounds) return -ENOMEM;
   for (uint32_t i = 0; i < n->summary.n_calls; i++)
     if (n->summary.calls[i].kind == CALL_SLOT) bounds[i] = bind_slot(w, n->image, n->summary.calls[i].target);
+  r = w->kernel ? learn_deciding(w, worker, n) : 0;
+  if (r < 0) return r;
   MUST(pthread_mutex_lock(&w->lock) == 0);
   r = add_needs(w, n, bounds);
   MUST(pthread_mutex_unlock(&w->lock) == 0);

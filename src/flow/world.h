@@ -18,15 +18,18 @@ struct error_set {
 struct pointer_call {
   uint32_t call, n;
   const struct flow_target *targets;
+  const uint8_t *kin; /* of each target's table; NULL if there are not two */
 };
 
 /* Of a kernel's function. */
 struct node_errors {
   struct error_set sets[1 + FLOW_ARGS]; /* returned, and stored behind its arguments */
-  uint64_t passes;                      /* the arguments that it may return, as bits */
+  uint64_t passes;                      /* the arguments that it may return, as bits; then those that it negates */
+  bool unknown;                         /* it returns what a call through a pointer returns that leads nowhere */
   VEC(struct flow_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;
+  int32_t *callees;      /* for each call, the node of its function; -1 if there is none */
   uint32_t first_caller; /* in the solver's list */
 };
 
@@ -40,6 +43,7 @@ struct node {
   struct flow_results results;
   uint32_t index, low; /* for finding circles */
   struct node_errors *errors;
+  const struct flow_assume *assume; /* of a kernel's function: for callers that give these constants; or NULL */
 };
 
 struct flow_world {
@@ -63,6 +67,7 @@ struct flow_world {
   struct flow_ways ways;
   struct types *types;
   struct targets *targets;
+  struct map deciding; /* of a function: the arguments that matter to it */
 };
 
 /* The image and symbol that NAME binds to from IMAGE; its own first. */

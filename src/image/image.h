@@ -137,7 +137,7 @@ uint64_t image_code_size(const struct image *img);
  *   from a segment register, are not mapped;
  * - read-only is what the kernel makes read-only after its start, too;
  * - pointers in its data are plain values: there are no slots, and no exports, needs or entry;
- * - functions are the symbols in code; the last byte of one is followed by the next symbol.
+ * - functions are the symbols in code. One ends where its symbol does: for kallsyms, where the next one starts.
  *
  * 0, or a negative errno with a message that says what was found and what to give instead.
  */

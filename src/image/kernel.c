@@ -50,8 +50,10 @@ static int segments_list(struct image *img, segment_list *list, struct err *e) {
   if (r >= 0) r = sections_list(img, list);
   if (r >= 0 && list->n == 0) r = headers_list(img, list);
   if (r >= 0 && list->n == 0)
-    return err_set(e, -ENOEXEC, "%s: not a Linux kernel: nothing of it is loaded into the kernel's half of memory",
-                   img->path);
+    return err_set(
+        e, -ENOEXEC,
+        "%s: not a Linux kernel: nothing of it is loaded into the kernel's half of memory (give a vmlinuz or vmlinux)",
+        img->path);
   return r;
 }
 
@@ -70,8 +72,15 @@ static uint64_t symbol_address(const struct image *img, const char *name) {
   return s ? s->address : 0;
 }
 
+/* What the kernel protects at its start. The symbols are only there with CONFIG_KALLSYMS_ALL. */
 static void readonly_set(struct image *img) {
   uint64_t start = symbol_address(img, "__start_rodata"), end = symbol_address(img, "__end_rodata");
+  long i = section_find(img, SHT_PROGBITS, ".rodata");
+  Elf64_Shdr s;
+  if ((start < KERNEL_HALF || start >= end) && i >= 0 && section_header(img, (size_t)i, &s)) {
+    start = s.sh_addr;
+    if (__builtin_add_overflow(start, s.sh_size, &end)) return;
+  }
   if (start < end && start >= KERNEL_HALF) {
     img->relro_start = start;
     img->relro_end = end;

@@ -160,8 +160,9 @@ static int module_place(struct image *img, struct object *o, uint64_t *at, segme
   long btf = section_find(&o->file, SHT_PROGBITS, ".BTF");
   if (r >= 0 && btf >= 0 && section_header(&o->file, (size_t)btf, &s)) {
     struct bytes b = section_bytes(&o->file, &s);
-    /* It is allocated in a module, so there is a copy that lives on. */
-    ret->btf = (struct bytes){o->copies[btf], o->copies[btf] ? b.n : 0};
+    const uint8_t *kept = o->copies[btf] || !b.at ? o->copies[btf] : arena_memdup(&img->arena, b.at, b.n);
+    if (b.at && !kept) return -ENOMEM;
+    ret->btf = (struct bytes){kept, kept ? b.n : 0};
   }
   ret->end = *at;
   *at = (*at + PAGE - 1) & ~(PAGE - 1);

@@ -61,7 +61,7 @@ static struct bytes payload_by_header(struct bytes file) {
 
 /* Tries whatever looks like the start of something compressed. -ENOENT if no ELF file comes out of any of it. */
 static int payload_by_search(const char *path, struct bytes file, struct bytes *ret, struct err *e) {
-  unsigned tries = 16;
+  unsigned tries = 64;
   for (size_t at = 0; at < file.n && tries > 0; at++) {
     struct bytes rest = {file.at + at, file.n - at}, out;
     if (!packing_name(rest)) continue;

@@ -181,8 +181,9 @@ const struct image_symbol *image_export(const struct image *img, const char *nam
     else
       high = mid;
   }
+  if (low == img->n_exports) return NULL;
   const struct image_symbol *first = img->exports + low, *end = img->exports + img->n_exports;
-  if (first == end || strcmp(first->name, name) != 0) return NULL;
+  if (strcmp(first->name, name) != 0) return NULL;
   for (const struct image_symbol *s = first; version && s < end && strcmp(s->name, name) == 0; s++)
     if (s->version && strcmp(s->version, version) == 0) return s;
   return first->hidden_version ? NULL : first;

@@ -13,8 +13,9 @@
 #include <string.h>
 
 #define BTF_MAGIC 0xeb9f
-#define CHAIN_MAX 16 /* modifiers and typedefs on the way to a type */
-#define NEST_MAX 12  /* structures in structures, and pointers to pointers */
+#define CHAIN_MAX 16   /* modifiers and typedefs on the way to a type */
+#define NEST_MAX 12    /* structures in structures, and pointers to pointers */
+#define KEY_TYPES 2000 /* types that a key is made of */
 
 enum btf_kind {
   BTF_INT = 1,
@@ -273,7 +274,7 @@ uint32_t types_size(const struct types *ts, uint32_t id) {
   uint64_t count = 1;
   for (unsigned i = 0; i < NEST_MAX; i++) {
     const struct type *t = &ts->all.at[id = plain(ts, id)];
-    if (t->kind == BTF_PTR) return (uint32_t)(8 * count);
+    if (t->kind == BTF_PTR) return 8 * count > UINT32_MAX ? 0 : (uint32_t)(8 * count);
     if (t->kind == BTF_INT || t->kind == BTF_ENUM || t->kind == BTF_ENUM64 || is_aggregate(t))
       return count * t->link > UINT32_MAX ? 0 : (uint32_t)(count * t->link);
     if (t->kind != BTF_ARRAY) return 0;
@@ -335,20 +336,22 @@ bool types_member(const struct types *ts, uint32_t id, uint32_t offset, struct t
 
 /* --- equality ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t key_at(const struct types *ts, uint32_t id, unsigned depth) {
+/* LEFT bounds the work: types that have each other as parameters would multiply. */
+static uint64_t key_at(const struct types *ts, uint32_t id, unsigned depth, unsigned *left) {
   const struct type *t = &ts->all.at[id = plain(ts, id)];
   uint64_t h = hash_mix(t->kind + 0x100u);
-  if (id == 0 || depth == NEST_MAX) return h;
+  if (id == 0 || depth == NEST_MAX || *left == 0) return h;
+  --*left;
   switch (t->kind) {
   case BTF_PTR:
-    return hash_mix(h ^ key_at(ts, link_of(ts, t), depth + 1));
+    return hash_mix(h ^ key_at(ts, link_of(ts, t), depth + 1, left));
   case BTF_FUNC_PROTO:
-    h = hash_mix(h ^ key_at(ts, link_of(ts, t), depth + 1));
-    for (unsigned i = 0; i < t->n; i++)
-      h = hash_mix(h + key_at(ts, types_parameter(ts, id, i), depth + 1));
+    h = hash_mix(h ^ key_at(ts, link_of(ts, t), depth + 1, left));
+    for (unsigned i = 0; i < t->n && *left; i++)
+      h = hash_mix(h + key_at(ts, types_parameter(ts, id, i), depth + 1, left));
     return h;
   case BTF_ARRAY:
-    return hash_mix(h ^ key_at(ts, own(ts, t->module, u32(t->more)), depth + 1));
+    return hash_mix(h ^ key_at(ts, own(ts, t->module, u32(t->more)), depth + 1, left));
   case BTF_FWD: /* a structure that is not known here */
     return hash_mix(hash_mix((t->bitfields ? BTF_UNION : BTF_STRUCT) + 0x100u) ^ hash_string(t->name));
   default:
@@ -356,4 +359,7 @@ static uint64_t key_at(const struct types *ts, uint32_t id, unsigned depth) {
   }
 }
 
-uint64_t types_key(const struct types *ts, uint32_t id) { return key_at(ts, id, 0); }
+uint64_t types_key(const struct types *ts, uint32_t id) {
+  unsigned left = KEY_TYPES;
+  return key_at(ts, id, 0, &left);
+}

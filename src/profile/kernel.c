@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,7 @@ static int study_solve(const struct profile_request *request, struct study *s, s
   struct flow_ways ways = {.never = ways_never, .gives = ways_gives, .context = &s->ways};
   if (!request->all_ways) {
     ways.table = ways_table;
+    ways.kin = ways_kin;
     ways.beyond = ways_beyond;
   }
   int r = flow_world_new_kernel(&o, &ways, s->image, &s->world);
@@ -257,6 +259,7 @@ static int add_call(struct profile_builder *b, const struct study *s, const stru
   struct text sentence = {0};
   b->function.name = profile_builder_string(b, call->name);
   b->function.syscall = call->number + 1;
+  if (flow_world_errors_unknown(s->world, call->node)) b->function.unknown = UNKNOWN_INDIRECT;
   b->error.retval = -1;
   b->error.wide = true;
   b->error.confidence = PROFILE_CERTAIN;
@@ -331,7 +334,8 @@ static void tell_way(const struct study *s, const struct call *call, const struc
   }
 }
 
-static int tell_call(const struct study *s, const struct call *call, int error, struct text *to, struct err *e) {
+static int tell_call(const struct study *s, const struct call *call, int error, bool all_ways, struct text *to,
+                     struct err *e) {
   const struct flow_error *all;
   size_t n = flow_world_errors(s->world, call->node, &all), told = 0;
   struct errno_set done = {0};
@@ -344,10 +348,22 @@ static int tell_call(const struct study *s, const struct call *call, int error, 
     told++;
   }
   if (!told && error)
-    return err_set(e, -ENOENT, "%s: no way was found on which %s returns %s", image_path(s->image), call->name,
-                   errno_name(error));
+    return err_set(e, -ENOENT, "%s: no way was found on which %s returns %s%s", image_path(s->image), call->name,
+                   errno_name(error), all_ways ? "" : " (--all looks also where ordinary programs do not come)");
   if (!told) text_addf(to, "%s: no errors were found\n", call->name);
   return 0;
+}
+
+static int no_such_call(const struct study *s, const char *name, int length, struct err *e) {
+  char wrong[64];
+  VEC(const char *) names = {0};
+  for (size_t i = 0; i < s->calls.n; i++)
+    if (vec_push(&names, s->calls.at[i].name) < 0) break; /* the best of those there is memory for */
+  (void)snprintf(wrong, sizeof wrong, "%.*s", length, name);
+  const char *near = name_nearest(wrong, names.at, names.n), *path = image_path(s->image);
+  vec_done(&names);
+  if (near) return err_set(e, -ENOENT, "%s: no system call '%s' (did you mean '%s'?)", path, wrong, near);
+  return err_set(e, -ENOENT, "%s: no system call '%s' (--all without --why lists them)", path, wrong);
 }
 
 /* "write:ENOSPC", or "write" for all of its errors. */
@@ -361,7 +377,7 @@ static int find_call(const struct study *s, const char *what, const struct call 
       *ret = &s->calls.at[i];
       return 0;
     }
-  return err_set(e, -ENOENT, "%s: no system call '%.*s'", image_path(s->image), (int)n, what);
+  return no_such_call(s, what, (int)(n < 63 ? n : 63), e);
 }
 
 int profile_kernel_why(const struct profile_request *request, const char *what, struct text *to, struct err *e) {
@@ -370,7 +386,7 @@ int profile_kernel_why(const struct profile_request *request, const char *what, 
   int error = 0, r = study_open(request, &s, e);
   if (r >= 0) r = study_solve(request, &s, e);
   if (r >= 0) r = find_call(&s, what, &call, &error, e);
-  if (r >= 0) r = tell_call(&s, call, error, to, e);
+  if (r >= 0) r = tell_call(&s, call, error, request->all_ways, to, e);
   study_done(&s);
   return r < 0 ? r : to->failed ? -ENOMEM : 0;
 }

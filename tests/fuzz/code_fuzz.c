@@ -248,7 +248,7 @@ static void check_function(const struct image *img, uint64_t entry, unsigned opt
   int r = code_build(img, entry, &o, &arena, &c);
   MUST(r == 0 || r == -EFAULT);
   if (r == 0) check_graph(&c);
-  MUST(flow_summarise(&worker, img, entry, &o, &s) == r);
+  MUST(flow_summarise(&worker, img, entry, &o, NULL, &s) == r);
   if (r == 0) check_summary(&s);
   flow_worker_done(&worker);
   arena_done(&arena);

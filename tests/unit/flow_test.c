@@ -555,10 +555,10 @@ static void test_long_functions(void **state) {
   assert_int_equal(file_write(in_folder("long.s"), text, sizeof text - 1, NULL), 0);
   must("${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic long.s -o long.so");
   struct image *img = open_image("long.so");
-  assert_int_equal(flow_summarise(&worker, img, image_export(img, "f", NULL)->address, NULL, &s), 0);
+  assert_int_equal(flow_summarise(&worker, img, image_export(img, "f", NULL)->address, NULL, NULL, &s), 0);
   assert_int_equal(s.n_outcomes, 1);
   assert_int_equal((int32_t)s.outcomes[0].ret.value, -3);
-  assert_int_equal(flow_summarise(&worker, img, image_export(img, "h", NULL)->address, NULL, &s), 0);
+  assert_int_equal(flow_summarise(&worker, img, image_export(img, "h", NULL)->address, NULL, NULL, &s), 0);
   assert_true(s.n_outcomes >= 1);
   flow_worker_done(&worker);
   image_free(img);
