@@ -115,7 +115,7 @@ def kernel_calls():
             by_hand |= line.startswith("# source:") and "hand-made" in line
             if line and not line.startswith("#"):
                 _, name, *names = line.split()
-                calls[name] = set(names)
+                calls[name] = {errno.split("[")[0] for errno in names}
     return calls, by_hand
 
 
