@@ -475,6 +475,12 @@ static bool ends_void(const struct asked *a) {
 
 static int slot_argument(const struct asked *a);
 
+/* A kernel's put_user, written in assembly, is given its value in rax, leaves it there and says in rcx what went wrong. */
+static bool returns_rcx(const struct asked *a) {
+  uint16_t changed = changed_registers(a->w, (uint64_t)a->in->imm);
+  return changed & REG_BIT(RCX) && !(changed & REG_BIT(RAX));
+}
+
 /* What the call stores behind the pointer that it was given. */
 static enum step_kind give_set_by_call(const struct asked *a, struct step *ret) {
   int arg = slot_argument(a);
@@ -496,8 +502,13 @@ static enum step_kind step_call(const struct asked *a, struct step *ret) {
   if (a->loc->kind != LOC_REG) return give_unknown(a, ret, VALUE_MEMORY);
   /* A compiler that knows the callee keeps values where the callee leaves them alone. */
   if (in->op == OP_CALL && !code_follow_plt(a->w->image, (uint64_t)in->imm).slot) {
-    if (a->loc->reg != RAX && a->loc->reg != RDX) return STEP_NONE; /* else it would not be read again */
+    bool second = a->loc->reg == RDX || (a->w->kernel && a->loc->reg == RCX && returns_rcx(a));
+    if (a->loc->reg != RAX && !second) return STEP_NONE; /* else it would not be read again */
     if (!(changed_registers(a->w, (uint64_t)in->imm) & REG_BIT(a->loc->reg))) return STEP_NONE;
+  }
+  if (a->w->kernel && in->op == OP_CALL && a->loc->reg == RCX && returns_rcx(a)) {
+    s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(a->w, a->at), .at = in->address};
+    return give(ret, s);
   }
   /* What a call may change is not read behind it: it is one that never returns. rdx may be a second value. */
   if (a->loc->reg != RAX) return give_unknown(a, ret, a->loc->reg == RDX ? VALUE_COMPUTED : VALUE_IMPOSSIBLE);

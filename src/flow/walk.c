@@ -347,7 +347,7 @@ static void start_at(struct walk *w, uint32_t block) {
   struct state s = {.table_case = NO_CASE, .ret = {.kind = VALUE_NONE}};
   switch (in->op) {
   case OP_RETURN:
-    s.items[s.n_items++] = (struct item){.loc = loc_reg(RAX), .role = ROLE_RET};
+    s.items[s.n_items++] = (struct item){.loc = loc_reg(w->result), .role = ROLE_RET};
     state_push(w, block, b->n, &s);
     break;
   case OP_TAIL:
@@ -359,6 +359,14 @@ static void start_at(struct walk *w, uint32_t block) {
   default:
     break;
   }
+}
+
+/* The register of the result: rax, or rcx in a kernel's function of assembly that only sets that. */
+static uint8_t result_register(const struct walk *w) {
+  uint16_t defs = 0;
+  for (uint32_t i = 0; w->kernel && i < w->code->n_insns; i++)
+    defs |= w->code->insns[i].defs;
+  return defs & REG_BIT(RCX) && !(defs & REG_BIT(RAX)) ? RCX : RAX;
 }
 
 /* Can control come to the block at all? Behind a call that never returns it cannot. */
@@ -550,6 +558,7 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   if (r < 0) return r;
   struct walk w = {.worker = worker, .image = img, .code = &code, .kernel = options && options->kernel};
   w.assume = assume;
+  w.result = result_register(&w);
   take_maps(&w);
   w.stamps = arena_zalloc(&worker->scratch, (code.n_blocks + 1) * sizeof *w.stamps);
   w.marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w.marks);

@@ -110,6 +110,7 @@ struct walk {
   uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
   bool simple;            /* constants only, no evidence */
   bool kernel;            /* pointers to functions are asked for */
+  uint8_t result;         /* the register in which the function returns */
   bool failed;            /* no memory */
 };
 

@@ -392,8 +392,7 @@ CALL(fault_get) {
   return x > 7 ? -EINVAL : 0;
 }
 
-/* expect fault_put: EFAULT
-   todo fault_put: a result in rcx is not followed into the function */
+/* expect fault_put: EFAULT */
 CALL(fault_put) { return put_user(7, (unsigned *)regs->di); }
 
 /* expect warns: EINVAL */
