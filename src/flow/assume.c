@@ -209,6 +209,9 @@ static void give_arguments(struct forward *w, const struct facts *f) {
 
 static void step(struct forward *w, struct facts *f, const struct insn *in, struct flags *flags) {
   if (in->op == OP_CALL || in->op == OP_TAIL) give_arguments(w, f);
+  /* A function that is given to be called. */
+  if ((in->op == OP_CALL_INDIRECT || in->op == OP_TAIL_INDIRECT) && in->dst_kind == OPERAND_REG)
+    w->deciding |= f->reg[in->dst].args;
   if (in->flags & INSN_SETS_FLAGS) set_flags(w, f, in, flags);
   struct fact v = nothing;
   switch (in->op) {

@@ -40,7 +40,8 @@ static bool path_equal(const struct flow_path *a, const struct flow_path *b) {
 
 static void found(struct search *s, const struct trace *t, struct flow_path p) {
   bool fixed = p.root == PATH_GLOBAL && !image_is_mapped(s->w->image, p.where);
-  if (fixed || (t->n == 0 && p.root != PATH_ARG && !s->objects)) return;
+  bool function = p.root == PATH_GLOBAL && image_function_at(s->w->image, p.where);
+  if (fixed || (t->n == 0 && p.root != PATH_ARG && !function && !s->objects)) return;
   p.n = t->n;
   p.indexed = t->indexed;
   for (unsigned i = 0; i < t->n; i++)
@@ -184,6 +185,7 @@ static bool concerns(const struct trace *t, const struct insn *in) {
 static void at_entry(struct search *s, const struct trace *t) {
   struct flow_value v = value_at_entry(s->w, &t->loc);
   if (v.kind == VALUE_ARG) found(s, t, (struct flow_path){.root = PATH_ARG, .arg = v.arg});
+  if (v.kind == VALUE_CONST) found(s, t, (struct flow_path){.root = PATH_GLOBAL, .where = v.value});
 }
 
 static void follow(struct search *s, struct trace t) {

@@ -357,6 +357,17 @@ static int hooks(struct targets *t, uint64_t head, uint32_t offset, struct answe
   return r;
 }
 
+/* A function whose address is known, as one that is given to another. */
+static int given(struct targets *t, uint64_t function, struct answer *ret) {
+  uint64_t key = hash_mix(function) + 4;
+  target_vec v = {0};
+  if (known_answer(t, key, ret)) return 0;
+  int r = vec_push(&v, (struct flow_target){.function = function});
+  if (r >= 0) r = keep(t, key, &v, ret);
+  vec_done(&v);
+  return r;
+}
+
 /* A pointer in a variable: what it holds at first. */
 static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   uint64_t key = hash_mix(at) + 2;
@@ -521,7 +532,7 @@ static uint32_t last_owner(const struct asker *a, const struct flow_path *p) {
 static int answer_path(const struct asker *a, const struct flow_path *p, struct answer *ret) {
   *ret = (struct answer){0};
   struct targets *t = a->t;
-  if (p->n == 0) return 0;
+  if (p->n == 0) return p->root == PATH_GLOBAL ? given(t, p->where, ret) : 0;
   if (p->root == PATH_GLOBAL && p->n == 1)
     return (p->indexed ? elements : variable)(t, p->where + (uint64_t)(int64_t)p->offsets[0], ret);
   if (p->root == PATH_GLOBAL && p->n == 2 && p->offsets[1] >= 0) {

@@ -253,9 +253,7 @@ elsewhere int each_file(int (*use)(struct file *file, unsigned long arg), unsign
 }
 elsewhere int sync_one(struct file *file, unsigned long arg) { return file->mode == arg ? -EIO : 0; }
 
-/* expect callback: EIO
-   unknown callback
-   todo callback: functions that are given as arguments are not followed */
+/* expect callback: EIO */
 CALL(callback) { return each_file(sync_one, regs->di); }
 
 struct disk_file {
