@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SLOTS 12
+#define LOCAL_MAX 128 /* bytes of a local variable whose address is taken: others may change them */
 #define ROUNDS_MAX 40 /* for each block, of visits */
 
 /* What is known of a value: a constant, and the arguments that it is made of. */
@@ -140,12 +141,19 @@ static bool compute(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret) {
   }
 }
 
-static void put(struct facts *f, const struct insn *in, struct fact v) {
+/* May the slot be part of a variable whose address is known elsewhere? */
+static bool exposed(const struct code *c, int32_t slot) {
+  for (uint32_t i = 0; i < c->n_escaped && c->escaped[i] <= slot; i++)
+    if (slot - c->escaped[i] < LOCAL_MAX) return true;
+  return false;
+}
+
+static void put(const struct forward *w, struct facts *f, const struct insn *in, struct fact v) {
   int32_t slot;
   if (in->size < 4) v = nothing;
   v.value = low(v.value, in->size);
   if (in->dst_kind == OPERAND_REG && in->dst < REGISTERS) f->reg[in->dst] = v;
-  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot)) slot_set(f, slot, v);
+  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot) && !exposed(w->code, slot)) slot_set(f, slot, v);
 }
 
 static struct fact moved(const struct facts *f, const struct insn *in) {
@@ -216,7 +224,7 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
   struct fact v = nothing;
   switch (in->op) {
   case OP_MOVE:
-    put(f, in, moved(f, in));
+    put(w, f, in, moved(f, in));
     return;
   case OP_ADD:
   case OP_SUB:
@@ -225,7 +233,7 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
   case OP_XOR:
   case OP_SHL:
   case OP_SHR:
-    put(f, in, combined(f, in));
+    put(w, f, in, combined(f, in));
     return;
   case OP_PUSH:
     if (in->dst_kind == OPERAND_REG && in->sp != SP_UNKNOWN) slot_set(f, in->sp - 8, f->reg[in->dst]);

@@ -44,19 +44,18 @@ static void add_error(struct solver *s, struct flow_error e) {
 
 /* --- where calls go ------------------------------------------------------------------------------------------------- */
 
-/* KIN: of the table, or 0. */
-typedef void (*use_target)(void *context, uint32_t node, uint64_t table, unsigned kin);
+typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
 
 static void each_target(const struct flow_world *w, uint32_t node, uint32_t call, use_target use, void *context) {
   const struct node *n = w->nodes.at[node];
   int to = n->errors->callees ? n->errors->callees[call] : -1;
-  if (to >= 0) use(context, (uint32_t)to, 0, 0);
+  if (to >= 0) use(context, (uint32_t)to, 0);
   for (uint32_t i = 0; i < n->errors->n_pointers; i++) {
     const struct pointer_call *p = &n->errors->pointers[i];
     for (uint32_t k = 0; p->call == call && k < p->n; k++) {
       struct flow_call c = {.kind = CALL_ADDRESS, .target = p->targets[k].function};
       to = flow_world_callee(w, node, &c);
-      if (to >= 0) use(context, (uint32_t)to, p->targets[k].table, p->kin ? p->kin[k] : 0);
+      if (to >= 0) use(context, (uint32_t)to, p->targets[k].table);
     }
   }
 }
@@ -71,9 +70,8 @@ struct asked {
   bool negated;                       /* and then this */
   const struct asked *outer;          /* and then what this says; NULL if nothing */
   unsigned depth;
-  const struct error_set *common; /* of kin that do the same, at least two return these */
-  uint8_t place;                  /* where what is found goes */
-  uint8_t from;                   /* where it is looked for in the function that is called */
+  uint8_t place; /* where what is found goes */
+  uint8_t from;  /* where it is looked for in the function that is called */
 };
 
 /* What becomes of the value X on its way out. */
@@ -124,7 +122,7 @@ static bool allowed(const struct asked *a, unsigned error) {
 static void ask_value(const struct asked *a, const struct flow_value *v);
 
 /* What a function that may be called returns: its errors, and those that its caller gave it. */
-static void use_callee(void *context, uint32_t node, uint64_t table, unsigned kin) {
+static void use_callee(void *context, uint32_t node, uint64_t table) {
   const struct asked *a = context;
   const struct node *callee = a->s->w->nodes.at[node];
   if (a->place == 0 && a->from == 0) a->s->unknown |= callee->errors->unknown;
@@ -132,7 +130,7 @@ static void use_callee(void *context, uint32_t node, uint64_t table, unsigned ki
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
     uint64_t x;
-    if (callee->errors->found.at[i].place != a->from || (kin && !has(a->common, from))) continue;
+    if (callee->errors->found.at[i].place != a->from) continue;
     if (!allowed(a, from) || !comes_out(a, -(uint64_t)from, &x)) continue;
     add_error(a->s, (struct flow_error){.number = (uint16_t)error_of(x),
                                         .place = a->place,
@@ -149,37 +147,6 @@ static void use_callee(void *context, uint32_t node, uint64_t table, unsigned ki
   }
 }
 
-/* What kin return, and what at least two of them do. */
-struct common {
-  const struct flow_world *w;
-  struct error_set kin[FLOW_KIN + 1], twice;
-  uint8_t from;
-};
-
-static void add_kin(void *context, uint32_t node, uint64_t table, unsigned kin) {
-  struct common *c = context;
-  const struct error_set *set = &c->w->nodes.at[node]->errors->sets[c->from];
-  (void)table;
-  for (size_t i = 0; kin && i < COUNT(set->bits); i++)
-    c->kin[kin].bits[i] |= set->bits[i];
-}
-
-static void find_common(struct common *c, uint32_t node, uint32_t call) {
-  struct error_set once = {0};
-  each_target(c->w, node, call, add_kin, c);
-  for (unsigned k = 1; k <= FLOW_KIN; k++)
-    for (size_t i = 0; i < COUNT(once.bits); i++) {
-      c->twice.bits[i] |= once.bits[i] & c->kin[k].bits[i];
-      once.bits[i] |= c->kin[k].bits[i];
-    }
-}
-
-static bool has_kin(const struct node *n, uint32_t call) {
-  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
-    if (n->errors->pointers[i].call == call && n->errors->pointers[i].kin) return true;
-  return false;
-}
-
 /* Does the call lead somewhere? */
 static bool leads(const struct node *n, uint32_t call) {
   if (n->errors->callees && n->errors->callees[call] >= 0) return true;
@@ -189,11 +156,9 @@ static bool leads(const struct node *n, uint32_t call) {
 }
 
 static void ask_targets(struct asked *a) {
-  struct common c = {.w = a->s->w, .from = a->from};
-  if (has_kin(c.w->nodes.at[a->node], a->call)) find_common(&c, a->node, a->call);
-  a->common = &c.twice;
-  if (a->place == 0 && a->from == 0 && !leads(c.w->nodes.at[a->node], a->call)) a->s->unknown = true;
-  each_target(c.w, a->node, a->call, use_callee, a);
+  const struct flow_world *w = a->s->w;
+  if (a->place == 0 && a->from == 0 && !leads(w->nodes.at[a->node], a->call)) a->s->unknown = true;
+  each_target(w, a->node, a->call, use_callee, a);
 }
 
 static void ask_call(struct asked *a, const struct flow_value *v) {
@@ -262,7 +227,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
-  s->unknown = n->errors->unknown;
+  s->unknown = n->errors->unknown || n->summary.problems & FLOW_COMPLEX;
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
@@ -284,16 +249,14 @@ struct counting {
   uint32_t caller;
 };
 
-static void count_caller(void *context, uint32_t node, uint64_t table, unsigned kin) {
+static void count_caller(void *context, uint32_t node, uint64_t table) {
   (void)table;
-  (void)kin;
   ((struct counting *)context)->count[node]++;
 }
 
-static void note_caller(void *context, uint32_t node, uint64_t table, unsigned kin) {
+static void note_caller(void *context, uint32_t node, uint64_t table) {
   struct counting *c = context;
   (void)table;
-  (void)kin;
   c->list[--c->count[node]] = c->caller;
 }
 

@@ -356,17 +356,10 @@ struct flow_counts flow_world_counts(const struct flow_world *w);
  * found as sets. Unlike results they say nothing of conditions between functions.
  */
 
-#define FLOW_KIN 16
-
 /* Which ways through a kernel count. All may be NULL; names are symbols. */
 struct flow_ways {
   /* Does the table belong to what ordinary programs use? If any that a call can go through does, only those count. */
   bool (*table)(void *context, const char *name);
-  /*
-   * Which of several that do the same, as file systems do, has the table? From 1 to FLOW_KIN; 0 if none. Of what a call
-   * can go through, an error counts only if two of them return it, if there are two.
-   */
-  unsigned (*kin)(void *context, const char *table);
   /* Is the function one that the calls of ordinary programs do not come to? Its errors do not count. */
   bool (*beyond)(void *context, const char *name);
   /* Is the error one that the function never returns, though its code looks so? */

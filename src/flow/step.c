@@ -473,7 +473,7 @@ static bool ends_void(const struct asked *a) {
   return next[0].op == OP_NOP && next[0].length == 1 && frame && next[2].op == OP_RETURN;
 }
 
-static int slot_argument(const struct asked *a);
+static int slot_argument(const struct asked *a, bool *ret_inside);
 
 /* A kernel's put_user, written in assembly, is given its value in rax, leaves it there and says in rcx what went wrong. */
 static bool returns_rcx(const struct asked *a) {
@@ -483,7 +483,8 @@ static bool returns_rcx(const struct asked *a) {
 
 /* What the call stores behind the pointer that it was given. */
 static enum step_kind give_set_by_call(const struct asked *a, struct step *ret) {
-  int arg = slot_argument(a);
+  bool inside = false;
+  int arg = slot_argument(a, &inside);
   if (arg < 0) return give_unknown(a, ret, VALUE_MEMORY);
   struct flow_value v = {.kind = VALUE_SIDE, .arg = PLACE_ARG, .at = a->in->address};
   v.call = (uint16_t)call_number(a->w, a->at);
@@ -510,6 +511,8 @@ static enum step_kind step_call(const struct asked *a, struct step *ret) {
     s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(a->w, a->at), .at = in->address};
     return give(ret, s);
   }
+  /* A kernel's thunks and the functions behind its patched calls keep all registers but those of the result. */
+  if (a->w->kernel && a->loc->reg != RAX && a->loc->reg != RDX) return STEP_NONE;
   /* What a call may change is not read behind it: it is one that never returns. rdx may be a second value. */
   if (a->loc->reg != RAX) return give_unknown(a, ret, a->loc->reg == RDX ? VALUE_COMPUTED : VALUE_IMPOSSIBLE);
   if (ends_void(a)) return give_unknown(a, ret, VALUE_UNDEFINED);
@@ -590,8 +593,13 @@ static bool escaped(const struct code *c, int32_t slot) {
   return lo < c->n_escaped && c->escaped[lo] == slot;
 }
 
-/* The argument of the call that is the address of the stack slot, or -1. */
-static int slot_argument(const struct asked *a) {
+#define LOCAL_MAX 256 /* bytes of a structure on the stack that a call may fill */
+
+/*
+ * The argument of the call that is the address of the stack slot, or -1; *ret_inside: the slot is behind it, perhaps
+ * in the same structure.
+ */
+static int slot_argument(const struct asked *a, bool *ret_inside) {
   const struct code *c = a->w->code;
   for (unsigned k = 0; k < FLOW_ARGS; k++) {
     uint8_t reg = code_argument_registers[k];
@@ -600,8 +608,13 @@ static int slot_argument(const struct asked *a) {
       int32_t slot;
       if (insn_calls(in) && CALL_CLOBBERS & REG_BIT(reg)) break;
       if (!(in->defs & REG_BIT(reg))) continue;
-      if (in->op == OP_LEA && operand_slot(in, &slot) && slot == a->loc->slot) return (int)k;
-      if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP && in->sp == a->loc->slot) return (int)k;
+      bool local = in->op == OP_LEA && operand_slot(in, &slot);
+      if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP && in->sp != SP_UNKNOWN) {
+        local = true;
+        slot = in->sp;
+      }
+      if (local && slot == a->loc->slot) return (int)k;
+      if (local && slot < a->loc->slot && a->loc->slot - slot < LOCAL_MAX) *ret_inside = true;
       break;
     }
   }
@@ -612,8 +625,10 @@ static enum touch touch_slot(const struct asked *a) {
   const struct insn *in = a->in;
   int32_t slot;
   /* Kernels keep no pointers to another function's variables: a call changes only those that it is given. */
-  if (a->w->kernel && insn_calls(in))
-    return escaped(a->w->code, a->loc->slot) && slot_argument(a) >= 0 ? TOUCH_WHOLE : TOUCH_NOT;
+  if (a->w->kernel && insn_calls(in)) {
+    bool inside = false;
+    return slot_argument(a, &inside) >= 0 ? TOUCH_WHOLE : inside ? TOUCH_PART : TOUCH_NOT;
+  }
   if (insn_calls(in) || in->op == OP_SYSCALL) return escaped(a->w->code, a->loc->slot) ? TOUCH_PART : TOUCH_NOT;
   if (in->op == OP_PUSH) return in->sp == SP_UNKNOWN ? TOUCH_NOT : overlap(in->sp - 8, 8, a->loc->slot, a->loc->size);
   if (!(in->flags & INSN_WRITES_MEM) || !operand_slot(in, &slot)) return TOUCH_NOT;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define EVIDENCE_BLOCKS 6
+#define KERNEL_PATIENCE 20 /* a kernel's functions are few, and large ones stand on many ways */
 
 /* --- one instruction ---------------------------------------------------------------------------------------------- */
 
@@ -388,6 +389,7 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   w->simple = e->simple;
   w->steps = 0;
   w->budget = e->budget + e->per_block * w->code->n_blocks;
+  if (w->kernel && e->simple) w->budget *= KERNEL_PATIENCE;
   w->work.n = 0;
   w->outcomes.n = 0;
   map_clear(w->visited);

@@ -281,21 +281,6 @@ static bool depends_on_args(const struct flow_world *w, const struct flow_summar
   return false;
 }
 
-/* Of which kin the targets' tables are. */
-static int note_kin(struct flow_world *w, struct pointer_call *p) {
-  unsigned seen = 0;
-  uint8_t *kin = w->ways.kin && p->n ? arena_zalloc(&w->arena, p->n) : NULL;
-  if (!kin) return w->ways.kin && p->n ? -ENOMEM : 0;
-  for (uint32_t i = 0; i < p->n; i++) {
-    const struct image_symbol *s = image_symbol_before(w->images.at[0], p->targets[i].table);
-    unsigned k = s ? w->ways.kin(w->ways.context, s->name) : 0;
-    kin[i] = k <= FLOW_KIN ? (uint8_t)k : 0;
-    if (kin[i]) seen |= 1u << (kin[i] - 1);
-  }
-  if (seen & (seen - 1)) p->kin = kin;
-  return 0;
-}
-
 /* Adds where calls through pointers can go. With the lock held. */
 static int add_pointers(struct flow_world *w, struct node *n) {
   const struct flow_summary *s = &n->summary;
@@ -309,7 +294,6 @@ static int add_pointers(struct flow_world *w, struct node *n) {
     int r = targets_of_call(w->targets, n->address, s, i, &p.targets);
     if (r < 0) return r;
     p.n = (uint32_t)r;
-    if (note_kin(w, &p) < 0) return -ENOMEM;
     n->errors->pointers[n->errors->n_pointers++] = p;
     for (uint32_t k = 0; k < p.n; k++)
       if (node_get(w, n->image, p.targets[k].function, false) < 0) return -ENOMEM;

@@ -18,7 +18,6 @@ struct error_set {
 struct pointer_call {
   uint32_t call, n;
   const struct flow_target *targets;
-  const uint8_t *kin; /* of each target's table; NULL if there are not two */
 };
 
 /* Of a kernel's function. */

@@ -32,7 +32,7 @@ static int make_world(const struct profile_request *request, struct analysis *a)
 int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) {
   memset(ret, 0, sizeof *ret);
   int r = image_set_load(request, &ret->set, e);
-  if (r >= 0) r = knowledge_load(request->data, &ret->knowledge, e);
+  if (r >= 0) r = knowledge_load(request->data, request->no_cache, &ret->knowledge, e);
   if (r >= 0) r = make_world(request, ret);
   if (r < 0) analysis_done(ret);
   return r;

@@ -25,7 +25,7 @@ struct knowledge {
 };
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */
-int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
+int knowledge_load(const char *folder, bool no_cache, struct knowledge *ret, struct err *e) MUST_USE;
 /* Adds the errors of system calls from a file of the form of data/kernel/NAME.errors, or from such a text. */
 int knowledge_read_errors(struct knowledge *k, const char *path, struct err *e) MUST_USE;
 int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, struct err *e) MUST_USE;
@@ -43,7 +43,7 @@ bool knowledge_noreturn(void *knowledge, const char *name);
  * the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else the
  * file that is nearest to its version.
  */
-int knowledge_load_kernel(const char *folder, struct knowledge *k, struct err *e) MUST_USE;
+int knowledge_load_kernel(const char *folder, bool no_cache, struct knowledge *k, struct err *e) MUST_USE;
 
 /* --- images.c ----------------------------------------------------------------------------------------------------- */
 

@@ -182,7 +182,6 @@ static int study_solve(const struct profile_request *request, struct study *s, s
   struct flow_ways ways = {.never = ways_never, .gives = ways_gives, .context = &s->ways};
   if (!request->all_ways) {
     ways.table = ways_table;
-    ways.kin = ways_kin;
     ways.beyond = ways_beyond;
   }
   int r = flow_world_new_kernel(&o, &ways, s->image, &s->world);

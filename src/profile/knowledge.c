@@ -123,9 +123,9 @@ static int give(struct knowledge *k, int r, struct knowledge *ret) {
   return r;
 }
 
-int knowledge_load(const char *folder, struct knowledge *ret, struct err *e) {
+int knowledge_load(const char *folder, bool no_cache, struct knowledge *ret, struct err *e) {
   struct knowledge k = {0};
-  int r = knowledge_load_kernel(folder, &k, e);
+  int r = knowledge_load_kernel(folder, no_cache, &k, e);
   if (r >= 0) r = load_functions(&k, folder, e);
   return give(&k, r, ret);
 }

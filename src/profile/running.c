@@ -88,7 +88,7 @@ static int nearest(const char *folder, const char *running, struct text *path, u
 }
 
 /* An image's errors, from the cache or by analysis. */
-static int from_image(const char *image, const char *data, struct knowledge *k, struct err *e) {
+static int from_image(const char *image, const char *data, bool no_cache, struct knowledge *k, struct err *e) {
   struct ways w = {0};
   struct profile p = {0};
   struct text t = {0};
@@ -97,7 +97,7 @@ static int from_image(const char *image, const char *data, struct knowledge *k, 
   uint64_t key = cache_file_key(image, w.hash);
   ways_done(&w);
   if (r < 0) return r;
-  if (cache_load_text("kernel", key, &cached) >= 0) {
+  if (!no_cache && cache_load_text("kernel", key, &cached) >= 0) {
     r = knowledge_parse_errors(k, image, cached, e);
     free(cached);
     return r;
@@ -106,7 +106,7 @@ static int from_image(const char *image, const char *data, struct knowledge *k, 
   r = profile_kernel(&request, &p, e);
   if (r >= 0) r = profile_write_errors(&p, data, &t, e);
   if (r >= 0) {
-    cache_save_text("kernel", key, &t);
+    if (!no_cache) cache_save_text("kernel", key, &t);
     r = knowledge_parse_errors(k, image, t.at, e);
   }
   profile_done(&p);
@@ -128,23 +128,24 @@ static bool find_image(const char *release, struct text *path) {
 }
 
 /* MURPHY_KERNEL: an image, or a file of errors. */
-static int from_environment(const char *path, const char *data, struct knowledge *k, struct err *e) {
+static int from_environment(const char *path, const char *data, bool no_cache, struct knowledge *k, struct err *e) {
   size_t n = strlen(path);
   if (n > 7 && strcmp(path + n - 7, ".errors") == 0) return knowledge_read_errors(k, path, e);
-  return from_image(path, data, k, e);
+  return from_image(path, data, no_cache, k, e);
 }
 
-int knowledge_load_kernel(const char *data, struct knowledge *k, struct err *e) {
+int knowledge_load_kernel(const char *data, bool no_cache, struct knowledge *k, struct err *e) {
   const char *asked = getenv("MURPHY_KERNEL");
   struct text folder = {0}, path = {0}, image = {0};
   struct utsname running;
   uint64_t far = UINT64_MAX;
-  if (asked && *asked) return from_environment(asked, data, k, e);
+  if (asked && *asked) return from_environment(asked, data, no_cache, k, e);
   if (uname(&running) < 0) running.release[0] = 0;
   text_addf(&folder, "%s/kernel", data);
   int r = folder.failed ? -ENOMEM : nearest(folder.at, running.release, &path, &far, e);
   bool own = r >= 0 && far != 0 && find_image(running.release, &image);
-  if (own) own = from_image(image.at, data, k, NULL) >= 0; /* one that cannot be analysed is no reason to fail */
+  if (own)
+    own = from_image(image.at, data, no_cache, k, NULL) >= 0; /* one that cannot be analysed is no reason to fail */
   if (r >= 0 && !own) r = knowledge_read_errors(k, path.at, e);
   text_done(&folder);
   text_done(&path);

@@ -69,13 +69,12 @@ static int read_condition(struct reader *r, char **save) {
 static int read_way(struct reader *r, char *line) {
   char *save = NULL, *what = strtok_r(line, " \t", &save);
   if (strcmp(what, "table") == 0) return read_words(r, &r->w->tables, &save);
-  if (strcmp(what, "kin") == 0) return read_words(r, &r->w->kin, &save);
   if (strcmp(what, "beyond") == 0) return read_words(r, &r->w->beyond, &save);
   if (strcmp(what, "module") == 0) return read_words(r, &r->w->modules, &save);
   if (strcmp(what, "never") == 0) return read_errors(r, &r->w->never, &save);
   if (strcmp(what, "gives") == 0) return read_errors(r, &r->w->gives, &save);
   if (strcmp(what, "condition") == 0) return read_condition(r, &save);
-  return bad(r, "not table, kin, beyond, never, gives, module or condition:", what);
+  return bad(r, "not table, beyond, never, gives, module or condition:", what);
 }
 
 /* NUMBER NAME */
@@ -131,7 +130,6 @@ int ways_load(const char *folder, struct ways *ret, struct err *e) {
 
 void ways_done(struct ways *w) {
   vec_done(&w->tables);
-  vec_done(&w->kin);
   vec_done(&w->beyond);
   vec_done(&w->modules);
   vec_done(&w->never);
@@ -148,13 +146,6 @@ static bool matches(const word_list *patterns, const char *name) {
 }
 
 bool ways_table(void *ways, const char *name) { return matches(&((const struct ways *)ways)->tables, name); }
-
-unsigned ways_kin(void *ways, const char *name) {
-  const struct ways *w = ways;
-  for (size_t i = 0; i < w->kin.n; i++)
-    if (fnmatch(w->kin.at[i], name, 0) == 0) return (unsigned)i + 1;
-  return 0;
-}
 
 bool ways_beyond(void *ways, const char *name) { return matches(&((const struct ways *)ways)->beyond, name); }
 

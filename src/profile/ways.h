@@ -24,7 +24,6 @@ typedef VEC(const char *) word_list;
 struct ways {
   struct arena arena;
   word_list tables, beyond; /* patterns as of fnmatch */
-  word_list kin;            /* tables of one kind of thing, one of the kind a word */
   word_list modules;
   way_errors_list never, gives;
   VEC(struct way_condition) conditions;
@@ -38,7 +37,6 @@ void ways_done(struct ways *w);
 
 /* For struct flow_ways. */
 bool ways_table(void *ways, const char *name);
-unsigned ways_kin(void *ways, const char *name);
 bool ways_beyond(void *ways, const char *name);
 bool ways_never(void *ways, const char *name, unsigned error);
 const uint64_t *ways_gives(void *ways, const char *name);

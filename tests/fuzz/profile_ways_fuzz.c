@@ -43,7 +43,6 @@ static void ask(struct ways *w) {
   for (size_t i = 0; i < COUNT(names); i++) {
     (void)ways_table(w, names[i]);
     (void)ways_beyond(w, names[i]);
-    (void)ways_kin(w, names[i]);
     for (unsigned e = 0; e < 600; e += 7)
       (void)ways_never(w, names[i], e);
     const uint64_t *gives = ways_gives(w, names[i]);

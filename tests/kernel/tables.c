@@ -123,8 +123,7 @@ const struct super_operations right_super = {.statfs = right_statfs};
 elsewhere int vfs_statfs(struct super *super, long *to) { return super->ops->statfs(super, to); }
 elsewhere int vfs_freeze(struct super *super) { return super->ops->freeze(super); }
 
-/* expect statfs: EIO
-   expect statfs all: EIO EBUSY ELOOP */
+/* expect statfs: EIO EBUSY ELOOP */
 CALL(statfs) { return vfs_statfs((struct super *)regs->di, (long *)regs->si); }
 
 /* expect freeze: EPERM

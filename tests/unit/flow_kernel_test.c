@@ -128,11 +128,6 @@ static bool table(void *context, const char *name) {
   return strcmp(name, "disk") == 0 || strcmp(name, "pipe") == 0;
 }
 
-static unsigned kin(void *context, const char *name) {
-  (void)context;
-  return strcmp(name, "disk") == 0 ? 1 : strcmp(name, "pipe") == 0 ? 2 : 0;
-}
-
 static bool beyond(void *context, const char *name) {
   (void)context;
   return strcmp(name, "second_hook") == 0;
@@ -153,16 +148,14 @@ static void test_each_way(void **state) {
   (void)state;
   struct flow_ways w = {.table = table};
   assert_errors(&w, (const char *const[]){"5 11", "28", "13", "33 34", "95"});
-  w = (struct flow_ways){.kin = kin};
-  assert_errors(&w, (const char *const[]){"5 6", "28", "13", "33 34", "95"});
   w = (struct flow_ways){.beyond = beyond};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "none", "33 34", "95"});
   w = (struct flow_ways){.never = never};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "13", "34", "95"});
   w = (struct flow_ways){.gives = gives};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "13", "33 34", "5 95 110"});
-  w = (struct flow_ways){.table = table, .kin = kin, .beyond = beyond, .never = never, .gives = gives};
-  assert_errors(&w, (const char *const[]){"5", "28", "none", "34", "5 95 110"});
+  w = (struct flow_ways){.table = table, .beyond = beyond, .never = never, .gives = gives};
+  assert_errors(&w, (const char *const[]){"5 11", "28", "none", "34", "5 95 110"});
 }
 
 /* --- where it comes from ------------------------------------------------------------------------------------------ */
@@ -234,7 +227,7 @@ static void test_workers_do_not_matter(void **state) {
 #if OWN_ALLOCATOR
 static void test_lack_of_memory(void **state) {
   (void)state;
-  struct flow_ways ways = {.table = table, .kin = kin, .never = never, .gives = gives};
+  struct flow_ways ways = {.table = table, .never = never, .gives = gives};
   for (long n = 0;; n++) {
     struct flow_world *w = NULL;
     int nodes[COUNT(functions)];
