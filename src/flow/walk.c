@@ -475,7 +475,7 @@ static int keep(struct walk *w, struct flow_summary *ret) {
   return 0;
 }
 
-static void walk_done(struct walk *w) {
+void walk_done(struct walk *w) {
   vec_done(&w->work);
   vec_done(&w->spare);
   vec_done(&w->origin_values);
@@ -495,6 +495,14 @@ static void take_maps(struct walk *w) {
     else
       map_clear(maps[i]);
   }
+}
+
+int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code) {
+  *w = (struct walk){.worker = worker, .image = code->image, .code = code};
+  take_maps(w);
+  w->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *w->stamps);
+  w->marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w->marks);
+  return w->stamps && w->marks ? 0 : -ENOMEM;
 }
 
 static bool has_calls(const struct code *c) {
@@ -530,11 +538,9 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   worker->failed = false;
   int r = code_build(img, entry, options, &worker->scratch, &code);
   if (r < 0) return r;
-  struct walk w = {.worker = worker, .image = img, .code = &code};
-  take_maps(&w);
-  w.stamps = arena_zalloc(&worker->scratch, (code.n_blocks + 1) * sizeof *w.stamps);
-  w.marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w.marks);
-  if (!w.stamps || !w.marks) return -ENOMEM;
+  struct walk w;
+  r = walk_start(&w, worker, &code);
+  if (r < 0) return r;
   size_t effort = 0;
   while (effort < COUNT(efforts) && !walk_all(&w, &efforts[effort]))
     effort++;

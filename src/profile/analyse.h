@@ -40,6 +40,8 @@ struct image_set {
 };
 
 int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
+/* What the program needs, without the program; what is missing is passed over. */
+int image_set_needs(const struct image *program, struct image_set *ret) MUST_USE;
 void image_set_done(struct image_set *s);
 
 /* --- classify.c --------------------------------------------------------------------------------------------------- */
@@ -83,3 +85,10 @@ struct analysis {
 /* Loads images and knowledge; the world is there but nothing is wanted yet. */
 int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) MUST_USE;
 void analysis_done(struct analysis *a);
+/* Adds the function S, whose node is NODE, to the library that is being built. */
+int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
+                          const struct image_symbol *s) MUST_USE;
+/* Names the library and errno's home. */
+int analysis_add_heads(struct profile_builder *b, const struct flow_world *w, unsigned image) MUST_USE;
+/* The world over the images of A's set. */
+int analysis_make_world(const struct profile_request *request, struct analysis *a) MUST_USE;
