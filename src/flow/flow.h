@@ -254,6 +254,12 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
 /* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
+/* Does the function set errno to 0 somewhere? */
+bool flow_graph_clears_errno(struct flow_graph *g);
+/* The call whose result is argument ARG of the call INSN, or UINT32_MAX. */
+uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg);
+/* Does every way from behind INSN to the end of the function pass one of STOPS (instructions)? */
+bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
 
 struct flow_events {
   VEC(struct flow_event) at;
@@ -262,9 +268,11 @@ struct flow_events {
 
 /*
  * Follows what the call INSN returns and leaves in errno, or, with ARG >= 0, what the function gets as argument ARG.
- * Events are added in the order in which they are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
+ * Nothing is followed beyond the instructions in STOPS, which may be NULL. Events are added in the order in which they
+ * are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
  */
-int flow_follow(struct flow_graph *g, uint32_t insn, int arg, struct flow_events *ret) MUST_USE;
+int flow_follow(struct flow_graph *g, uint32_t insn, int arg, const struct map *stops,
+                struct flow_events *ret) MUST_USE;
 
 /* --- all functions together --------------------------------------------------------------------------------------- */
 

@@ -102,6 +102,40 @@ bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, stru
   return ret->kind != VALUE_NONE;
 }
 
+uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg) {
+  struct flow_value v;
+  if (!flow_graph_argument(g, insn, arg, &v) || v.kind != VALUE_CALL || v.call >= g->walk.call_insn.n)
+    return UINT32_MAX;
+  return g->walk.call_insn.at[v.call];
+}
+
+/* Is there a stop in the block, from POSITION on? */
+static bool stops_in(const struct flow_graph *g, uint32_t block, uint32_t position, const struct map *stops) {
+  const struct block *b = &g->code.blocks[block];
+  for (uint32_t i = position; i < b->n; i++)
+    if (map_get(stops, b->first + i, NULL)) return true;
+  return false;
+}
+
+bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops) {
+  uint32_t block = flow_graph_block(g, insn), n_todo = 0;
+  uint8_t *seen = arena_zalloc(&g->walk.worker->scratch, g->code.n_blocks + 1);
+  uint32_t *todo = arena_alloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *todo);
+  if (!seen || !todo) return false;
+  if (stops_in(g, block, insn - g->code.blocks[block].first + 1, stops)) return true;
+  for (todo[n_todo++] = block; n_todo > 0;) {
+    const uint32_t *next;
+    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    if (n == 0) return false;
+    for (uint32_t i = 0; i < n; i++) {
+      if (seen[next[i]]) continue;
+      seen[next[i]] = 1;
+      if (!stops_in(g, next[i], 0, stops)) todo[n_todo++] = next[i];
+    }
+  }
+  return true;
+}
+
 /* --- facts -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t fact_hash(const struct fact *f) {
@@ -150,6 +184,7 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
       return;
     }
     if (!follow_step(g, &w->fact, w->block, i)) return;
+    if (g->stops && map_get(g->stops, b->first + i, NULL)) return;
   }
   const uint32_t *next;
   uint32_t n = flow_graph_next(g, w->block, &next, NULL);
@@ -157,8 +192,9 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
     follow_push(g, next[i], 0, &w->fact);
 }
 
-int flow_follow(struct flow_graph *g, uint32_t insn, int arg, struct flow_events *ret) {
+int flow_follow(struct flow_graph *g, uint32_t insn, int arg, const struct map *stops, struct flow_events *ret) {
   g->events = ret;
+  g->stops = stops;
   g->steps = 0;
   g->work.n = 0;
   map_clear(&g->seen);

@@ -44,6 +44,7 @@ struct flow_graph {
   VEC(struct follow_work) work;
   struct map seen, noted;
   struct flow_events *events;
+  const struct map *stops;
   unsigned steps;
 };
 

@@ -46,6 +46,16 @@ static bool is_errno(struct flow_graph *g, uint32_t insn) {
   return c->kind == CALL_SLOT && errno_function(g, c->target);
 }
 
+bool flow_graph_clears_errno(struct flow_graph *g) {
+  for (uint32_t i = 0; i < g->code.n_insns; i++) {
+    const struct insn *in = &g->code.insns[i];
+    if (in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->src_kind == OPERAND_IMM && in->imm == 0 &&
+        is_errno(g, i))
+      return true;
+  }
+  return false;
+}
+
 /* A call that may set errno anew. */
 static bool changes_errno(struct flow_graph *g, uint32_t insn) {
   if (!insn_calls(&g->code.insns[insn])) return false;

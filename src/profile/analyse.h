@@ -21,6 +21,8 @@ struct knowledge {
   VEC(struct errno_set) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
+  struct map errnos;   /* the same: functions that return the address of errno */
+  struct map success;  /* hash of the name to enum profile_success */
   uint64_t hash;       /* of the files' bytes */
 };
 

@@ -33,6 +33,16 @@ bool profile_facts_noreturn(void *facts, const char *name) {
   return knowledge_noreturn(&((struct profile_facts *)facts)->knowledge, name);
 }
 
+bool profile_facts_errno(void *facts, const char *name) {
+  return map_get(&((struct profile_facts *)facts)->knowledge.errnos, hash_string(name), NULL);
+}
+
+enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name) {
+  uint64_t kind;
+  bool known = map_get(&facts->knowledge.success, hash_string(name), &kind);
+  return known ? (enum profile_success)kind : SUCCESS_UNKNOWN;
+}
+
 /* A function that is imported, and the node that it is bound to. */
 struct import {
   const struct image_symbol *symbol;

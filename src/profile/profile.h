@@ -137,6 +137,19 @@ int profile_facts_load(const char *data, struct profile_facts **ret, struct err 
 void profile_facts_free(struct profile_facts *f);
 /* Is a function of this name known never to return? FACTS is a struct profile_facts. */
 bool profile_facts_noreturn(void *facts, const char *name);
+/* Does the function of this name return the address of errno? The same. */
+bool profile_facts_errno(void *facts, const char *name);
+
+/* What a function returns when it succeeds. */
+enum profile_success {
+  SUCCESS_UNKNOWN,
+  SUCCESS_NUMBER, /* not negative, and in practice not 0 either */
+  SUCCESS_COUNT,  /* how much was done */
+  SUCCESS_LENGTH,
+  SUCCESS_CHARACTER,
+  SUCCESS_POINTER,
+};
+enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name);
 
 /*
  * For a person: how each error of the exported FUNCTION was found, instruction by instruction. -ENOENT if no input

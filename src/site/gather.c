@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One function of the program: its calls of imports, each followed, its other calls, and what it refers to.
+ *
+ * The graph is in memory only here, so whatever needs it is done here: guards by errno, recovery blocks, what is known
+ * of the arguments.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FUNCTION_INSNS 400000
+#define GUARD_BLOCKS 12
+#define STREAM_NEAR 12
+
+struct gathering {
+  struct program *p;
+  struct worker *w;
+  struct flow_graph *g;
+  const struct code *code;
+  uint64_t entry;
+  failing_vec failing;
+  enum answer clears_errno;
+};
+
+struct flow_graph_options gather_options(struct program *p, struct worker *w) {
+  w->probe.image = p->image;
+  w->probe.noreturn = profile_facts_noreturn;
+  w->probe.context = p->facts;
+  return (struct flow_graph_options){
+      .code = {.max_insns = FUNCTION_INSNS, .noreturn = flow_probe_noreturn, .context = &w->probe},
+      .errno_at = profile_facts_errno,
+      .context = p->facts,
+  };
+}
+
+/* --- what is known of the arguments ------------------------------------------------------------------------------- */
+
+/* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
+static const char *loaded_variable(const struct gathering *t, uint32_t insn, uint8_t reg) {
+  struct image_slot slot;
+  uint32_t block = flow_graph_block(t->g, insn), first = t->code->blocks[block].first;
+  for (uint32_t i = insn; i-- > first && insn - i < STREAM_NEAR;) {
+    const struct insn *in = &t->code->insns[i];
+    if (!(in->defs & REG_BIT(reg))) continue;
+    if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size == 8) {
+      reg = in->src;
+      continue;
+    }
+    if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->index != NO_REG) return NULL;
+    if (in->base == NO_REG) return image_slot(t->code->image, (uint64_t)in->disp, &slot) ? slot.name : NULL;
+    if (in->disp != 0) return NULL;
+    reg = in->base;
+  }
+  return NULL;
+}
+
+static void tell(struct relevance_call *c, unsigned subject, bool holds) {
+  c->about[subject] = holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+}
+
+/* How the opener at INSN opens: for writing? NOT_KNOWN if it does not say. */
+static enum answer opened_for_writing(const struct gathering *t, const struct import *m, uint32_t insn,
+                                      const struct relevance_opener *o) {
+  struct flow_value v;
+  if (o->access == ACCESS_READ) return FALSE_FOR_CALL;
+  if (o->access == ACCESS_WRITE) return TRUE_FOR_CALL;
+  int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg);
+  if (o->access == ACCESS_LIKE || arg < 0 || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return NOT_KNOWN;
+  if (o->access == ACCESS_FLAGS && v.kind == VALUE_CONST) return v.value & 3 ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  if (o->access != ACCESS_MODE || v.kind != VALUE_ADDRESS || v.raw) return NOT_KNOWN;
+  const char *mode = image_bytes(t->code->image, v.value, 4);
+  if (!mode) return NOT_KNOWN;
+  return mode[0] == 'r' && !memchr(mode, '+', strnlen(mode, 4)) ? FALSE_FOR_CALL : TRUE_FOR_CALL;
+}
+
+/* The descriptor or stream of the call, as far as it is known where it came from. */
+static void look_at_descriptor(const struct gathering *t, uint32_t insn, const char *name, unsigned arg,
+                               struct relevance_call *c) {
+  int at = relevance_argument_of(t->p->relevance, name, arg);
+  if (at < 0 || at >= FLOW_ARGS) return;
+  const char *variable = loaded_variable(t, insn, code_argument_registers[at]);
+  if (variable && (strcmp(variable, "stdout") == 0 || strcmp(variable, "stderr") == 0)) {
+    tell(c, ABOUT_STDOUT, variable[3] == 'o');
+    tell(c, ABOUT_STDERR, variable[3] == 'e');
+    return;
+  }
+  uint32_t maker = flow_graph_maker(t->g, insn, (unsigned)at);
+  if (maker == UINT32_MAX) return;
+  struct flow_call made = flow_graph_call(t->g, maker);
+  const struct import *m = made.kind == CALL_SLOT ? program_import(t->p, made.target) : NULL;
+  const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
+  if (!o || !o->result) return;
+  enum answer writing = opened_for_writing(t, m, maker, o);
+  if (writing != NOT_KNOWN) {
+    tell(c, ABOUT_WRITTEN, writing == TRUE_FOR_CALL);
+    tell(c, ABOUT_UNWRITTEN, writing == FALSE_FOR_CALL);
+  }
+  for (unsigned i = ABOUT_FILE; o->kind < SUBJECTS && i <= ABOUT_TTY; i++)
+    tell(c, i, i == o->kind);
+  if (o->path) tell(c, ABOUT_FILE, true);
+  if (o->path) tell(c, ABOUT_SOCKET, false);
+}
+
+static void look_at_arguments(const struct gathering *t, uint32_t insn, const struct import *m,
+                              struct relevance_call *c) {
+  c->name = m->written;
+  for (unsigned i = 0; i < RELEVANCE_ARGS; i++) {
+    struct flow_value v;
+    int at = relevance_argument_of(t->p->relevance, m->name, i);
+    if (at < 0 || at >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
+    if (v.kind != VALUE_CONST) continue;
+    c->known |= 1u << i;
+    c->args[i] = v.value;
+  }
+  int arg = relevance_descriptor(t->p->relevance, m->written);
+  if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
+  if (arg >= 0 && arg < FLOW_ARGS) look_at_descriptor(t, insn, m->name, (unsigned)arg, c);
+  if (arg >= FLOW_ARGS) tell(c, ABOUT_STDOUT, true);
+}
+
+/* --- guards by errno ---------------------------------------------------------------------------------------------- */
+
+static uint32_t successor(const struct gathering *t, uint32_t block, uint8_t kind) {
+  const uint32_t *next;
+  const uint8_t *kinds;
+  uint32_t n = flow_graph_next(t->g, block, &next, &kinds);
+  for (uint32_t i = 0; i < n; i++)
+    if (kinds[i] == kind) return next[i];
+  return UINT32_MAX;
+}
+
+/* Behind blocks that only jump. */
+static uint32_t skip_jumps(const struct gathering *t, uint32_t block) {
+  for (unsigned i = 0; i < 4 && block != UINT32_MAX; i++) {
+    const struct block *b = &t->code->blocks[block];
+    const uint32_t *next;
+    if (b->n != 1 || t->code->insns[b->first].op != OP_JUMP) break;
+    if (flow_graph_next(t->g, block, &next, NULL) != 1) break;
+    block = next[0];
+  }
+  return block;
+}
+
+/* Does the block do nothing but look at errno? */
+static bool only_looks(const struct gathering *t, uint32_t block) {
+  const struct block *b = &t->code->blocks[block];
+  for (uint32_t i = 0; i < b->n; i++) {
+    const struct insn *in = &t->code->insns[b->first + i];
+    if (in->flags & INSN_WRITES_MEM && in->base != RSP && in->base != RBP) return false;
+    if (!insn_calls(in)) continue;
+    struct flow_call c = flow_graph_call(t->g, b->first + i);
+    const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+    if (!m || !profile_facts_errno(t->p->facts, m->name)) return false;
+  }
+  return true;
+}
+
+/* The comparison of errno with a constant, for equality, that ends the block, or NULL. */
+static const struct flow_event *errno_compare(const struct flow_events *events, uint32_t block) {
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_ERRNO && e->block == block && !e->variable &&
+        (e->cc == CC_E || e->cc == CC_NE) && e->op == OP_CMP && e->imm && e->imm <= ERRNO_MAX)
+      return e;
+  }
+  return NULL;
+}
+
+/*
+ * From the failing side on: if every errno that is not compared with comes back to the side of success, and nothing was
+ * done on the way, only the errnos that were compared with are handled.
+ */
+static bool only_by_errno(const struct gathering *t, const struct flow_events *events, uint32_t failing, uint32_t good,
+                          struct errno_set *ret) {
+  bool any = false;
+  good = skip_jumps(t, good);
+  for (unsigned i = 0; i < GUARD_BLOCKS; i++) {
+    failing = skip_jumps(t, failing);
+    if (failing == good) return any;
+    if (failing == UINT32_MAX || !only_looks(t, failing)) return false;
+    const struct block *b = &t->code->blocks[failing];
+    const struct insn *last = &t->code->insns[b->first + b->n - 1];
+    const struct flow_event *e = errno_compare(events, failing);
+    if (last->op != OP_BRANCH) {
+      const uint32_t *next;
+      if (flow_graph_next(t->g, failing, &next, NULL) != 1) return false;
+      failing = next[0];
+      continue;
+    }
+    if (!e || e->insn != b->first + b->n - 1) return false;
+    errno_set_add(ret, (int)e->imm);
+    any = true;
+    failing = successor(t, failing, e->cc == CC_E ? EDGE_FALL : EDGE_TAKEN);
+  }
+  return false;
+}
+
+/* --- a site ------------------------------------------------------------------------------------------------------- */
+
+/* Which side of the branch do the errors take that it tells from success? */
+static uint8_t failing_side(const struct gathering *t, const struct import *m, const struct flow_event *e,
+                            uint64_t told) {
+  for (unsigned i = 0; i < m->n_errors; i++)
+    if (told >> i & 1)
+      return flow_event_holds(e, t->code->image, (uint64_t)m->errors[i], 4096) ? EDGE_TAKEN : EDGE_FALL;
+  return EDGE_TAKEN;
+}
+
+static int note_checks(struct gathering *t, const struct import *m, struct found *f, uint32_t number) {
+  struct sample sample;
+  VEC(struct guard) guards = {0};
+  int r = 0;
+  sample_start(&sample, m);
+  for (uint32_t i = 0; i < t->w->events.at.n && r >= 0; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || t->code->insns[e->insn].op != OP_BRANCH) continue;
+    uint64_t told = judge_compare(t->p, &sample, e);
+    if (!told) continue;
+    uint8_t side = failing_side(t, m, e, told);
+    uint32_t failing = successor(t, e->block, side);
+    struct guard guard = {.event = i};
+    if (failing == UINT32_MAX) continue;
+    uint32_t good = successor(t, e->block, side == EDGE_TAKEN ? EDGE_FALL : EDGE_TAKEN);
+    if (only_by_errno(t, &t->w->events, failing, good, &guard.only)) r = vec_push(&guards, guard);
+    if (r >= 0) r = vec_push(&t->failing, (struct failing){e->block, number, side});
+  }
+  f->n_guards = (uint32_t)guards.n;
+  f->guards = guards.n ? arena_memdup(&t->w->arena, guards.at, guards.n * sizeof *guards.at) : NULL;
+  vec_done(&guards);
+  return r >= 0 && f->n_guards && !f->guards ? -ENOMEM : r;
+}
+
+/* Is this where the program crashes if the value is an error? */
+static bool crashes_at(const struct gathering *t, const struct import *m, const struct flow_event *e) {
+  if (e->subject != SUBJECT_VALUE || !m->pointer) return false;
+  if (e->kind == EVENT_DEREFERENCE) return !e->indexed;
+  if (e->kind != EVENT_ARGUMENT || e->mixed || e->ops || e->call_kind != CALL_SLOT) return false;
+  const struct import *to = program_import(t->p, e->target);
+  int arg = to ? relevance_argument(t->p->relevance, to->name, e->arg) : -1;
+  return arg >= 0 && relevance_effect(t->p->relevance, to->written, (unsigned)arg, true) == EFFECT_CRASH;
+}
+
+static bool any_check(const struct gathering *t, const struct import *m) {
+  struct sample sample;
+  sample_start(&sample, m);
+  for (size_t i = 0; i < t->w->events.at.n; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
+  }
+  return false;
+}
+
+/* Follows the value; behind a crash, no check counts any more. */
+static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
+  struct flow_events *events = &t->w->events;
+  struct map crashes = {0};
+  events->at.n = 0;
+  events->torn = false;
+  int r = flow_follow(t->g, insn, -1, NULL, events);
+  for (size_t i = 0; i < events->at.n && r >= 0; i++)
+    if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
+  if (r >= 0 && crashes.n && any_check(t, m)) {
+    events->at.n = 0;
+    r = flow_follow(t->g, insn, -1, &crashes, events);
+  }
+  if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
+  map_done(&crashes);
+  f->torn = events->torn;
+  return r;
+}
+
+static bool looks_at_errno(const struct gathering *t) {
+  for (size_t i = 0; i < t->w->events.at.n; i++)
+    if (t->w->events.at.at[i].subject == SUBJECT_ERRNO) return true;
+  return false;
+}
+
+static bool clears_errno(struct gathering *t) {
+  if (t->clears_errno == NOT_KNOWN) t->clears_errno = flow_graph_clears_errno(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  return t->clears_errno == TRUE_FOR_CALL;
+}
+
+static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
+  const struct import *m = program_import(t->p, slot);
+  const struct insn *in = &t->code->insns[insn];
+  if (!m || !m->wanted) return 0;
+  struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
+  if (insn_calls(in)) f.after = in->address + in->length;
+  int r = follow(t, m, insn, &f);
+  if (r < 0) return r;
+  look_at_arguments(t, insn, m, &f.call);
+  f.errno_cleared = looks_at_errno(t) && clears_errno(t);
+  r = note_checks(t, m, &f, (uint32_t)t->w->found.n);
+  if (r < 0) return r;
+  f.n_events = (uint32_t)t->w->events.at.n;
+  f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
+  return f.events ? vec_push(&t->w->found, f) : -ENOMEM;
+}
+
+/* --- a function --------------------------------------------------------------------------------------------------- */
+
+static int gather_call(struct gathering *t, uint32_t insn) {
+  struct flow_call c = flow_graph_call(t->g, insn);
+  if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
+  if (c.kind != CALL_ADDRESS) return 0;
+  int r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
+  if (r >= 0 && !image_function_at(t->code->image, c.target)) r = vec_push(&t->w->fresh, c.target);
+  return r;
+}
+
+/* An address of a function that is not called here. */
+static int gather_reference(struct gathering *t, const struct insn *in) {
+  uint64_t to = 0;
+  if (in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG) to = (uint64_t)in->disp;
+  if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) to = (uint64_t)in->imm;
+  if (!to || !image_function_at(t->code->image, to)) return 0;
+  return vec_push(&t->w->referenced, to);
+}
+
+static int gather_insn(struct gathering *t, uint32_t insn) {
+  const struct insn *in = &t->code->insns[insn];
+  switch (in->op) {
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+  case OP_TAIL:
+  case OP_TAIL_SLOT:
+  case OP_TAIL_INDIRECT:
+    return gather_call(t, insn);
+  case OP_LEA:
+  case OP_MOVE:
+    return gather_reference(t, in);
+  default:
+    return 0;
+  }
+}
+
+static int gather_blocks(struct gathering *t) {
+  int r = 0;
+  for (uint32_t k = 0; k < t->code->n_blocks && r >= 0; k++) {
+    uint64_t at = t->code->insns[t->code->blocks[k].first].address;
+    if (at != t->entry && image_function_at(t->code->image, at)) r = vec_push(&t->w->parts, at);
+  }
+  for (uint32_t i = 0; i < t->code->n_insns && r >= 0; i++)
+    r = gather_insn(t, i);
+  return r;
+}
+
+int gather_function(struct program *p, struct worker *w, uint64_t entry) {
+  struct gathering t = {.p = p, .w = w, .entry = entry};
+  if (code_follow_plt(p->image, entry).slot) return 0;
+  struct flow_graph_options o = gather_options(p, w);
+  int r = flow_graph_open(&w->flow, p->image, entry, &o, &t.g);
+  if (r < 0) return r == -EFAULT ? 0 : r;
+  t.code = flow_graph_code(t.g);
+  size_t first = w->found.n;
+  r = gather_blocks(&t);
+  if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
+  vec_done(&t.failing);
+  flow_graph_close(t.g);
+  if (w->probe.failed) r = -ENOMEM;
+  return r < 0 ? r : 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions that a program imports, with their errors and the names that its programmer wrote.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct import *program_import(const struct program *p, uint64_t slot) {
+  uint64_t i;
+  return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
+}
+
+static const struct profile_function *profile_of(const struct program *p, const char *name, const char **library) {
+  *library = "";
+  for (size_t i = p->n_overlays; i-- > 0;) {
+    const struct profile_function *f = profile_function(&p->overlays[i], name);
+    if (f) return f;
+  }
+  for (size_t i = 0; i < p->profile->n_libraries; i++) {
+    const struct profile_library *l = &p->profile->libraries[i];
+    size_t low = 0, high = l->n_functions;
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      int r = strcmp(name, l->functions[middle].name);
+      *library = l->name;
+      if (r == 0) return &l->functions[middle];
+      if (r < 0)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  }
+  *library = NULL;
+  return NULL;
+}
+
+static bool asked_for(const struct site_request *r, const struct import *m) {
+  for (size_t i = 0; i < r->n_functions; i++)
+    if (strcmp(r->functions[i], m->name) == 0 || strcmp(r->functions[i], m->written) == 0) return true;
+  return r->n_functions == 0;
+}
+
+static void take_errors(struct import *m) {
+  bool null = false, wide = false;
+  for (size_t i = 0; m->profile && i < m->profile->n_errors && m->n_errors < ERRORS_MAX; i++) {
+    const struct profile_error *e = &m->profile->errors[i];
+    null |= e->retval == 0 && e->wide;
+    wide |= e->wide;
+    m->errors[m->n_errors++] = e->retval;
+  }
+  m->pointer = null || (wide && m->success == SUCCESS_POINTER);
+  if (null && m->success == SUCCESS_UNKNOWN) m->success = SUCCESS_POINTER;
+}
+
+static int add_import(struct program *p, const char *name) {
+  struct import m = {.name = name, .written = relevance_written(p->relevance, name)};
+  m.success = profile_facts_success(p->facts, m.written);
+  m.answers = relevance_answers(p->relevance, m.written);
+  m.profile = profile_of(p, name, &m.library);
+  take_errors(&m);
+  m.wanted = asked_for(p->request, &m) && (m.n_errors || p->request->unknown || p->request->n_functions);
+  return vec_push(&p->imports, m);
+}
+
+/* Did the request name a function that the program does not import? */
+static int check_names(const struct program *p, struct err *e) {
+  for (size_t i = 0; i < p->request->n_functions; i++) {
+    const char *name = p->request->functions[i];
+    bool found = false;
+    for (size_t k = 0; k < p->imports.n && !found; k++)
+      found = strcmp(name, p->imports.at[k].name) == 0 || strcmp(name, p->imports.at[k].written) == 0;
+    if (!found)
+      return err_set(e, -ENOENT, "%s: does not import a function '%s' (leave out --function to see what it calls)",
+                     image_path(p->image), name);
+  }
+  return 0;
+}
+
+int imports_find(struct program *p, struct err *e) {
+  struct image_slot slot = {0};
+  struct map by_name = {0};
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
+    uint64_t i;
+    if (slot.kind != SLOT_IMPORT || !slot.name) continue;
+    uint64_t key = hash_string(slot.name);
+    if (!map_get(&by_name, key, &i)) {
+      r = add_import(p, slot.name);
+      i = p->imports.n;
+      if (r >= 0) r = map_put(&by_name, key, i);
+    }
+    if (r >= 0) r = map_put(&p->import_of, slot.at, i);
+  }
+  map_done(&by_name);
+  return r < 0 ? r : check_names(p, e);
+}
