@@ -211,6 +211,9 @@ enum flow_event_kind {
   EVENT_USE,         /* anything else */
 };
 
+/* Where a value is stored: the variable at IMM; IMM bytes behind argument ARG; somewhere else. WIDTH: bytes. */
+enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT };
+
 enum flow_subject { SUBJECT_VALUE, SUBJECT_ERRNO };
 
 struct flow_event {
@@ -220,7 +223,7 @@ struct flow_event {
   bool variable;               /* the other operand is not a constant */
   bool mixed;                  /* something unknown was added before */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
-  bool global;                 /* EVENT_STORE: to the variable at IMM */
+  uint8_t place;               /* EVENT_STORE: an enum store_place */
   uint8_t arg;                 /* from 0 */
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
   uint64_t at;                 /* the instruction */
@@ -258,6 +261,14 @@ uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
 bool flow_graph_clears_errno(struct flow_graph *g);
 /* The call whose result is argument ARG of the call INSN, or UINT32_MAX. */
 uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg);
+/*
+ * Does the code behind the call INSN come to the same place in the same state, whether it gets the error (its value and
+ * errno) or the success? False if they differ, or if it cannot be told. Returning the value is the same for both.
+ */
+struct flow_outcome_pair {
+  uint64_t error_value, error_errno, success_value;
+};
+bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
 /* Does every way from behind INSN to the end of the function pass one of STOPS (instructions)? */
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
 
@@ -266,12 +277,25 @@ struct flow_events {
   bool torn; /* there was more to follow than the budget allows */
 };
 
+/* Where a value comes to be. */
+enum flow_start_kind {
+  START_RESULT,   /* what the call INSN returns, and leaves in errno */
+  START_ARGUMENT, /* what the function gets as argument ARG */
+  START_BEHIND,   /* what the call INSN has written, SIZE bytes at OFFSET behind its argument ARG */
+  START_GLOBAL,   /* what INSN reads from the variable at OFFSET */
+};
+
+struct flow_start {
+  uint8_t kind, arg, size;
+  uint32_t insn;
+  int64_t offset;
+};
+
 /*
- * Follows what the call INSN returns and leaves in errno, or, with ARG >= 0, what the function gets as argument ARG.
- * Nothing is followed beyond the instructions in STOPS, which may be NULL. Events are added in the order in which they
- * are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
+ * Follows a value. Nothing is followed beyond the instructions in STOPS, which may be NULL. Events are added in the
+ * order in which they are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
  */
-int flow_follow(struct flow_graph *g, uint32_t insn, int arg, const struct map *stops,
+int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
                 struct flow_events *ret) MUST_USE;
 
 /* --- all functions together --------------------------------------------------------------------------------------- */

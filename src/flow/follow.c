@@ -192,31 +192,57 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
     follow_push(g, next[i], 0, &w->fact);
 }
 
-int flow_follow(struct flow_graph *g, uint32_t insn, int arg, const struct map *stops, struct flow_events *ret) {
+static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn) {
+  struct fact f = {.where = FACT_REG, .reg = RAX};
+  uint32_t position = insn - g->code.blocks[block].first + 1;
+  uint8_t op = g->code.insns[insn].op;
+  if (op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT) {
+    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .insn = insn, .block = block});
+    return;
+  }
+  follow_push(g, block, position, &f);
+  follow_push(g, block, position, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
+}
+
+static void start_argument(struct flow_graph *g, unsigned arg) {
+  struct fact f = {.where = FACT_REG};
+  if (arg < FLOW_ARGS) {
+    f.reg = code_argument_registers[arg];
+  } else {
+    f.where = FACT_SLOT;
+    f.slot = 8 + 8 * (int32_t)(arg - FLOW_ARGS);
+    f.size = 8;
+  }
+  follow_push(g, g->code.entry_block, 0, &f);
+}
+
+int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
+                struct flow_events *ret) {
+  uint32_t block = flow_graph_block(g, start->insn);
+  uint32_t position = start->insn - g->code.blocks[block].first;
   g->events = ret;
   g->stops = stops;
   g->steps = 0;
   g->work.n = 0;
   map_clear(&g->seen);
   map_clear(&g->noted);
-  uint32_t block = arg < 0 ? flow_graph_block(g, insn) : g->code.entry_block;
-  uint32_t position = arg < 0 ? insn - g->code.blocks[block].first + 1 : 0;
-  struct fact f = {.where = FACT_REG, .reg = RAX};
-  if (arg >= FLOW_ARGS) {
-    f.where = FACT_SLOT;
-    f.slot = 8 + 8 * (arg - FLOW_ARGS);
-    f.size = 8;
-  } else if (arg >= 0)
-    f.reg = code_argument_registers[arg];
-  uint8_t op = g->code.insns[insn].op;
-  if (arg < 0 && (op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT))
-    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .insn = insn, .block = block});
-  else
+  switch ((enum flow_start_kind)start->kind) {
+  case START_RESULT:
+    start_result(g, block, start->insn);
+    break;
+  case START_ARGUMENT:
+    start_argument(g, start->arg);
+    break;
+  case START_BEHIND:
+    follow_behind(g, start, block, position);
+    break;
+  case START_GLOBAL: {
+    struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
+    f.place = (struct flow_place){.kind = PLACE_GLOBAL, .where = (uint64_t)start->offset};
     follow_push(g, block, position, &f);
-  f.where = FACT_ERRNO;
-  f.subject = SUBJECT_ERRNO;
-  f.reg = 0;
-  if (arg < 0) follow_push(g, block, position, &f);
+    break;
+  }
+  }
   while (g->work.n && !ret->torn && !g->walk.failed) {
     struct follow_work w = g->work.at[--g->work.n];
     follow_block(g, &w);

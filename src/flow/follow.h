@@ -68,5 +68,12 @@ bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned
 
 /* The same for facts about memory and errno. */
 bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+/* Starts what lies behind an argument of a call. */
+void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position);
+/* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
+bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret);
+/* Is the memory operand errno? Does the call only return errno's address? */
+bool follow_is_errno(struct flow_graph *g, uint32_t insn);
+bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
 /* The value of register fact F is written to the memory operand. */
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);

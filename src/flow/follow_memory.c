@@ -12,7 +12,7 @@
 #define NEAR 12 /* instructions before an access in which its pointer is loaded from the stack, unoptimised */
 
 /* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
-static bool base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
+bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
   uint32_t first = g->code.blocks[block].first;
   uint8_t base = g->code.insns[first + position].base;
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
@@ -36,7 +36,7 @@ static bool errno_function(struct flow_graph *g, uint64_t slot_at) {
   return g->errno_at && image_slot(g->code.image, slot_at, &slot) && slot.name && g->errno_at(g->context, slot.name);
 }
 
-static bool is_errno(struct flow_graph *g, uint32_t insn) {
+bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   struct flow_place p;
   if (in->disp != 0 || in->base == NO_REG || in->base == RSP || in->flags & INSN_FS) return false;
@@ -49,18 +49,22 @@ static bool is_errno(struct flow_graph *g, uint32_t insn) {
 bool flow_graph_clears_errno(struct flow_graph *g) {
   for (uint32_t i = 0; i < g->code.n_insns; i++) {
     const struct insn *in = &g->code.insns[i];
-    if (in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->src_kind == OPERAND_IMM && in->imm == 0 &&
-        is_errno(g, i))
-      return true;
+    uint64_t v = (uint64_t)in->imm;
+    if (in->op != OP_MOVE || in->dst_kind != OPERAND_MEM || !follow_is_errno(g, i)) continue;
+    if (in->src_kind == OPERAND_REG && !origin_constant(&g->walk, i, in->src, &v)) continue;
+    if (v == 0) return true;
   }
   return false;
 }
 
+bool follow_is_errno_call(struct flow_graph *g, uint32_t insn) {
+  struct flow_call c = flow_graph_call(g, insn);
+  return c.kind == CALL_SLOT && errno_function(g, c.target);
+}
+
 /* A call that may set errno anew. */
 static bool changes_errno(struct flow_graph *g, uint32_t insn) {
-  if (!insn_calls(&g->code.insns[insn])) return false;
-  struct flow_call c = flow_graph_call(g, insn);
-  return c.kind != CALL_SLOT || !errno_function(g, c.target);
+  return insn_calls(&g->code.insns[insn]) && !follow_is_errno_call(g, insn);
 }
 
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
@@ -81,9 +85,9 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
     return in->base == f->reg && in->disp == f->disp && !(in->flags & INSN_FS);
   case FACT_BEHIND_SLOT:
     if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || operand_slot(in, &slot)) return false;
-    return base_slot(g, block, position, &slot) && slot == f->slot;
+    return follow_base_slot(g, block, position, &slot) && slot == f->slot;
   case FACT_ERRNO:
-    return is_errno(g, insn);
+    return follow_is_errno(g, insn);
   default:
     return false;
   }
@@ -175,8 +179,11 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   }
   at.disp = in->disp;
   if (operand_place(&g->walk, insn, &at.place)) {
-    e.global = at.place.kind == PLACE_GLOBAL && !at.place.raw;
-    e.imm = at.place.where;
+    bool global = at.place.kind == PLACE_GLOBAL && !at.place.raw, behind = at.place.kind == PLACE_ARG;
+    e.place = global ? STORE_GLOBAL : behind ? STORE_BEHIND_ARGUMENT : STORE_ELSEWHERE;
+    e.imm = global ? at.place.where : (uint64_t)at.place.offset;
+    e.arg = at.place.arg;
+    e.width = in->size;
     at.where = FACT_PLACE;
     follow_push(g, block, position + 1, &at);
   }
@@ -184,11 +191,83 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.place = (struct flow_place){0};
   if (in->base == NO_REG || in->flags & INSN_FS) return;
   struct fact behind = at;
-  if (base_slot(g, block, position, &behind.slot)) {
+  if (follow_base_slot(g, block, position, &behind.slot)) {
     behind.where = FACT_BEHIND_SLOT;
     follow_push(g, block, position + 1, &behind);
   }
   at.where = FACT_BEHIND_REG;
   at.reg = in->base;
   follow_push(g, block, position + 1, &at);
+}
+
+/* --- behind an argument ------------------------------------------------------------------------------------------- */
+
+/* Where a register's value was made just before: a stack address (the slot), or a copy of another register. */
+static bool pointer_of(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret_slot,
+                       uint8_t *ret_reg) {
+  uint32_t first = g->code.blocks[block].first;
+  *ret_reg = NO_REG;
+  for (uint32_t i = position; i-- > 0;) {
+    const struct insn *def = &g->code.insns[first + i];
+    if (insn_calls(def) && CALL_CLOBBERS & REG_BIT(reg)) return false;
+    if (!(def->defs & REG_BIT(reg))) continue;
+    if (def->op == OP_LEA && operand_slot(def, ret_slot)) return true;
+    if (def->op != OP_MOVE || def->size != 8 || def->src_kind != OPERAND_REG) return false;
+    if (def->src == RSP && def->sp != SP_UNKNOWN) {
+      *ret_slot = def->sp;
+      return true;
+    }
+    reg = def->src;
+    if (CALL_KEEPS & REG_BIT(reg)) *ret_reg = reg;
+  }
+  return false;
+}
+
+/* The place that the pointer's origin names, OFFSET bytes behind it. */
+static bool place_of(struct flow_value v, int64_t offset, struct flow_place *p) {
+  *p = (struct flow_place){.offset = offset};
+  if (v.ops) return false;
+  switch (v.kind) {
+  case VALUE_ARG:
+    p->kind = PLACE_ARG;
+    p->arg = v.arg;
+    return true;
+  case VALUE_CALL:
+    p->kind = PLACE_CALL;
+    p->call = v.call;
+    return true;
+  case VALUE_ADDRESS:
+    p->kind = PLACE_GLOBAL;
+    p->raw = v.raw;
+    p->where = v.raw ? v.value : v.value + (uint64_t)offset;
+    if (!v.raw) p->offset = 0;
+    return true;
+  default:
+    return false;
+  }
+}
+
+void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position) {
+  struct fact f = {.size = start->size};
+  struct flow_value v;
+  uint8_t copy;
+  int32_t slot;
+  if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
+  if (pointer_of(g, block, position, code_argument_registers[start->arg], &slot, &copy)) {
+    f.where = FACT_SLOT;
+    f.slot = slot + (int32_t)start->offset;
+    follow_push(g, block, position + 1, &f);
+    return;
+  }
+  if (copy != NO_REG) {
+    f.where = FACT_BEHIND_REG;
+    f.reg = copy;
+    f.disp = start->offset;
+    follow_push(g, block, position + 1, &f);
+  }
+  if (!flow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
+  f.where = FACT_PLACE;
+  f.reg = 0;
+  f.disp = f.place.kind == PLACE_GLOBAL && !f.place.raw ? (int64_t)f.place.where : start->offset;
+  follow_push(g, block, position + 1, &f);
 }

@@ -144,6 +144,10 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
     set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
     return;
   }
+  if (in->op == OP_OR && !dst && f->where == FACT_REG) { /* the same, in memory */
+    follow_store(g, f, block, position);
+    return;
+  }
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
   if ((in->op == OP_ADD || in->op == OP_SUB) && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
 }

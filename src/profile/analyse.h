@@ -15,6 +15,12 @@ struct errno_condition {
   int32_t value;
 };
 
+/* An error value that a function of this name (a hash) is known to return. */
+struct told_error {
+  uint64_t name;
+  int64_t value;
+};
+
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
@@ -23,7 +29,9 @@ struct knowledge {
   struct map noreturn; /* hash of the name */
   struct map errnos;   /* the same: functions that return the address of errno */
   struct map success;  /* hash of the name to enum profile_success */
-  uint64_t hash;       /* of the files' bytes */
+  struct map infallible;
+  VEC(struct told_error) told;
+  uint64_t hash; /* of the files' bytes */
 };
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */

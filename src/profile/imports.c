@@ -43,6 +43,18 @@ enum profile_success profile_facts_success(const struct profile_facts *facts, co
   return known ? (enum profile_success)kind : SUCCESS_UNKNOWN;
 }
 
+bool profile_facts_infallible(const struct profile_facts *facts, const char *name) {
+  return map_get(&facts->knowledge.infallible, hash_string(name), NULL);
+}
+
+size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max) {
+  uint64_t hash = hash_string(name);
+  size_t n = 0;
+  for (size_t i = 0; i < facts->knowledge.told.n && n < max; i++)
+    if (facts->knowledge.told.at[i].name == hash) ret[n++] = facts->knowledge.told.at[i].value;
+  return n;
+}
+
 /* A function that is imported, and the node that it is bound to. */
 struct import {
   const struct image_symbol *symbol;

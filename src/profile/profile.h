@@ -143,12 +143,17 @@ bool profile_facts_errno(void *facts, const char *name);
 /* What a function returns when it succeeds. */
 enum profile_success {
   SUCCESS_UNKNOWN,
+  SUCCESS_ZERO,
   SUCCESS_NUMBER, /* not negative, and in practice not 0 either */
   SUCCESS_COUNT,  /* how much was done */
   SUCCESS_LENGTH,
   SUCCESS_CHARACTER,
   SUCCESS_POINTER,
 };
+/* Can a function of this name not fail, whatever constants it returns? */
+bool profile_facts_infallible(const struct profile_facts *facts, const char *name);
+/* Error values that are known of it beside those that its code shows; how many, at most MAX. */
+size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max);
 enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name);
 
 /*

@@ -8,15 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t question_key(uint64_t entry, uint64_t at, int arg) {
-  return hash_mix(entry ^ hash_mix(at + 1)) + hash_mix((uint64_t)(arg + 2));
+static uint64_t question_key(uint64_t entry, uint64_t at, const struct flow_start *s) {
+  uint64_t what = s->kind | (uint64_t)s->arg << 8 | (uint64_t)s->size << 16;
+  return hash_mix(entry ^ hash_mix(at + 1)) + hash_mix(what ^ hash_mix((uint64_t)s->offset));
 }
 
-const struct question *ask(struct program *p, uint64_t entry, uint64_t at, int arg) {
-  uint64_t key = question_key(entry, at, arg), i;
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start) {
+  uint64_t key = question_key(entry, at, &start), i;
   if (map_get(&p->question_of, key, &i)) return &p->questions.at[i];
   i = p->questions.n;
-  struct question q = {.entry = entry, .at = at, .arg = arg};
+  struct question q = {.entry = entry, .at = at, .start = start};
   if (vec_push(&p->questions, q) < 0 || map_put(&p->question_of, key, i) < 0) p->error = -ENOMEM;
   return NULL;
 }
@@ -33,12 +34,12 @@ static bool find_insn(const struct code *code, uint64_t address, uint32_t *ret) 
 }
 
 static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
-  uint32_t insn = 0;
+  struct flow_start start = q->start;
   q->answered = true;
-  if (q->at && !find_insn(flow_graph_code(g), q->at, &insn)) return 0;
+  if (q->at && !find_insn(flow_graph_code(g), q->at, &start.insn)) return 0;
   w->events.at.n = 0;
   w->events.torn = false;
-  int r = flow_follow(g, insn, q->at ? -1 : q->arg, NULL, &w->events);
+  int r = flow_follow(g, &start, NULL, &w->events);
   if (r < 0) return r;
   q->n_events = (uint32_t)w->events.at.n;
   q->events = arena_memdup(&w->arena, w->events.at.at, q->n_events * sizeof *q->events);
@@ -59,7 +60,7 @@ static int by_entry(const void *x, const void *y, void *context) {
   const struct question *all = context, *a = &all[*(const uint32_t *)x], *b = &all[*(const uint32_t *)y];
   if (a->entry != b->entry) return a->entry < b->entry ? -1 : 1;
   if (a->at != b->at) return a->at < b->at ? -1 : 1;
-  return a->arg - b->arg;
+  return (*(const uint32_t *)x > *(const uint32_t *)y) - (*(const uint32_t *)x < *(const uint32_t *)y);
 }
 
 static int answer_batch(struct program *p, struct worker *w, size_t i) {

@@ -18,6 +18,7 @@ static void program_done(struct program *p) {
     arena_done(&w->arena);
     vec_done(&w->found);
     vec_done(&w->calls);
+    vec_done(&w->readers);
     vec_done(&w->parts);
     vec_done(&w->referenced);
     vec_done(&w->fresh);
@@ -31,6 +32,7 @@ static void program_done(struct program *p) {
   vec_done(&p->functions);
   vec_done(&p->found);
   vec_done(&p->calls);
+  vec_done(&p->readers);
   vec_done(&p->questions);
   for (size_t i = 0; i < p->n_overlays; i++)
     profile_done(&p->overlays[i]);

@@ -81,6 +81,13 @@ static int by_callee(const void *x, const void *y) {
   return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
+static int by_variable(const void *x, const void *y) {
+  const struct reader *a = x, *b = y;
+  if (a->variable != b->variable) return a->variable < b->variable ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
 static int merge_worker(struct program *p, const struct worker *w) {
   int r = 0;
   for (size_t i = 0; i < w->parts.n && r >= 0; i++)
@@ -91,6 +98,8 @@ static int merge_worker(struct program *p, const struct worker *w) {
     r = vec_push(&p->found, w->found.at[i]);
   for (size_t i = 0; i < w->calls.n && r >= 0; i++)
     r = vec_push(&p->calls, w->calls.at[i]);
+  for (size_t i = 0; i < w->readers.n && r >= 0; i++)
+    r = vec_push(&p->readers, w->readers.at[i]);
   return r;
 }
 
@@ -130,6 +139,7 @@ static int merge(struct program *p) {
   if (r < 0) return r;
   if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
   if (p->calls.n) qsort(p->calls.at, p->calls.n, sizeof *p->calls.at, by_callee);
+  if (p->readers.n) qsort(p->readers.at, p->readers.n, sizeof *p->readers.at, by_variable);
   drop_twins(p);
   return 0;
 }
@@ -167,6 +177,22 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
   while (n < p->calls.n && p->calls.at[n].to == entry)
     n++;
   *ret = p->calls.at + low;
+  return n - low;
+}
+
+size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret) {
+  size_t low = 0, high = p->readers.n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (p->readers.at[middle].variable < variable)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  size_t n = low;
+  while (n < p->readers.n && p->readers.at[n].variable == variable)
+    n++;
+  *ret = p->readers.at + low;
   return n - low;
 }
 

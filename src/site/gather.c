@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define FUNCTION_INSNS 400000
-#define GUARD_BLOCKS 12
 #define STREAM_NEAR 12
 
 struct gathering {
@@ -122,79 +121,63 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
 
 /* --- guards by errno ---------------------------------------------------------------------------------------------- */
 
-static uint32_t successor(const struct gathering *t, uint32_t block, uint8_t kind) {
-  const uint32_t *next;
-  const uint8_t *kinds;
-  uint32_t n = flow_graph_next(t->g, block, &next, &kinds);
-  for (uint32_t i = 0; i < n; i++)
-    if (kinds[i] == kind) return next[i];
-  return UINT32_MAX;
+/* An errno that nothing here compares with. */
+static int other_errno(const struct flow_events *events, const struct import *m) {
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 1; i <= ERRNO_MAX; i++) {
+      bool possible = pass > 0;
+      for (size_t k = 0; k < m->n_errors && !possible; k++)
+        possible = errno_set_has(&m->details[k]->errnos, i);
+      for (size_t k = 0; k < events->at.n && possible; k++)
+        possible = events->at.at[k].subject != SUBJECT_ERRNO || events->at.at[k].imm != (uint64_t)i;
+      if (possible) return i;
+    }
+  return 0;
 }
 
-/* Behind blocks that only jump. */
-static uint32_t skip_jumps(const struct gathering *t, uint32_t block) {
-  for (unsigned i = 0; i < 4 && block != UINT32_MAX; i++) {
-    const struct block *b = &t->code->blocks[block];
-    const uint32_t *next;
-    if (b->n != 1 || t->code->insns[b->first].op != OP_JUMP) break;
-    if (flow_graph_next(t->g, block, &next, NULL) != 1) break;
-    block = next[0];
+/* A success that some comparison here tells from the error. */
+static bool told_success(const struct gathering *t, const struct sample *s, unsigned error, uint64_t *ret) {
+  for (size_t i = 0; i < t->w->events.at.n; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
+    uint64_t candidates[] = {judge_suggested(s->import, e), s->successes[0], s->successes[s->n_successes - 1]};
+    bool holds = flow_event_holds(e, t->code->image, s->errors[error], 0);
+    for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
+      if (flow_event_holds(e, t->code->image, candidates[k], 0) == holds) continue;
+      *ret = candidates[k];
+      return true;
+    }
   }
-  return block;
-}
-
-/* Does the block do nothing but look at errno? */
-static bool only_looks(const struct gathering *t, uint32_t block) {
-  const struct block *b = &t->code->blocks[block];
-  for (uint32_t i = 0; i < b->n; i++) {
-    const struct insn *in = &t->code->insns[b->first + i];
-    if (in->flags & INSN_WRITES_MEM && in->base != RSP && in->base != RBP) return false;
-    if (!insn_calls(in)) continue;
-    struct flow_call c = flow_graph_call(t->g, b->first + i);
-    const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
-    if (!m || !profile_facts_errno(t->p->facts, m->name)) return false;
-  }
-  return true;
-}
-
-/* The comparison of errno with a constant, for equality, that ends the block, or NULL. */
-static const struct flow_event *errno_compare(const struct flow_events *events, uint32_t block) {
-  for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
-    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_ERRNO && e->block == block && !e->variable &&
-        (e->cc == CC_E || e->cc == CC_NE) && e->op == OP_CMP && e->imm && e->imm <= ERRNO_MAX)
-      return e;
-  }
-  return NULL;
+  return false;
 }
 
 /*
- * From the failing side on: if every errno that is not compared with comes back to the side of success, and nothing was
- * done on the way, only the errnos that were compared with are handled.
+ * Where errno is compared with some values: is the error, with another errno, taken for success? Then only the errnos
+ * that are not are handled.
  */
-static bool only_by_errno(const struct gathering *t, const struct flow_events *events, uint32_t failing, uint32_t good,
-                          struct errno_set *ret) {
-  bool any = false;
-  good = skip_jumps(t, good);
-  for (unsigned i = 0; i < GUARD_BLOCKS; i++) {
-    failing = skip_jumps(t, failing);
-    if (failing == good) return any;
-    if (failing == UINT32_MAX || !only_looks(t, failing)) return false;
-    const struct block *b = &t->code->blocks[failing];
-    const struct insn *last = &t->code->insns[b->first + b->n - 1];
-    const struct flow_event *e = errno_compare(events, failing);
-    if (last->op != OP_BRANCH) {
-      const uint32_t *next;
-      if (flow_graph_next(t->g, failing, &next, NULL) != 1) return false;
-      failing = next[0];
-      continue;
-    }
-    if (!e || e->insn != b->first + b->n - 1) return false;
-    errno_set_add(ret, (int)e->imm);
-    any = true;
-    failing = successor(t, failing, e->cc == CC_E ? EDGE_FALL : EDGE_TAKEN);
+static void look_for_guard(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
+  const struct flow_events *events = &t->w->events;
+  struct sample sample;
+  bool compared = false;
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    compared |= e->subject == SUBJECT_ERRNO && (e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH);
   }
-  return false;
+  if (!compared) return;
+  sample_start(&sample, m);
+  struct flow_outcome_pair pair = {0};
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    if (!told_success(t, &sample, i, &pair.success_value)) continue;
+    pair.error_value = (uint64_t)m->errors[i];
+    pair.error_errno = (uint64_t)other_errno(events, m);
+    if (!flow_graph_same(t->g, insn, &pair)) continue;
+    f->guarded |= 1ull << i;
+    for (int number = 1; number <= ERRNO_MAX; number++) {
+      pair.error_errno = (uint64_t)number;
+      if (!flow_graph_same(t->g, insn, &pair)) errno_set_add(&f->handled, number);
+    }
+  }
+  if (errno_set_empty(&f->handled)) f->guarded = 0;
 }
 
 /* --- a site ------------------------------------------------------------------------------------------------------- */
@@ -208,34 +191,23 @@ static uint8_t failing_side(const struct gathering *t, const struct import *m, c
   return EDGE_TAKEN;
 }
 
-static int note_checks(struct gathering *t, const struct import *m, struct found *f, uint32_t number) {
+static int note_checks(struct gathering *t, const struct import *m, uint32_t number) {
   struct sample sample;
-  VEC(struct guard) guards = {0};
   int r = 0;
   sample_start(&sample, m);
   for (uint32_t i = 0; i < t->w->events.at.n && r >= 0; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || t->code->insns[e->insn].op != OP_BRANCH) continue;
     uint64_t told = judge_compare(t->p, &sample, e);
-    if (!told) continue;
-    uint8_t side = failing_side(t, m, e, told);
-    uint32_t failing = successor(t, e->block, side);
-    struct guard guard = {.event = i};
-    if (failing == UINT32_MAX) continue;
-    uint32_t good = successor(t, e->block, side == EDGE_TAKEN ? EDGE_FALL : EDGE_TAKEN);
-    if (only_by_errno(t, &t->w->events, failing, good, &guard.only)) r = vec_push(&guards, guard);
-    if (r >= 0) r = vec_push(&t->failing, (struct failing){e->block, number, side});
+    if (told) r = vec_push(&t->failing, (struct failing){e->block, number, failing_side(t, m, e, told)});
   }
-  f->n_guards = (uint32_t)guards.n;
-  f->guards = guards.n ? arena_memdup(&t->w->arena, guards.at, guards.n * sizeof *guards.at) : NULL;
-  vec_done(&guards);
-  return r >= 0 && f->n_guards && !f->guards ? -ENOMEM : r;
+  return r;
 }
 
 /* Is this where the program crashes if the value is an error? */
 static bool crashes_at(const struct gathering *t, const struct import *m, const struct flow_event *e) {
-  if (e->subject != SUBJECT_VALUE || !m->pointer) return false;
-  if (e->kind == EVENT_DEREFERENCE) return !e->indexed;
+  if (e->subject != SUBJECT_VALUE) return false;
+  if (e->kind == EVENT_DEREFERENCE) return judge_crashes(m, e);
   if (e->kind != EVENT_ARGUMENT || e->mixed || e->ops || e->call_kind != CALL_SLOT) return false;
   const struct import *to = program_import(t->p, e->target);
   int arg = to ? relevance_argument(t->p->relevance, to->name, e->arg) : -1;
@@ -256,14 +228,15 @@ static bool any_check(const struct gathering *t, const struct import *m) {
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
   struct map crashes = {0};
+  struct flow_start start = {.kind = START_RESULT, .insn = insn};
   events->at.n = 0;
   events->torn = false;
-  int r = flow_follow(t->g, insn, -1, NULL, events);
+  int r = flow_follow(t->g, &start, NULL, events);
   for (size_t i = 0; i < events->at.n && r >= 0; i++)
     if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
   if (r >= 0 && crashes.n && any_check(t, m)) {
     events->at.n = 0;
-    r = flow_follow(t->g, insn, -1, &crashes, events);
+    r = flow_follow(t->g, &start, &crashes, events);
   }
   if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
   map_done(&crashes);
@@ -292,7 +265,8 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   if (r < 0) return r;
   look_at_arguments(t, insn, m, &f.call);
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
-  r = note_checks(t, m, &f, (uint32_t)t->w->found.n);
+  look_for_guard(t, m, insn, &f);
+  r = note_checks(t, m, (uint32_t)t->w->found.n);
   if (r < 0) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
@@ -319,6 +293,15 @@ static int gather_reference(struct gathering *t, const struct insn *in) {
   return vec_push(&t->w->referenced, to);
 }
 
+/* What is read from a variable of the program, to be compared perhaps. */
+static int gather_reader(struct gathering *t, const struct insn *in) {
+  bool reads = in->op == OP_MOVE ? in->src_kind == OPERAND_MEM : in->op == OP_CMP || in->op == OP_TEST;
+  bool memory = in->src_kind == OPERAND_MEM || in->dst_kind == OPERAND_MEM;
+  if (!reads || !memory || in->base != NO_REG || in->index != NO_REG || in->flags & INSN_FS) return 0;
+  if (image_is_readonly(t->code->image, (uint64_t)in->disp)) return 0;
+  return vec_push(&t->w->readers, (struct reader){(uint64_t)in->disp, in->address, t->entry});
+}
+
 static int gather_insn(struct gathering *t, uint32_t insn) {
   const struct insn *in = &t->code->insns[insn];
   switch (in->op) {
@@ -329,8 +312,13 @@ static int gather_insn(struct gathering *t, uint32_t insn) {
   case OP_TAIL_SLOT:
   case OP_TAIL_INDIRECT:
     return gather_call(t, insn);
-  case OP_LEA:
+  case OP_CMP:
+  case OP_TEST:
+    return gather_reader(t, in);
   case OP_MOVE:
+    if (in->src_kind == OPERAND_MEM) return gather_reader(t, in);
+    return gather_reference(t, in);
+  case OP_LEA:
     return gather_reference(t, in);
   default:
     return 0;

@@ -42,16 +42,31 @@ static bool asked_for(const struct site_request *r, const struct import *m) {
   return r->n_functions == 0;
 }
 
-static void take_errors(struct import *m) {
+/* An error of which data/functions knows no more than the value. */
+static const struct profile_error told_by_data = {.errno_unknown = true};
+
+static void take_errors(const struct program *p, struct import *m) {
   bool null = false, wide = false;
+  int64_t more[4];
+  if (profile_facts_infallible(p->facts, m->written)) return;
   for (size_t i = 0; m->profile && i < m->profile->n_errors && m->n_errors < ERRORS_MAX; i++) {
     const struct profile_error *e = &m->profile->errors[i];
     null |= e->retval == 0 && e->wide;
     wide |= e->wide;
+    m->details[m->n_errors] = e;
     m->errors[m->n_errors++] = e->retval;
   }
-  m->pointer = null || (wide && m->success == SUCCESS_POINTER);
+  size_t n = profile_facts_errors(p->facts, m->written, more, COUNT(more));
+  for (size_t i = 0; i < n && m->n_errors < ERRORS_MAX; i++) {
+    bool known = false;
+    for (unsigned k = 0; k < m->n_errors; k++)
+      known |= m->errors[k] == more[i];
+    if (known) continue;
+    m->details[m->n_errors] = &told_by_data;
+    m->errors[m->n_errors++] = more[i];
+  }
   if (null && m->success == SUCCESS_UNKNOWN) m->success = SUCCESS_POINTER;
+  m->pointer = m->success == SUCCESS_POINTER && (null || wide);
 }
 
 static int add_import(struct program *p, const char *name) {
@@ -59,7 +74,7 @@ static int add_import(struct program *p, const char *name) {
   m.success = profile_facts_success(p->facts, m.written);
   m.answers = relevance_answers(p->relevance, m.written);
   m.profile = profile_of(p, name, &m.library);
-  take_errors(&m);
+  take_errors(p, &m);
   m.wanted = asked_for(p->request, &m) && (m.n_errors || p->request->unknown || p->request->n_functions);
   return vec_push(&p->imports, m);
 }

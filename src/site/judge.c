@@ -35,6 +35,9 @@ void sample_start(struct sample *s, const struct import *m) {
     positive |= m->errors[i] > 0;
   }
   switch (m->success) {
+  case SUCCESS_ZERO:
+    set_successes(s, 0, 0, 1, false);
+    return;
   case SUCCESS_NUMBER:
     set_successes(s, A_NUMBER, ANOTHER_NUMBER, 2, true);
     return;
@@ -88,7 +91,7 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 }
 
 /* A success that the constant of the comparison suggests: who compares a count with 16 expects 16. */
-static uint64_t suggested(const struct import *m, const struct flow_event *e) {
+uint64_t judge_suggested(const struct import *m, const struct flow_event *e) {
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30;
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_COUNT) return e->imm;
@@ -114,7 +117,7 @@ static bool variable_for(const struct import *m, const struct flow_event *e, uin
 }
 
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  uint64_t told = 0, variable = 0, more = suggested(s->import, e);
+  uint64_t told = 0, variable = 0, more = judge_suggested(s->import, e);
   if (e->mixed) return 0;
   if (e->variable && !variable_for(s->import, e, &variable)) return all_errors(s->import);
   for (unsigned i = 0; i < s->import->n_errors; i++)
@@ -122,7 +125,34 @@ uint64_t judge_compare(const struct program *p, const struct sample *s, const st
   return told;
 }
 
+/*
+ * A chain that takes the sign of the value is a comparison with 0: compilers write "x < 0 ? a : b" so. Which errors it
+ * tells from success.
+ */
+static uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  bool sign = false;
+  for (const struct transform *t = e->ops; t; t = t->next)
+    sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
+  uint64_t told = 0;
+  for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
+    uint64_t x = 0, y = 0;
+    if (!transform_apply(e->ops, p->image, s->errors[i], &x, NULL)) continue;
+    if (!transform_apply(e->ops, p->image, s->successes[0], &y, NULL)) continue;
+    if (x != y) told |= 1ull << i;
+  }
+  return told;
+}
+
 /* --- events ------------------------------------------------------------------------------------------------------- */
+
+bool judge_crashes(const struct import *m, const struct flow_event *e) {
+  bool whole = true, null = false;
+  for (const struct transform *t = e->ops; t; t = t->next)
+    whole &= t->kind == XF_ADD;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    null |= m->errors[i] == 0;
+  return !e->indexed && whole && (null || m->pointer);
+}
 
 struct judging {
   struct program *p;
@@ -149,25 +179,24 @@ static void at_errno(const struct flow_event *e, struct judgement *out) {
     out->errno_tested = true;
 }
 
-static const struct guard *guard_of(const struct list *l, uint32_t event) {
-  for (uint32_t i = 0; l->site && i < l->site->n_guards; i++)
-    if (l->site->guards[i].event == event) return &l->site->guards[i];
-  return NULL;
+/*
+ * Is the value compared with a code that is not among the known errors of a function that returns such codes, and of
+ * which not all are known?
+ */
+static bool other_code(const struct sample *s, const struct flow_event *e) {
+  const struct import *m = s->import;
+  if (!is_equality(e) || e->variable || !e->imm || e->imm > ERRNO_MAX || !m->profile || !m->profile->unknown)
+    return false;
+  return m->success == SUCCESS_UNKNOWN && m->n_errors && m->errors[0] > 0;
 }
 
 static void at_compare(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                        struct judgement *out) {
-  const struct flow_event *e = &l->events[event];
-  uint64_t told = judge_compare(j->p, s, e);
-  const struct guard *g = guard_of(l, event);
+  uint64_t told = judge_compare(j->p, s, &l->events[event]);
   if (!told) out->seen |= SEEN_COMPARED;
-  if (!g) {
-    out->noticed |= told;
-    return;
-  }
-  out->guarded |= told;
-  for (unsigned i = 0; i < COUNT(g->only.bits); i++)
-    out->guard_errnos.bits[i] |= g->only.bits[i];
+  if (!told && other_code(s, &l->events[event])) out->other_codes = true;
+  /* At the site itself, what is handled by errno only is no check. */
+  out->noticed |= l->depth ? told : told & ~l->site->guarded;
 }
 
 static void add_seen(struct judgement *to, const struct judgement *from) {
@@ -193,7 +222,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
   out->seen |= SEEN_USED;
   if (!out->goes_to) out->goes_to = inner_name(j->p, e->target);
   if (l->depth >= DEPTH_MAX || e->mixed) return;
-  const struct question *q = ask(j->p, e->target, 0, e->arg);
+  const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ARGUMENT, .arg = e->arg});
   if (!q || !q->answered) {
     out->missing = true;
     return;
@@ -236,7 +265,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
     out->seen |= SEEN_TOLERATED;
     return;
   }
-  bool crash = worst == EFFECT_CRASH && s->import->pointer;
+  bool crash = worst == EFFECT_CRASH;
   out->seen |= crash ? SEEN_DEREFERENCED : SEEN_USED;
   if (to && (!out->goes_to || (crash && !out->crashes_there))) {
     out->goes_to = to->written;
@@ -255,7 +284,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   struct judgement all = {0};
   sample_step(&outer, s, e->ops, j->p->image);
   for (size_t i = 0; i < n && asked < CALLERS_MAX && l->depth < DEPTH_MAX; i++) {
-    const struct question *q = ask(j->p, c[i].entry, c[i].at, -1);
+    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
     if (!q || !q->answered) {
       out->missing = true;
       continue;
@@ -263,8 +292,12 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
     struct judgement there = {0};
     judge_list(j, &(struct list){q->events, q->n_events, c[i].entry, l->depth + 1, NULL}, &outer, &there);
     add_seen(&all, &there);
-    every &= there.noticed;
     any |= there.noticed;
+    if (!there.noticed && there.seen & SEEN_RETURNED) { /* it hands the value on to where nobody sees it */
+      out->seen |= SEEN_RETURNED;
+      continue;
+    }
+    every &= there.noticed;
     asked++;
     if (there.noticed) continue;
     out->bad_callers++;
@@ -279,12 +312,71 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   out->noticed |= unseen ? any : every;
 }
 
+/* It is judged at another place; true if the answer is there. */
+static bool judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                        const struct question *q, struct judgement *out) {
+  struct sample there;
+  struct judgement found = {0};
+  if (!q || !q->answered) {
+    out->missing = true;
+    return false;
+  }
+  sample_step(&there, s, e->ops, j->p->image);
+  judge_list(j, &(struct list){q->events, q->n_events, q->entry, l->depth + 1, NULL}, &there, &found);
+  out->noticed |= found.noticed;
+  out->missing |= found.missing;
+  out->seen |= found.seen & (SEEN_USED | SEEN_DEREFERENCED);
+  return true;
+}
+
+/* It is stored where other functions find it: who reads the variable, or called with a pointer to it, may check. */
+static void at_store(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                     struct judgement *out) {
+  const struct reader *r;
+  const struct inner_call *c;
+  out->seen |= SEEN_STORED;
+  if (l->depth >= DEPTH_MAX || e->mixed) return;
+  if (e->place == STORE_GLOBAL) {
+    size_t n = functions_readers(j->p, e->imm, &r);
+    struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
+    for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
+      (void)judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), out);
+  }
+  if (e->place == STORE_BEHIND_ARGUMENT) {
+    size_t n = functions_callers(j->p, l->entry, &c);
+    struct flow_start start = {.kind = START_BEHIND, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+    for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
+      (void)judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), out);
+  }
+}
+
+/* errno itself is returned, as a code: the callers tell it from 0. */
+static void at_errno_return(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                            struct judgement *out) {
+  struct sample codes = *s;
+  struct judgement there = {0};
+  for (unsigned i = 0; i < s->import->n_errors; i++)
+    codes.errors[i] = 1;
+  set_successes(&codes, 0, 0, 1, false);
+  at_return(j, l, &codes, e, &there);
+  out->missing |= there.missing;
+  if (there.noticed || there.seen & SEEN_RETURNED) out->errno_tested = true;
+}
+
 static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                         struct judgement *out) {
   const struct flow_event *e = &l->events[event];
   if (e->subject == SUBJECT_ERRNO) {
-    at_errno(e, out);
+    if (e->kind == EVENT_RETURN)
+      at_errno_return(j, l, s, e, out);
+    else
+      at_errno(e, out);
     return;
+  }
+  if (e->kind != EVENT_COMPARE && e->kind != EVENT_DEREFERENCE && !e->mixed) {
+    uint64_t told = judge_sign(j->p, s, e);
+    out->noticed |= told;
+    if (told) return;
   }
   switch (e->kind) {
   case EVENT_COMPARE:
@@ -297,13 +389,13 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
     at_argument(j, l, s, e, out);
     break;
   case EVENT_DEREFERENCE:
-    out->seen |= s->import->pointer && !e->indexed ? SEEN_DEREFERENCED : SEEN_USED;
+    out->seen |= judge_crashes(s->import, e) ? SEEN_DEREFERENCED : SEEN_USED;
     break;
   case EVENT_RETURN:
     if (!e->mixed) at_return(j, l, s, e, out);
     break;
   case EVENT_STORE:
-    out->seen |= SEEN_STORED;
+    at_store(j, l, s, e, out);
     break;
   default:
     out->seen |= SEEN_USED;

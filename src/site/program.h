@@ -17,17 +17,12 @@ struct import {
   bool wanted; /* its sites are asked for */
   bool answers;
   bool pointer;               /* an error of it is no address */
-  int64_t errors[ERRORS_MAX]; /* the values of PROFILE, as far as there is room */
+  int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
+  const struct profile_error *details[ERRORS_MAX];
   unsigned n_errors;
 };
 
 /* --- what is found in one function (gather.c) --------------------------------------------------------------------- */
-
-/* A comparison whose failing side is left again for all errnos but these. */
-struct guard {
-  uint32_t event;
-  struct errno_set only;
-};
 
 struct range {
   uint64_t from, to;
@@ -41,8 +36,8 @@ struct found {
   bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
-  const struct guard *guards;
-  uint32_t n_guards;
+  uint64_t guarded; /* errors that are handled for the errnos in HANDLED only, as bits */
+  struct errno_set handled;
   const struct range *recovery;
   uint32_t n_recovery;
   struct relevance_call call;
@@ -53,13 +48,18 @@ struct inner_call {
   uint64_t at, entry, to;
 };
 
-/* What became of a value at another place: of an argument, or of what a call of the program's own function returned. */
+/* What became of a value at another place of the program. */
 struct question {
-  uint64_t entry, at; /* AT: the call; 0 for an argument */
-  int arg;
+  uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
+  struct flow_start start; /* but for INSN */
   bool answered;
   const struct flow_event *events;
   uint32_t n_events;
+};
+
+/* An instruction that reads a variable. */
+struct reader {
+  uint64_t variable, at, entry;
 };
 
 struct worker {
@@ -68,6 +68,7 @@ struct worker {
   struct arena arena; /* what is kept */
   VEC(struct found) found;
   VEC(struct inner_call) calls;
+  VEC(struct reader) readers;
   VEC(uint64_t) parts;      /* starts that are in the middle of another function */
   VEC(uint64_t) referenced; /* functions whose address is taken */
   VEC(uint64_t) fresh;      /* functions that only a call tells of */
@@ -93,6 +94,7 @@ struct program {
   /* All workers' findings, in order. */
   VEC(struct found) found;
   VEC(struct inner_call) calls; /* by TO */
+  VEC(struct reader) readers;   /* by variable */
   struct map part_set, referenced_set;
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
@@ -115,6 +117,7 @@ int functions_read(struct program *p) MUST_USE;
 int functions_each(struct program *p, size_t n, int (*work)(struct program *, struct worker *, size_t)) MUST_USE;
 /* The calls of the function at ENTRY. */
 size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
+size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */
@@ -135,6 +138,11 @@ void sample_start(struct sample *s, const struct import *m);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
+/* Is the value, if it is an error, no address where it is used as one? */
+bool judge_crashes(const struct import *m, const struct flow_event *e);
+/* A success that the constant of a comparison suggests, or 0. */
+uint64_t judge_suggested(const struct import *m, const struct flow_event *e);
+
 enum {
   SEEN_USED = 1,
   SEEN_DEREFERENCED = 2,
@@ -146,9 +154,7 @@ enum {
 };
 
 struct judgement {
-  uint64_t noticed; /* errors, as bits */
-  uint64_t guarded; /* ... for the errnos in GUARD_ERRNOS only */
-  struct errno_set guard_errnos;
+  uint64_t noticed;              /* errors, as bits */
   bool errno_tested;             /* errno is compared with 0 */
   struct errno_set errno_values; /* ... with these */
   unsigned seen;
@@ -156,7 +162,8 @@ struct judgement {
   bool crashes_there;
   uint64_t bad_caller; /* a caller that does not check, or 0 */
   unsigned callers, bad_callers;
-  bool missing; /* a question is open: judge again when it is answered */
+  bool other_codes; /* it is compared with codes that are not among the known errors */
+  bool missing;     /* a question is open: judge again when it is answered */
 };
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_USE;
@@ -164,7 +171,7 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_
 /* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
 
 /* The answer, or NULL, and the question is noted for the next round. */
-const struct question *ask(struct program *p, uint64_t entry, uint64_t at, int arg);
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start);
 /* Answers all open questions. Returns how many there were. */
 int ask_answer(struct program *p) MUST_USE;
 

@@ -31,7 +31,7 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
   const struct import *m = &p->imports.at[f->import];
   enum likelihood best = s->verdict == SITE_NONE ? relevance_fails(p->relevance, &f->call) : LIKELY_CONTRIVED;
   for (unsigned i = 0; i < m->n_errors; i++) {
-    const struct profile_error *e = &m->profile->errors[i];
+    const struct profile_error *e = m->details[i];
     bool missing = false;
     for (size_t k = 0; k < s->n_missing; k++)
       missing |= s->missing[k] == e->retval;

@@ -16,15 +16,11 @@ static enum site_use use_of(const struct judgement *j) {
   return USE_IGNORED;
 }
 
-/* The errnos of an error that matter and that are not in SET. */
-static struct errno_set others(const struct program *p, const struct found *f, const struct profile_error *e,
-                               const struct errno_set *set) {
-  struct errno_set rest = {0};
-  for (int i = 1; i <= ERRNO_MAX; i++) {
-    if (!errno_set_has(&e->errnos, i) || errno_set_has(set, i)) continue;
-    if (relevance_likelihood(p->relevance, &f->call, i, e->retval) == LIKELY_CONTRIVED) continue;
-    errno_set_add(&rest, i);
-  }
+/* The errnos of an error that are not in SET. */
+static struct errno_set others(const struct profile_error *e, const struct errno_set *set) {
+  struct errno_set rest;
+  for (unsigned i = 0; i < COUNT(rest.bits); i++)
+    rest.bits[i] = e->errnos.bits[i] & ~set->bits[i];
   return rest;
 }
 
@@ -36,16 +32,18 @@ static void unite(struct errno_set *to, const struct errno_set *from) {
 enum covered { COVERED_NOT, COVERED_PARTLY, COVERED };
 
 /* Is the error checked, by its value or by errno? */
-static enum covered cover(const struct program *p, const struct found *f, const struct judgement *j, unsigned error,
+static enum covered cover(const struct found *f, const struct judgement *j, unsigned error,
                           const struct profile_error *e, struct site *s) {
   bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
   if (j->noticed >> error & 1) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
-  if (j->guarded >> error & 1) seen = j->guard_errnos;
-  if (by_errno) unite(&seen, &j->errno_values);
+  if (f->guarded >> error & 1)
+    seen = f->handled;
+  else if (by_errno)
+    seen = j->errno_values;
   if (errno_set_empty(&seen)) return COVERED_NOT;
-  struct errno_set rest = others(p, f, e, &seen);
+  struct errno_set rest = others(e, &seen);
   unite(&s->checked_errnos, &seen);
   if (errno_set_empty(&rest)) return COVERED;
   unite(&s->missing_errnos, &rest);
@@ -76,7 +74,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   if (!checked || !missing) return -ENOMEM;
   unsigned partly = 0;
   for (unsigned i = 0; i < m->n_errors; i++) {
-    enum covered c = cover(p, f, j, i, &m->profile->errors[i], s);
+    enum covered c = cover(f, j, i, m->details[i], s);
     partly += c == COVERED_PARTLY;
     if (c == COVERED)
       checked[s->n_checked++] = m->errors[i];
@@ -87,12 +85,13 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   s->missing = missing;
   s->verdict = !s->n_missing ? SITE_ALL : s->n_checked || partly ? SITE_SOME : SITE_NONE;
   if (s->verdict == SITE_NONE && j->seen & SEEN_MIXED_CALLERS) s->verdict = SITE_SOME;
+  if (s->verdict == SITE_NONE && j->other_codes) s->verdict = SITE_SOME;
   if (!m->n_errors) s->verdict = SITE_UNKNOWN;
   s->use = use_of(j);
   s->always = f->always && s->use == USE_DEREFERENCED;
   int best = -1;
   for (unsigned i = 0; i < m->n_errors; i++)
     for (size_t k = 0; k < s->n_missing; k++)
-      if (missing[k] == m->errors[i]) choose_fault(p, f, &m->profile->errors[i], s, &best);
+      if (missing[k] == m->errors[i]) choose_fault(p, f, m->details[i], s, &best);
   return 0;
 }

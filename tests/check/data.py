@@ -86,7 +86,7 @@ def check_kernel(text, header):
         yield len(lines), "no system call"
 
 
-SUCCESS = "number|count|length|character|pointer"
+SUCCESS = "zero|number|count|length|character|pointer"
 
 
 def check_functions(text):
@@ -100,16 +100,17 @@ def check_functions(text):
         if line == "" or line.startswith("#"):
             last = None
             continue
-        match = re.fullmatch(rf"(?:noreturn|errno|success (?:{SUCCESS})) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
+        match = re.fullmatch(rf"(?:noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
         if not match:
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        if name in seen:
-            yield at, f"{name} stands in line {seen[name]} already"
+        fact = line[: -len(name)]
+        if (fact, name) in seen:
+            yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
             yield at, f"{name} comes after {last}"
-        seen.setdefault(name, at)
+        seen.setdefault((fact, name), at)
         last = name
     if not seen:
         yield len(lines), "no function"
