@@ -165,6 +165,8 @@ struct code_target code_follow_plt(const struct image *img, uint64_t address);
 
 struct code_options {
   uint32_t max_insns; /* 0 for no limit */
+  /* Also what no jump leads to inside the function's range: where exceptions are caught. It has no way into it. */
+  bool unreached;
   /* Does a call to this target never return? May be NULL. */
   bool (*noreturn)(void *context, struct code_target target);
   void *context;

@@ -223,6 +223,7 @@ struct flow_event {
   bool variable;               /* the other operand is not a constant */
   bool mixed;                  /* something unknown was added before */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
+  bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
   uint8_t place;               /* EVENT_STORE: an enum store_place */
   uint8_t arg;                 /* from 0 */
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define NEAR 12 /* instructions before an access in which its pointer is loaded from the stack, unoptimised */
+#define ESCAPED_MAX 256 /* bytes that a structure on the stack is thought to have */
+#define NEAR 12         /* instructions before an access in which its pointer is loaded from the stack, unoptimised */
 
 /* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
 bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
@@ -42,6 +43,7 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   if (in->disp != 0 || in->base == NO_REG || in->base == RSP || in->flags & INSN_FS) return false;
   if (in->size != 4 && in->from_size != 4) return false;
   if (!operand_place(&g->walk, insn, &p) || p.kind != PLACE_CALL || p.offset != 0) return false;
+  if (p.call >= g->walk.calls.n) return false;
   const struct flow_call *c = &g->walk.calls.at[p.call];
   return c->kind == CALL_SLOT && errno_function(g, c->target);
 }
@@ -157,6 +159,13 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
   return !ends(g, f, insn, match);
 }
 
+/* Is the slot a part of a structure whose address others get? */
+static bool in_escaped(const struct flow_graph *g, int32_t slot) {
+  for (uint32_t i = g->code.n_escaped; i-- > 0;)
+    if (g->code.escaped[i] <= slot) return slot - g->code.escaped[i] < ESCAPED_MAX;
+  return false;
+}
+
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -166,13 +175,14 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.slot = 0;
   at.disp = 0;
   if (in->size < 8 && !follow_append(g, &at, XF_ZERO, in->size, 0)) return;
+  struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = in->address};
   if (operand_slot(in, &at.slot)) {
     at.where = FACT_SLOT;
     follow_push(g, block, position + 1, &at);
+    if (in->base == RSP && in_escaped(g, at.slot)) follow_note(g, f, e);
     return;
   }
   at.slot = 0;
-  struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = in->address};
   if (in->index != NO_REG) {
     follow_note(g, f, e);
     return;

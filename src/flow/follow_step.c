@@ -268,7 +268,8 @@ static void address(struct flow_graph *g, const struct fact *f, uint32_t insn, u
     return;
   }
   struct flow_event e = event_at(in, EVENT_DEREFERENCE, insn, block);
-  e.indexed = in->base != f->reg && !(in->scale <= 1 && in->base != NO_REG);
+  bool frame = in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN);
+  e.indexed = in->base != f->reg && (in->scale > 1 || in->base == NO_REG || frame);
   follow_note(g, f, e);
 }
 
@@ -321,12 +322,17 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
     break;
   default:
     if (memory) address(g, f, insn, block);
+    /* Of sbb x, x only the carry remains. */
+    if (in->op == OP_SBB && in->src_kind == OPERAND_REG && in->src == in->dst) break;
     if (in->src_kind == OPERAND_REG && in->src == f->reg)
       follow_operand(g, f, block, position, false);
     else if (in->dst_kind == OPERAND_REG && in->dst == f->reg && in->uses & REG_BIT(f->reg))
       follow_operand(g, f, block, position, true);
-    else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg))
-      follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+    else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg)) {
+      struct flow_event e = event_at(in, EVENT_USE, insn, block);
+      e.lost = !in->defs && !(in->flags & (INSN_WRITES_MEM | INSN_SETS_FLAGS));
+      follow_note(g, f, e);
+    }
   }
   if (in->op == OP_CMOV && in->dst == f->reg) return true;
   return !(in->defs & REG_BIT(f->reg));

@@ -69,12 +69,12 @@ static int read_syscall(struct reader *r, char *line) {
 
 /* success KIND NAME */
 static int read_success(struct reader *r, const char *kind, char **save) {
-  static const char *const kinds[] = {"zero", "number", "count", "length", "character", "pointer"};
+  static const char *const kinds[] = {"never", "zero", "number", "count", "length", "character", "pointer"};
   const char *name = strtok_r(NULL, " \t", save);
   for (size_t i = 0; i < COUNT(kinds); i++) {
     if (strcmp(kind, kinds[i]) != 0) continue;
     if (!name) return bad(r, "a name is missing behind", kind);
-    return map_put(&r->k->success, hash_string(name), SUCCESS_ZERO + i);
+    return map_put(&r->k->success, hash_string(name), SUCCESS_NEVER + i);
   }
   return bad(r, "not a kind of success:", kind);
 }

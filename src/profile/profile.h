@@ -143,6 +143,7 @@ bool profile_facts_errno(void *facts, const char *name);
 /* What a function returns when it succeeds. */
 enum profile_success {
   SUCCESS_UNKNOWN,
+  SUCCESS_NEVER, /* it returns only if it fails */
   SUCCESS_ZERO,
   SUCCESS_NUMBER, /* not negative, and in practice not 0 either */
   SUCCESS_COUNT,  /* how much was done */

@@ -122,12 +122,13 @@ static int make_list(struct program *p, const struct judgement *js, struct site_
   for (size_t i = 0; i < p->found.n && r >= 0; i++)
     r = make_site(p, &p->found.at[i], &js[i], &reached, &l->arena, &l->sites[l->n++]);
   map_done(&reached);
-  if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
   for (size_t i = 0; i < p->imports.n; i++) {
     l->functions += p->imports.at[i].n_errors > 0;
     l->unknown_functions += p->imports.at[i].profile && !p->imports.at[i].n_errors && p->imports.at[i].profile->unknown;
   }
-  return r < 0 ? r : where_fill(p->image, l);
+  if (r >= 0) r = where_fill(p->image, l);
+  if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
+  return r;
 }
 
 static const char *last_part(const char *path) {

@@ -28,7 +28,7 @@ struct flow_graph_options gather_options(struct program *p, struct worker *w) {
   w->probe.noreturn = profile_facts_noreturn;
   w->probe.context = p->facts;
   return (struct flow_graph_options){
-      .code = {.max_insns = FUNCTION_INSNS, .noreturn = flow_probe_noreturn, .context = &w->probe},
+      .code = {.max_insns = FUNCTION_INSNS, .unreached = true, .noreturn = flow_probe_noreturn, .context = &w->probe},
       .errno_at = profile_facts_errno,
       .context = p->facts,
   };
@@ -336,9 +336,15 @@ static int gather_blocks(struct gathering *t) {
   return r;
 }
 
+/* Stubs of the PLT: what they jump to is called by others. The first one of a table pushes a word of the GOT. */
+static bool is_stub(const struct image *img, uint64_t entry) {
+  const uint8_t *bytes = image_bytes(img, entry, 2);
+  return code_follow_plt(img, entry).slot || (bytes && bytes[0] == 0xff && bytes[1] == 0x35);
+}
+
 int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   struct gathering t = {.p = p, .w = w, .entry = entry};
-  if (code_follow_plt(p->image, entry).slot) return 0;
+  if (is_stub(p->image, entry)) return 0;
   struct flow_graph_options o = gather_options(p, w);
   int r = flow_graph_open(&w->flow, p->image, entry, &o, &t.g);
   if (r < 0) return r == -EFAULT ? 0 : r;

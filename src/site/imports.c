@@ -79,18 +79,28 @@ static int add_import(struct program *p, const char *name) {
   return vec_push(&p->imports, m);
 }
 
-/* Did the request name a function that the program does not import? */
+static bool imported(const struct program *p, const char *name) {
+  for (size_t i = 0; i < p->imports.n; i++)
+    if (strcmp(name, p->imports.at[i].name) == 0 || strcmp(name, p->imports.at[i].written) == 0) return true;
+  return false;
+}
+
+/* Does the request name functions, and the program imports none of them? */
 static int check_names(const struct program *p, struct err *e) {
-  for (size_t i = 0; i < p->request->n_functions; i++) {
-    const char *name = p->request->functions[i];
-    bool found = false;
-    for (size_t k = 0; k < p->imports.n && !found; k++)
-      found = strcmp(name, p->imports.at[k].name) == 0 || strcmp(name, p->imports.at[k].written) == 0;
-    if (!found)
-      return err_set(e, -ENOENT, "%s: does not import a function '%s' (leave out --function to see what it calls)",
-                     image_path(p->image), name);
-  }
-  return 0;
+  const struct site_request *r = p->request;
+  const char *names[1024];
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_functions; i++)
+    if (imported(p, r->functions[i])) return 0;
+  if (!r->n_functions) return 0;
+  for (size_t i = 0; i < p->imports.n && n < COUNT(names); i++)
+    names[n++] = p->imports.at[i].written;
+  const char *near = name_nearest(r->functions[0], names, n);
+  if (near)
+    return err_set(e, -ENOENT, "%s: does not import a function '%s' (did you mean '%s'?)", r->program, r->functions[0],
+                   near);
+  return err_set(e, -ENOENT, "%s: does not import a function '%s' (--verdict=all,some,none shows what it calls)",
+                 r->program, r->functions[0]);
 }
 
 int imports_find(struct program *p, struct err *e) {

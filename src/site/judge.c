@@ -103,7 +103,7 @@ static bool variable_for(const struct import *m, const struct flow_event *e, uin
   switch (m->success) {
   case SUCCESS_LENGTH:
     *ret = A_BUFFER;
-    return true;
+    return !is_equality(e);
   case SUCCESS_NUMBER:
   case SUCCESS_CHARACTER:
     *ret = 2 * ANOTHER_NUMBER;
@@ -151,7 +151,8 @@ bool judge_crashes(const struct import *m, const struct flow_event *e) {
     whole &= t->kind == XF_ADD;
   for (unsigned i = 0; i < m->n_errors; i++)
     null |= m->errors[i] == 0;
-  return !e->indexed && whole && (null || m->pointer);
+  bool address = m->success == SUCCESS_UNKNOWN || m->success == SUCCESS_POINTER;
+  return !e->indexed && whole && address && (null || m->pointer);
 }
 
 struct judging {
@@ -252,7 +253,8 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
     return;
   }
   int arg = to ? relevance_argument(j->p->relevance, to->name, e->arg) : -1;
-  if (arg < 0 && to) return; /* only the fortified form looks at it */
+  if (arg < 0 && to) return;                                       /* only the fortified form looks at it */
+  if (to && profile_facts_noreturn(j->p->facts, to->name)) return; /* a left-over, or a last word */
   enum effect worst = EFFECT_UNKNOWN;
   for (unsigned i = 0; to && i < s->import->n_errors && !e->mixed; i++) {
     uint64_t v = s->errors[i];
@@ -398,7 +400,7 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
     at_store(j, l, s, e, out);
     break;
   default:
-    out->seen |= SEEN_USED;
+    out->seen |= e->lost ? SEEN_USED | SEEN_LOST : SEEN_USED;
   }
 }
 

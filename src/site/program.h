@@ -150,6 +150,7 @@ enum {
   SEEN_STORED = 8,
   SEEN_COMPARED = 16, /* with what tells nothing */
   SEEN_TOLERATED = 32,
+  SEEN_LOST = 128,         /* goes to where it is not followed */
   SEEN_MIXED_CALLERS = 64, /* some callers check, some do not */
 };
 

@@ -11,7 +11,7 @@ static int of_use(const struct site *s, const struct judgement *j) {
     return s->always ? 100 : 90;
   case USE_USED:
     if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return 0; /* only where an error does no harm */
-    return j->seen & SEEN_STORED && !(j->seen & (SEEN_USED | SEEN_COMPARED)) ? 35 : 60;
+    return j->seen & SEEN_STORED && !(j->seen & (SEEN_USED | SEEN_COMPARED)) ? -30 : 60; /* others may check it */
   case USE_IGNORED:
     return 50;
   default:
@@ -52,17 +52,23 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
 }
 
 void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s) {
-  static const int weight[] = {-80, -15, 10, 20};
+  static const int weight[] = {-120, -70, 10, 20};
   const struct import *m = &p->imports.at[f->import];
   s->rank = -1000;
   if (s->verdict != SITE_NONE && s->verdict != SITE_SOME) return;
   s->rank = of_use(s, j) + of_consequence(relevance_unnoticed(p->relevance, &f->call), s);
-  s->rank += weight[likeliest(p, f, s)];
+  enum likelihood likely = likeliest(p, f, s);
+  bool ordinary = relevance_ignored(p->relevance, &f->call); /* not to look is good practice */
+  s->rank += weight[likely];
   if (s->verdict == SITE_SOME) s->rank -= 20;
   if (m->answers) s->rank -= 200;
-  if (s->use == USE_IGNORED && relevance_ignored(p->relevance, &f->call)) s->rank -= 200;
-  if (s->use == USE_IGNORED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 60;
+  if (ordinary && (s->use == USE_IGNORED || (s->use == USE_USED && likely <= LIKELY_RARE))) s->rank -= 200;
+  /* The stream keeps the failure, and whoever closes it is told. */
+  if (s->use != USE_DEREFERENCED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 200;
+  if (j->seen & SEEN_LOST && s->use != USE_DEREFERENCED) s->rank -= 200;
   if (s->use == USE_RETURNED) s->rank -= 200;
-  if (s->unreached) s->rank -= 80;
+  /* Nobody has said what its errors mean: that they are ignored says little. */
+  if (s->use == USE_IGNORED && !relevance_knows(p->relevance, m->written)) s->rank -= 70;
+  if (s->unreached) s->rank -= 150;
   if (f->torn) s->rank -= 40;
 }

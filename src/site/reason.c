@@ -7,8 +7,12 @@
 #include <errno.h>
 
 static void add_value(struct text *t, const struct import *m, int64_t v) {
-  if (v == 0 && m->pointer)
+  if (v == 0 && m->success == SUCCESS_POINTER)
     text_add(t, "NULL");
+  else if (v == INT64_MIN || v == INT64_MAX)
+    text_add(t, v < 0 ? "LONG_MIN" : "LONG_MAX");
+  else if (v == INT32_MIN)
+    text_add(t, "INT_MIN");
   else
     text_addf(t, "%lld", (long long)v);
 }

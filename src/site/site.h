@@ -64,7 +64,7 @@ struct site {
   bool in_baseline; /* accepted before */
 };
 
-#define SITE_QUIET 0
+#define SITE_QUIET 5
 
 struct site_list {
   struct arena arena;

@@ -31,11 +31,11 @@ static void unite(struct errno_set *to, const struct errno_set *from) {
 
 enum covered { COVERED_NOT, COVERED_PARTLY, COVERED };
 
-/* Is the error checked, by its value or by errno? */
-static enum covered cover(const struct found *f, const struct judgement *j, unsigned error,
+/* Is the error checked, by its value or by errno? NEVER: to come back is to fail, so nothing has to be compared. */
+static enum covered cover(const struct found *f, const struct judgement *j, unsigned error, bool never,
                           const struct profile_error *e, struct site *s) {
   bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
-  if (j->noticed >> error & 1) return COVERED;
+  if (j->noticed >> error & 1 || never) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
   if (f->guarded >> error & 1)
@@ -74,7 +74,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   if (!checked || !missing) return -ENOMEM;
   unsigned partly = 0;
   for (unsigned i = 0; i < m->n_errors; i++) {
-    enum covered c = cover(f, j, i, m->details[i], s);
+    enum covered c = cover(f, j, i, m->success == SUCCESS_NEVER, m->details[i], s);
     partly += c == COVERED_PARTLY;
     if (c == COVERED)
       checked[s->n_checked++] = m->errors[i];

@@ -24,7 +24,7 @@ static bool shell(const char *command) {
   return system(line) == 0;
 }
 
-static struct image *open_image(const char *name) {
+__attribute__((unused)) static struct image *open_image(const char *name) {
   struct image *img = NULL;
   struct err e = {0};
   if (image_open(in_folder(name), &img, &e) < 0) fail_msg("%s", e.text);
