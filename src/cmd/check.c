@@ -139,8 +139,14 @@ static int refuse_script(const char *path, struct err *e) {
   if (n < 3 || head[0] != '#' || head[1] != '!') return 0;
   head[n] = 0;
   head[strcspn(head, "\r\n")] = 0;
-  char *word = head + 2 + strspn(head + 2, " \t");
-  word[strcspn(word, " \t")] = 0;
+  char *save = NULL, *word = strtok_r(head + 2, " \t", &save), *name = word;
+  const char *slash = word ? strrchr(word, '/') : NULL;
+  /* env finds the interpreter: the first word that is neither an option nor a variable. */
+  if (slash && strcmp(slash, "/env") == 0)
+    while ((name = strtok_r(NULL, " \t", &save)) != NULL && (*name == '-' || strchr(name, '=')))
+      ;
+  if (name) word = name;
+  if (!word) return 0;
   return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, word);
 }
 

@@ -395,7 +395,7 @@ int relevance_load(const char *data, struct relevance **ret, struct err *e) {
   int error = relevance_new(&r);
   if (error >= 0) error = load_one(r, data, "relevance", relevance_parse, e);
   if (error >= 0) error = load_one(r, data, "aliases", relevance_parse_aliases, e);
-  if (error >= 0) error = relevance_index(r);
+  if (error >= 0) error = relevance_ready(r);
   if (error < 0)
     relevance_free(r);
   else

@@ -56,6 +56,8 @@ int relevance_load(const char *data, struct relevance **ret, struct err *e) MUST
 int relevance_parse(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
 int relevance_parse_aliases(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
 int relevance_new(struct relevance **ret) MUST_USE;
+/* After all is read, and before anything is asked. */
+int relevance_ready(struct relevance *r) MUST_USE;
 void relevance_free(struct relevance *r);
 
 /* The name that the programmer wrote for an imported one. */

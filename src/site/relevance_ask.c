@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-int relevance_index(struct relevance *r) {
+int relevance_ready(struct relevance *r) {
   map_clear(&r->rules_of);
   for (size_t i = r->rules.n; i-- > 0;) { /* backward, so that the lists are in the order of the file */
     uint64_t first = 0;

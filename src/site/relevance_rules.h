@@ -45,6 +45,3 @@ struct relevance {
 };
 
 static inline uint64_t effect_salt(unsigned arg, bool null) { return 1000 + arg * 2ull + null; }
-
-/* Makes rules_of, after all rules are read. */
-int relevance_index(struct relevance *r) MUST_USE;
