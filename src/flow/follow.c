@@ -109,6 +109,23 @@ uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg) {
   return g->walk.call_insn.at[v.call];
 }
 
+#define RETURNS_MAX 8
+
+bool flow_graph_returns_nothing(struct flow_graph *g) {
+  unsigned n = 0;
+  struct loc rax = loc_reg(RAX);
+  for (uint32_t k = 0; k < g->code.n_blocks && n < RETURNS_MAX; k++) {
+    uint32_t last = g->code.blocks[k].first + g->code.blocks[k].n - 1;
+    if (g->code.insns[last].op != OP_RETURN) continue;
+    n++;
+    struct flow_value choice = origin_choice(&g->walk, last, &rax);
+    if (choice.kind == VALUE_UNDEFINED) return true;
+    for (uint64_t i = 0; choice.kind == VALUE_CHOICE && i < choice.value; i++)
+      if (choice.choices[i].kind == VALUE_UNDEFINED) return true;
+  }
+  return false;
+}
+
 /* Is there a stop in the block, from POSITION on? */
 static bool stops_in(const struct flow_graph *g, uint32_t block, uint32_t position, const struct map *stops) {
   const struct block *b = &g->code.blocks[block];

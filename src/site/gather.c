@@ -20,7 +20,7 @@ struct gathering {
   const struct code *code;
   uint64_t entry;
   failing_vec failing;
-  enum answer clears_errno;
+  enum answer clears_errno, returns_nothing;
 };
 
 struct flow_graph_options gather_options(struct program *p, struct worker *w) {
@@ -224,6 +224,19 @@ static bool any_check(const struct gathering *t, const struct import *m) {
   return false;
 }
 
+/* What a function leaves behind that returns nothing is not returned. */
+static void drop_returns(struct gathering *t) {
+  struct flow_events *events = &t->w->events;
+  size_t n = 0;
+  for (size_t i = 0; i < events->at.n; i++) {
+    bool returned = events->at.at[i].kind == EVENT_RETURN;
+    if (returned && t->returns_nothing == NOT_KNOWN)
+      t->returns_nothing = flow_graph_returns_nothing(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+    if (!returned || t->returns_nothing == FALSE_FOR_CALL) events->at.at[n++] = events->at.at[i];
+  }
+  events->at.n = n;
+}
+
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
@@ -241,6 +254,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
   map_done(&crashes);
   f->torn = events->torn;
+  if (r >= 0) drop_returns(t);
   return r;
 }
 

@@ -404,11 +404,19 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
   }
 }
 
+static bool asks_elsewhere(const struct flow_event *e) {
+  return e->kind == EVENT_ARGUMENT || e->kind == EVENT_RETURN || e->kind == EVENT_STORE;
+}
+
+/* What is seen here first: if that tells all errors, nobody else has to be asked. */
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
   if (j->budget == 0) return;
   j->budget--;
   for (uint32_t i = 0; i < l->n; i++)
-    judge_event(j, l, s, i, out);
+    if (!asks_elsewhere(&l->events[i])) judge_event(j, l, s, i, out);
+  if (out->noticed == all_errors(s->import)) return;
+  for (uint32_t i = 0; i < l->n; i++)
+    if (asks_elsewhere(&l->events[i])) judge_event(j, l, s, i, out);
 }
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) {
