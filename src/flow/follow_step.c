@@ -163,6 +163,8 @@ static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t bloc
     if (in->op == OP_AND || in->op == OP_OR) follow_push(g, block, position + 1, f);
     return;
   }
+  /* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
+  if (in->src_kind == OPERAND_IMM && ((in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0))) return;
   if (in->op == OP_MUL) {
     follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;

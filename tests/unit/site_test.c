@@ -47,6 +47,7 @@ static const struct function {
     {"ignored", "push rax\n call close@plt\n xor eax, eax\n pop rcx\n ret", "none ignored"},
     {"ignored_sbb", "push rbx\n mov ebx, edi\n call close@plt\n neg ebx\n sbb eax, eax\n pop rbx\n ret",
      "none ignored"},
+    {"ignored_or", "push rax\n call close@plt\n or eax, -1\n pop rcx\n ret", "none ignored"},
     {"used",
      "push rax\n call open@plt\n mov edi, eax\n call read@plt\n cmp rax, -1\n je 1f\n xor eax, eax\n"
      "1: pop rcx\n ret",
