@@ -105,7 +105,8 @@ static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t 
 /* Is what the instruction writes made of the value? Flags and constants are not. */
 static bool makes_derived(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
-  if (in->op == OP_SET || in->op == OP_LEA) return false;
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  if (in->op == OP_SET || in->op == OP_LEA || (same && (in->op == OP_XOR || in->op == OP_SUB))) return false;
   bool src = operand_derived(r, insn, in->src_kind, in->src), dst = operand_derived(r, insn, in->dst_kind, in->dst);
   return in->op == OP_MOVE ? src : src || dst;
 }
