@@ -12,7 +12,8 @@
 /* What `murphy` exits with. */
 enum cmd_exit {
   EXIT_NOTHING = 0, /* nothing wrong found */
-  EXIT_BAD = 2,     /* bad usage or input */
+  EXIT_FINDINGS = 1,
+  EXIT_BAD = 2, /* bad usage or input */
 };
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -111,6 +112,7 @@ int cmd_data_dir(char **ret) MUST_USE;
 
 int cmd_main(int argc, char *const *argv);
 int cmd_profile_run(const struct cmd_args *args, struct err *e);
+int cmd_check_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -125,5 +127,18 @@ enum cmd_profile_option {
   OPT_ALL,
   OPT_NO_CACHE,
   OPT_JOBS
+};
+enum cmd_check_option {
+  OPT_CHECK_FORMAT = 1,
+  OPT_CHECK_OUTPUT,
+  OPT_CHECK_FUNCTION,
+  OPT_VERDICT,
+  OPT_CHECK_ALL,
+  OPT_RECOVERY,
+  OPT_SCENARIO,
+  OPT_FAIL_ON,
+  OPT_BASELINE,
+  OPT_CHECK_PROFILE,
+  OPT_CHECK_JOBS
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

@@ -77,12 +77,83 @@ static const struct cmd_option profile_options[] = {
     {0},
 };
 
+static const struct cmd_option check_options[] = {
+    {.id = OPT_CHECK_FORMAT,
+     .name = "format",
+     .argument = "text|json|sarif|baseline",
+     .help = "What to print: text to read (the default), JSON for scripts, SARIF for code scanning, or the lines of a "
+             "baseline."},
+    {.id = OPT_CHECK_OUTPUT,
+     .letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write to FILE, whole or not at all."},
+    {.id = OPT_CHECK_FUNCTION,
+     .letter = 'f',
+     .name = "function",
+     .argument = "NAME",
+     .repeat = true,
+     .help = "Look at calls of this function only; several with commas or by repeating the option."},
+    {.id = OPT_VERDICT,
+     .name = "verdict",
+     .argument = "LIST",
+     .repeat = true,
+     .help = "Show sites with these verdicts: none, some, all, unknown; several with commas. The default is none and "
+             "some, and for JSON all three."},
+    {.id = OPT_CHECK_ALL,
+     .letter = 'a',
+     .name = "all",
+     .help = "Show findings of little weight too, such as a close after reading."},
+    {.id = OPT_RECOVERY,
+     .name = "recovery",
+     .help = "List, for each site, the blocks that run only if a check says failure."},
+    {.id = OPT_SCENARIO,
+     .name = "scenario",
+     .argument = "none|some",
+     .help = "Write the scenario of faults, as XML, for the sites with this verdict."},
+    {.id = OPT_FAIL_ON,
+     .name = "fail-on",
+     .argument = "none|some",
+     .help = "Exit with 1 if there is a finding: with the verdict none, or some or none."},
+    {.id = OPT_BASELINE,
+     .name = "baseline",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .repeat = true,
+     .help = "Accept the sites of FILE, which --format baseline has written."},
+    {.id = OPT_CHECK_PROFILE,
+     .name = "profile",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .repeat = true,
+     .help = "Load a profile; its functions go over those that are found in the libraries."},
+    {.id = OPT_CHECK_JOBS,
+     .letter = 'j',
+     .name = "jobs",
+     .argument = "N",
+     .help = "Use N threads; by default one for each processor."},
+    HELP_OPTION,
+    {0},
+};
+
 static const struct cmd_option help_options[] = {
     HELP_OPTION,
     {0},
 };
 
 const struct cmd_command cmd_commands[] = {
+    {
+        .name = "check",
+        .operands = "PROG ...",
+        .complete = COMPLETE_FILE,
+        .summary = "Find the calls of a program that do not handle failure.",
+        .about = "Reads the machine code of a program or library and of the libraries it uses, and lists its calls of "
+                 "library functions whose errors are not checked, or only in part, the worst first. Nothing is run, "
+                 "and debug symbols are not needed; where there are any, source lines are shown.",
+        .options = check_options,
+        .run = cmd_check_run,
+    },
     {
         .name = "profile",
         .operands = "[LIB ...]",

@@ -276,6 +276,7 @@ static void set_range(struct builder *b, uint64_t entry) {
   size_t n = image_functions(b->image, &all);
   b->low = entry;
   b->high = f && f->end > entry ? f->end : 0;
+  b->exact = b->high != 0;
   if (!b->high) { /* up to the next start */
     const struct image_function *before = image_function_before(b->image, entry);
     const struct image_function *next = before ? before + 1 : all;
@@ -522,10 +523,51 @@ static int keep_defs(struct arena *arena, struct code *c) {
   return defs ? 0 : -ENOMEM;
 }
 
-static int build(struct builder *b, struct arena *arena, struct code *c) {
-  int r = add_work(b, c->entry, 0, SP_UNKNOWN);
+static int decode_all(struct builder *b) {
+  int r = 0;
   while (r >= 0 && b->work.n && !(b->problems & CODE_TOO_LARGE))
     r = decode_run(b, b->work.at[--b->work.n]);
+  return r;
+}
+
+/* The stack as most of the function has it: as it is at the first call. */
+static struct work usual_stack(const struct builder *b) {
+  for (size_t i = 0; i < b->insns.n; i++)
+    if (insn_calls(&b->insns.at[i])) return (struct work){0, b->insns.at[i].sp, b->insns.at[i].fp};
+  return (struct work){0, SP_UNKNOWN, SP_UNKNOWN};
+}
+
+/* Bytes of the range that were not decoded, but for padding, are code that the unwinder jumps to. */
+static int decode_unreached(struct builder *b) {
+  struct work usual = usual_stack(b);
+  unsigned problems = b->problems;
+  int r = 0;
+  for (uint64_t at = b->low; at < b->indexed && r >= 0 && !(b->problems & CODE_TOO_LARGE);) {
+    uint32_t i = known(b, at);
+    struct insn in;
+    size_t left = image_bytes_left(b->image, at);
+    const uint8_t *bytes = left ? image_bytes(b->image, at, left) : NULL;
+    if (i) {
+      at += b->insns.at[i - 1].length;
+      continue;
+    }
+    if (!bytes || decode(&b->decoder, bytes, left, at, &in) < 0) break;
+    if (in.op == OP_NOP || in.op == OP_STOP) {
+      at += in.length;
+      continue;
+    }
+    r = add_work(b, at, usual.sp, usual.fp);
+    if (r >= 0) r = decode_all(b);
+    if (!known(b, at)) break;
+  }
+  b->problems = problems | (b->problems & CODE_TOO_LARGE); /* what is not reached may be anything */
+  return r;
+}
+
+static int build(struct builder *b, struct arena *arena, struct code *c) {
+  int r = add_work(b, c->entry, 0, SP_UNKNOWN);
+  if (r >= 0) r = decode_all(b);
+  if (r >= 0 && b->options->unreached && b->exact) r = decode_unreached(b);
   if (r < 0) return r;
   r = sort_insns(b, arena, c);
   if (r >= 0) r = make_blocks(b, arena, c);

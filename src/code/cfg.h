@@ -30,6 +30,7 @@ struct builder {
   const struct code_options *options;
   ZydisDecoder decoder;
   uint64_t low, high; /* the function's main range */
+  bool exact;         /* something says where the range ends */
   uint64_t indexed;   /* end of the part of it that INDEX is for */
   uint32_t *index;    /* by offset in the range: number of the instruction there, from 1 */
   struct map outside; /* the same for addresses elsewhere */

@@ -176,6 +176,8 @@ void code_kernel_free(struct code_kernel *k);
 struct code_options {
   uint32_t max_insns;               /* 0 for no limit */
   const struct code_kernel *kernel; /* NULL for what runs in user space */
+  /* Also what no jump leads to inside the function's range: where exceptions are caught. It has no way into it. */
+  bool unreached;
   /* Does a call to this target never return? May be NULL. */
   bool (*noreturn)(void *context, struct code_target target);
   void *context;

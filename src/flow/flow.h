@@ -14,6 +14,23 @@
 #include "code/code.h"
 #include "image/image.h"
 
+/* --- calls that never return -------------------------------------------------------------------------------------- */
+
+/* What a thread learns of one image; all zero but for the first three is valid. */
+struct flow_probe {
+  const struct image *image;
+  const struct code_kernel *kernel;                  /* or NULL */
+  bool (*noreturn)(void *context, const char *name); /* is a function of this name known never to return? or NULL */
+  void *context;
+  struct map known;
+  unsigned depth;
+  bool failed; /* there was no memory */
+};
+
+/* CONTEXT is a struct flow_probe; fits code_options.noreturn. */
+bool flow_probe_noreturn(void *context, struct code_target target);
+void flow_probe_done(struct flow_probe *p);
+
 /* --- the summary of one function ---------------------------------------------------------------------------------- */
 
 enum transform_kind {
@@ -221,6 +238,113 @@ bool transform_apply(const struct transform *ops, const struct image *img, uint6
                      bool *ret_pointer);
 /* Does A cc B hold for the low WIDTH bytes? */
 bool condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
+
+/* --- what becomes of a value -------------------------------------------------------------------------------------- */
+
+/*
+ * LFI's algorithm 3: a value is followed forward from where it comes to be, through copies, stack slots, structure
+ * members and arithmetic with constants, and all that is done with it is noted. What is noted holds on some way from
+ * there, not on all.
+ */
+enum flow_event_kind {
+  EVENT_COMPARE,     /* compared, and something depends on the flags */
+  EVENT_SWITCH,      /* the index of a jump table or of a set of bits */
+  EVENT_ARGUMENT,    /* argument ARG of the call CALL */
+  EVENT_DEREFERENCE, /* used as an address */
+  EVENT_RETURN,      /* returned to the caller */
+  EVENT_STORE,       /* written to memory that is not the function's own */
+  EVENT_USE,         /* anything else */
+};
+
+/* Where a value is stored: the variable at IMM; IMM bytes behind argument ARG; somewhere else. WIDTH: bytes. */
+enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT };
+
+enum flow_subject { SUBJECT_VALUE, SUBJECT_ERRNO };
+
+struct flow_event {
+  uint8_t kind, subject;
+  uint8_t op, width, cc;       /* EVENT_COMPARE: flags of OP; CC as written */
+  bool swapped;                /* the value is the right operand */
+  bool variable;               /* the other operand is not a constant */
+  bool mixed;                  /* something unknown was added before */
+  bool indexed;                /* EVENT_DEREFERENCE: as an index */
+  bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
+  uint8_t place;               /* EVENT_STORE: an enum store_place */
+  uint8_t arg;                 /* from 0 */
+  uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
+  uint64_t at;                 /* the instruction */
+  uint64_t imm;                /* the other operand */
+  uint8_t call_kind;           /* EVENT_ARGUMENT: an enum call_kind */
+  uint64_t target;             /* ... and where it goes */
+  const struct transform *ops; /* what was done to the value before */
+};
+
+/* Is EVENT_COMPARE's condition true for VALUE? VARIABLE stands for the other operand if that is not a constant. */
+bool flow_event_holds(const struct flow_event *e, const struct image *img, uint64_t value, uint64_t variable);
+
+/* A function that values are followed in. It lives in the worker's scratch arena until the next one is opened. */
+struct flow_graph;
+
+struct flow_graph_options {
+  struct code_options code;
+  /* Does the function of this name return the address of errno? May be NULL. */
+  bool (*errno_at)(void *context, const char *name);
+  void *context;
+};
+
+int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_t entry,
+                    const struct flow_graph_options *options, struct flow_graph **ret) MUST_USE;
+void flow_graph_close(struct flow_graph *g);
+const struct code *flow_graph_code(const struct flow_graph *g);
+/* Where the call instruction INSN goes; kind CALL_POINTER if that is not known. Arguments are not filled in. */
+struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn);
+/* The blocks behind block K: *ret points to their numbers, and the edges' kinds are in *ret_kinds. */
+uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds);
+/* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
+bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
+uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
+/* Does some way through the function leave garbage as its result: does it return nothing? */
+bool flow_graph_returns_nothing(struct flow_graph *g);
+/* Does the function set errno to 0 somewhere? */
+bool flow_graph_clears_errno(struct flow_graph *g);
+/* The call whose result is argument ARG of the call INSN, or UINT32_MAX. */
+uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg);
+/*
+ * Does the code behind the call INSN come to the same place in the same state, whether it gets the error (its value and
+ * errno) or the success? False if they differ, or if it cannot be told. Returning the value is the same for both.
+ */
+struct flow_outcome_pair {
+  uint64_t error_value, error_errno, success_value;
+};
+bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
+/* Does every way from behind INSN to the end of the function pass one of STOPS (instructions)? */
+bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
+
+struct flow_events {
+  VEC(struct flow_event) at;
+  bool torn; /* there was more to follow than the budget allows */
+};
+
+/* Where a value comes to be. */
+enum flow_start_kind {
+  START_RESULT,   /* what the call INSN returns, and leaves in errno */
+  START_ARGUMENT, /* what the function gets as argument ARG */
+  START_BEHIND,   /* what the call INSN has written, SIZE bytes at OFFSET behind its argument ARG */
+  START_GLOBAL,   /* what INSN reads from the variable at OFFSET */
+};
+
+struct flow_start {
+  uint8_t kind, arg, size;
+  uint32_t insn;
+  int64_t offset;
+};
+
+/*
+ * Follows a value. Nothing is followed beyond the instructions in STOPS, which may be NULL. Events are added in the
+ * order in which they are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
+ */
+int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
+                struct flow_events *ret) MUST_USE;
 
 /* --- all functions together --------------------------------------------------------------------------------------- */
 

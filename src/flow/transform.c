@@ -75,6 +75,14 @@ bool transform_concat(struct flow_worker *w, const struct transform *inner, cons
   return transform_concat(w, inner->next, chain) && transform_push(w, chain, inner->kind, inner->width, inner->imm);
 }
 
+bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                      int64_t imm) {
+  const struct transform *last = NULL;
+  if (!transform_push(w, &last, kind, width, imm) || !transform_concat(w, *chain, &last)) return false;
+  *chain = last;
+  return true;
+}
+
 bool transform_equal(const struct transform *a, const struct transform *b) {
   for (; a != b; a = a->next, b = b->next)
     if (!a || !b || a->kind != b->kind || a->width != b->width || a->imm != b->imm) return false;

@@ -502,7 +502,7 @@ static int keep(struct walk *w, struct flow_summary *ret) {
   return 0;
 }
 
-static void walk_done(struct walk *w) {
+void walk_done(struct walk *w) {
   vec_done(&w->work);
   vec_done(&w->spare);
   vec_done(&w->origin_values);
@@ -522,6 +522,14 @@ static void take_maps(struct walk *w) {
     else
       map_clear(maps[i]);
   }
+}
+
+int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code) {
+  *w = (struct walk){.worker = worker, .image = code->image, .code = code, .result = RAX};
+  take_maps(w);
+  w->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *w->stamps);
+  w->marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w->marks);
+  return w->stamps && w->marks ? 0 : -ENOMEM;
 }
 
 static bool has_calls(const struct code *c) {
@@ -558,13 +566,12 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   int r = code_build(img, entry, options, &worker->scratch, &code);
   if (r >= 0 && assume && assume->known && assume_prune(&code, assume, &worker->scratch) < 0) r = -ENOMEM;
   if (r < 0) return r;
-  struct walk w = {.worker = worker, .image = img, .code = &code, .kernel = options && options->kernel};
+  struct walk w;
+  r = walk_start(&w, worker, &code);
+  if (r < 0) return r;
+  w.kernel = options && options->kernel;
   w.assume = assume;
   w.result = result_register(&w);
-  take_maps(&w);
-  w.stamps = arena_zalloc(&worker->scratch, (code.n_blocks + 1) * sizeof *w.stamps);
-  w.marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w.marks);
-  if (!w.stamps || !w.marks) return -ENOMEM;
   size_t effort = 0;
   while (effort < COUNT(efforts) && !walk_all(&w, &efforts[effort]))
     effort++;

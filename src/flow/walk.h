@@ -8,6 +8,9 @@
 
 /* Puts an operation in front. False if the chain gets too long or there is no memory, which W then says. */
 bool transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width, int64_t imm);
+/* Puts an operation behind; the same failures. */
+bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                      int64_t imm);
 /* Puts the operations of INNER in front. */
 bool transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain);
 /* The same operations; chains of different workers are different objects. */
@@ -113,6 +116,10 @@ struct walk {
   uint8_t result;         /* the register in which the function returns */
   bool failed;            /* no memory */
 };
+
+/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
+int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code);
+void walk_done(struct walk *w);
 
 bool loc_equal(const struct loc *a, const struct loc *b);
 /* Tells locations apart, those of different size too. */

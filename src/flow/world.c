@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_INSNS 400
 #define FUNCTION_INSNS 400000
-#define PROBE_DEPTH 4
 #define DECIDING_INSNS 20000
 #define PROGRESS_EVERY 256
 
@@ -200,71 +198,11 @@ int flow_world_callee(const struct flow_world *w, uint32_t node, const struct fl
   }
 }
 
-/* --- calls that never return -------------------------------------------------------------------------------------- */
-
-struct probe {
-  struct flow_world *world;
-  unsigned image;
-  unsigned depth;
-  struct map *known; /* address and depth to answer, of this image */
-  bool *failed;      /* there was no memory */
-};
-
-static bool never_returns(void *context, struct code_target t);
-
-static bool named_noreturn(const struct flow_world *w, const char *name) {
-  return name && w->options.noreturn && w->options.noreturn(w->options.noreturn_context, name);
-}
-
-/* Looks into a small function: does any way lead out of it? */
-static bool probe_function(struct probe *p, uint64_t address) {
-  struct probe deeper = *p;
-  struct arena arena = {0};
-  struct code code;
-  deeper.depth++;
-  struct code_options o = {.max_insns = PROBE_INSNS, .kernel = p->world->kernel, .noreturn = never_returns};
-  o.context = &deeper;
-  bool out = true;
-  int r = code_build(p->world->images.at[p->image], address, &o, &arena, &code);
-  if (r == -ENOMEM) *p->failed = true;
-  if (r >= 0 && !code.problems) {
-    out = false;
-    for (uint32_t i = 0; i < code.n_insns && !out; i++) {
-      const struct insn *in = &code.insns[i];
-      out = in->op == OP_RETURN || in->op == OP_TAIL_INDIRECT || in->op == OP_JUMP_UNKNOWN;
-      if (in->op == OP_TAIL) out = !never_returns(&deeper, code_follow_plt(code.image, (uint64_t)in->imm));
-      if (in->op == OP_TAIL_SLOT) out = !never_returns(&deeper, (struct code_target){true, (uint64_t)in->disp});
-    }
-  }
-  arena_done(&arena);
-  return !out;
-}
-
-static bool never_returns(void *context, struct code_target t) {
-  struct probe *p = context;
-  const struct image *img = p->world->images.at[p->image];
-  struct image_slot slot;
-  uint64_t answer;
-  if (t.slot)
-    return image_slot(img, t.address, &slot) && slot.kind == SLOT_IMPORT && named_noreturn(p->world, slot.name);
-  const struct image_function *f = image_function_at(img, t.address);
-  if (f && named_noreturn(p->world, f->name)) return true;
-  if (p->depth >= PROBE_DEPTH) return false;
-  /*
-   * What is known at one depth is not all that could be known at another, and must not depend on what was asked first.
-   */
-  uint64_t key = hash_mix(t.address) + p->depth;
-  if (map_get(p->known, key, &answer)) return answer;
-  answer = probe_function(p, t.address);
-  if (map_put(p->known, key, answer) < 0) *p->failed = true;
-  return answer;
-}
-
 /* --- workers ------------------------------------------------------------------------------------------------------ */
 
 struct crew {
   struct flow_world *world;
-  struct map *probed; /* one for each worker and image */
+  struct flow_probe *probes; /* one for each worker and image */
 };
 
 /* Does it make a system call whose number or errors depend on its own arguments? */
@@ -384,15 +322,17 @@ static bool is_beyond(const struct flow_world *w, const struct node *n) {
   return f && f->name && w->ways.beyond(w->ways.context, f->name);
 }
 
-static int work_on(struct flow_world *w, struct flow_worker *worker, struct map *probed, struct node *n) {
+static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow_probe *probe, struct node *n) {
   const struct image *img = w->images.at[n->image];
   if (is_beyond(w, n)) return 0;
-  bool failed = false;
-  struct probe probe = {.world = w, .image = n->image, .known = probed, .failed = &failed};
-  struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = never_returns};
-  o.context = &probe;
+  probe->image = img;
+  probe->kernel = w->kernel;
+  probe->noreturn = w->options.noreturn;
+  probe->context = w->options.noreturn_context;
+  struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = flow_probe_noreturn};
+  o.context = probe;
   int r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
-  if (failed) return -ENOMEM;
+  if (probe->failed) return -ENOMEM;
   if (r == -EFAULT) {
     n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};
     return 0;
@@ -440,18 +380,18 @@ static void crew_work(void *context, unsigned worker) {
   struct flow_world *w = crew->world;
   struct node *n;
   while ((n = take(w)) != NULL)
-    done(w, work_on(w, &w->workers[worker], &crew->probed[worker * w->images.n + n->image], n));
+    done(w, work_on(w, &w->workers[worker], &crew->probes[worker * w->images.n + n->image], n));
 }
 
 static int run_crew(struct flow_world *w) {
   struct crew crew = {.world = w};
   size_t maps = (size_t)w->n_workers * w->images.n;
-  crew.probed = calloc(maps + 1, sizeof *crew.probed);
-  if (!crew.probed) return -ENOMEM;
+  crew.probes = calloc(maps + 1, sizeof *crew.probes);
+  if (!crew.probes) return -ENOMEM;
   worker_run(w->n_workers, crew_work, &crew);
   for (size_t i = 0; i < maps; i++)
-    map_done(&crew.probed[i]);
-  free(crew.probed);
+    flow_probe_done(&crew.probes[i]);
+  free(crew.probes);
   return w->error;
 }
 

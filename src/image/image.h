@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Read-only views of ELF files and Linux kernels for x86-64: segments, symbols, relocated slots, function starts,
- * build-id, needs.
+ * build-id, needs, and the source lines of instructions.
  *
  * The file is mapped and never trusted: every offset is checked before use, counts are bounded by the file's size, and
  * a field that lies is either an error (the image cannot be used) or ignored (a table that is not there). An image does
@@ -228,3 +228,34 @@ bool types_member(const struct types *ts, uint32_t type, uint32_t offset, struct
  * Files for other machines are passed over. *ret is malloc'ed. -ENOENT with a message if there is none.
  */
 int image_find(const char *name, const struct image *for_image, char **ret, struct err *e) MUST_USE;
+
+/* --- source lines ------------------------------------------------------------------------------------------------- */
+
+struct image_debug;
+
+/*
+ * The DWARF of the image: in the file itself; in a separate file by build-id (ROOT/.build-id/ab/cdef.debug); or by
+ * .gnu_debuglink (beside the file, in its .debug/, under each ROOT), its CRC checked. The roots are those of the
+ * environment variable MURPHY_DEBUG_PATH, separated by colons, then /usr/lib/debug. A separate file with another
+ * build-id is passed over. What dwz moved to a common file (.gnu_debugaltlink) is looked for in the same way; without
+ * that file some names are not known.
+ *
+ * 0; -ENODATA if there is none anywhere; -EBADMSG if it is damaged; both with a message. Little is read before the
+ * first question. IMG must live as long as the result.
+ */
+int image_debug_open(const struct image *img, struct image_debug **ret, struct err *e) MUST_USE;
+void image_debug_free(struct image_debug *d);
+
+struct image_frame {
+  const char *function;  /* as in the source, qualified in C++: "space::type::name", without arguments; or NULL */
+  const char *file;      /* as the compiler recorded it, behind the compilation's folder if it is relative; or NULL */
+  const char *relative;  /* the end of FILE: as seen from the compilation's folder; all of FILE if it is not below it */
+  unsigned line, column; /* 0 if not known */
+};
+
+/*
+ * The source places of the instruction at ADDRESS, an address as in the image: the innermost inlined function first,
+ * the enclosing real function last; of the frames behind the first, the place of the call. Writes at most MAX and
+ * returns how many; 0 if nothing is known. Strings live as long as D. One D is for one thread at a time.
+ */
+size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max);

@@ -158,6 +158,8 @@ int exports_load(struct image *img);
 int slots_load(struct image *img, struct err *e);
 int functions_load(struct image *img);
 int build_id_load(struct image *img);
+/* The same from the note sections alone, for files whose program headers describe another file. */
+int build_id_load_sections(struct image *img);
 
 /* --- questions between the files ---------------------------------------------------------------------------------- */
 

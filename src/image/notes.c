@@ -56,10 +56,8 @@ static struct bytes find_in_sections(const struct image *img) {
   return (struct bytes){NULL, 0};
 }
 
-int build_id_load(struct image *img) {
+static int build_id_set(struct image *img, struct bytes id) {
   static const char digits[] = "0123456789abcdef";
-  struct bytes id = find_in_segments(img);
-  if (!id.at) id = find_in_sections(img);
   char *hex = arena_alloc(&img->arena, 2 * id.n + 1);
   if (!hex) return -ENOMEM;
   for (size_t i = 0; i < id.n; i++) {
@@ -70,3 +68,10 @@ int build_id_load(struct image *img) {
   img->build_id = hex;
   return 0;
 }
+
+int build_id_load(struct image *img) {
+  struct bytes id = find_in_segments(img);
+  return build_id_set(img, id.at ? id : find_in_sections(img));
+}
+
+int build_id_load_sections(struct image *img) { return build_id_set(img, find_in_sections(img)); }

@@ -12,7 +12,7 @@
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
-static int make_world(const struct profile_request *request, struct analysis *a) {
+int analysis_make_world(const struct profile_request *request, struct analysis *a) {
   struct flow_world_options o = {
       .syscalls = knowledge_syscall,
       .syscall_args = knowledge_syscall_args,
@@ -33,7 +33,7 @@ int analysis_start(const struct profile_request *request, struct analysis *ret, 
   memset(ret, 0, sizeof *ret);
   int r = image_set_load(request, &ret->set, e);
   if (r >= 0) r = knowledge_load(request->data, request->no_cache, &ret->knowledge, e);
-  if (r >= 0) r = make_world(request, ret);
+  if (r >= 0) r = analysis_make_world(request, ret);
   if (r < 0) analysis_done(ret);
   return r;
 }
@@ -125,8 +125,8 @@ static int add_part(struct profile_builder *b, const struct flow_world *w, uint3
   return evidence_sentences(w, node, r, add_sentence, b);
 }
 
-static int add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
-                        const struct image_symbol *s) {
+int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
+                          const struct image_symbol *s) {
   struct classified errors[ERRORS_MAX];
   struct flow_results rs = flow_world_results(w, node);
   unsigned unknown = 0;
@@ -144,18 +144,27 @@ static int add_function(struct profile_builder *b, const struct flow_world *w, u
   return profile_builder_end_function(b);
 }
 
-static int add_library(struct profile_builder *b, struct flow_world *w, unsigned image) {
+int analysis_add_heads(struct profile_builder *b, const struct flow_world *w, unsigned image) {
   const struct image *img = flow_world_image(w, image);
-  const struct image_symbol *s;
-  size_t n = image_exports(img, &s);
+  unsigned home = 0;
+  uint64_t offset = 0;
   b->library.name = profile_builder_string(b, image_name(img));
   b->library.path = profile_builder_string(b, image_path(img));
   b->library.build_id = profile_builder_string(b, image_build_id(img));
   if (!b->library.name || !b->library.path || !b->library.build_id) return -ENOMEM;
+  if (!flow_world_errno(w, &home, &offset)) return 0;
+  const char *module = profile_builder_string(b, image_name(flow_world_image(w, home)));
+  int r = module ? profile_builder_errno_at(b, module, offset) : -ENOMEM;
+  return r == -EEXIST ? 0 : r;
+}
+
+static int add_library(struct profile_builder *b, struct flow_world *w, unsigned image) {
+  const struct image_symbol *s;
+  size_t n = image_exports(flow_world_image(w, image), &s);
   for (size_t i = 0; i < n; i++) {
     if (!is_function(&s[i]) || !is_first(s, i)) continue;
     int node = flow_world_want(w, image, s[i].address, s[i].kind == SYMBOL_IFUNC);
-    int r = node < 0 ? node : add_function(b, w, (uint32_t)node, &s[i]);
+    int r = node < 0 ? node : analysis_add_function(b, w, (uint32_t)node, &s[i]);
     if (r < 0) return r;
   }
   return profile_builder_end_library(b);
@@ -164,13 +173,7 @@ static int add_library(struct profile_builder *b, struct flow_world *w, unsigned
 /* The profile of one image of a solved world. */
 static int write_profile(struct flow_world *w, unsigned image, struct profile *ret) {
   struct profile_builder b = {0};
-  unsigned home = 0;
-  uint64_t offset = 0;
-  int r = 0;
-  if (flow_world_errno(w, &home, &offset)) {
-    const char *module = profile_builder_string(&b, image_name(flow_world_image(w, home)));
-    r = module ? profile_builder_errno_at(&b, module, offset) : -ENOMEM;
-  }
+  int r = analysis_add_heads(&b, w, image);
   if (r >= 0) r = add_library(&b, w, image);
   if (r >= 0) r = profile_builder_finish(&b, ret);
   profile_builder_done(&b);

@@ -15,13 +15,23 @@ struct errno_condition {
   int32_t value;
 };
 
+/* An error value that a function of this name (a hash) is known to return. */
+struct told_error {
+  uint64_t name;
+  int64_t value;
+};
+
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
   VEC(struct errno_set) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
-  uint64_t hash;       /* of the files' bytes */
+  struct map errnos;   /* the same: functions that return the address of errno */
+  struct map success;  /* hash of the name to enum profile_success */
+  struct map infallible;
+  VEC(struct told_error) told;
+  uint64_t hash; /* of the files' bytes */
 };
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */
@@ -54,6 +64,8 @@ struct image_set {
 };
 
 int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
+/* What the program needs, without the program; what is missing is passed over. */
+int image_set_needs(const struct image *program, struct image_set *ret) MUST_USE;
 void image_set_done(struct image_set *s);
 
 /* --- classify.c --------------------------------------------------------------------------------------------------- */
@@ -102,3 +114,10 @@ struct analysis {
 /* Loads images and knowledge; the world is there but nothing is wanted yet. */
 int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) MUST_USE;
 void analysis_done(struct analysis *a);
+/* Adds the function S, whose node is NODE, to the library that is being built. */
+int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
+                          const struct image_symbol *s) MUST_USE;
+/* Names the library and errno's home. */
+int analysis_add_heads(struct profile_builder *b, const struct flow_world *w, unsigned image) MUST_USE;
+/* The world over the images of A's set. */
+int analysis_make_world(const struct profile_request *request, struct analysis *a) MUST_USE;

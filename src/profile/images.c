@@ -106,6 +106,18 @@ int image_set_load(const struct profile_request *request, struct image_set *ret,
   return r;
 }
 
+int image_set_needs(const struct image *program, struct image_set *ret) {
+  struct image_set s = {0};
+  int r = add_needed(&s, program, false, NULL);
+  if (r >= 0) r = add_closure(&s, 0, false, NULL);
+  s.n_roots = s.images.n;
+  if (r < 0)
+    image_set_done(&s);
+  else
+    *ret = s;
+  return r;
+}
+
 void image_set_done(struct image_set *s) {
   for (size_t i = 0; i < s->images.n; i++)
     image_free(s->images.at[i]);

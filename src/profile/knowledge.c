@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the data files know: errors of system calls (kernel/NAME.errors), and functions that never return (functions).
+ * What the data files know: errors of system calls (kernel/NAME.errors), and what is known about functions (functions).
  *
  * Lines of words; # starts a comment. A line that is not understood is an error with its position: silence would be a
  * wrong profile.
@@ -65,12 +65,38 @@ static int read_syscall(struct reader *r, char *line) {
   return ret < 0 ? ret : vec_push(&r->k->errors, set);
 }
 
-/* noreturn NAME */
+/* success KIND NAME */
+static int read_success(struct reader *r, const char *kind, char **save) {
+  static const char *const kinds[] = {"never", "zero", "number", "count", "length", "character", "pointer"};
+  const char *name = strtok_r(NULL, " \t", save);
+  for (size_t i = 0; i < COUNT(kinds); i++) {
+    if (strcmp(kind, kinds[i]) != 0) continue;
+    if (!name) return bad(r, "a name is missing behind", kind);
+    return map_put(&r->k->success, hash_string(name), SUCCESS_NEVER + i);
+  }
+  return bad(r, "not a kind of success:", kind);
+}
+
+/* error VALUE NAME */
+static int read_told(struct reader *r, const char *value, char **save) {
+  struct told_error t;
+  const char *name = strtok_r(NULL, " \t", save);
+  if (number_parse(value, &t.value) < 0) return bad(r, "not a number:", value);
+  if (!name) return bad(r, "a name is missing behind", value);
+  t.name = hash_string(name);
+  return vec_push(&r->k->told, t);
+}
+
+/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME */
 static int read_function(struct reader *r, char *line) {
   char *save = NULL, *fact = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
-  if (strcmp(fact, "noreturn") != 0) return bad(r, "not a fact about functions:", fact);
   if (!name) return bad(r, "a name is missing behind", fact);
-  return map_put(&r->k->noreturn, hash_string(name), 1);
+  if (strcmp(fact, "noreturn") == 0) return map_put(&r->k->noreturn, hash_string(name), 1);
+  if (strcmp(fact, "infallible") == 0) return map_put(&r->k->infallible, hash_string(name), 1);
+  if (strcmp(fact, "errno") == 0) return map_put(&r->k->errnos, hash_string(name), 1);
+  if (strcmp(fact, "error") == 0) return read_told(r, name, &save);
+  if (strcmp(fact, "success") == 0) return read_success(r, name, &save);
+  return bad(r, "not a fact about functions:", fact);
 }
 
 static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
@@ -138,6 +164,10 @@ int knowledge_load_functions(const char *folder, struct knowledge *ret, struct e
 void knowledge_done(struct knowledge *k) {
   map_done(&k->syscalls);
   map_done(&k->noreturn);
+  map_done(&k->errnos);
+  map_done(&k->success);
+  map_done(&k->infallible);
+  vec_done(&k->told);
   vec_done(&k->errors);
   vec_done(&k->conditions);
 }

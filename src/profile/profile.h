@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "image/image.h"
 
 enum profile_confidence { PROFILE_LIKELY, PROFILE_CERTAIN };
 
@@ -127,6 +128,40 @@ struct profile_request {
 
 /* 0, or a negative errno with a message; nothing is left in *ret then. */
 int profile_analyse(const struct profile_request *request, struct profile *ret, struct err *e) MUST_USE;
+
+/*
+ * The functions that PROGRAM imports, and no others, of the libraries that define them as the dynamic loader would
+ * bind them; INPUTS and FOR_PROGRAM of the request are not used, nor is the cache: it is made faster than it is read.
+ * A library that is not found is left out.
+ */
+int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
+                    struct err *e) MUST_USE;
+
+/* What the data files know about functions by name. */
+struct profile_facts;
+int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) MUST_USE;
+void profile_facts_free(struct profile_facts *f);
+/* Is a function of this name known never to return? FACTS is a struct profile_facts. */
+bool profile_facts_noreturn(void *facts, const char *name);
+/* Does the function of this name return the address of errno? The same. */
+bool profile_facts_errno(void *facts, const char *name);
+
+/* What a function returns when it succeeds. */
+enum profile_success {
+  SUCCESS_UNKNOWN,
+  SUCCESS_NEVER, /* it returns only if it fails */
+  SUCCESS_ZERO,
+  SUCCESS_NUMBER, /* not negative, and in practice not 0 either */
+  SUCCESS_COUNT,  /* how much was done */
+  SUCCESS_LENGTH,
+  SUCCESS_CHARACTER,
+  SUCCESS_POINTER,
+};
+/* Can a function of this name not fail, whatever constants it returns? */
+bool profile_facts_infallible(const struct profile_facts *facts, const char *name);
+/* Error values that are known of it beside those that its code shows; how many, at most MAX. */
+size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max);
+enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name);
 
 /*
  * For a person: how each error of the exported FUNCTION was found, instruction by instruction. -ENOENT if no input

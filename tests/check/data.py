@@ -86,6 +86,9 @@ def check_kernel(text, header):
         yield len(lines), "no system call"
 
 
+SUCCESS = "never|zero|number|count|length|character|pointer"
+
+
 def check_functions(text):
     """Mistakes in the file of knowledge about functions, as (line, what)."""
     lines = text.split("\n")
@@ -97,16 +100,17 @@ def check_functions(text):
         if line == "" or line.startswith("#"):
             last = None
             continue
-        match = re.fullmatch(r"noreturn ([A-Za-z_][A-Za-z0-9_.$]*)", line)
+        match = re.fullmatch(rf"(?:noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
         if not match:
-            yield at, f"not 'noreturn NAME': {line!r}"
+            yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        if name in seen:
-            yield at, f"{name} stands in line {seen[name]} already"
+        fact = line[: -len(name)]
+        if (fact, name) in seen:
+            yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
             yield at, f"{name} comes after {last}"
-        seen.setdefault(name, at)
+        seen.setdefault((fact, name), at)
         last = name
     if not seen:
         yield len(lines), "no function"
@@ -140,6 +144,8 @@ BROKEN_FUNCTIONS = {
     "no format": (f"{SPDX}\nnoreturn abort\n", 1),
     "unknown word": (HEAD_FUNCTIONS + "returns abort\n", 3),
     "no name": (HEAD_FUNCTIONS + "noreturn\n", 3),
+    "unknown kind": (HEAD_FUNCTIONS + "success often open\n", 3),
+    "no kind": (HEAD_FUNCTIONS + "success open\n", 3),
     "two names": (HEAD_FUNCTIONS + "noreturn abort exit\n", 3),
     "not sorted": (HEAD_FUNCTIONS + "noreturn exit\nnoreturn abort\n", 4),
     "twice": (HEAD_FUNCTIONS + "noreturn abort\n\nnoreturn abort\n", 5),

@@ -37,6 +37,10 @@ LIBRARIES = {
     "zstd": {"image"},
     "lz4": {"image"},
     "bzlib": {"image"},
+    "elfutils/": {"image"},
+    "dwarf.h": {"image"},
+    "libelf.h": {"image"},
+    "gelf.h": {"image"},
     "sqlite3": {"store"},
     "llvm-c/": {"mutate"},
     "libxml/": {"profile", "scenario"},
@@ -146,6 +150,8 @@ def self_test(tap):
         ("a way around over ..", tree("src/base/a.c", '#include "../code/code.h"'), "leaves its room"),
         ("a room's header as a system header", tree("src/base/a.c", "#include <code/code.h>"), "not a system header"),
         ("Zydis outside room code", tree("src/flow/a.c", "#include <Zydis/Zydis.h>"), "for code only"),
+        ("elfutils in room image passes", tree("src/image/a.c", "#include <elfutils/libdw.h>"), None),
+        ("elfutils outside room image", tree("src/flow/a.c", "#include <elfutils/libdw.h>"), "for image only"),
         ("a folder that is no room", tree("src/utils/a.c", ""), "in no room of the table"),
     ]
     for name, files, want in cases:

@@ -254,6 +254,45 @@ static void check_function(const struct image *img, uint64_t entry, unsigned opt
   arena_done(&arena);
 }
 
+static bool is_location(void *context, const char *name) {
+  (void)context;
+  return strcmp(name, "__errno_location") == 0;
+}
+
+static void check_events(const struct flow_graph *g, const struct flow_events *events) {
+  const struct code *c = flow_graph_code(g);
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    MUST(e->insn < c->n_insns && e->block < c->n_blocks);
+    if (e->kind == EVENT_COMPARE) (void)flow_event_holds(e, c->image, UINT64_MAX, i);
+  }
+}
+
+/* Every value that a call makes, every argument, and what is behind it. */
+static void check_following(const struct image *img, uint64_t entry, unsigned options) {
+  struct flow_worker worker = {0};
+  struct flow_graph *g = NULL;
+  struct flow_events events = {0};
+  struct flow_graph_options o = {.code = {.max_insns = options & SHORT ? 16 : 0, .unreached = true},
+                                 .errno_at = is_location};
+  if (flow_graph_open(&worker, img, entry, &o, &g) == 0) {
+    const struct code *c = flow_graph_code(g);
+    check_graph(c);
+    for (uint32_t i = 0; i < c->n_insns; i++) {
+      struct flow_start start = {.kind = (uint8_t)(i % 4), .arg = (uint8_t)(i % 8), .size = 4, .insn = i, .offset = 8};
+      if (c->insns[i].op >= OP_CALL && c->insns[i].op <= OP_CALL_INDIRECT) start.kind = START_RESULT;
+      if (start.kind == START_GLOBAL) start.offset = c->insns[i].disp;
+      MUST(flow_follow(g, &start, NULL, &events) == 0);
+      (void)flow_graph_same(g, i, &(struct flow_outcome_pair){UINT64_MAX, 4, 3});
+    }
+    check_events(g, &events);
+    (void)flow_graph_clears_errno(g);
+  }
+  flow_graph_close(g);
+  vec_done(&events.at);
+  flow_worker_done(&worker);
+}
+
 static bool is_abort(void *context, const char *name) {
   (void)context;
   return strcmp(name, "abort") == 0;
@@ -332,6 +371,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (unsigned i = 0; i < ENTRIES; i++) {
     check_printing(img, in.entries[i]);
     check_function(img, in.entries[i], in.options);
+    check_following(img, in.entries[i], in.options);
   }
   check_world(img, &in);
   image_free(img);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * murphy check: which calls of a program do not handle failure?
+ */
+#include "cmd/cmd.h"
+#include "site/site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { JOBS_MAX = 1024 };
+
+/* What was asked for. Strings belong to argv, or to the arena. */
+struct job {
+  struct arena arena;
+  struct site_request request;
+  struct cmd_progress progress;
+  struct site_text_options show;
+  const char *format, *output, *scenario, *fail_on;
+  VEC(const char *) functions, baselines, profiles;
+};
+
+static void job_done(struct job *job) {
+  vec_done(&job->functions);
+  vec_done(&job->baselines);
+  vec_done(&job->profiles);
+  free((char *)job->request.data);
+  arena_done(&job->arena);
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static int add_functions(struct job *job, const char *list, struct err *e) {
+  char *names = arena_strdup(&job->arena, list);
+  if (!names) return -ENOMEM;
+  for (char *rest = names, *name; (name = strsep(&rest, ","));) {
+    if (!*name) return err_set(e, -EINVAL, "--function: a name is missing in '%s' (as in close,read)", list);
+    if (vec_push(&job->functions, name) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+static int add_verdicts(struct job *job, const char *list, struct err *e) {
+  char *words = arena_strdup(&job->arena, list);
+  if (!words) return -ENOMEM;
+  for (char *rest = words, *word; (word = strsep(&rest, ","));) {
+    unsigned v = 0;
+    while (v < COUNT(site_verdict_words) && strcmp(word, site_verdict_words[v]) != 0)
+      v++;
+    if (v == COUNT(site_verdict_words))
+      return err_set(e, -EINVAL, "--verdict cannot be '%s' (it is none, some, all or unknown)", word);
+    job->show.verdicts |= 1u << v;
+  }
+  return 0;
+}
+
+static int set_jobs(struct job *job, const char *value, struct err *e) {
+  int64_t n = 0;
+  if (number_parse(value, &n) < 0 || n < 1 || n > JOBS_MAX)
+    return err_set(e, -EINVAL, "--jobs cannot be '%s' (it is a number from 1 to %d)", value, JOBS_MAX);
+  job->request.workers = (unsigned)n;
+  return 0;
+}
+
+static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e) {
+  switch ((enum cmd_check_option)arg->option->id) {
+  case OPT_CHECK_FORMAT:
+    job->format = arg->value;
+    return 0;
+  case OPT_CHECK_OUTPUT:
+    job->output = arg->value;
+    return 0;
+  case OPT_CHECK_FUNCTION:
+    return add_functions(job, arg->value, e);
+  case OPT_VERDICT:
+    return add_verdicts(job, arg->value, e);
+  case OPT_CHECK_ALL:
+    job->show.all = true;
+    return 0;
+  case OPT_RECOVERY:
+    job->show.recovery = true;
+    return 0;
+  case OPT_SCENARIO:
+    job->scenario = arg->value;
+    return 0;
+  case OPT_FAIL_ON:
+    job->fail_on = arg->value;
+    return 0;
+  case OPT_BASELINE:
+    return vec_push(&job->baselines, arg->value);
+  case OPT_CHECK_PROFILE:
+    return vec_push(&job->profiles, arg->value);
+  case OPT_CHECK_JOBS:
+    return set_jobs(job, arg->value, e);
+  }
+  return 0;
+}
+
+static int read_options(const struct cmd_args *args, struct job *job, struct err *e) {
+  char *data = NULL;
+  job->format = "text";
+  for (size_t i = 0; i < args->options.n; i++) {
+    int r = take_option(job, &args->options.at[i], e);
+    if (r < 0) return r;
+  }
+  if (args->operands.n == 0) return err_set(e, -EINVAL, "no program given (as in murphy check /bin/cp)");
+  if (job->scenario && strcmp(job->format, "text") != 0)
+    return err_set(e, -EINVAL, "--scenario writes XML (leave out --format %s)", job->format);
+  job->request.unknown = job->show.verdicts >> SITE_UNKNOWN & 1;
+  if (!job->show.verdicts) {
+    bool json = strcmp(job->format, "json") == 0;
+    job->show.verdicts = 1u << SITE_NONE | 1u << SITE_SOME | (json || job->show.recovery ? 1u << SITE_ALL : 0);
+  }
+  int r = cmd_data_dir(&data);
+  if (r < 0) return r;
+  job->request.data = data;
+  job->request.functions = job->functions.at;
+  job->request.n_functions = job->functions.n;
+  job->request.profiles = job->profiles.at;
+  job->request.n_profiles = job->profiles.n;
+  job->request.progress = cmd_progress_step;
+  job->request.context = &job->progress;
+  return 0;
+}
+
+/* --- input that is no program ------------------------------------------------------------------------------------- */
+
+/* A script: the interpreter is what could be checked. The message, or 0 if it is none. */
+static int refuse_script(const char *path, struct err *e) {
+  char head[256];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return 0; /* whoever opens it next says why */
+  ssize_t n = read(fd, head, sizeof head - 1);
+  (void)close(fd);
+  if (n < 3 || head[0] != '#' || head[1] != '!') return 0;
+  head[n] = 0;
+  head[strcspn(head, "\r\n")] = 0;
+  char *save = NULL, *word = strtok_r(head + 2, " \t", &save), *name = word;
+  const char *slash = word ? strrchr(word, '/') : NULL;
+  /* env finds the interpreter: the first word that is neither an option nor a variable. */
+  if (slash && strcmp(slash, "/env") == 0)
+    while ((name = strtok_r(NULL, " \t", &save)) != NULL && (*name == '-' || strchr(name, '=')))
+      ;
+  if (name) word = name;
+  if (!word) return 0;
+  return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, word);
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+static void set_terminal(struct job *job) {
+  struct winsize size;
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  if (job->output || isatty(STDOUT_FILENO) != 1) return;
+  job->show.color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) job->show.columns = size.ws_col;
+}
+
+static void write_lists(struct job *job, const struct site_list *l, size_t n, struct text *to) {
+  if (job->scenario)
+    site_write_scenario(l, n, strcmp(job->scenario, "none") == 0 ? SITE_NONE : SITE_SOME, to);
+  else if (strcmp(job->format, "json") == 0)
+    site_write_json(l, n, &job->show, to);
+  else if (strcmp(job->format, "sarif") == 0)
+    site_write_sarif(l, n, &job->show, to);
+  else if (strcmp(job->format, "baseline") == 0)
+    site_write_baseline(l, n, &job->show, to);
+  else
+    for (size_t i = 0; i < n; i++) {
+      if (i) text_add(to, "\n");
+      site_write_text(&l[i], &job->show, to);
+    }
+}
+
+/* Is there a finding for which --fail-on asks? */
+static bool fails(const struct job *job, const struct site_list *l, size_t n) {
+  bool some = job->fail_on && strcmp(job->fail_on, "some") == 0;
+  for (size_t i = 0; job->fail_on && i < n; i++)
+    for (size_t k = 0; k < l[i].n; k++) {
+      const struct site *s = &l[i].sites[k];
+      bool meant = s->verdict == SITE_NONE || (some && s->verdict == SITE_SOME);
+      if (meant && site_counts(s, job->show.all)) return true;
+    }
+  return false;
+}
+
+static int check_one(struct job *job, const char *program, struct site_list *ret, struct err *e) {
+  int r = refuse_script(program, e);
+  if (r < 0) return r;
+  job->request.program = program;
+  cmd_progress_start(&job->progress, "check");
+  r = site_check(&job->request, ret, e);
+  cmd_progress_end(&job->progress);
+  if (r < 0) return r;
+  r = site_suppress(ret);
+  for (size_t i = 0; i < job->baselines.n && r >= 0; i++)
+    r = site_baseline_apply(ret, job->baselines.at[i], e);
+  return r;
+}
+
+static int run_job(struct job *job, const struct cmd_args *args, struct err *e) {
+  size_t n = args->operands.n, done = 0;
+  struct text t = {0};
+  struct site_list *l = calloc(n, sizeof *l);
+  if (!l) return -ENOMEM;
+  int r = 0;
+  while (done < n && r >= 0) {
+    r = check_one(job, args->operands.at[done], &l[done], e);
+    done++;
+  }
+  set_terminal(job);
+  if (r >= 0) write_lists(job, l, n, &t);
+  if (r >= 0) r = cmd_save(job->output ? job->output : "-", &t, e);
+  if (r >= 0) r = fails(job, l, n) ? EXIT_FINDINGS : EXIT_NOTHING;
+  for (size_t i = 0; i < done; i++)
+    site_list_done(&l[i]);
+  free(l);
+  text_done(&t);
+  return r;
+}
+
+int cmd_check_run(const struct cmd_args *args, struct err *e) {
+  struct job job = {0};
+  int r = read_options(args, &job, e);
+  if (r >= 0) r = run_job(&job, args, e);
+  job_done(&job);
+  return r;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values are followed forward: LFI's algorithm 3.
+ *
+ * What is known at a point is a fact: "the value, after these operations, is here". Facts do not depend on each other,
+ * so each (instruction, fact) is looked at once and the work is linear; where ways meet, all facts go on.
+ */
+#include "flow/follow.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STEPS_MAX 60000 /* instructions times facts */
+#define EVENTS_MAX 400
+
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
+
+/* The edges once more, by where they come from. */
+static int turn_edges(struct flow_graph *g, struct arena *arena) {
+  const struct code *c = &g->code;
+  uint32_t *first = arena_zalloc(arena, (c->n_blocks + 2) * sizeof *first);
+  uint32_t *next = arena_alloc(arena, (c->n_edges + 1) * sizeof *next);
+  uint8_t *kinds = arena_alloc(arena, c->n_edges + 1);
+  uint32_t *fill = arena_alloc(arena, (c->n_blocks + 1) * sizeof *fill);
+  if (!first || !next || !kinds || !fill) return -ENOMEM;
+  for (uint32_t i = 0; i < c->n_edges; i++)
+    first[c->edges[i].from + 1]++;
+  for (uint32_t k = 0; k < c->n_blocks; k++)
+    first[k + 1] += first[k];
+  memcpy(fill, first, c->n_blocks * sizeof *fill);
+  for (uint32_t k = 0; k < c->n_blocks; k++)
+    for (uint32_t i = 0; i < c->blocks[k].n_preds; i++) {
+      const struct edge *e = &c->edges[c->blocks[k].preds + i];
+      uint32_t at = fill[e->from]++;
+      next[at] = k;
+      kinds[at] = (uint8_t)e->kind;
+    }
+  g->next = next;
+  g->next_kinds = kinds;
+  g->next_first = first;
+  return 0;
+}
+
+int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_t entry,
+                    const struct flow_graph_options *options, struct flow_graph **ret) {
+  arena_reset(&worker->scratch);
+  worker->failed = false;
+  struct flow_graph *g = arena_zalloc(&worker->scratch, sizeof *g);
+  if (!g) return -ENOMEM;
+  int r = code_build(img, entry, &options->code, &worker->scratch, &g->code);
+  if (r < 0) return r;
+  g->errno_at = options->errno_at;
+  g->context = options->context;
+  r = walk_start(&g->walk, worker, &g->code);
+  if (r >= 0) r = turn_edges(g, &worker->scratch);
+  if (r >= 0) *ret = g;
+  return r;
+}
+
+void flow_graph_close(struct flow_graph *g) {
+  if (!g) return;
+  walk_done(&g->walk);
+  vec_done(&g->work);
+  map_done(&g->seen);
+  map_done(&g->noted);
+}
+
+const struct code *flow_graph_code(const struct flow_graph *g) { return &g->code; }
+
+uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds) {
+  *ret = g->next + g->next_first[k];
+  if (ret_kinds) *ret_kinds = g->next_kinds + g->next_first[k];
+  return g->next_first[k + 1] - g->next_first[k];
+}
+
+uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) {
+  uint32_t low = 0, high = g->code.n_blocks;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (g->code.blocks[middle].first <= insn)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
+  const struct insn *in = &g->code.insns[insn];
+  if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
+    struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
+    return (struct flow_call){.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+  }
+  unsigned n = call_number(&g->walk, insn);
+  return n < g->walk.calls.n ? g->walk.calls.at[n] : (struct flow_call){.at = in->address, .kind = CALL_POINTER};
+}
+
+bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
+  struct loc loc = loc_reg(code_argument_registers[arg]);
+  if (arg >= FLOW_ARGS) return false;
+  *ret = origin(&g->walk, insn, &loc);
+  return ret->kind != VALUE_NONE;
+}
+
+uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg) {
+  struct flow_value v;
+  if (!flow_graph_argument(g, insn, arg, &v) || v.kind != VALUE_CALL || v.call >= g->walk.call_insn.n)
+    return UINT32_MAX;
+  return g->walk.call_insn.at[v.call];
+}
+
+#define RETURNS_MAX 8
+
+bool flow_graph_returns_nothing(struct flow_graph *g) {
+  unsigned n = 0;
+  struct loc rax = loc_reg(RAX);
+  for (uint32_t k = 0; k < g->code.n_blocks && n < RETURNS_MAX; k++) {
+    uint32_t last = g->code.blocks[k].first + g->code.blocks[k].n - 1;
+    if (g->code.insns[last].op != OP_RETURN) continue;
+    n++;
+    struct flow_value choice = origin_choice(&g->walk, last, &rax);
+    if (choice.kind == VALUE_UNDEFINED) return true;
+    for (uint64_t i = 0; choice.kind == VALUE_CHOICE && i < choice.value; i++)
+      if (choice.choices[i].kind == VALUE_UNDEFINED) return true;
+  }
+  return false;
+}
+
+/* Is there a stop in the block, from POSITION on? */
+static bool stops_in(const struct flow_graph *g, uint32_t block, uint32_t position, const struct map *stops) {
+  const struct block *b = &g->code.blocks[block];
+  for (uint32_t i = position; i < b->n; i++)
+    if (map_get(stops, b->first + i, NULL)) return true;
+  return false;
+}
+
+bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops) {
+  uint32_t block = flow_graph_block(g, insn), n_todo = 0;
+  uint8_t *seen = arena_zalloc(&g->walk.worker->scratch, g->code.n_blocks + 1);
+  uint32_t *todo = arena_alloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *todo);
+  if (!seen || !todo) return false;
+  if (stops_in(g, block, insn - g->code.blocks[block].first + 1, stops)) return true;
+  for (todo[n_todo++] = block; n_todo > 0;) {
+    const uint32_t *next;
+    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    if (n == 0) return false;
+    for (uint32_t i = 0; i < n; i++) {
+      if (seen[next[i]]) continue;
+      seen[next[i]] = 1;
+      if (!stops_in(g, next[i], 0, stops)) todo[n_todo++] = next[i];
+    }
+  }
+  return true;
+}
+
+/* --- facts -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t fact_hash(const struct fact *f) {
+  uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
+  h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
+  h |= (uint64_t)f->mixed << 50;
+  h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
+  h = hash_mix(h ^ f->imm);
+  h = hash_mix(h + (uint64_t)f->disp);
+  if (f->where != FACT_PLACE) return h;
+  struct loc place = {.kind = LOC_PLACE, .place = f->place};
+  return hash_mix(h ^ loc_hash(&place));
+}
+
+void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
+  uint64_t key = hash_mix(fact_hash(f) ^ hash_mix(((uint64_t)block << 32 | position) + 1));
+  if (map_get(&g->seen, key, NULL)) return;
+  struct follow_work *w = map_put(&g->seen, key, 1) < 0 ? NULL : vec_more(&g->work);
+  if (!w) {
+    g->walk.failed = true;
+    return;
+  }
+  *w = (struct follow_work){block, position, *f};
+}
+
+void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
+  e.subject = f->subject;
+  e.ops = f->ops;
+  e.mixed = f->mixed;
+  uint64_t key = hash_mix(e.at + e.kind) ^ hash_mix((uintptr_t)e.ops + e.arg + 1) ^ hash_mix(e.imm + e.op * 64u + e.cc);
+  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u);
+  if (map_get(&g->noted, key, NULL)) return;
+  if (g->events->at.n >= EVENTS_MAX) {
+    g->events->torn = true;
+    return;
+  }
+  if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, e) < 0) g->walk.failed = true;
+}
+
+/* Follows one fact to the end of its block, and into the next ones. */
+static void follow_block(struct flow_graph *g, const struct follow_work *w) {
+  const struct block *b = &g->code.blocks[w->block];
+  for (uint32_t i = w->position; i < b->n; i++) {
+    if (++g->steps > STEPS_MAX) {
+      g->events->torn = true;
+      return;
+    }
+    if (!follow_step(g, &w->fact, w->block, i)) return;
+    if (g->stops && map_get(g->stops, b->first + i, NULL)) return;
+  }
+  const uint32_t *next;
+  uint32_t n = flow_graph_next(g, w->block, &next, NULL);
+  for (uint32_t i = 0; i < n; i++)
+    follow_push(g, next[i], 0, &w->fact);
+}
+
+static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn) {
+  struct fact f = {.where = FACT_REG, .reg = RAX};
+  uint32_t position = insn - g->code.blocks[block].first + 1;
+  uint8_t op = g->code.insns[insn].op;
+  if (op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT) {
+    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .insn = insn, .block = block});
+    return;
+  }
+  follow_push(g, block, position, &f);
+  follow_push(g, block, position, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
+}
+
+static void start_argument(struct flow_graph *g, unsigned arg) {
+  struct fact f = {.where = FACT_REG};
+  if (arg < FLOW_ARGS) {
+    f.reg = code_argument_registers[arg];
+  } else {
+    f.where = FACT_SLOT;
+    f.slot = 8 + 8 * (int32_t)(arg - FLOW_ARGS);
+    f.size = 8;
+  }
+  follow_push(g, g->code.entry_block, 0, &f);
+}
+
+int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
+                struct flow_events *ret) {
+  uint32_t block = flow_graph_block(g, start->insn);
+  uint32_t position = start->insn - g->code.blocks[block].first;
+  g->events = ret;
+  g->stops = stops;
+  g->steps = 0;
+  g->work.n = 0;
+  map_clear(&g->seen);
+  map_clear(&g->noted);
+  switch ((enum flow_start_kind)start->kind) {
+  case START_RESULT:
+    start_result(g, block, start->insn);
+    break;
+  case START_ARGUMENT:
+    start_argument(g, start->arg);
+    break;
+  case START_BEHIND:
+    follow_behind(g, start, block, position);
+    break;
+  case START_GLOBAL: {
+    struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
+    f.place = (struct flow_place){.kind = PLACE_GLOBAL, .where = (uint64_t)start->offset};
+    follow_push(g, block, position, &f);
+    break;
+  }
+  }
+  while (g->work.n && !ret->torn && !g->walk.failed) {
+    struct follow_work w = g->work.at[--g->work.n];
+    follow_block(g, &w);
+  }
+  return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: the state of following one value forward. */
+#pragma once
+
+#include "flow/walk.h"
+
+enum fact_where {
+  FACT_REG,
+  FACT_SLOT,        /* on the stack, at SLOT */
+  FACT_PLACE,       /* memory with a known address: PLACE */
+  FACT_BEHIND_REG,  /* at DISP behind the pointer in REG */
+  FACT_BEHIND_SLOT, /* at DISP behind the pointer in SLOT */
+  FACT_FLAGS,       /* the flags are those of a comparison with the value */
+  FACT_ERRNO,       /* errno is as the call left it */
+};
+
+/* The value, after OPS, is there. */
+struct fact {
+  uint8_t where, subject;
+  uint8_t reg, size; /* SIZE: bytes in memory */
+  bool mixed;
+  uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
+  bool swapped, variable;
+  int32_t slot;
+  int64_t disp;
+  uint64_t imm;
+  struct flow_place place;
+  const struct transform *ops;
+};
+
+struct follow_work {
+  uint32_t block, position;
+  struct fact fact;
+};
+
+struct flow_graph {
+  struct walk walk;
+  struct code code;
+  bool (*errno_at)(void *context, const char *name);
+  void *context;
+  const uint32_t *next; /* of all blocks, one after the other */
+  const uint8_t *next_kinds;
+  const uint32_t *next_first; /* by block, and one more */
+  VEC(struct follow_work) work;
+  struct map seen, noted;
+  struct flow_events *events;
+  const struct map *stops;
+  unsigned steps;
+};
+
+/* --- follow.c ----------------------------------------------------------------------------------------------------- */
+
+/* From instruction POSITION of BLOCK on, the value is there too. */
+void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f);
+/* Notes an event with F's chain and subject, once. */
+void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e);
+
+/* --- follow_step.c ------------------------------------------------------------------------------------------------ */
+
+/* One instruction, one fact. False if the fact does not hold behind the instruction. */
+bool follow_step(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+/* The value is the operand of an instruction: DST says which one; in a register or in memory. */
+void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst);
+/* A register fact for the same value, with an operation more; false if the chain gets too long. */
+bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm);
+
+/* --- follow_memory.c ---------------------------------------------------------------------------------------------- */
+
+/* The same for facts about memory and errno. */
+bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+/* Starts what lies behind an argument of a call. */
+void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position);
+/* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
+bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret);
+/* Is the memory operand errno? Does the call only return errno's address? */
+bool follow_is_errno(struct flow_graph *g, uint32_t insn);
+bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
+/* The value of register fact F is written to the memory operand. */
+void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One instruction and one fact of the forward analysis: where else is the value now, and what is done with it?
+ */
+#include "flow/follow.h"
+
+/* --- small parts -------------------------------------------------------------------------------------------------- */
+
+static struct flow_event event_at(const struct insn *in, unsigned kind, uint32_t insn, uint32_t block) {
+  return (struct flow_event){.kind = (uint8_t)kind, .insn = insn, .block = block, .at = in->address};
+}
+
+bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
+  if (f->mixed) return true;
+  return transform_append(g->walk.worker, &f->ops, kind, width, imm);
+}
+
+/* The value, extended as a move does it, is in REG. */
+static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
+                            uint32_t position) {
+  unsigned from = in->from_size ? in->from_size : in->size;
+  f.where = FACT_REG;
+  f.reg = reg;
+  f.size = 0;
+  f.slot = 0;
+  f.disp = 0;
+  f.place = (struct flow_place){0};
+  if (from < 8 && !follow_append(g, &f, in->flags & INSN_SIGNED ? XF_SIGN : XF_ZERO, from, 0)) return;
+  if (in->flags & INSN_SIGNED && in->size == 4 && !follow_append(g, &f, XF_ZERO, 4, 0)) return;
+  follow_push(g, block, position + 1, &f);
+}
+
+/* Something is done to it that is not followed; what remains is whether it is used as an address. */
+static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block, uint32_t position) {
+  f.where = FACT_REG;
+  f.reg = reg;
+  f.size = 0;
+  f.slot = 0;
+  f.disp = 0;
+  f.place = (struct flow_place){0};
+  f.mixed = true;
+  follow_push(g, block, position + 1, &f);
+}
+
+static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t block, uint32_t position,
+                      struct fact flags) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  if (from->mixed) return;
+  flags.where = FACT_FLAGS;
+  flags.subject = from->subject;
+  flags.ops = from->ops;
+  flags.width = in->size;
+  follow_push(g, block, position + 1, &flags);
+}
+
+/* --- comparisons -------------------------------------------------------------------------------------------------- */
+
+/* The other operand: *ret is its constant; false if it has none. */
+static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, uint8_t reg, uint64_t *ret) {
+  const struct insn *in = &g->code.insns[insn];
+  *ret = (uint64_t)in->imm;
+  if (kind == OPERAND_IMM) return true;
+  return kind == OPERAND_REG && origin_constant(&g->walk, insn, reg, ret);
+}
+
+static void compare(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  struct fact flags = {.op = in->op, .swapped = !dst};
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  if (in->op == OP_TEST && same)
+    flags.imm = ~0ull;
+  else if (dst)
+    flags.variable = !other_constant(g, insn, in->src_kind, in->src, &flags.imm);
+  else
+    flags.variable = !other_constant(g, insn, in->dst_kind, in->dst, &flags.imm);
+  if (flags.variable) flags.imm = 0;
+  set_flags(g, f, block, position, flags);
+}
+
+/* --- arithmetic --------------------------------------------------------------------------------------------------- */
+
+static unsigned transform_of(uint8_t op) {
+  switch (op) {
+  case OP_AND:
+    return XF_AND;
+  case OP_OR:
+    return XF_OR;
+  case OP_XOR:
+    return XF_XOR;
+  case OP_SHL:
+    return XF_SHL;
+  case OP_SHR:
+    return XF_SHR;
+  case OP_SAR:
+    return XF_SAR;
+  case OP_NEG:
+    return XF_NEG;
+  case OP_NOT:
+    return XF_NOT;
+  case OP_MUL:
+    return XF_MUL;
+  default:
+    return XF_ADD;
+  }
+}
+
+/* dst = dst op constant. */
+static void with_constant(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, uint64_t imm) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct fact after = *f, flags = {.op = in->op, .imm = imm};
+  bool shift = in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR;
+  after.where = FACT_REG;
+  after.reg = in->dst;
+  bool ok = true;
+  if (in->size < 8) ok = follow_append(g, &after, in->op == OP_SAR ? XF_SIGN : XF_ZERO, in->size, 0);
+  ok = ok && follow_append(g, &after, transform_of(in->op), 0, in->op == OP_SUB ? -(int64_t)imm : (int64_t)imm);
+  if (ok && in->size < 8) ok = follow_append(g, &after, XF_ZERO, in->size, 0);
+  if (!ok) {
+    mix(g, *f, in->dst, block, position);
+    after.ops = f->ops;
+  } else
+    follow_push(g, block, position + 1, &after);
+  if (!(in->flags & INSN_SETS_FLAGS)) return;
+  if (shift) {
+    flags.op = OP_TEST;
+    flags.imm = ~0ull;
+    if (ok) set_flags(g, &after, block, position, flags);
+  } else
+    set_flags(g, f, block, position, flags);
+}
+
+/* dst = dst op something unknown. */
+static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  struct fact flags = {.op = OP_CMP, .variable = true, .swapped = !dst};
+  if (in->op == OP_SUB || in->op == OP_XOR) set_flags(g, f, block, position, flags);
+  if (in->op == OP_OR && in->dst_kind == OPERAND_REG) { /* nothing of it is lost: a|b is tested for both */
+    struct fact after = *f;
+    after.where = FACT_REG;
+    after.reg = in->dst;
+    follow_push(g, block, position + 1, &after);
+    set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
+    return;
+  }
+  if (in->op == OP_OR && !dst && f->where == FACT_REG) { /* the same, in memory */
+    follow_store(g, f, block, position);
+    return;
+  }
+  follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+  if ((in->op == OP_ADD || in->op == OP_SUB) && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
+}
+
+static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  uint64_t imm = 0;
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  if (same) {
+    if (in->op == OP_AND || in->op == OP_OR)
+      set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
+    if (in->op == OP_AND || in->op == OP_OR) follow_push(g, block, position + 1, f);
+    return;
+  }
+  /* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
+  if (in->src_kind == OPERAND_IMM && ((in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0))) return;
+  if (in->op == OP_MUL) {
+    follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+    return;
+  }
+  if (in->op == OP_NEG || in->op == OP_NOT) {
+    if (in->dst_kind == OPERAND_REG) with_constant(g, f, block, position, 0);
+    return;
+  }
+  bool shift = in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR;
+  bool commutes = in->op != OP_SUB && !shift;
+  if (dst && other_constant(g, insn, in->src_kind, in->src, &imm) && in->dst_kind == OPERAND_REG)
+    with_constant(g, f, block, position, imm);
+  else if (!dst && commutes && other_constant(g, insn, in->dst_kind, in->dst, &imm))
+    with_constant(g, f, block, position, imm);
+  else
+    with_variable(g, f, block, position, dst);
+}
+
+/* --- the value is an operand -------------------------------------------------------------------------------------- */
+
+void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  switch (in->op) {
+  case OP_MOVE:
+    if (!dst && in->dst_kind == OPERAND_REG)
+      put_in_register(g, *f, in, in->dst, block, position);
+    else if (!dst)
+      follow_store(g, f, block, position);
+    break;
+  case OP_CMOV:
+    if (!dst) put_in_register(g, *f, in, in->dst, block, position);
+    break;
+  case OP_CMP:
+  case OP_TEST:
+    compare(g, f, block, position, dst);
+    break;
+  case OP_BIT:
+    if (dst && in->src_kind == OPERAND_IMM)
+      set_flags(g, f, block, position, (struct fact){.op = OP_BIT, .imm = (uint64_t)in->imm});
+    else
+      follow_note(g, f, event_at(in, EVENT_SWITCH, insn, block));
+    break;
+  case OP_SIGN: {
+    struct fact sign = *f;
+    sign.where = FACT_REG;
+    sign.reg = in->dst;
+    if (follow_append(g, &sign, XF_SIGN, in->size, 0) && follow_append(g, &sign, XF_SAR, 0, 63) &&
+        follow_append(g, &sign, XF_ZERO, in->size, 0))
+      follow_push(g, block, position + 1, &sign);
+    break;
+  }
+  case OP_PUSH: {
+    struct fact slot = *f;
+    if (in->sp == SP_UNKNOWN) break;
+    slot.where = FACT_SLOT;
+    slot.reg = 0;
+    slot.slot = in->sp - in->size;
+    slot.size = in->size;
+    follow_push(g, block, position + 1, &slot);
+    break;
+  }
+  case OP_ADD:
+  case OP_SUB:
+  case OP_AND:
+  case OP_OR:
+  case OP_XOR:
+  case OP_SHL:
+  case OP_SHR:
+  case OP_SAR:
+  case OP_MUL:
+  case OP_NEG:
+  case OP_NOT:
+    arithmetic(g, f, block, position, dst);
+    break;
+  default:
+    follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+  }
+}
+
+/* --- registers ---------------------------------------------------------------------------------------------------- */
+
+static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  struct fact after = *f;
+  after.reg = in->dst;
+  bool alone = (in->base == f->reg && in->index == NO_REG) || (in->index == f->reg && in->base == NO_REG);
+  if (alone && in->index == f->reg && !follow_append(g, &after, XF_MUL, 0, in->scale ? in->scale : 1)) return;
+  if (alone && follow_append(g, &after, XF_ADD, 0, in->disp) &&
+      (in->size >= 8 || follow_append(g, &after, XF_ZERO, in->size, 0))) {
+    follow_push(g, block, position + 1, &after);
+    return;
+  }
+  follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+  mix(g, *f, in->dst, block, position);
+}
+
+static void address(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
+  const struct insn *in = &g->code.insns[insn];
+  if (in->index == f->reg && in->flags & INSN_TABLE_INDEX) {
+    follow_note(g, f, event_at(in, EVENT_SWITCH, insn, block));
+    return;
+  }
+  struct flow_event e = event_at(in, EVENT_DEREFERENCE, insn, block);
+  bool frame = in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN);
+  e.indexed = in->base != f->reg && (in->scale > 1 || in->base == NO_REG || frame);
+  follow_note(g, f, e);
+}
+
+/* The value is in a register at a call. */
+static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
+  const struct insn *in = &g->code.insns[insn];
+  struct flow_event e = event_at(in, EVENT_ARGUMENT, insn, block);
+  if (in->dst_kind == OPERAND_REG && in->dst == f->reg) {
+    e.kind = EVENT_DEREFERENCE;
+    follow_note(g, f, e);
+    return;
+  }
+  for (unsigned i = 0; i < FLOW_ARGS; i++) {
+    if (code_argument_registers[i] != f->reg) continue;
+    struct flow_call c = flow_graph_call(g, insn);
+    e.arg = (uint8_t)i;
+    e.call_kind = c.kind;
+    e.target = c.target;
+    follow_note(g, f, e);
+  }
+}
+
+static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t reg) {
+  if (!(CALL_CLOBBERS & REG_BIT(reg))) return true;
+  if (in->op != OP_CALL || reg == RAX) return false;
+  return !(changed_registers(&g->walk, (uint64_t)in->imm) & REG_BIT(reg));
+}
+
+static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  bool memory = in->base == f->reg || in->index == f->reg;
+  switch (in->op) {
+  case OP_NOP:
+    return true;
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+  case OP_TAIL:
+  case OP_TAIL_SLOT:
+  case OP_TAIL_INDIRECT:
+    if (memory) address(g, f, insn, block);
+    at_call(g, f, insn, block);
+    return insn_calls(in) && survives_call(g, in, f->reg);
+  case OP_RETURN:
+    if (f->reg == RAX) follow_note(g, f, event_at(in, EVENT_RETURN, insn, block));
+    return false;
+  case OP_LEA:
+    if (memory) lea(g, f, block, position);
+    break;
+  default:
+    if (memory) address(g, f, insn, block);
+    /* Of sbb x, x only the carry remains. */
+    if (in->op == OP_SBB && in->src_kind == OPERAND_REG && in->src == in->dst) break;
+    if (in->src_kind == OPERAND_REG && in->src == f->reg)
+      follow_operand(g, f, block, position, false);
+    else if (in->dst_kind == OPERAND_REG && in->dst == f->reg && in->uses & REG_BIT(f->reg))
+      follow_operand(g, f, block, position, true);
+    else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg)) {
+      struct flow_event e = event_at(in, EVENT_USE, insn, block);
+      e.lost = !in->defs && !(in->flags & (INSN_WRITES_MEM | INSN_SETS_FLAGS));
+      follow_note(g, f, e);
+    }
+  }
+  if (in->op == OP_CMOV && in->dst == f->reg) return true;
+  return !(in->defs & REG_BIT(f->reg));
+}
+
+/* --- flags -------------------------------------------------------------------------------------------------------- */
+
+static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  bool carry = in->op == OP_SBB || in->op == OP_ADC;
+  if (in->op == OP_BRANCH || in->op == OP_SET || in->op == OP_CMOV || carry) {
+    struct flow_event e = event_at(in, EVENT_COMPARE, insn, block);
+    e.op = f->op;
+    e.width = f->width;
+    e.cc = carry ? CC_B : in->cc;
+    e.swapped = f->swapped;
+    e.variable = f->variable;
+    e.imm = f->imm;
+    follow_note(g, f, e);
+  }
+  return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;
+}
+
+bool follow_step(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  switch (f->where) {
+  case FACT_REG:
+    return in_register(g, f, block, position);
+  case FACT_FLAGS:
+    return in_flags(g, f, block, position);
+  default:
+    return follow_memory(g, f, block, position);
+  }
+}

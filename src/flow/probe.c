@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls never return: those of functions that are known by name, and those of small functions of the same image
+ * out of which no way leads.
+ */
+#include "flow/flow.h"
+
+#include <errno.h>
+
+#define PROBE_INSNS 400
+#define PROBE_DEPTH 4
+
+static bool named(const struct flow_probe *p, const char *name) {
+  return name && p->noreturn && p->noreturn(p->context, name);
+}
+
+static bool leads_out(struct flow_probe *p, const struct code *code) {
+  for (uint32_t i = 0; i < code->n_insns; i++) {
+    const struct insn *in = &code->insns[i];
+    struct code_target slot = {true, (uint64_t)in->disp};
+    if (in->op == OP_RETURN || in->op == OP_TAIL_INDIRECT || in->op == OP_JUMP_UNKNOWN) return true;
+    if (in->op == OP_TAIL && !flow_probe_noreturn(p, code_follow_plt(code->image, (uint64_t)in->imm))) return true;
+    if (in->op == OP_TAIL_SLOT && !flow_probe_noreturn(p, slot)) return true;
+  }
+  return false;
+}
+
+/* Looks into a small function: does any way lead out of it? */
+static bool look_into(struct flow_probe *p, uint64_t address) {
+  struct arena arena = {0};
+  struct code code;
+  struct code_options o = {.max_insns = PROBE_INSNS, .kernel = p->kernel, .noreturn = flow_probe_noreturn};
+  o.context = p;
+  p->depth++;
+  int r = code_build(p->image, address, &o, &arena, &code);
+  if (r == -ENOMEM) p->failed = true;
+  bool out = r < 0 || code.problems || leads_out(p, &code);
+  p->depth--;
+  arena_done(&arena);
+  return !out;
+}
+
+bool flow_probe_noreturn(void *context, struct code_target t) {
+  struct flow_probe *p = context;
+  struct image_slot slot;
+  uint64_t answer;
+  if (t.slot) return image_slot(p->image, t.address, &slot) && slot.kind == SLOT_IMPORT && named(p, slot.name);
+  const struct image_function *f = image_function_at(p->image, t.address);
+  if (f && named(p, f->name)) return true;
+  if (p->depth >= PROBE_DEPTH) return false;
+  /*
+   * What is known at one depth is not all that could be known at another, and must not depend on what was asked first.
+   */
+  uint64_t key = hash_mix(t.address) + p->depth;
+  if (map_get(&p->known, key, &answer)) return answer;
+  answer = look_into(p, t.address);
+  if (map_put(&p->known, key, answer) < 0) p->failed = true;
+  return answer;
+}
+
+void flow_probe_done(struct flow_probe *p) { map_done(&p->known); }

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A few instructions behind a call are carried out with a given result and errno, as far as that decides where control
+ * goes. Two runs that end in the same state at the same place make no difference between their values.
+ *
+ * Registers and stack slots hold known values or none; calls (but for errno's address), jumps that are not decided and
+ * returns are where a run ends.
+ */
+#include "flow/follow.h"
+
+#include <string.h>
+
+#define RUN_INSNS 160
+#define RUN_SLOTS 24
+#define RUN_STORES 8
+
+struct run_slot {
+  int32_t at;
+  uint64_t value;
+  bool known, derived;
+};
+
+struct run {
+  struct flow_graph *g;
+  uint64_t value, error; /* what the call returned and left in errno */
+  uint64_t regs[REGISTERS];
+  uint16_t known, derived; /* DERIVED: from what the call returned */
+  uint16_t of_errno;       /* loaded from errno */
+  struct run_slot slots[RUN_SLOTS];
+  unsigned n_slots;
+  uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
+  unsigned n_stores;
+  bool flags_known, flags_of_value, flags_of_errno;
+  bool decided_by_value, decided_by_errno; /* branches on the way */
+  struct flow_event flags;
+  uint64_t left, right;
+};
+
+static uint64_t narrow(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
+
+static uint64_t widen(uint64_t v, unsigned size) {
+  if (size >= 8) return v;
+  unsigned shift = 64 - size * 8;
+  return (uint64_t)((int64_t)(v << shift) >> shift);
+}
+
+static struct run_slot *slot_at(struct run *r, int32_t at) {
+  for (unsigned i = 0; i < r->n_slots; i++)
+    if (r->slots[i].at == at) return &r->slots[i];
+  return NULL;
+}
+
+/* A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds. */
+static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
+  const struct insn *in = &r->g->code.insns[insn];
+  int32_t slot;
+  if (operand_slot(in, ret)) return true;
+  if (in->index != NO_REG || in->flags & INSN_FS || in->base == NO_REG) return false;
+  uint32_t block = flow_graph_block(r->g, insn);
+  bool behind = follow_base_slot(r->g, block, insn - r->g->code.blocks[block].first, &slot);
+  if (!behind && !(CALL_KEEPS >> in->base & 1)) return false;
+  uint64_t where = behind ? 0x100000000u + (uint32_t)slot : in->base;
+  *ret = INT32_MIN / 2 - (int32_t)(hash_mix(where ^ hash_mix((uint64_t)in->disp)) >> 34);
+  return true;
+}
+
+static void note_store(struct run *r, const struct insn *in) {
+  uint64_t h = hash_mix((uint64_t)in->disp + in->base * 256u + in->index);
+  for (unsigned i = 0; i < r->n_stores; i++)
+    if (r->stores[i] == h) return;
+  if (r->n_stores < RUN_STORES) r->stores[r->n_stores++] = h;
+}
+
+static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg, unsigned size, uint64_t *ret) {
+  const struct insn *in = &r->g->code.insns[insn];
+  int32_t at;
+  switch (kind) {
+  case OPERAND_IMM:
+    *ret = (uint64_t)in->imm;
+    return true;
+  case OPERAND_REG:
+    *ret = narrow(r->regs[reg], size);
+    return r->known >> reg & 1;
+  case OPERAND_MEM:
+    *ret = r->error;
+    if (follow_is_errno(r->g, insn)) return true;
+    if (memory_key(r, insn, &at)) {
+      const struct run_slot *s = slot_at(r, at);
+      if (s) *ret = narrow(s->value, size);
+      return s && s->known;
+    }
+    return false;
+  default:
+    return false;
+  }
+}
+
+static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  int32_t at;
+  if (kind == OPERAND_REG) return r->derived >> reg & 1;
+  const struct run_slot *s = kind == OPERAND_MEM && memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
+  return s && s->derived;
+}
+
+/* Is what the instruction writes made of the value? Flags and constants are not. */
+static bool makes_derived(struct run *r, uint32_t insn) {
+  const struct insn *in = &r->g->code.insns[insn];
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  if (in->op == OP_SET || in->op == OP_LEA || (same && (in->op == OP_XOR || in->op == OP_SUB))) return false;
+  bool src = operand_derived(r, insn, in->src_kind, in->src), dst = operand_derived(r, insn, in->dst_kind, in->dst);
+  return in->op == OP_MOVE ? src : src || dst;
+}
+
+static void write_register(struct run *r, uint8_t reg, unsigned size, bool known, uint64_t v) {
+  if (size < 4) known &= (r->known >> reg & 1) != 0 || size == 1; /* the low byte is all that a flag needs */
+  if (size < 4 && r->known >> reg & 1) v = (r->regs[reg] & ~narrow(~0ull, size)) | narrow(v, size);
+  r->regs[reg] = narrow(v, size < 4 ? 8 : size);
+  r->known = (uint16_t)(known ? r->known | REG_BIT(reg) : r->known & ~REG_BIT(reg));
+}
+
+static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v) {
+  const struct insn *in = &r->g->code.insns[insn];
+  int32_t at;
+  bool derived = makes_derived(r, insn);
+  if (in->dst_kind == OPERAND_REG) {
+    write_register(r, in->dst, in->size, known, v);
+    r->of_errno &= (uint16_t)~REG_BIT(in->dst);
+    r->derived = (uint16_t)(derived ? r->derived | REG_BIT(in->dst) : r->derived & ~REG_BIT(in->dst));
+    return;
+  }
+  if (in->dst_kind != OPERAND_MEM) return;
+  if (!operand_slot(in, &at)) note_store(r, in);
+  if (!memory_key(r, insn, &at)) return;
+  struct run_slot *s = slot_at(r, at);
+  if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];
+  if (s) *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .known = known, .derived = derived};
+}
+
+static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  if (kind == OPERAND_MEM) return follow_is_errno(r->g, insn);
+  return kind == OPERAND_REG && r->of_errno >> reg & 1;
+}
+
+static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret) {
+  switch (in->op) {
+  case OP_ADD:
+    *ret = a + b;
+    return true;
+  case OP_SUB:
+    *ret = a - b;
+    return true;
+  case OP_AND:
+    *ret = a & b;
+    return true;
+  case OP_OR:
+    *ret = a | b;
+    return true;
+  case OP_XOR:
+    *ret = a ^ b;
+    return true;
+  case OP_SHR:
+    *ret = narrow(a, in->size) >> (b & (in->size * 8 - 1));
+    return true;
+  case OP_SAR:
+    *ret = (uint64_t)((int64_t)widen(a, in->size) >> (b & (in->size * 8 - 1)));
+    return true;
+  case OP_NEG:
+    *ret = -a;
+    return true;
+  case OP_NOT:
+    *ret = ~a;
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool condition(struct run *r, uint8_t cc, bool *ret) {
+  struct flow_event e = r->flags;
+  e.cc = cc;
+  e.imm = r->right;
+  if (r->flags_known) *ret = flow_event_holds(&e, NULL, r->left, 0);
+  return r->flags_known;
+}
+
+static void arithmetic(struct run *r, uint32_t insn) {
+  const struct insn *in = &r->g->code.insns[insn];
+  uint64_t a = 0, b = 0, v = 0;
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  bool known = read_operand(r, insn, in->dst_kind, in->dst, in->size, &a);
+  if (in->op != OP_NEG && in->op != OP_NOT) known &= read_operand(r, insn, in->src_kind, in->src, in->size, &b);
+  bool zero = same && (in->op == OP_XOR || in->op == OP_SUB);
+  if (zero) a = b = 0;
+  known |= zero;
+  bool compares = in->op == OP_CMP || in->op == OP_TEST;
+  if (in->flags & INSN_SETS_FLAGS) {
+    r->flags_known = known;
+    r->flags_of_value =
+        operand_derived(r, insn, in->dst_kind, in->dst) || operand_derived(r, insn, in->src_kind, in->src);
+    r->flags_of_errno = operand_errno(r, insn, in->dst_kind, in->dst) || operand_errno(r, insn, in->src_kind, in->src);
+    r->flags = (struct flow_event){.op = in->op, .width = in->size};
+    r->left = a;
+    r->right = b;
+  }
+  if (!compares) known &= compute(in, a, b, &v);
+  if (in->flags & INSN_SETS_FLAGS && (in->op == OP_SHR || in->op == OP_SAR)) {
+    r->flags.op = OP_TEST;
+    r->left = v;
+    r->right = ~0ull;
+  }
+  bool of_errno = operand_errno(r, insn, in->dst_kind, in->dst);
+  if (!compares) write_dst(r, insn, known, v);
+  if (of_errno && !compares && !zero && in->dst_kind == OPERAND_REG) r->of_errno |= REG_BIT(in->dst);
+}
+
+static void forget(struct run *r, uint32_t insn) {
+  const struct insn *in = &r->g->code.insns[insn];
+  r->known &= (uint16_t)~in->defs;
+  r->derived &= (uint16_t)~in->defs;
+  if (in->flags & INSN_SETS_FLAGS) r->flags_known = false;
+  if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0);
+}
+
+static void step(struct run *r, uint32_t insn) {
+  const struct insn *in = &r->g->code.insns[insn];
+  uint64_t v = 0;
+  bool holds = false, known;
+  switch (in->op) {
+  case OP_NOP:
+  case OP_PUSH:
+    return;
+  case OP_MOVE:
+    known = read_operand(r, insn, in->src_kind, in->src, in->from_size, &v);
+    holds = operand_errno(r, insn, in->src_kind, in->src);
+    write_dst(r, insn, known, in->flags & INSN_SIGNED ? widen(v, in->from_size) : v);
+    if (in->dst_kind == OPERAND_REG && holds) r->of_errno |= REG_BIT(in->dst);
+    return;
+  case OP_SET:
+    known = condition(r, in->cc, &holds);
+    r->decided_by_value |= known && r->flags_of_value;
+    r->decided_by_errno |= known && r->flags_of_errno;
+    write_dst(r, insn, known, holds);
+    return;
+  case OP_CMOV:
+    known = condition(r, in->cc, &holds);
+    if (known && !holds) return;
+    known &= read_operand(r, insn, in->src_kind, in->src, in->size, &v);
+    write_dst(r, insn, known, v);
+    return;
+  case OP_ADD:
+  case OP_SUB:
+  case OP_AND:
+  case OP_OR:
+  case OP_XOR:
+  case OP_SHR:
+  case OP_SAR:
+  case OP_NEG:
+  case OP_NOT:
+  case OP_CMP:
+  case OP_TEST:
+    arithmetic(r, insn);
+    return;
+  default:
+    forget(r, insn);
+  }
+}
+
+static uint32_t next_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
+  const uint32_t *next;
+  const uint8_t *kinds;
+  uint32_t n = flow_graph_next(g, block, &next, &kinds);
+  for (uint32_t i = 0; i < n; i++)
+    if (kinds[i] == kind || (kind == EDGE_PLAIN && n == 1)) return next[i];
+  return UINT32_MAX;
+}
+
+/* Carries on to the end of the run: the instruction where it ends. */
+static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
+  struct flow_graph *g = r->g;
+  for (unsigned n = 0; n < RUN_INSNS; n++) {
+    const struct block *b = &g->code.blocks[block];
+    uint32_t insn = b->first + position;
+    bool taken = false;
+    if (position == b->n) {
+      block = next_block(g, block, EDGE_PLAIN);
+      position = 0;
+      if (block == UINT32_MAX) return insn - 1;
+      continue;
+    }
+    const struct insn *in = &g->code.insns[insn];
+    switch (in->op) {
+    case OP_CALL:
+    case OP_CALL_SLOT:
+    case OP_CALL_INDIRECT:
+      if (!follow_is_errno_call(g, insn)) return insn;
+      forget(r, insn);
+      break;
+    case OP_JUMP:
+      position = b->n - 1;
+      break;
+    case OP_BRANCH:
+      if (!condition(r, in->cc, &taken)) return insn;
+      r->decided_by_value |= r->flags_of_value;
+      r->decided_by_errno |= r->flags_of_errno;
+      block = next_block(g, block, taken ? EDGE_TAKEN : EDGE_FALL);
+      position = UINT32_MAX;
+      if (block == UINT32_MAX) return insn;
+      break;
+    case OP_RETURN:
+    case OP_STOP:
+    case OP_JUMP_TABLE:
+    case OP_JUMP_UNKNOWN:
+    case OP_TAIL:
+    case OP_TAIL_SLOT:
+    case OP_TAIL_INDIRECT:
+      return insn;
+    default:
+      step(r, insn);
+    }
+    position++;
+  }
+  return UINT32_MAX;
+}
+
+static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
+  uint32_t block = flow_graph_block(g, insn);
+  memset(r, 0, sizeof *r);
+  r->g = g;
+  r->value = r->regs[RAX] = value;
+  r->error = error;
+  r->known = r->derived = REG_BIT(RAX);
+  return go(r, block, insn - g->code.blocks[block].first + 1);
+}
+
+/* --- do two runs differ? ------------------------------------------------------------------------------------------ */
+
+/* What a place holds at the end of a run. */
+struct content {
+  uint64_t value;
+  bool known, derived;
+};
+
+/* Compilers write a value that was compared for equality as a constant. */
+static bool is_value(const struct run *r, const struct content *c) {
+  return c->derived || (c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
+}
+
+static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
+  if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
+  return x.known == y.known && (!x.known || x.value == y.value);
+}
+
+static bool same_slots(struct run *a, struct run *b) {
+  for (unsigned i = 0; i < a->n_slots; i++) {
+    const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
+    struct content there = {0};
+    if (y) there = (struct content){y->value, y->known, y->derived};
+    if (!same_content(a, (struct content){x->value, x->known, x->derived}, b, there)) return false;
+  }
+  return true;
+}
+
+static bool same_stores(const struct run *a, const struct run *b) {
+  for (unsigned i = 0; i < a->n_stores; i++) {
+    bool found = false;
+    for (unsigned k = 0; k < b->n_stores; k++)
+      found |= a->stores[i] == b->stores[k];
+    if (!found) return false;
+  }
+  return true;
+}
+
+static struct content of_register(const struct run *r, unsigned i) {
+  return (struct content){r->regs[i], r->known >> i & 1, r->derived >> i & 1};
+}
+
+#define LIVE_BLOCKS 64
+
+/* Is the register read behind the instruction INSN before it is written? */
+static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
+  uint32_t todo[LIVE_BLOCKS], seen[LIVE_BLOCKS], n_todo = 0, n_seen = 0;
+  uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+  for (;;) {
+    const struct block *b = &g->code.blocks[block];
+    bool dead = false;
+    for (; position < b->n && !dead; position++) {
+      const struct insn *in = &g->code.insns[b->first + position];
+      if (in->uses & REG_BIT(reg)) return true;
+      dead = in->defs & REG_BIT(reg);
+    }
+    const uint32_t *next;
+    uint32_t n = dead ? 0 : flow_graph_next(g, block, &next, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+      bool known = false;
+      for (uint32_t k = 0; k < n_seen; k++)
+        known |= seen[k] == next[i];
+      if (known) continue;
+      if (n_seen == LIVE_BLOCKS) return true;
+      seen[n_seen++] = next[i];
+      todo[n_todo++] = next[i];
+    }
+    if (!n_todo) return false;
+    block = todo[--n_todo];
+    position = 0;
+  }
+}
+
+/* At a return, only the result is left; otherwise those registers that calls keep. */
+static bool same_registers(const struct run *a, const struct run *b, uint32_t end, bool returning) {
+  for (unsigned i = 0; i < REGISTERS; i++) {
+    if (returning ? i != RAX : !(CALL_KEEPS >> i & 1)) continue;
+    struct content x = of_register(a, i), y = of_register(b, i);
+    if (returning && ((!x.known && y.derived) || (!y.known && x.derived)))
+      continue; /* a left-over: nothing is returned */
+    if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, i))) return false;
+  }
+  return true;
+}
+
+bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
+  struct run a, b;
+  uint32_t x = run_from(g, insn, p->error_value, p->error_errno, &a);
+  uint32_t y = run_from(g, insn, p->success_value, 0, &b);
+  if (x == UINT32_MAX || y == UINT32_MAX) return false;
+  if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
+  uint8_t op_x = g->code.insns[x].op, op_y = g->code.insns[y].op;
+  bool returning = op_x == OP_RETURN && op_y == OP_RETURN;
+  if (x != y && !returning) return false;
+  if (!returning && !(same_slots(&a, &b) && same_slots(&b, &a))) return false;
+  return same_stores(&a, &b) && same_stores(&b, &a) && same_registers(&a, &b, x, returning);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profile of what one program imports: only the functions that it can call are analysed, with what they call.
+ */
+#include "profile/analyse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct profile_facts {
+  struct knowledge knowledge;
+};
+
+int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) {
+  struct profile_facts *f = calloc(1, sizeof *f);
+  if (!f) return -ENOMEM;
+  int r = knowledge_load(data, false, &f->knowledge, e);
+  if (r < 0)
+    free(f);
+  else
+    *ret = f;
+  return r;
+}
+
+void profile_facts_free(struct profile_facts *f) {
+  if (!f) return;
+  knowledge_done(&f->knowledge);
+  free(f);
+}
+
+bool profile_facts_noreturn(void *facts, const char *name) {
+  return knowledge_noreturn(&((struct profile_facts *)facts)->knowledge, name);
+}
+
+bool profile_facts_errno(void *facts, const char *name) {
+  return map_get(&((struct profile_facts *)facts)->knowledge.errnos, hash_string(name), NULL);
+}
+
+enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name) {
+  uint64_t kind;
+  bool known = map_get(&facts->knowledge.success, hash_string(name), &kind);
+  return known ? (enum profile_success)kind : SUCCESS_UNKNOWN;
+}
+
+bool profile_facts_infallible(const struct profile_facts *facts, const char *name) {
+  return map_get(&facts->knowledge.infallible, hash_string(name), NULL);
+}
+
+size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max) {
+  uint64_t hash = hash_string(name);
+  size_t n = 0;
+  for (size_t i = 0; i < facts->knowledge.told.n && n < max; i++)
+    if (facts->knowledge.told.at[i].name == hash) ret[n++] = facts->knowledge.told.at[i].value;
+  return n;
+}
+
+/* A function that is imported, and the node that it is bound to. */
+struct import {
+  const struct image_symbol *symbol;
+  unsigned image;
+  uint32_t node;
+};
+
+typedef VEC(struct import) import_vec;
+
+static const struct image_symbol *defined(const struct image_set *set, const struct image_slot *slot, unsigned *image) {
+  for (size_t i = 0; i < set->images.n; i++) {
+    const struct image_symbol *s = image_export(set->images.at[i], slot->name, slot->version);
+    *image = (unsigned)i;
+    if (s) return s;
+  }
+  return NULL;
+}
+
+static int find_imports(struct analysis *a, const struct image *program, import_vec *ret) {
+  struct image_slot slot = {0};
+  struct map seen = {0};
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(program, at, &slot); at = slot.at + 1) {
+    struct import import;
+    if (slot.kind != SLOT_IMPORT || image_export(program, slot.name, NULL)) continue;
+    import.symbol = defined(&a->set, &slot, &import.image);
+    if (!import.symbol) continue;
+    bool ifunc = import.symbol->kind == SYMBOL_IFUNC;
+    if (!ifunc && import.symbol->kind != SYMBOL_FUNCTION) continue;
+    if (map_get(&seen, (uintptr_t)import.symbol, NULL)) continue;
+    r = map_put(&seen, (uintptr_t)import.symbol, 1);
+    if (r >= 0) r = flow_world_want(a->world, import.image, import.symbol->address, ifunc);
+    import.node = (uint32_t)r;
+    if (r >= 0) r = vec_push(ret, import);
+  }
+  map_done(&seen);
+  return r < 0 ? r : 0;
+}
+
+static int by_image_and_name(const void *x, const void *y) {
+  const struct import *a = x, *b = y;
+  if (a->image != b->image) return a->image < b->image ? -1 : 1;
+  int r = strcmp(a->symbol->name, b->symbol->name);
+  return r ? r : (a->symbol > b->symbol) - (a->symbol < b->symbol);
+}
+
+static int write_imports(struct analysis *a, const import_vec *imports, struct profile *ret) {
+  struct profile_builder b = {0};
+  int r = 0;
+  for (size_t i = 0; i < imports->n && r >= 0; i++) {
+    const struct import *m = &imports->at[i];
+    bool first = i == 0 || m[-1].image != m->image, last = i + 1 == imports->n || m[1].image != m->image;
+    if (first) r = analysis_add_heads(&b, a->world, m->image);
+    if (r >= 0) r = analysis_add_function(&b, a->world, m->node, m->symbol);
+    if (r == -EEXIST) r = 0; /* an old version of a function beside its new one */
+    if (r >= 0 && last) r = profile_builder_end_library(&b);
+  }
+  if (r >= 0) r = profile_builder_finish(&b, ret);
+  profile_builder_done(&b);
+  return r;
+}
+
+int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
+                    struct err *e) {
+  struct analysis a = {0};
+  import_vec imports = {0};
+  int r = image_set_needs(program, &a.set);
+  if (r >= 0) r = knowledge_load(request->data, request->no_cache, &a.knowledge, e);
+  if (r >= 0) r = analysis_make_world(request, &a);
+  if (r >= 0) r = find_imports(&a, program, &imports);
+  if (r >= 0 && imports.n) qsort(imports.at, imports.n, sizeof *imports.at, by_image_and_name);
+  if (r >= 0) r = flow_world_solve(a.world);
+  if (r >= 0) r = write_imports(&a, &imports, ret);
+  vec_done(&imports);
+  analysis_done(&a);
+  if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");
+  return r;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions about values in other functions: they are collected while sites are judged, answered function by function
+ * on all processors, and the sites judged again.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t question_key(uint64_t entry, uint64_t at, const struct flow_start *s) {
+  uint64_t what = s->kind | (uint64_t)s->arg << 8 | (uint64_t)s->size << 16;
+  return hash_mix(entry ^ hash_mix(at + 1)) + hash_mix(what ^ hash_mix((uint64_t)s->offset));
+}
+
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start) {
+  uint64_t key = question_key(entry, at, &start), i;
+  if (map_get(&p->question_of, key, &i)) return &p->questions.at[i];
+  i = p->questions.n;
+  struct question q = {.entry = entry, .at = at, .start = start};
+  if (vec_push(&p->questions, q) < 0 || map_put(&p->question_of, key, i) < 0) p->error = -ENOMEM;
+  return NULL;
+}
+
+/* --- answering ---------------------------------------------------------------------------------------------------- */
+
+static bool find_insn(const struct code *code, uint64_t address, uint32_t *ret) {
+  for (uint32_t i = 0; i < code->n_insns; i++) {
+    if (code->insns[i].address != address) continue;
+    *ret = i;
+    return true;
+  }
+  return false;
+}
+
+static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
+  struct flow_start start = q->start;
+  q->answered = true;
+  if (q->at && !find_insn(flow_graph_code(g), q->at, &start.insn)) return 0;
+  w->events.at.n = 0;
+  w->events.torn = false;
+  int r = flow_follow(g, &start, NULL, &w->events);
+  if (r < 0) return r;
+  q->n_events = (uint32_t)w->events.at.n;
+  q->events = arena_memdup(&w->arena, w->events.at.at, q->n_events * sizeof *q->events);
+  return q->events ? 0 : -ENOMEM;
+}
+
+/* The open questions of one function, which follow each other. */
+struct batch {
+  uint32_t first, n;
+};
+
+struct batches {
+  VEC(struct batch) all;
+  uint32_t *order;
+};
+
+static int by_entry(const void *x, const void *y, void *context) {
+  const struct question *all = context, *a = &all[*(const uint32_t *)x], *b = &all[*(const uint32_t *)y];
+  if (a->entry != b->entry) return a->entry < b->entry ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (*(const uint32_t *)x > *(const uint32_t *)y) - (*(const uint32_t *)x < *(const uint32_t *)y);
+}
+
+static int answer_batch(struct program *p, struct worker *w, size_t i) {
+  const struct batches *bs = p->batches;
+  const struct batch *b = &bs->all.at[i];
+  struct question *first = &p->questions.at[bs->order[b->first]];
+  struct flow_graph_options o = gather_options(p, w);
+  struct flow_graph *g = NULL;
+  int r = flow_graph_open(&w->flow, p->image, first->entry, &o, &g);
+  for (uint32_t k = 0; k < b->n; k++) {
+    struct question *q = &p->questions.at[bs->order[b->first + k]];
+    q->answered = true;
+    if (r >= 0) r = answer_one(w, g, q);
+  }
+  flow_graph_close(g);
+  return r == -EFAULT ? 0 : r;
+}
+
+static int make_batches(struct program *p, struct batches *bs, uint32_t n) {
+  qsort_r(bs->order, n, sizeof *bs->order, by_entry, p->questions.at);
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t entry = p->questions.at[bs->order[i]].entry;
+    bool same = bs->all.n && p->questions.at[bs->order[bs->all.at[bs->all.n - 1].first]].entry == entry;
+    if (same)
+      bs->all.at[bs->all.n - 1].n++;
+    else if (vec_push(&bs->all, (struct batch){i, 1}) < 0)
+      return -ENOMEM;
+  }
+  return 0;
+}
+
+int ask_answer(struct program *p) {
+  struct batches bs = {0};
+  uint32_t n = 0;
+  bs.order = calloc(p->questions.n + 1, sizeof *bs.order);
+  if (!bs.order) return -ENOMEM;
+  for (size_t i = 0; i < p->questions.n; i++)
+    if (!p->questions.at[i].answered) bs.order[n++] = (uint32_t)i;
+  int r = make_batches(p, &bs, n);
+  p->batches = &bs;
+  if (r >= 0) r = functions_each(p, bs.all.n, answer_batch);
+  p->batches = NULL;
+  vec_done(&bs.all);
+  free(bs.order);
+  return r < 0 ? r : (int)n;
+}

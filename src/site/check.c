@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program is checked: open it, profile what it imports, read its functions, judge its sites, rank and place them.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_MAX 6
+
+static void program_done(struct program *p) {
+  for (unsigned i = 0; p->workers && i < p->n_workers; i++) {
+    struct worker *w = &p->workers[i];
+    flow_worker_done(&w->flow);
+    flow_probe_done(&w->probe);
+    arena_done(&w->arena);
+    vec_done(&w->found);
+    vec_done(&w->calls);
+    vec_done(&w->readers);
+    vec_done(&w->parts);
+    vec_done(&w->referenced);
+    vec_done(&w->fresh);
+    vec_done(&w->events.at);
+  }
+  free(p->workers);
+  struct map *maps[] = {&p->import_of, &p->function_set, &p->part_set, &p->referenced_set, &p->question_of};
+  for (size_t i = 0; i < COUNT(maps); i++)
+    map_done(maps[i]);
+  vec_done(&p->imports);
+  vec_done(&p->functions);
+  vec_done(&p->found);
+  vec_done(&p->calls);
+  vec_done(&p->readers);
+  vec_done(&p->questions);
+  for (size_t i = 0; i < p->n_overlays; i++)
+    profile_done(&p->overlays[i]);
+  free(p->overlays);
+  profile_facts_free(p->facts);
+  relevance_free(p->relevance);
+}
+
+static int load_overlays(struct program *p, struct err *e) {
+  p->overlays = calloc(p->request->n_profiles + 1, sizeof *p->overlays);
+  if (!p->overlays) return -ENOMEM;
+  for (size_t i = 0; i < p->request->n_profiles; i++) {
+    int r = profile_load(p->request->profiles[i], &p->overlays[i], e);
+    if (r < 0) return r;
+    p->n_overlays++;
+  }
+  return 0;
+}
+
+static int program_start(struct program *p, struct err *e) {
+  int r = load_overlays(p, e);
+  if (r >= 0) r = profile_facts_load(p->request->data, &p->facts, e);
+  if (r >= 0) r = relevance_load(p->request->data, &p->relevance, e);
+  if (r >= 0) r = imports_find(p, e);
+  if (r < 0) return r;
+  p->n_workers = p->request->workers ? p->request->workers : worker_count();
+  p->workers = calloc(p->n_workers, sizeof *p->workers);
+  return p->workers ? 0 : -ENOMEM;
+}
+
+/* --- judging ------------------------------------------------------------------------------------------------------ */
+
+/* Judges all sites, again and again while there are new answers. */
+static int judge_all(struct program *p, struct judgement *js) {
+  for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+    bool open = false;
+    for (size_t i = 0; i < p->found.n; i++) {
+      if (round && !js[i].missing) continue;
+      int r = judge(p, &p->found.at[i], &js[i]);
+      if (r < 0) return r;
+      open |= js[i].missing;
+    }
+    int r = open ? ask_answer(p) : 0;
+    if (r <= 0) return r;
+  }
+  return 0;
+}
+
+static int keep_recovery(const struct found *f, struct arena *arena, struct site *s) {
+  struct site_block *blocks = arena_zalloc(arena, (f->n_recovery + 1) * sizeof *blocks);
+  if (!blocks) return -ENOMEM;
+  for (uint32_t i = 0; i < f->n_recovery; i++)
+    blocks[i] = (struct site_block){.from = f->recovery[i].from, .to = f->recovery[i].to};
+  s->recovery = blocks;
+  s->n_recovery = f->n_recovery;
+  return 0;
+}
+
+static int make_site(struct program *p, const struct found *f, const struct judgement *j, const struct map *reached,
+                     struct arena *arena, struct site *s) {
+  const struct import *m = &p->imports.at[f->import];
+  *s = (struct site){.address = f->at, .after = f->after};
+  s->function = arena_strdup(arena, m->written);
+  s->symbol = arena_strdup(arena, m->name);
+  s->library = m->library ? arena_strdup(arena, m->library) : NULL;
+  if (!s->function || !s->symbol || (m->library && !s->library)) return -ENOMEM;
+  s->unreached = !map_get(reached, f->entry, NULL) && !map_get(&p->part_set, f->entry, NULL);
+  int r = verdict_fill(p, f, j, arena, s);
+  if (r >= 0) r = keep_recovery(f, arena, s);
+  if (r < 0) return r;
+  rank_fill(p, f, j, s);
+  return reason_fill(f, m, j, arena, s);
+}
+
+static int by_rank(const void *x, const void *y) {
+  const struct site *a = x, *b = y;
+  if (a->rank != b->rank) return a->rank > b->rank ? -1 : 1;
+  int r = strcmp(a->function, b->function);
+  return r ? r : (a->address > b->address) - (a->address < b->address);
+}
+
+static int make_list(struct program *p, const struct judgement *js, struct site_list *l) {
+  struct map reached = {0};
+  int r = functions_reach(p, &reached);
+  l->sites = arena_zalloc(&l->arena, (p->found.n + 1) * sizeof *l->sites);
+  if (!l->sites) r = -ENOMEM;
+  for (size_t i = 0; i < p->found.n && r >= 0; i++)
+    r = make_site(p, &p->found.at[i], &js[i], &reached, &l->arena, &l->sites[l->n++]);
+  map_done(&reached);
+  for (size_t i = 0; i < p->imports.n; i++) {
+    l->functions += p->imports.at[i].n_errors > 0;
+    l->unknown_functions += p->imports.at[i].profile && !p->imports.at[i].n_errors && p->imports.at[i].profile->unknown;
+  }
+  if (r >= 0) r = where_fill(p->image, l);
+  if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
+  return r;
+}
+
+static const char *last_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static int check_program(struct program *p, struct site_list *ret, struct err *e) {
+  struct site_list l = {0};
+  int r = program_start(p, e);
+  if (r >= 0) r = functions_read(p);
+  struct judgement *js = calloc(p->found.n + 1, sizeof *js);
+  if (!js) r = -ENOMEM;
+  if (r >= 0) r = judge_all(p, js);
+  if (r >= 0) r = make_list(p, js, &l);
+  free(js);
+  l.program = arena_strdup(&l.arena, p->request->program);
+  l.module = arena_strdup(&l.arena, last_part(image_path(p->image)));
+  l.build_id = arena_strdup(&l.arena, image_build_id(p->image));
+  if (r >= 0 && (!l.program || !l.module || !l.build_id)) r = -ENOMEM;
+  if (r < 0)
+    site_list_done(&l);
+  else
+    *ret = l;
+  return r;
+}
+
+static int check_image(const struct site_request *request, const struct image *img, struct site_list *ret,
+                       struct err *e) {
+  struct profile profile = {0};
+  struct program p = {.request = request, .image = img, .profile = &profile};
+  struct profile_request wanted = {.data = request->data, .workers = request->workers};
+  if (!image_is_dynamic(img))
+    return err_set(e, -EINVAL,
+                   "%s: is statically linked: there are no calls of libraries to see (check the program linked "
+                   "dynamically, or the libraries it is made of)",
+                   request->program);
+  int r = profile_imports(&wanted, img, &profile, e);
+  if (r >= 0) r = check_program(&p, ret, e);
+  program_done(&p);
+  profile_done(&profile);
+  return r;
+}
+
+int site_check(const struct site_request *request, struct site_list *ret, struct err *e) {
+  struct image *img = NULL;
+  int r = image_open(request->program, &img, e);
+  if (r >= 0) r = check_image(request, img, ret, e);
+  image_free(img);
+  if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");
+  return r;
+}
+
+void site_list_done(struct site_list *l) { arena_done(&l->arena); }
+
+bool site_counts(const struct site *s, bool all) {
+  if (s->suppressed || s->in_baseline) return false;
+  return all || s->rank >= SITE_QUIET;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All functions of the program: read on all processors, then put together in an order that does not depend on who read
+ * what; who calls whom, and what can be reached.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 256
+
+/* --- workers ------------------------------------------------------------------------------------------------------ */
+
+struct crew {
+  struct program *p;
+  size_t n;
+  int (*work)(struct program *, struct worker *, size_t);
+};
+
+static void crew_work(void *context, unsigned number) {
+  struct crew *c = context;
+  struct program *p = c->p;
+  for (;;) {
+    size_t i = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
+    if (i >= c->n || __atomic_load_n(&p->error, __ATOMIC_RELAXED) < 0) return;
+    int r = c->work(p, &p->workers[number], i);
+    if (r < 0) __atomic_store_n(&p->error, r, __ATOMIC_RELAXED);
+    if (number == 0 && i % PROGRESS_EVERY == 0 && p->request->progress)
+      p->request->progress(p->request->context, i, c->n);
+  }
+}
+
+int functions_each(struct program *p, size_t n, int (*work)(struct program *, struct worker *, size_t)) {
+  struct crew crew = {.p = p, .n = n, .work = work};
+  p->next = 0;
+  worker_run(p->n_workers, crew_work, &crew);
+  return p->error;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static int add_function(struct program *p, uint64_t entry) {
+  if (map_get(&p->function_set, entry, NULL) || !image_is_code(p->image, entry)) return 0;
+  int r = map_put(&p->function_set, entry, 1);
+  return r < 0 ? r : vec_push(&p->functions, entry);
+}
+
+static int read_one(struct program *p, struct worker *w, size_t i) { return gather_function(p, w, p->functions.at[i]); }
+
+/* Functions that are not in any table, and that calls have told of. */
+static int add_fresh(struct program *p, size_t *ret_from) {
+  *ret_from = p->functions.n;
+  for (unsigned i = 0; i < p->n_workers; i++) {
+    struct worker *w = &p->workers[i];
+    for (size_t k = 0; k < w->fresh.n; k++) {
+      int r = add_function(p, w->fresh.at[k]);
+      if (r < 0) return r;
+    }
+    w->fresh.n = 0;
+  }
+  return 0;
+}
+
+static int by_address(const void *x, const void *y) {
+  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+  return (a > b) - (a < b);
+}
+
+static int by_site(const void *x, const void *y) {
+  const struct found *a = x, *b = y;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+static int by_callee(const void *x, const void *y) {
+  const struct inner_call *a = x, *b = y;
+  if (a->to != b->to) return a->to < b->to ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+static int by_variable(const void *x, const void *y) {
+  const struct reader *a = x, *b = y;
+  if (a->variable != b->variable) return a->variable < b->variable ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+static int merge_worker(struct program *p, const struct worker *w) {
+  int r = 0;
+  for (size_t i = 0; i < w->parts.n && r >= 0; i++)
+    r = map_put(&p->part_set, w->parts.at[i], 1);
+  for (size_t i = 0; i < w->referenced.n && r >= 0; i++)
+    r = map_put(&p->referenced_set, w->referenced.at[i], 1);
+  for (size_t i = 0; i < w->found.n && r >= 0; i++)
+    r = vec_push(&p->found, w->found.at[i]);
+  for (size_t i = 0; i < w->calls.n && r >= 0; i++)
+    r = vec_push(&p->calls, w->calls.at[i]);
+  for (size_t i = 0; i < w->readers.n && r >= 0; i++)
+    r = vec_push(&p->readers, w->readers.at[i]);
+  return r;
+}
+
+static bool is_part(const struct program *p, uint64_t entry) { return map_get(&p->part_set, entry, NULL); }
+
+/* A site that is read as part of a function and of its split-off part counts once, in the function. */
+static void drop_twins(struct program *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->found.n; i++) {
+    const struct found *f = &p->found.at[i];
+    if (n && p->found.at[n - 1].at == f->at) {
+      if (is_part(p, p->found.at[n - 1].entry) && !is_part(p, f->entry)) p->found.at[n - 1] = *f;
+      continue;
+    }
+    p->found.at[n++] = *f;
+  }
+  p->found.n = n;
+  n = 0;
+  for (size_t i = 0; i < p->calls.n; i++) {
+    const struct inner_call *c = &p->calls.at[i];
+    if (n && p->calls.at[n - 1].at == c->at && p->calls.at[n - 1].to == c->to) {
+      if (is_part(p, p->calls.at[n - 1].entry) && !is_part(p, c->entry)) p->calls.at[n - 1] = *c;
+      continue;
+    }
+    p->calls.at[n++] = *c;
+  }
+  p->calls.n = n;
+}
+
+static int merge(struct program *p) {
+  int r = 0;
+  struct image_slot slot;
+  for (unsigned i = 0; i < p->n_workers && r >= 0; i++)
+    r = merge_worker(p, &p->workers[i]);
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
+    if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = map_put(&p->referenced_set, slot.value, 1);
+  if (r < 0) return r;
+  if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
+  if (p->calls.n) qsort(p->calls.at, p->calls.n, sizeof *p->calls.at, by_callee);
+  if (p->readers.n) qsort(p->readers.at, p->readers.n, sizeof *p->readers.at, by_variable);
+  drop_twins(p);
+  return 0;
+}
+
+int functions_read(struct program *p) {
+  const struct image_function *f;
+  size_t n = image_functions(p->image, &f), from = 0;
+  int r = 0;
+  for (size_t i = 0; i < n && r >= 0; i++)
+    r = add_function(p, f[i].address);
+  if (r >= 0 && image_entry(p->image)) r = add_function(p, image_entry(p->image));
+  if (r >= 0) r = functions_each(p, p->functions.n, read_one);
+  for (unsigned round = 0; round < 8 && r >= 0; round++) {
+    r = add_fresh(p, &from);
+    if (r < 0 || from == p->functions.n) break;
+    qsort(p->functions.at + from, p->functions.n - from, sizeof *p->functions.at, by_address);
+    for (size_t i = from; i < p->functions.n && r >= 0; i++)
+      r = read_one(p, &p->workers[0], i);
+  }
+  return r < 0 ? r : merge(p);
+}
+
+/* --- who calls whom ----------------------------------------------------------------------------------------------- */
+
+size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret) {
+  size_t low = 0, high = p->calls.n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (p->calls.at[middle].to < entry)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  size_t n = low;
+  while (n < p->calls.n && p->calls.at[n].to == entry)
+    n++;
+  *ret = p->calls.at + low;
+  return n - low;
+}
+
+size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret) {
+  size_t low = 0, high = p->readers.n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (p->readers.at[middle].variable < variable)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  size_t n = low;
+  while (n < p->readers.n && p->readers.at[n].variable == variable)
+    n++;
+  *ret = p->readers.at + low;
+  return n - low;
+}
+
+static bool exported(const struct program *p, uint64_t entry) {
+  const struct image_function *f = image_function_at(p->image, entry);
+  if (!f || !f->name) return false;
+  const struct image_symbol *s = image_export(p->image, f->name, NULL);
+  return s && s->address == entry;
+}
+
+bool functions_visible(const struct program *p, uint64_t entry) {
+  return map_get(&p->referenced_set, entry, NULL) || exported(p, entry) || entry == image_entry(p->image);
+}
+
+struct call_from {
+  uint64_t entry, to;
+};
+
+static int by_caller(const void *x, const void *y) {
+  const struct call_from *a = x, *b = y;
+  if (a->entry != b->entry) return a->entry < b->entry ? -1 : 1;
+  return (a->to > b->to) - (a->to < b->to);
+}
+
+static int reach_from(const struct call_from *calls, size_t n, uint64_t start, struct map *reached) {
+  VEC(uint64_t) todo = {0};
+  int r = map_get(reached, start, NULL) ? 0 : vec_push(&todo, start);
+  if (r >= 0) r = map_put(reached, start, 1);
+  while (todo.n && r >= 0) {
+    uint64_t entry = todo.at[--todo.n];
+    size_t low = 0, high = n;
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      if (calls[middle].entry < entry)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    for (; low < n && calls[low].entry == entry && r >= 0; low++) {
+      if (map_get(reached, calls[low].to, NULL)) continue;
+      r = map_put(reached, calls[low].to, 1);
+      if (r >= 0) r = vec_push(&todo, calls[low].to);
+    }
+  }
+  vec_done(&todo);
+  return r;
+}
+
+int functions_reach(struct program *p, struct map *reached) {
+  struct call_from *calls = calloc(p->calls.n + 1, sizeof *calls);
+  int r = calls ? 0 : -ENOMEM;
+  for (size_t i = 0; calls && i < p->calls.n; i++)
+    calls[i] = (struct call_from){p->calls.at[i].entry, p->calls.at[i].to};
+  if (calls && p->calls.n) qsort(calls, p->calls.n, sizeof *calls, by_caller);
+  for (size_t i = 0; i < p->functions.n && r >= 0; i++)
+    if (functions_visible(p, p->functions.at[i])) r = reach_from(calls, p->calls.n, p->functions.at[i], reached);
+  free(calls);
+  return r;
+}

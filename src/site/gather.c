@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One function of the program: its calls of imports, each followed, its other calls, and what it refers to.
+ *
+ * The graph is in memory only here, so whatever needs it is done here: guards by errno, recovery blocks, what is known
+ * of the arguments.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FUNCTION_INSNS 400000
+#define STREAM_NEAR 12
+
+struct gathering {
+  struct program *p;
+  struct worker *w;
+  struct flow_graph *g;
+  const struct code *code;
+  uint64_t entry;
+  failing_vec failing;
+  enum answer clears_errno, returns_nothing;
+};
+
+struct flow_graph_options gather_options(struct program *p, struct worker *w) {
+  w->probe.image = p->image;
+  w->probe.noreturn = profile_facts_noreturn;
+  w->probe.context = p->facts;
+  return (struct flow_graph_options){
+      .code = {.max_insns = FUNCTION_INSNS, .unreached = true, .noreturn = flow_probe_noreturn, .context = &w->probe},
+      .errno_at = profile_facts_errno,
+      .context = p->facts,
+  };
+}
+
+/* --- what is known of the arguments ------------------------------------------------------------------------------- */
+
+/* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
+static const char *loaded_variable(const struct gathering *t, uint32_t insn, uint8_t reg) {
+  struct image_slot slot;
+  uint32_t block = flow_graph_block(t->g, insn), first = t->code->blocks[block].first;
+  for (uint32_t i = insn; i-- > first && insn - i < STREAM_NEAR;) {
+    const struct insn *in = &t->code->insns[i];
+    if (!(in->defs & REG_BIT(reg))) continue;
+    if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size == 8) {
+      reg = in->src;
+      continue;
+    }
+    if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->index != NO_REG) return NULL;
+    if (in->base == NO_REG) return image_slot(t->code->image, (uint64_t)in->disp, &slot) ? slot.name : NULL;
+    if (in->disp != 0) return NULL;
+    reg = in->base;
+  }
+  return NULL;
+}
+
+static void tell(struct relevance_call *c, unsigned subject, bool holds) {
+  c->about[subject] = holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+}
+
+/* How the opener at INSN opens: for writing? NOT_KNOWN if it does not say. */
+static enum answer opened_for_writing(const struct gathering *t, const struct import *m, uint32_t insn,
+                                      const struct relevance_opener *o) {
+  struct flow_value v;
+  if (o->access == ACCESS_READ) return FALSE_FOR_CALL;
+  if (o->access == ACCESS_WRITE) return TRUE_FOR_CALL;
+  int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg);
+  if (o->access == ACCESS_LIKE || arg < 0 || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return NOT_KNOWN;
+  if (o->access == ACCESS_FLAGS && v.kind == VALUE_CONST) return v.value & 3 ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  if (o->access != ACCESS_MODE || v.kind != VALUE_ADDRESS || v.raw) return NOT_KNOWN;
+  const char *mode = image_bytes(t->code->image, v.value, 4);
+  if (!mode) return NOT_KNOWN;
+  return mode[0] == 'r' && !memchr(mode, '+', strnlen(mode, 4)) ? FALSE_FOR_CALL : TRUE_FOR_CALL;
+}
+
+/* The descriptor or stream of the call, as far as it is known where it came from. */
+static void look_at_descriptor(const struct gathering *t, uint32_t insn, const char *name, unsigned arg,
+                               struct relevance_call *c) {
+  int at = relevance_argument_of(t->p->relevance, name, arg);
+  if (at < 0 || at >= FLOW_ARGS) return;
+  const char *variable = loaded_variable(t, insn, code_argument_registers[at]);
+  if (variable && (strcmp(variable, "stdout") == 0 || strcmp(variable, "stderr") == 0)) {
+    tell(c, ABOUT_STDOUT, variable[3] == 'o');
+    tell(c, ABOUT_STDERR, variable[3] == 'e');
+    return;
+  }
+  uint32_t maker = flow_graph_maker(t->g, insn, (unsigned)at);
+  if (maker == UINT32_MAX) return;
+  struct flow_call made = flow_graph_call(t->g, maker);
+  const struct import *m = made.kind == CALL_SLOT ? program_import(t->p, made.target) : NULL;
+  const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
+  if (!o || !o->result) return;
+  enum answer writing = opened_for_writing(t, m, maker, o);
+  if (writing != NOT_KNOWN) {
+    tell(c, ABOUT_WRITTEN, writing == TRUE_FOR_CALL);
+    tell(c, ABOUT_UNWRITTEN, writing == FALSE_FOR_CALL);
+  }
+  for (unsigned i = ABOUT_FILE; o->kind < SUBJECTS && i <= ABOUT_TTY; i++)
+    tell(c, i, i == o->kind);
+  if (o->path) tell(c, ABOUT_FILE, true);
+  if (o->path) tell(c, ABOUT_SOCKET, false);
+}
+
+static void look_at_arguments(const struct gathering *t, uint32_t insn, const struct import *m,
+                              struct relevance_call *c) {
+  c->name = m->written;
+  for (unsigned i = 0; i < RELEVANCE_ARGS; i++) {
+    struct flow_value v;
+    int at = relevance_argument_of(t->p->relevance, m->name, i);
+    if (at < 0 || at >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
+    if (v.kind != VALUE_CONST) continue;
+    c->known |= 1u << i;
+    c->args[i] = v.value;
+  }
+  int arg = relevance_descriptor(t->p->relevance, m->written);
+  if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
+  if (arg >= 0 && arg < FLOW_ARGS) look_at_descriptor(t, insn, m->name, (unsigned)arg, c);
+  if (arg >= FLOW_ARGS) tell(c, ABOUT_STDOUT, true);
+}
+
+/* --- guards by errno ---------------------------------------------------------------------------------------------- */
+
+/* An errno that nothing here compares with. */
+static int other_errno(const struct flow_events *events, const struct import *m) {
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 1; i <= ERRNO_MAX; i++) {
+      bool possible = pass > 0;
+      for (size_t k = 0; k < m->n_errors && !possible; k++)
+        possible = errno_set_has(&m->details[k]->errnos, i);
+      for (size_t k = 0; k < events->at.n && possible; k++)
+        possible = events->at.at[k].subject != SUBJECT_ERRNO || events->at.at[k].imm != (uint64_t)i;
+      if (possible) return i;
+    }
+  return 0;
+}
+
+/* A success that some comparison here tells from the error. */
+static bool told_success(const struct gathering *t, const struct sample *s, unsigned error, uint64_t *ret) {
+  for (size_t i = 0; i < t->w->events.at.n; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
+    uint64_t candidates[] = {judge_suggested(s->import, e), s->successes[0], s->successes[s->n_successes - 1]};
+    bool holds = flow_event_holds(e, t->code->image, s->errors[error], 0);
+    for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
+      if (flow_event_holds(e, t->code->image, candidates[k], 0) == holds) continue;
+      *ret = candidates[k];
+      return true;
+    }
+  }
+  return false;
+}
+
+/*
+ * Where errno is compared with some values: is the error, with another errno, taken for success? Then only the errnos
+ * that are not are handled.
+ */
+static void look_for_guard(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
+  const struct flow_events *events = &t->w->events;
+  struct sample sample;
+  bool compared = false;
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    compared |= e->subject == SUBJECT_ERRNO && (e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH);
+  }
+  if (!compared) return;
+  sample_start(&sample, m);
+  struct flow_outcome_pair pair = {0};
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    if (!told_success(t, &sample, i, &pair.success_value)) continue;
+    pair.error_value = (uint64_t)m->errors[i];
+    pair.error_errno = (uint64_t)other_errno(events, m);
+    if (!flow_graph_same(t->g, insn, &pair)) continue;
+    f->guarded |= 1ull << i;
+    for (int number = 1; number <= ERRNO_MAX; number++) {
+      pair.error_errno = (uint64_t)number;
+      if (!flow_graph_same(t->g, insn, &pair)) errno_set_add(&f->handled, number);
+    }
+  }
+  if (errno_set_empty(&f->handled)) f->guarded = 0;
+}
+
+/* --- a site ------------------------------------------------------------------------------------------------------- */
+
+/* Which side of the branch do the errors take that it tells from success? */
+static uint8_t failing_side(const struct gathering *t, const struct import *m, const struct flow_event *e,
+                            uint64_t told) {
+  for (unsigned i = 0; i < m->n_errors; i++)
+    if (told >> i & 1)
+      return flow_event_holds(e, t->code->image, (uint64_t)m->errors[i], 4096) ? EDGE_TAKEN : EDGE_FALL;
+  return EDGE_TAKEN;
+}
+
+static int note_checks(struct gathering *t, const struct import *m, uint32_t number) {
+  struct sample sample;
+  int r = 0;
+  sample_start(&sample, m);
+  for (uint32_t i = 0; i < t->w->events.at.n && r >= 0; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || t->code->insns[e->insn].op != OP_BRANCH) continue;
+    uint64_t told = judge_compare(t->p, &sample, e);
+    if (told) r = vec_push(&t->failing, (struct failing){e->block, number, failing_side(t, m, e, told)});
+  }
+  return r;
+}
+
+/* Is this where the program crashes if the value is an error? */
+static bool crashes_at(const struct gathering *t, const struct import *m, const struct flow_event *e) {
+  if (e->subject != SUBJECT_VALUE) return false;
+  if (e->kind == EVENT_DEREFERENCE) return judge_crashes(m, e);
+  if (e->kind != EVENT_ARGUMENT || e->mixed || e->ops || e->call_kind != CALL_SLOT) return false;
+  const struct import *to = program_import(t->p, e->target);
+  int arg = to ? relevance_argument(t->p->relevance, to->name, e->arg) : -1;
+  return arg >= 0 && relevance_effect(t->p->relevance, to->written, (unsigned)arg, true) == EFFECT_CRASH;
+}
+
+static bool any_check(const struct gathering *t, const struct import *m) {
+  struct sample sample;
+  sample_start(&sample, m);
+  for (size_t i = 0; i < t->w->events.at.n; i++) {
+    const struct flow_event *e = &t->w->events.at.at[i];
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
+  }
+  return false;
+}
+
+/* What a function leaves behind that returns nothing is not returned. */
+static void drop_returns(struct gathering *t) {
+  struct flow_events *events = &t->w->events;
+  size_t n = 0;
+  for (size_t i = 0; i < events->at.n; i++) {
+    bool returned = events->at.at[i].kind == EVENT_RETURN;
+    if (returned && t->returns_nothing == NOT_KNOWN)
+      t->returns_nothing = flow_graph_returns_nothing(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+    if (!returned || t->returns_nothing == FALSE_FOR_CALL) events->at.at[n++] = events->at.at[i];
+  }
+  events->at.n = n;
+}
+
+/* Follows the value; behind a crash, no check counts any more. */
+static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
+  struct flow_events *events = &t->w->events;
+  struct map crashes = {0};
+  struct flow_start start = {.kind = START_RESULT, .insn = insn};
+  events->at.n = 0;
+  events->torn = false;
+  int r = flow_follow(t->g, &start, NULL, events);
+  for (size_t i = 0; i < events->at.n && r >= 0; i++)
+    if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
+  if (r >= 0 && crashes.n && any_check(t, m)) {
+    events->at.n = 0;
+    r = flow_follow(t->g, &start, &crashes, events);
+  }
+  if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
+  map_done(&crashes);
+  f->torn = events->torn;
+  if (r >= 0) drop_returns(t);
+  return r;
+}
+
+static bool looks_at_errno(const struct gathering *t) {
+  for (size_t i = 0; i < t->w->events.at.n; i++)
+    if (t->w->events.at.at[i].subject == SUBJECT_ERRNO) return true;
+  return false;
+}
+
+static bool clears_errno(struct gathering *t) {
+  if (t->clears_errno == NOT_KNOWN) t->clears_errno = flow_graph_clears_errno(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  return t->clears_errno == TRUE_FOR_CALL;
+}
+
+static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
+  const struct import *m = program_import(t->p, slot);
+  const struct insn *in = &t->code->insns[insn];
+  if (!m || !m->wanted) return 0;
+  struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
+  if (insn_calls(in)) f.after = in->address + in->length;
+  int r = follow(t, m, insn, &f);
+  if (r < 0) return r;
+  look_at_arguments(t, insn, m, &f.call);
+  f.errno_cleared = looks_at_errno(t) && clears_errno(t);
+  look_for_guard(t, m, insn, &f);
+  r = note_checks(t, m, (uint32_t)t->w->found.n);
+  if (r < 0) return r;
+  f.n_events = (uint32_t)t->w->events.at.n;
+  f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
+  return f.events ? vec_push(&t->w->found, f) : -ENOMEM;
+}
+
+/* --- a function --------------------------------------------------------------------------------------------------- */
+
+static int gather_call(struct gathering *t, uint32_t insn) {
+  struct flow_call c = flow_graph_call(t->g, insn);
+  if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
+  if (c.kind != CALL_ADDRESS) return 0;
+  int r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
+  if (r >= 0 && !image_function_at(t->code->image, c.target)) r = vec_push(&t->w->fresh, c.target);
+  return r;
+}
+
+/* An address of a function that is not called here. */
+static int gather_reference(struct gathering *t, const struct insn *in) {
+  uint64_t to = 0;
+  if (in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG) to = (uint64_t)in->disp;
+  if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) to = (uint64_t)in->imm;
+  if (!to || !image_function_at(t->code->image, to)) return 0;
+  return vec_push(&t->w->referenced, to);
+}
+
+/* What is read from a variable of the program, to be compared perhaps. */
+static int gather_reader(struct gathering *t, const struct insn *in) {
+  bool reads = in->op == OP_MOVE ? in->src_kind == OPERAND_MEM : in->op == OP_CMP || in->op == OP_TEST;
+  bool memory = in->src_kind == OPERAND_MEM || in->dst_kind == OPERAND_MEM;
+  if (!reads || !memory || in->base != NO_REG || in->index != NO_REG || in->flags & INSN_FS) return 0;
+  if (image_is_readonly(t->code->image, (uint64_t)in->disp)) return 0;
+  return vec_push(&t->w->readers, (struct reader){(uint64_t)in->disp, in->address, t->entry});
+}
+
+static int gather_insn(struct gathering *t, uint32_t insn) {
+  const struct insn *in = &t->code->insns[insn];
+  switch (in->op) {
+  case OP_CALL:
+  case OP_CALL_SLOT:
+  case OP_CALL_INDIRECT:
+  case OP_TAIL:
+  case OP_TAIL_SLOT:
+  case OP_TAIL_INDIRECT:
+    return gather_call(t, insn);
+  case OP_CMP:
+  case OP_TEST:
+    return gather_reader(t, in);
+  case OP_MOVE:
+    if (in->src_kind == OPERAND_MEM) return gather_reader(t, in);
+    return gather_reference(t, in);
+  case OP_LEA:
+    return gather_reference(t, in);
+  default:
+    return 0;
+  }
+}
+
+static int gather_blocks(struct gathering *t) {
+  int r = 0;
+  for (uint32_t k = 0; k < t->code->n_blocks && r >= 0; k++) {
+    uint64_t at = t->code->insns[t->code->blocks[k].first].address;
+    if (at != t->entry && image_function_at(t->code->image, at)) r = vec_push(&t->w->parts, at);
+  }
+  for (uint32_t i = 0; i < t->code->n_insns && r >= 0; i++)
+    r = gather_insn(t, i);
+  return r;
+}
+
+/* Stubs of the PLT: what they jump to is called by others. The first one of a table pushes a word of the GOT. */
+static bool is_stub(const struct image *img, uint64_t entry) {
+  const uint8_t *bytes = image_bytes(img, entry, 2);
+  return code_follow_plt(img, entry).slot || (bytes && bytes[0] == 0xff && bytes[1] == 0x35);
+}
+
+int gather_function(struct program *p, struct worker *w, uint64_t entry) {
+  struct gathering t = {.p = p, .w = w, .entry = entry};
+  if (is_stub(p->image, entry)) return 0;
+  struct flow_graph_options o = gather_options(p, w);
+  int r = flow_graph_open(&w->flow, p->image, entry, &o, &t.g);
+  if (r < 0) return r == -EFAULT ? 0 : r;
+  t.code = flow_graph_code(t.g);
+  size_t first = w->found.n;
+  r = gather_blocks(&t);
+  if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
+  vec_done(&t.failing);
+  flow_graph_close(t.g);
+  if (w->probe.failed) r = -ENOMEM;
+  return r < 0 ? r : 0;
+}

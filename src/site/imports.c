@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions that a program imports, with their errors and the names that its programmer wrote.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct import *program_import(const struct program *p, uint64_t slot) {
+  uint64_t i;
+  return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
+}
+
+static const struct profile_function *profile_of(const struct program *p, const char *name, const char **library) {
+  *library = "";
+  for (size_t i = p->n_overlays; i-- > 0;) {
+    const struct profile_function *f = profile_function(&p->overlays[i], name);
+    if (f) return f;
+  }
+  for (size_t i = 0; i < p->profile->n_libraries; i++) {
+    const struct profile_library *l = &p->profile->libraries[i];
+    size_t low = 0, high = l->n_functions;
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      int r = strcmp(name, l->functions[middle].name);
+      *library = l->name;
+      if (r == 0) return &l->functions[middle];
+      if (r < 0)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  }
+  *library = NULL;
+  return NULL;
+}
+
+static bool asked_for(const struct site_request *r, const struct import *m) {
+  for (size_t i = 0; i < r->n_functions; i++)
+    if (strcmp(r->functions[i], m->name) == 0 || strcmp(r->functions[i], m->written) == 0) return true;
+  return r->n_functions == 0;
+}
+
+/* An error of which data/functions knows no more than the value. */
+static const struct profile_error told_by_data = {.errno_unknown = true};
+
+static void take_errors(const struct program *p, struct import *m) {
+  bool null = false, wide = false;
+  int64_t more[4];
+  if (profile_facts_infallible(p->facts, m->written)) return;
+  for (size_t i = 0; m->profile && i < m->profile->n_errors && m->n_errors < ERRORS_MAX; i++) {
+    const struct profile_error *e = &m->profile->errors[i];
+    null |= e->retval == 0 && e->wide;
+    wide |= e->wide;
+    m->details[m->n_errors] = e;
+    m->errors[m->n_errors++] = e->retval;
+  }
+  size_t n = profile_facts_errors(p->facts, m->written, more, COUNT(more));
+  for (size_t i = 0; i < n && m->n_errors < ERRORS_MAX; i++) {
+    bool known = false;
+    for (unsigned k = 0; k < m->n_errors; k++)
+      known |= m->errors[k] == more[i];
+    if (known) continue;
+    m->details[m->n_errors] = &told_by_data;
+    m->errors[m->n_errors++] = more[i];
+  }
+  if (null && m->success == SUCCESS_UNKNOWN) m->success = SUCCESS_POINTER;
+  m->pointer = m->success == SUCCESS_POINTER && (null || wide);
+}
+
+static int add_import(struct program *p, const char *name) {
+  struct import m = {.name = name, .written = relevance_written(p->relevance, name)};
+  m.success = profile_facts_success(p->facts, m.written);
+  m.answers = relevance_answers(p->relevance, m.written);
+  m.profile = profile_of(p, name, &m.library);
+  take_errors(p, &m);
+  m.wanted = asked_for(p->request, &m) && (m.n_errors || p->request->unknown || p->request->n_functions);
+  return vec_push(&p->imports, m);
+}
+
+static bool imported(const struct program *p, const char *name) {
+  for (size_t i = 0; i < p->imports.n; i++)
+    if (strcmp(name, p->imports.at[i].name) == 0 || strcmp(name, p->imports.at[i].written) == 0) return true;
+  return false;
+}
+
+/* Does the request name functions, and the program imports none of them? */
+static int check_names(const struct program *p, struct err *e) {
+  const struct site_request *r = p->request;
+  const char *names[1024];
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_functions; i++)
+    if (imported(p, r->functions[i])) return 0;
+  if (!r->n_functions) return 0;
+  for (size_t i = 0; i < p->imports.n && n < COUNT(names); i++)
+    names[n++] = p->imports.at[i].written;
+  const char *near = name_nearest(r->functions[0], names, n);
+  if (near)
+    return err_set(e, -ENOENT, "%s: does not import a function '%s' (did you mean '%s'?)", r->program, r->functions[0],
+                   near);
+  return err_set(e, -ENOENT, "%s: does not import a function '%s' (--verdict=all,some,none shows what it calls)",
+                 r->program, r->functions[0]);
+}
+
+int imports_find(struct program *p, struct err *e) {
+  struct image_slot slot = {0};
+  struct map by_name = {0};
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
+    uint64_t i;
+    if (slot.kind != SLOT_IMPORT || !slot.name) continue;
+    uint64_t key = hash_string(slot.name);
+    if (!map_get(&by_name, key, &i)) {
+      r = add_import(p, slot.name);
+      i = p->imports.n;
+      if (r >= 0) r = map_put(&by_name, key, i);
+    }
+    if (r >= 0) r = map_put(&p->import_of, slot.at, i);
+  }
+  map_done(&by_name);
+  return r < 0 ? r : check_names(p, e);
+}

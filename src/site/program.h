@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: a program that is being checked. */
+#pragma once
+
+#include "flow/flow.h"
+#include "site/relevance.h"
+#include "site/site.h"
+
+#define ERRORS_MAX 64
+
+/* --- what is imported (imports.c) --------------------------------------------------------------------------------- */
+
+struct import {
+  const char *name, *written, *library;
+  const struct profile_function *profile;
+  enum profile_success success;
+  bool wanted; /* its sites are asked for */
+  bool answers;
+  bool pointer;               /* an error of it is no address */
+  int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
+  const struct profile_error *details[ERRORS_MAX];
+  unsigned n_errors;
+};
+
+/* --- what is found in one function (gather.c) --------------------------------------------------------------------- */
+
+struct range {
+  uint64_t from, to;
+};
+
+/* A call of an import. */
+struct found {
+  uint64_t at, entry, after;
+  uint32_t import;
+  bool always, torn;
+  bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
+  const struct flow_event *events;
+  uint32_t n_events;
+  uint64_t guarded; /* errors that are handled for the errnos in HANDLED only, as bits */
+  struct errno_set handled;
+  const struct range *recovery;
+  uint32_t n_recovery;
+  struct relevance_call call;
+};
+
+/* A call of a function of the program itself. */
+struct inner_call {
+  uint64_t at, entry, to;
+};
+
+/* What became of a value at another place of the program. */
+struct question {
+  uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
+  struct flow_start start; /* but for INSN */
+  bool answered;
+  const struct flow_event *events;
+  uint32_t n_events;
+};
+
+/* An instruction that reads a variable. */
+struct reader {
+  uint64_t variable, at, entry;
+};
+
+struct worker {
+  struct flow_worker flow;
+  struct flow_probe probe;
+  struct arena arena; /* what is kept */
+  VEC(struct found) found;
+  VEC(struct inner_call) calls;
+  VEC(struct reader) readers;
+  VEC(uint64_t) parts;      /* starts that are in the middle of another function */
+  VEC(uint64_t) referenced; /* functions whose address is taken */
+  VEC(uint64_t) fresh;      /* functions that only a call tells of */
+  struct flow_events events;
+};
+
+struct program {
+  const struct site_request *request;
+  const struct image *image;
+  struct profile_facts *facts;
+  struct relevance *relevance;
+  const struct profile *profile;
+  struct profile *overlays; /* from files; the last counts */
+  size_t n_overlays;
+  VEC(struct import) imports;
+  struct map import_of; /* slot to import + 1, or 0 */
+  struct worker *workers;
+  unsigned n_workers;
+  VEC(uint64_t) functions;
+  struct map function_set;
+  size_t next; /* the next to be taken by a worker */
+  int error;
+  /* All workers' findings, in order. */
+  VEC(struct found) found;
+  VEC(struct inner_call) calls; /* by TO */
+  VEC(struct reader) readers;   /* by variable */
+  struct map part_set, referenced_set;
+  VEC(struct question) questions;
+  const struct batches *batches; /* of questions that are being answered */
+  struct map question_of;
+};
+
+/* The import that the slot is, or NULL. */
+const struct import *program_import(const struct program *p, uint64_t slot);
+int imports_find(struct program *p, struct err *e) MUST_USE;
+
+/* Reads the function at ENTRY: its sites, its calls, what it refers to. */
+int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
+struct flow_graph_options gather_options(struct program *p, struct worker *w);
+
+/* --- functions (functions.c) -------------------------------------------------------------------------------------- */
+
+/* Reads all functions, on all processors, and puts together what was found. */
+int functions_read(struct program *p) MUST_USE;
+/* Runs WORK for each number below N, on all processors. */
+int functions_each(struct program *p, size_t n, int (*work)(struct program *, struct worker *, size_t)) MUST_USE;
+/* The calls of the function at ENTRY. */
+size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
+size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
+/* May it be called from where nobody sees it: exported, or its address is taken? */
+bool functions_visible(const struct program *p, uint64_t entry);
+/* Marks in REACHED (a set of entries) what can be reached. */
+int functions_reach(struct program *p, struct map *reached) MUST_USE;
+
+/* --- judging (judge.c) -------------------------------------------------------------------------------------------- */
+
+/* The error values and values of success where the value is looked at. */
+#define SUCCESSES_MAX 2
+struct sample {
+  const struct import *import;
+  uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
+  unsigned n_successes;
+  bool all; /* a comparison must tell an error from all of them, not from one */
+};
+
+void sample_start(struct sample *s, const struct import *m);
+/* Which errors a comparison tells from success, as bits. */
+uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
+
+/* Is the value, if it is an error, no address where it is used as one? */
+bool judge_crashes(const struct import *m, const struct flow_event *e);
+/* A success that the constant of a comparison suggests, or 0. */
+uint64_t judge_suggested(const struct import *m, const struct flow_event *e);
+
+enum {
+  SEEN_USED = 1,
+  SEEN_DEREFERENCED = 2,
+  SEEN_RETURNED = 4, /* to callers that are not seen */
+  SEEN_STORED = 8,
+  SEEN_COMPARED = 16, /* with what tells nothing */
+  SEEN_TOLERATED = 32,
+  SEEN_LOST = 128,         /* goes to where it is not followed */
+  SEEN_MIXED_CALLERS = 64, /* some callers check, some do not */
+};
+
+struct judgement {
+  uint64_t noticed;              /* errors, as bits */
+  bool errno_tested;             /* errno is compared with 0 */
+  struct errno_set errno_values; /* ... with these */
+  unsigned seen;
+  const char *goes_to; /* the function that gets it, for people */
+  bool crashes_there;
+  uint64_t bad_caller; /* a caller that does not check, or 0 */
+  unsigned callers, bad_callers;
+  bool other_codes; /* it is compared with codes that are not among the known errors */
+  bool missing;     /* a question is open: judge again when it is answered */
+};
+
+int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_USE;
+
+/* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
+
+/* The answer, or NULL, and the question is noted for the next round. */
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start);
+/* Answers all open questions. Returns how many there were. */
+int ask_answer(struct program *p) MUST_USE;
+
+/* --- verdicts (verdict.c), ranks (rank.c), words (reason.c) ------------------------------------------------------- */
+
+/* Fills verdict, use, checked and missing. */
+int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
+                 struct site *s) MUST_USE;
+void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s);
+int reason_fill(const struct found *f, const struct import *m, const struct judgement *j, struct arena *arena,
+                struct site *s) MUST_USE;
+
+/* --- recovery.c --------------------------------------------------------------------------------------------------- */
+
+/* An edge that is taken on failure only: out of BLOCK, the one of KIND. */
+struct failing {
+  uint32_t block, site; /* SITE: index in the worker's found */
+  uint8_t kind;
+};
+typedef VEC(struct failing) failing_vec;
+
+/* Gives each site from FIRST on its blocks. */
+int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
+
+/* --- where.c ------------------------------------------------------------------------------------------------------ */
+
+int where_fill(const struct image *img, struct site_list *l) MUST_USE;

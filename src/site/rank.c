@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which site is worse than another: by what becomes of the error, by what happens if nobody notices, by how likely it
+ * is, and by whether anything refers to the code.
+ */
+#include "site/program.h"
+
+static int of_use(const struct site *s, const struct judgement *j) {
+  switch (s->use) {
+  case USE_DEREFERENCED:
+    return s->always ? 100 : 90;
+  case USE_USED:
+    if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return 0; /* only where an error does no harm */
+    return j->seen & SEEN_STORED && !(j->seen & (SEEN_USED | SEEN_COMPARED)) ? -30 : 60; /* others may check it */
+  case USE_IGNORED:
+    return 50;
+  default:
+    return 0;
+  }
+}
+
+static int of_consequence(enum consequence c, const struct site *s) {
+  static const int weight[] = {-70, -20, 10, 5, 30, 30};
+  if (c == WORST_CRASH && s->use == USE_DEREFERENCED) return 25;
+  if (c == WORST_CRASH && s->use == USE_IGNORED) return -45; /* what is not used does not crash */
+  return weight[c];
+}
+
+/* The likeliest of the errors that are missing. */
+static enum likelihood likeliest(const struct program *p, const struct found *f, const struct site *s) {
+  const struct import *m = &p->imports.at[f->import];
+  enum likelihood best = s->verdict == SITE_NONE ? relevance_fails(p->relevance, &f->call) : LIKELY_CONTRIVED;
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    const struct profile_error *e = m->details[i];
+    bool missing = false;
+    for (size_t k = 0; k < s->n_missing; k++)
+      missing |= s->missing[k] == e->retval;
+    if (!missing) continue;
+    bool any = false;
+    for (int number = 1; number <= ERRNO_MAX; number++) {
+      if (!errno_set_has(&e->errnos, number)) continue;
+      any = true;
+      enum likelihood l = relevance_likelihood(p->relevance, &f->call, number, e->retval);
+      if (l > best) best = l;
+    }
+    if (!any || e->errno_unknown) {
+      enum likelihood l = relevance_likelihood(p->relevance, &f->call, 0, e->retval);
+      if (l > best) best = l;
+    }
+  }
+  return best;
+}
+
+void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s) {
+  static const int weight[] = {-120, -70, 10, 20};
+  const struct import *m = &p->imports.at[f->import];
+  s->rank = -1000;
+  if (s->verdict != SITE_NONE && s->verdict != SITE_SOME) return;
+  s->rank = of_use(s, j) + of_consequence(relevance_unnoticed(p->relevance, &f->call), s);
+  enum likelihood likely = likeliest(p, f, s);
+  bool ordinary = relevance_ignored(p->relevance, &f->call); /* not to look is good practice */
+  s->rank += weight[likely];
+  if (s->verdict == SITE_SOME) s->rank -= 20;
+  if (m->answers) s->rank -= 200;
+  if (ordinary && (s->use == USE_IGNORED || (s->use == USE_USED && likely <= LIKELY_RARE))) s->rank -= 200;
+  /* The stream keeps the failure, and whoever closes it is told. */
+  if (s->use != USE_DEREFERENCED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 200;
+  if (j->seen & SEEN_LOST && s->use != USE_DEREFERENCED) s->rank -= 200;
+  if (s->use == USE_RETURNED) s->rank -= 200;
+  /* Nobody has said what its errors mean: that they are ignored says little. */
+  if (s->use == USE_IGNORED && !relevance_knows(p->relevance, m->written)) s->rank -= 70;
+  if (s->unreached) s->rank -= 150;
+  if (f->torn) s->rank -= 40;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The short reason of a verdict, for people: "opendir's NULL goes to readdir unchecked".
+ */
+#include "site/program.h"
+
+#include <errno.h>
+
+static void add_value(struct text *t, const struct import *m, int64_t v) {
+  if (v == 0 && m->success == SUCCESS_POINTER)
+    text_add(t, "NULL");
+  else if (v == INT64_MIN || v == INT64_MAX)
+    text_add(t, v < 0 ? "LONG_MIN" : "LONG_MAX");
+  else if (v == INT32_MIN)
+    text_add(t, "INT_MIN");
+  else
+    text_addf(t, "%lld", (long long)v);
+}
+
+/* "open's -1", "getaddrinfo's -2, -3, ..." */
+static void add_values(struct text *t, const struct import *m, const int64_t *values, size_t n) {
+  text_addf(t, "%s's ", m->written);
+  for (size_t i = 0; i < n && i < 4; i++) {
+    if (i) text_add(t, ", ");
+    add_value(t, m, values[i]);
+  }
+  if (n > 4) text_addf(t, " and %zu more", n - 4);
+}
+
+static void add_errnos(struct text *t, const struct errno_set *s) {
+  unsigned n = 0;
+  for (int i = 1; i <= ERRNO_MAX; i++) {
+    if (!errno_set_has(s, i) || !errno_name(i)) continue;
+    if (++n > 5) continue;
+    text_addf(t, "%s%s", n > 1 ? " " : "", errno_name(i));
+  }
+  if (n > 5) text_addf(t, " and %u more", n - 5);
+}
+
+static void add_fate(struct text *t, const struct judgement *j, const struct site *s) {
+  if (s->use == USE_DEREFERENCED && j->goes_to && j->crashes_there)
+    text_addf(t, " goes to %s unchecked, which crashes", j->goes_to);
+  else if (s->use == USE_DEREFERENCED)
+    text_addf(t, " is dereferenced%s", s->always ? " on every way" : "");
+  else if (j->seen & SEEN_COMPARED)
+    text_add(t, " is compared, but not told from success");
+  else if (j->seen & SEEN_USED && j->goes_to)
+    text_addf(t, " goes to %s unchecked", j->goes_to);
+  else if (j->seen & SEEN_USED)
+    text_add(t, " is used unchecked");
+  else if (j->seen & SEEN_STORED)
+    text_add(t, " is stored unchecked");
+  else if (j->seen & SEEN_TOLERATED)
+    text_add(t, " is not checked, and does no harm");
+  else if (s->use == USE_RETURNED)
+    text_add(t, " is returned to callers that are not seen");
+  else
+    text_add(t, " is ignored");
+}
+
+static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct site *s) {
+  if (s->verdict == SITE_UNKNOWN) {
+    text_addf(t, "the errors of %s are not known", m->written);
+    return;
+  }
+  if (s->verdict == SITE_ALL) {
+    text_addf(t, "all errors of %s are checked", m->written);
+    return;
+  }
+  if (!errno_set_empty(&s->missing_errnos)) {
+    text_addf(t, "%s: ", m->written);
+    add_errnos(t, &s->checked_errnos);
+    text_add(t, " is handled, but ");
+    add_errnos(t, &s->missing_errnos);
+    text_add(t, " is taken for success");
+    return;
+  }
+  add_values(t, m, s->missing, s->n_missing);
+  if (j->seen & SEEN_MIXED_CALLERS) {
+    text_addf(t, " is returned, and %u of %u callers do not check", j->bad_callers, j->callers);
+    return;
+  }
+  if (s->verdict == SITE_SOME)
+    text_add(t, " is not told from success");
+  else
+    add_fate(t, j, s);
+}
+
+int reason_fill(const struct found *f, const struct import *m, const struct judgement *j, struct arena *arena,
+                struct site *s) {
+  struct text t = {0};
+  (void)f;
+  explain(&t, m, j, s);
+  s->reason = t.failed ? NULL : arena_strdup(arena, t.at);
+  text_done(&t);
+  return s->reason ? 0 : -ENOMEM;
+}

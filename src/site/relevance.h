@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the room: what data/relevance and data/aliases know of a call. Their headers say what the facts mean.
+ */
+#pragma once
+
+#include "base/base.h"
+
+#define RELEVANCE_ARGS 6
+
+enum likelihood { LIKELY_CONTRIVED, LIKELY_RARE, LIKELY_POSSIBLE, LIKELY_COMMON };
+enum consequence { WORST_HARMLESS, WORST_LEAK, WORST_WRONG_RESULT, WORST_CRASH, WORST_SECURITY, WORST_DATA_LOSS };
+enum effect { EFFECT_UNKNOWN, EFFECT_OK, EFFECT_ERROR, EFFECT_CRASH, EFFECT_WRONG };
+enum answer { NOT_KNOWN, TRUE_FOR_CALL, FALSE_FOR_CALL };
+
+/* Words that tests use; what is known of a call is one answer for each. */
+enum subject {
+  ABOUT_FILE,
+  ABOUT_DIR,
+  ABOUT_SOCKET,
+  ABOUT_PIPE,
+  ABOUT_TTY,
+  ABOUT_NONBLOCKING,
+  ABOUT_WRITTEN,
+  ABOUT_UNWRITTEN,
+  ABOUT_STDOUT,
+  ABOUT_STDERR,
+  ABOUT_HANDLER,
+  ABOUT_ANY_HANDLER,
+  SUBJECTS
+};
+
+/* One call: the name as written, and what is known of its arguments. */
+struct relevance_call {
+  const char *name;
+  unsigned known; /* bit I: argument I is the constant ARGS[I] */
+  uint64_t args[RELEVANCE_ARGS];
+  uint8_t about[SUBJECTS]; /* enum answer */
+};
+
+enum open_thing { OPENS_FD, OPENS_STREAM, OPENS_DIR };
+enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE };
+
+/* What a function opens; KIND is the subject that its result is then, or SUBJECTS if that is none of them. */
+struct relevance_opener {
+  uint8_t kind, access, access_arg;
+  bool result; /* it is the return value */
+  bool path;   /* it is what a path names: no socket */
+};
+
+struct relevance;
+
+/* Reads both files of the data folder. An error says where. */
+int relevance_load(const char *data, struct relevance **ret, struct err *e) MUST_USE;
+/* The same from memory, of which BYTES is written to. */
+int relevance_parse(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
+int relevance_parse_aliases(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
+int relevance_new(struct relevance **ret) MUST_USE;
+/* After all is read, and before anything is asked. */
+int relevance_ready(struct relevance *r) MUST_USE;
+void relevance_free(struct relevance *r);
+
+/* The name that the programmer wrote for an imported one. */
+const char *relevance_written(const struct relevance *r, const char *imported);
+/* The number of the written function's argument that IMPORTED has as argument ARG, or -1. */
+int relevance_argument(const struct relevance *r, const char *imported, unsigned arg);
+/* The other way round: where the imported function has the written one's argument ARG, or -1. */
+int relevance_argument_of(const struct relevance *r, const char *imported, unsigned arg);
+
+bool relevance_knows(const struct relevance *r, const char *name);
+bool relevance_answers(const struct relevance *r, const char *name);
+/* The argument with the stream that keeps the failure, or -1. */
+int relevance_kept(const struct relevance *r, const char *name);
+/* What the function does with NULL, or with -1, as its argument ARG. */
+enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null);
+const struct relevance_opener *relevance_opens(const struct relevance *r, const char *name);
+/* The argument with the descriptor or stream that the function works on, or -1; 6 and more: a variable of libc. */
+int relevance_descriptor(const struct relevance *r, const char *name);
+
+/* ERROR: an errno; 0 for a failure without; RETVAL is the returned code. */
+enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
+                                     int64_t retval);
+/* The likeliest failure that the function has a line of its own for. */
+enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
+enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c);
+bool relevance_ignored(const struct relevance *r, const struct relevance_call *c);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to data/relevance and data/aliases about one call.
+ */
+#include "site/relevance_rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+int relevance_ready(struct relevance *r) {
+  map_clear(&r->rules_of);
+  for (size_t i = r->rules.n; i-- > 0;) { /* backward, so that the lists are in the order of the file */
+    uint64_t first = 0;
+    (void)map_get(&r->rules_of, r->rules.at[i].name, &first);
+    r->rules.at[i].next = (uint32_t)first;
+    if (map_put(&r->rules_of, r->rules.at[i].name, i + 1) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static const struct alias *alias_of(const struct relevance *r, const char *imported) {
+  uint64_t p;
+  return map_get(&r->aliases, hash_string(imported), &p) ? (const struct alias *)(uintptr_t)p : NULL;
+}
+
+const char *relevance_written(const struct relevance *r, const char *imported) {
+  const struct alias *a = alias_of(r, imported);
+  return a ? a->written : imported;
+}
+
+int relevance_argument_of(const struct relevance *r, const char *imported, unsigned arg) {
+  const struct alias *a = alias_of(r, imported);
+  if (!a) return (int)arg;
+  if (arg < a->n) return a->at[arg];
+  if (!a->follow) return -1;
+  return a->n ? a->at[a->n - 1] + (int)(arg - a->n) + 1 : (int)arg;
+}
+
+int relevance_argument(const struct relevance *r, const char *imported, unsigned arg) {
+  for (unsigned i = 0; i < 16; i++)
+    if (relevance_argument_of(r, imported, i) == (int)arg) return (int)i;
+  return -1;
+}
+
+bool relevance_knows(const struct relevance *r, const char *name) {
+  return map_get(&r->known, hash_string(name), NULL);
+}
+
+bool relevance_answers(const struct relevance *r, const char *name) {
+  return map_get(&r->answers, hash_string(name), NULL);
+}
+
+static int role(const struct map *m, const char *name) {
+  uint64_t arg;
+  return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;
+}
+
+int relevance_kept(const struct relevance *r, const char *name) { return role(&r->kept, name); }
+int relevance_descriptor(const struct relevance *r, const char *name) { return role(&r->descriptors, name); }
+
+enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null) {
+  uint64_t effect;
+  bool known = map_get(&r->effects, hash_mix(hash_string(name) + effect_salt(arg, null)), &effect);
+  return known ? (enum effect)effect : EFFECT_UNKNOWN;
+}
+
+const struct relevance_opener *relevance_opens(const struct relevance *r, const char *name) {
+  uint64_t p;
+  return map_get(&r->openers, hash_string(name), &p) ? (const struct relevance_opener *)(uintptr_t)p : NULL;
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------- */
+
+static enum answer ask_argument(const struct relevance *r, const struct test *t, const struct relevance_call *c) {
+  if (t->arg >= RELEVANCE_ARGS || !(c->known >> t->arg & 1)) return NOT_KNOWN;
+  bool met = false;
+  for (uint32_t i = 0; i < t->n; i++) {
+    uint64_t v = (uint64_t)r->values.at[t->first + i], a = c->args[t->arg];
+    bool equal = (uint32_t)v == (uint32_t)a, bits = (v & a) != 0;
+    met |= t->op == '=' || t->op == '!' ? equal : bits;
+  }
+  bool holds = t->op == '=' || t->op == '&' ? met : !met;
+  return holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+}
+
+static enum answer ask(const struct relevance *r, const struct test *t, const struct relevance_call *c) {
+  return t->op ? ask_argument(r, t, c) : (enum answer)c->about[t->subject];
+}
+
+/* All tests of a rule; TRUE if there are none. */
+static enum answer ask_all(const struct relevance *r, const struct rule *rule, const struct relevance_call *c) {
+  enum answer all = TRUE_FOR_CALL, one = FALSE_FOR_CALL;
+  for (uint32_t i = 0; i < rule->n_tests; i++) {
+    const struct test *t = &r->tests.at[rule->first_test + i];
+    enum answer a = ask(r, t, c);
+    if (a == TRUE_FOR_CALL || (a == NOT_KNOWN && one == FALSE_FOR_CALL)) one = a;
+    if (t->or_next) continue;
+    if (one == FALSE_FOR_CALL) return FALSE_FOR_CALL;
+    if (one == NOT_KNOWN) all = NOT_KNOWN;
+    one = FALSE_FOR_CALL;
+  }
+  return all;
+}
+
+/* --- judgements --------------------------------------------------------------------------------------------------- */
+
+static const struct rule *first_rule(const struct relevance *r, const char *name) {
+  uint64_t i;
+  return map_get(&r->rules_of, hash_string(name), &i) ? &r->rules.at[i - 1] : NULL;
+}
+
+static const struct rule *next_rule(const struct relevance *r, const struct rule *rule) {
+  return rule->next ? &r->rules.at[rule->next - 1] : NULL;
+}
+
+static const struct rule *fail_rule(const struct relevance *r, const char *name, int error, int64_t retval, bool any) {
+  const struct rule *found = NULL;
+  for (const struct rule *u = first_rule(r, name); u; u = next_rule(r, u)) {
+    if (u->kind != RULE_FAIL || u->any != any) continue;
+    bool meant = any || (u->code ? u->retval == retval : u->error == error);
+    if (meant) found = u; /* the last one that was written counts */
+  }
+  return found;
+}
+
+static enum likelihood weigh(const struct relevance *r, const struct rule *u, const struct relevance_call *c) {
+  enum answer a = ask_all(r, u, c);
+  if (a == FALSE_FOR_CALL) return LIKELY_CONTRIVED;
+  if (a == NOT_KNOWN && u->value > LIKELY_CONTRIVED) return (enum likelihood)(u->value - 1);
+  return (enum likelihood)u->value;
+}
+
+enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
+                                     int64_t retval) {
+  const struct rule *u = fail_rule(r, c->name, error, retval, false);
+  if (!u) u = fail_rule(r, c->name, error, retval, true);
+  if (!u) u = fail_rule(r, "*", error, retval, false);
+  if (!u) u = fail_rule(r, "*", error, retval, true);
+  return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
+}
+
+enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {
+  enum likelihood best = LIKELY_CONTRIVED;
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))
+    if (u->kind == RULE_FAIL && weigh(r, u, c) > best) best = weigh(r, u, c);
+  return best;
+}
+
+enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c) {
+  for (int i = 0; i < 2; i++) {
+    const struct rule *found = NULL;
+    for (const struct rule *u = first_rule(r, i ? "*" : c->name); u; u = next_rule(r, u))
+      if (u->kind == RULE_UNNOTICED) found = u;
+    if (found) return (enum consequence)(ask_all(r, found, c) == TRUE_FOR_CALL ? found->value : found->otherwise);
+  }
+  return WORST_WRONG_RESULT;
+}
+
+bool relevance_ignored(const struct relevance *r, const struct relevance_call *c) {
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))
+    if (u->kind == RULE_IGNORE && ask_all(r, u, c) == TRUE_FOR_CALL) return true;
+  return false;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: the rules of data/relevance as they are kept. */
+#pragma once
+
+#include "site/relevance.h"
+
+enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE };
+
+#define ARG_STDOUT 63
+#define ARG_STDIN 62
+
+/* A test of a call; OP 0: SUBJECT is known to hold. OR_NEXT: this or the next one. */
+struct test {
+  char op;
+  uint8_t arg, subject;
+  bool or_next;
+  uint32_t first, n; /* values */
+};
+
+struct rule {
+  uint8_t kind, value, otherwise;
+  bool any, code; /* of all errors; of the code RETVAL */
+  int error;      /* errno, or 0 for a failure without */
+  int64_t retval;
+  uint64_t name; /* hash */
+  uint32_t first_test, n_tests;
+  uint32_t next; /* the next rule of this name + 1, or 0 */
+};
+
+struct alias {
+  const char *written;
+  int8_t at[12]; /* by argument of the written function: that of the imported one, or -1 */
+  uint8_t n;
+  bool follow; /* the rest follows there */
+};
+
+struct relevance {
+  struct arena arena;
+  struct map constants, known, answers, kept, descriptors, effects, openers, aliases;
+  struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
+  struct map rules_of; /* hash of the name to its first rule + 1 */
+  VEC(struct rule) rules;
+  VEC(struct test) tests;
+  VEC(int64_t) values;
+};
+
+static inline uint64_t effect_salt(unsigned arg, bool null) { return 1000 + arg * 2ull + null; }

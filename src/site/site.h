@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call sites: the calls of library functions in a program or library, which of their errors are checked, which are
+ * not, what becomes of an error that is not, and which blocks run only if a check says failure.
+ *
+ * Nothing is run. A site list is plain data in its arena, worst first, in an order that depends on the files only.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "image/image.h"
+#include "profile/profile.h"
+
+enum site_verdict {
+  SITE_NONE,    /* no error is checked */
+  SITE_SOME,    /* some are */
+  SITE_ALL,     /* all are */
+  SITE_UNKNOWN, /* the function's errors are not known */
+};
+
+/* What becomes of an error that is not checked. */
+enum site_use { USE_IGNORED, USE_USED, USE_DEREFERENCED, USE_RETURNED };
+
+extern const char *const site_verdict_words[4];
+extern const char *const site_use_words[4];
+
+/* A place in the source; FILE is NULL if it is not known. */
+struct site_line {
+  const char *function, *file;
+  unsigned line, column;
+};
+
+/* A block that runs only if a check says failure. */
+struct site_block {
+  uint64_t from, to; /* first byte, and the first behind it */
+  struct site_line line;
+};
+
+struct site {
+  const char *function; /* as the programmer wrote it */
+  const char *symbol;   /* as it is imported */
+  const char *library;  /* that defines it */
+  uint64_t address;     /* of the call instruction */
+  uint64_t after;       /* where the call returns to; 0 for a tail call */
+  const char *in;       /* the enclosing function, or the nearest symbol; NULL if there is none */
+  uint64_t in_offset;   /* from the start of the function */
+  struct site_line at;
+  const struct site_line *inlined; /* the callers of an inlined function, from the inside out */
+  size_t n_inlined;
+  enum site_verdict verdict;
+  enum site_use use;
+  const int64_t *checked, *missing; /* return values, sorted */
+  size_t n_checked, n_missing;
+  struct errno_set checked_errnos, missing_errnos; /* if they are told apart by errno */
+  int64_t retval;                                  /* a missing value with the likeliest errno, for an experiment */
+  int error;                                       /* that errno, or 0 */
+  const char *reason;
+  const struct site_block *recovery;
+  size_t n_recovery;
+  int rank;         /* the higher the worse; sites below SITE_QUIET are not shown unless asked for */
+  bool always;      /* an error is dereferenced on every way */
+  bool unreached;   /* nothing in the program refers to the code */
+  bool suppressed;  /* a comment in the source says so */
+  bool in_baseline; /* accepted before */
+};
+
+#define SITE_QUIET 5
+
+struct site_list {
+  struct arena arena;
+  const char *program; /* path */
+  const char *module;  /* last part of the path, or the soname */
+  const char *build_id;
+  struct site *sites;
+  size_t n;
+  bool has_lines; /* there is debug information */
+  size_t functions, unknown_functions;
+};
+
+struct site_request {
+  const char *program;
+  const char *data;
+  const char *const *functions; /* only these, as written or as imported; NULL for all */
+  size_t n_functions;
+  const char *const *profiles; /* files whose functions go over what is found */
+  size_t n_profiles;
+  bool unknown; /* sites of functions with unknown errors too */
+  unsigned workers;
+  void (*progress)(void *context, size_t done, size_t total);
+  void *context;
+};
+
+/* 0, or a negative errno with a message; *ret only on success. */
+int site_check(const struct site_request *request, struct site_list *ret, struct err *e) MUST_USE;
+void site_list_done(struct site_list *l);
+
+/* --- what is accepted --------------------------------------------------------------------------------------------- */
+
+/* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION". */
+int site_suppress(struct site_list *l) MUST_USE;
+
+/* Marks the sites that a baseline names; an error says file and line. */
+int site_baseline_apply(struct site_list *l, const char *path, struct err *e) MUST_USE;
+int site_baseline_parse(struct site_list *l, const char *name, char *bytes, struct err *e) MUST_USE;
+
+/* Is it to be told: not accepted, not quiet unless ALL? */
+bool site_counts(const struct site *s, bool all);
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct site_text_options {
+  bool color, all, recovery;
+  unsigned verdicts; /* which to show: bits by enum site_verdict */
+  unsigned columns;
+};
+void site_write_text(const struct site_list *l, const struct site_text_options *o, struct text *to);
+/* All sites. */
+void site_write_json(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
+void site_write_sarif(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
+void site_write_baseline(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
+/* LFI's scenario for the sites with VERDICT. */
+void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what was seen to a verdict: all, some or none of the errors are checked, and what becomes of the others.
+ */
+#include "site/program.h"
+
+#include <errno.h>
+
+const char *const site_verdict_words[4] = {"none", "some", "all", "unknown"};
+const char *const site_use_words[4] = {"ignored", "used", "dereferenced", "returned"};
+
+static enum site_use use_of(const struct judgement *j) {
+  if (j->seen & SEEN_DEREFERENCED) return USE_DEREFERENCED;
+  if (j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED | SEEN_TOLERATED)) return USE_USED;
+  if (j->seen & SEEN_RETURNED) return USE_RETURNED;
+  return USE_IGNORED;
+}
+
+/* The errnos of an error that are not in SET. */
+static struct errno_set others(const struct profile_error *e, const struct errno_set *set) {
+  struct errno_set rest;
+  for (unsigned i = 0; i < COUNT(rest.bits); i++)
+    rest.bits[i] = e->errnos.bits[i] & ~set->bits[i];
+  return rest;
+}
+
+static void unite(struct errno_set *to, const struct errno_set *from) {
+  for (unsigned i = 0; i < COUNT(to->bits); i++)
+    to->bits[i] |= from->bits[i];
+}
+
+enum covered { COVERED_NOT, COVERED_PARTLY, COVERED };
+
+/* Is the error checked, by its value or by errno? NEVER: to come back is to fail, so nothing has to be compared. */
+static enum covered cover(const struct found *f, const struct judgement *j, unsigned error, bool never,
+                          const struct profile_error *e, struct site *s) {
+  bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
+  if (j->noticed >> error & 1 || never) return COVERED;
+  if (by_errno && j->errno_tested) return COVERED;
+  struct errno_set seen = {0};
+  if (f->guarded >> error & 1)
+    seen = f->handled;
+  else if (by_errno)
+    seen = j->errno_values;
+  if (errno_set_empty(&seen)) return COVERED_NOT;
+  struct errno_set rest = others(e, &seen);
+  unite(&s->checked_errnos, &seen);
+  if (errno_set_empty(&rest)) return COVERED;
+  unite(&s->missing_errnos, &rest);
+  return COVERED_PARTLY;
+}
+
+/* The likeliest fault among what is missing, for an experiment. */
+static void choose_fault(const struct program *p, const struct found *f, const struct profile_error *e, struct site *s,
+                         int *best) {
+  struct errno_set of = e->errnos;
+  bool only = !errno_set_empty(&s->missing_errnos);
+  for (int i = 0; i <= ERRNO_MAX; i++) {
+    if (i == 0 ? !errno_set_empty(&of) : !errno_set_has(&of, i)) continue;
+    if (only && i && !errno_set_has(&s->missing_errnos, i)) continue;
+    int likely = (int)relevance_likelihood(p->relevance, &f->call, i, e->retval);
+    if (likely <= *best) continue;
+    *best = likely;
+    s->retval = e->retval;
+    s->error = i;
+  }
+}
+
+int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
+                 struct site *s) {
+  const struct import *m = &p->imports.at[f->import];
+  int64_t *checked = arena_alloc(arena, (m->n_errors + 1) * sizeof *checked);
+  int64_t *missing = arena_alloc(arena, (m->n_errors + 1) * sizeof *missing);
+  if (!checked || !missing) return -ENOMEM;
+  unsigned partly = 0;
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    enum covered c = cover(f, j, i, m->success == SUCCESS_NEVER, m->details[i], s);
+    partly += c == COVERED_PARTLY;
+    if (c == COVERED)
+      checked[s->n_checked++] = m->errors[i];
+    else
+      missing[s->n_missing++] = m->errors[i];
+  }
+  s->checked = checked;
+  s->missing = missing;
+  s->verdict = !s->n_missing ? SITE_ALL : s->n_checked || partly ? SITE_SOME : SITE_NONE;
+  if (s->verdict == SITE_NONE && j->seen & SEEN_MIXED_CALLERS) s->verdict = SITE_SOME;
+  if (s->verdict == SITE_NONE && j->other_codes) s->verdict = SITE_SOME;
+  if (!m->n_errors) s->verdict = SITE_UNKNOWN;
+  s->use = use_of(j);
+  s->always = f->always && s->use == USE_DEREFERENCED;
+  int best = -1;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    for (size_t k = 0; k < s->n_missing; k++)
+      if (missing[k] == m->errors[i]) choose_fault(p, f, m->details[i], s, &best);
+  return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sites as JSON, in the form that the design fixes: fields may be added, never renamed or removed.
+ */
+#include "site/site.h"
+
+static void add_string(struct text *t, const char *name, const char *value) {
+  text_addf(t, ",\"%s\":", name);
+  if (value)
+    text_add_json(t, value);
+  else
+    text_add(t, "null");
+}
+
+static void add_values(struct text *t, const char *name, const int64_t *values, size_t n, const struct errno_set *set) {
+  bool first = true;
+  text_addf(t, ",\"%s\":[", name);
+  for (size_t i = 0; i < n; i++, first = false)
+    text_addf(t, "%s%lld", first ? "" : ",", (long long)values[i]);
+  for (int e = 1; e <= ERRNO_MAX; e++) {
+    if (!errno_set_has(set, e) || !errno_name(e)) continue;
+    text_addf(t, "%s\"%s\"", first ? "" : ",", errno_name(e));
+    first = false;
+  }
+  text_add(t, "]");
+}
+
+static void add_line(struct text *t, const struct site_line *l) {
+  text_add(t, "\"function\":");
+  text_add_json(t, l->function ? l->function : "");
+  add_string(t, "file", l->file);
+  if (l->line)
+    text_addf(t, ",\"line\":%u", l->line);
+  else
+    text_add(t, ",\"line\":null");
+}
+
+static void add_recovery(struct text *t, const struct site *s) {
+  text_add(t, ",\"recovery\":[");
+  for (size_t i = 0; i < s->n_recovery; i++) {
+    const struct site_block *b = &s->recovery[i];
+    text_addf(t, "%s{\"from\":\"0x%llx\",\"to\":\"0x%llx\",", i ? "," : "", (unsigned long long)b->from,
+              (unsigned long long)b->to);
+    add_line(t, &b->line);
+    text_add(t, "}");
+  }
+  text_add(t, "]");
+}
+
+static void add_site(struct text *t, const struct site_list *l, const struct site *s, bool recovery) {
+  text_add(t, "{\"function\":");
+  text_add_json(t, s->function);
+  add_string(t, "symbol", s->symbol);
+  add_string(t, "library", s->library);
+  add_string(t, "module", l->module);
+  text_addf(t, ",\"offset\":\"0x%llx\"", (unsigned long long)s->address);
+  add_string(t, "in", s->in);
+  text_addf(t, ",\"in_offset\":\"0x%llx\"", (unsigned long long)s->in_offset);
+  add_string(t, "file", s->at.file);
+  if (s->at.line)
+    text_addf(t, ",\"line\":%u,\"column\":%u", s->at.line, s->at.column);
+  else
+    text_add(t, ",\"line\":null,\"column\":null");
+  text_add(t, ",\"inlined\":[");
+  for (size_t i = 0; i < s->n_inlined; i++) {
+    text_add(t, i ? ",{" : "{");
+    add_line(t, &s->inlined[i]);
+    text_add(t, "}");
+  }
+  text_add(t, "]");
+  add_string(t, "verdict", site_verdict_words[s->verdict]);
+  add_string(t, "use", site_use_words[s->use]);
+  static const struct errno_set none;
+  add_values(t, "checked", s->checked, s->n_checked, &s->checked_errnos);
+  add_values(t, "missing", errno_set_empty(&s->missing_errnos) ? s->missing : NULL,
+             errno_set_empty(&s->missing_errnos) ? s->n_missing : 0,
+             errno_set_empty(&s->missing_errnos) ? &none : &s->missing_errnos);
+  text_addf(t, ",\"recovery_blocks\":%zu", s->n_recovery);
+  if (recovery) add_recovery(t, s);
+  add_string(t, "reason", s->reason);
+  text_addf(t, ",\"rank\":%d,\"quiet\":%s,\"reachable\":%s,\"suppressed\":%s,\"baseline\":%s}", s->rank,
+            s->rank < SITE_QUIET ? "true" : "false", s->unreached ? "false" : "true", s->suppressed ? "true" : "false",
+            s->in_baseline ? "true" : "false");
+}
+
+static void add_list(struct text *t, const struct site_list *l, const struct site_text_options *o) {
+  bool first = true;
+  text_add(t, "{\"program\":");
+  text_add_json(t, l->program);
+  add_string(t, "build_id", l->build_id);
+  text_add(t, ",\"sites\":[");
+  for (size_t i = 0; i < l->n; i++) {
+    if (!(o->verdicts >> l->sites[i].verdict & 1)) continue;
+    text_add(t, first ? "\n" : ",\n");
+    add_site(t, l, &l->sites[i], o->recovery);
+    first = false;
+  }
+  text_add(t, "]}");
+}
+
+void site_write_json(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to) {
+  if (n != 1) text_add(to, "[");
+  for (size_t i = 0; i < n; i++) {
+    if (i) text_add(to, ",\n");
+    add_list(to, &l[i], o);
+  }
+  text_add(to, n != 1 ? "]\n" : "\n");
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sites as SARIF 2.1.0, for code scanning: one rule for each kind of finding, one result for each site.
+ *
+ * A result has a place in the source where there is one, else the offset in the binary. Fingerprints leave out lines
+ * and addresses, so that a finding stays the same one when the code around it moves.
+ */
+#include "site/site.h"
+
+#include "config.h"
+
+#include <string.h>
+
+struct rule {
+  const char *id, *name, *text, *level, *severity;
+};
+
+static const struct rule rules[] = {
+    {"unchecked-dereferenced", "ErrorDereferenced", "An error is returned as a pointer that is used without a check.",
+     "error", "8.0"},
+    {"unchecked-used", "ErrorUsed", "An error is used as if it were a result.", "warning", "5.0"},
+    {"unchecked-ignored", "ErrorIgnored", "What a call returns is ignored, so its failure goes unnoticed.", "warning",
+     "4.0"},
+    {"unchecked-returned", "ErrorReturned", "An error is handed on without a check.", "note", "2.0"},
+    {"partly-checked", "ErrorsPartlyChecked", "Some errors of a call are checked and others taken for success.",
+     "warning", "4.0"},
+};
+
+static unsigned rule_of(const struct site *s) {
+  static const unsigned by_use[4] = {2, 1, 0, 3};
+  return s->verdict == SITE_SOME ? 4 : by_use[s->use];
+}
+
+static void add_rules(struct text *t) {
+  for (size_t i = 0; i < COUNT(rules); i++) {
+    const struct rule *r = &rules[i];
+    text_addf(t,
+              "%s{\"id\":\"%s\",\"name\":\"%s\",\"shortDescription\":{\"text\":\"%s\"},"
+              "\"fullDescription\":{\"text\":\"%s\"},\"help\":{\"text\":\"%s\"},"
+              "\"defaultConfiguration\":{\"level\":\"%s\"},"
+              "\"properties\":{\"tags\":[\"reliability\",\"error-handling\"],\"precision\":\"high\","
+              "\"problem.severity\":\"%s\"}}",
+              i ? "," : "", r->id, r->name, r->text, r->text, r->text, r->level,
+              strcmp(r->level, "note") == 0 ? "recommendation" : r->level);
+  }
+}
+
+/* A path as a URI: all but letters, digits and a few signs as percent and hex. */
+static void add_uri(struct text *t, const char *path) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  text_add(t, "\"");
+  if (*path == '/') text_add(t, "file://");
+  while (strncmp(path, "./", 2) == 0)
+    path += 2;
+  for (const char *c = path; *c; c++) {
+    if (strchr(plain, *c))
+      text_add_bytes(t, c, 1);
+    else
+      text_addf(t, "%%%02X", (unsigned char)*c);
+  }
+  text_add(t, "\"");
+}
+
+static void add_location(struct text *t, const struct site_list *l, const struct site *s) {
+  text_add(t, "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
+  if (s->at.file && s->at.line) {
+    add_uri(t, s->at.file);
+    text_addf(t, "},\"region\":{\"startLine\":%u", s->at.line);
+    if (s->at.column) text_addf(t, ",\"startColumn\":%u", s->at.column);
+    text_add(t, "}");
+  } else {
+    add_uri(t, l->program);
+    text_add(t, "},\"region\":{\"startLine\":1}");
+    text_addf(t, ",\"address\":{\"absoluteAddress\":%llu,\"kind\":\"instruction\"}", (unsigned long long)s->address);
+  }
+  text_add(t, "}");
+  if (s->in) {
+    text_add(t, ",\"logicalLocations\":[{\"kind\":\"function\",\"name\":");
+    text_add_json(t, s->in);
+    text_add(t, "}]");
+  }
+  text_add(t, "}");
+}
+
+static void add_message(struct text *t, const struct site_list *l, const struct site *s) {
+  struct text m = {0};
+  text_addf(&m, "%s (call at %s+0x%llx)", s->reason, l->module, (unsigned long long)s->address);
+  text_add_json(t, m.at ? m.at : "");
+  t->failed |= m.failed;
+  text_done(&m);
+}
+
+static void add_fingerprint(struct text *t, const struct site_list *l, const struct site *s, size_t twin) {
+  uint64_t h = hash_mix(hash_string(s->function) ^ hash_mix(hash_string(l->module)));
+  h = hash_mix(h ^ hash_string(s->in ? s->in : "") ^ s->verdict);
+  h = hash_mix(h + twin + (s->in ? 0 : s->address));
+  text_addf(t, "\"partialFingerprints\":{\"murphySite/v1\":\"%016llx\"}", (unsigned long long)h);
+}
+
+/* How many sites like this one stand before it. */
+static size_t twins_before(const struct site_list *l, size_t n) {
+  size_t twins = 0;
+  const struct site *s = &l->sites[n];
+  for (size_t i = 0; i < n; i++) {
+    const struct site *o = &l->sites[i];
+    twins += o->verdict == s->verdict && o->in && s->in && strcmp(o->in, s->in) == 0 &&
+             strcmp(o->function, s->function) == 0;
+  }
+  return twins;
+}
+
+static void add_result(struct text *t, const struct site_list *l, size_t number) {
+  const struct site *s = &l->sites[number];
+  unsigned rule = rule_of(s);
+  text_addf(t, "{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", rules[rule].id, rule,
+            s->unreached ? "note" : rules[rule].level);
+  add_message(t, l, s);
+  text_add(t, "},\"locations\":[");
+  add_location(t, l, s);
+  text_add(t, "],");
+  add_fingerprint(t, l, s, twins_before(l, number));
+  if (s->suppressed || s->in_baseline)
+    text_addf(t, ",\"suppressions\":[{\"kind\":\"%s\",\"status\":\"accepted\"}]",
+              s->suppressed ? "inSource" : "external");
+  text_add(t, "}");
+}
+
+void site_write_sarif(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to) {
+  bool first = true;
+  text_add(to, "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{"
+               "\"tool\":{\"driver\":{\"name\":\"murphy\",\"version\":\"" MURPHY_VERSION "\",\"rules\":[");
+  add_rules(to);
+  text_add(to, "]}},\"columnKind\":\"unicodeCodePoints\",\"results\":[");
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < l[i].n; k++) {
+      const struct site *s = &l[i].sites[k];
+      bool finding = s->verdict == SITE_NONE || s->verdict == SITE_SOME;
+      if (!finding || !(o->verdicts >> s->verdict & 1) || (!o->all && s->rank < SITE_QUIET)) continue;
+      text_add(to, first ? "\n" : ",\n");
+      add_result(to, &l[i], k);
+      first = false;
+    }
+  text_add(to, "]}]}\n");
+}

@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# murphy check on programs that are compiled here: verdicts, forms of output, selection, baselines, comments, exit status.
+. "$(dirname "$0")/tap.sh"
+
+cat >prog.c <<'C'
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int count(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+char *copy(const char *s)
+{
+	char *p = malloc(strlen(s) + 1);
+	if (!p)
+		return NULL;
+	return strcpy(p, s);
+}
+void save(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (fd < 0) {
+		perror(path);
+		exit(1);
+	}
+	write(fd, text, strlen(text));
+	close(fd);
+}
+long fetch(int fd, char *p, long n)
+{
+	long r;
+	while ((r = read(fd, p, n)) == -1 && errno == EINTR)
+		;
+	p[r] = 0;
+	return r;
+}
+int show(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return unlink(path); /* returned */
+}
+int main(int argc, char **argv)
+{
+	char buffer[100];
+	save(argv[1], copy(argv[0]));
+	fetch(0, buffer, 99);
+	if (show(argv[1]))
+		return 1;
+	return count(argv[1]) + argc;
+}
+C
+${CC:-cc} -O2 -g -w prog.c -o prog || exit 1
+
+# json EXPRESSION: true if the Python expression over the JSON in out is; d is all of it, at(FUNCTION, IN) one site.
+json() {
+  python3 -c 'import json, sys
+d = json.load(open("out"))
+def at(function, inside):
+    found = [s for s in d["sites"] if s["function"] == function and
+             inside in [s["in"]] + [f["function"] for f in s["inlined"]]]
+    return found[0] if found else None
+sys.exit(not ('"$1"'
+))'
+}
+
+run check --format json prog
+accepted 'JSON'
+holds 'it has what was promised' json '
+  "program" in d and all(k in s for s in d["sites"] for k in ("function", "module", "offset", "in", "file", "line",
+    "verdict", "use", "checked", "missing", "recovery_blocks"))'
+holds 'verdicts and uses are the words of the design' json '
+  all(s["verdict"] in ("all", "some", "none") and s["use"] in ("ignored", "used", "dereferenced", "returned")
+      for s in d["sites"])'
+holds 'opendir is dereferenced' json 'at("opendir", "count")["use"] == "dereferenced"'
+holds 'malloc is checked' json 'at("malloc", "copy")["verdict"] == "all" and at("malloc", "copy")["checked"] == [0]'
+holds 'write is ignored' json 'at("write", "save")["verdict"] == "none" and at("write", "save")["use"] == "ignored"'
+holds 'read is checked for EINTR only' json '
+  at("read", "fetch")["verdict"] == "some" and at("read", "fetch")["checked"] == ["EINTR"]
+  and "EIO" in at("read", "fetch")["missing"]'
+holds 'what is returned is checked by the caller' json 'at("unlink", "show")["verdict"] == "all"'
+holds 'the line is right' json 'at("opendir", "count")["line"] == 11 and at("opendir", "count")["file"].endswith("prog.c")'
+holds 'recovery code is counted' json 'at("open", "save")["recovery_blocks"] >= 1'
+holds 'the worst comes first' json 'd["sites"][0]["function"] == "opendir"'
+cp out first.json
+run check --format json -j 1 prog
+holds 'one thread finds the same' cmp out first.json
+strip -o stripped prog
+run check --format json stripped
+holds 'a stripped program has the same verdicts' python3 -c 'import json
+a, b = json.load(open("first.json")), json.load(open("out"))
+key = lambda d: sorted((s["offset"], s["function"], s["verdict"], s["use"]) for s in d["sites"])
+assert key(a) == key(b)'
+for flags in '-static-pie' '-static'; do
+  ${CC:-cc} $flags prog.c -w -o static 2>/dev/null || continue
+  run check static
+  refused "a program linked with $flags" 'statically linked'
+done
+for flags in '-no-pie -fno-pie' '-fno-plt' '-fcf-protection=full' '-D_FORTIFY_SOURCE=2' '-D_FILE_OFFSET_BITS=64' '-Wl,-z,now'; do
+  ${CC:-cc} -O2 -g -w $flags prog.c -o other || continue
+  run check --format json other
+  accepted "compiled with $flags"
+  holds "the verdicts are the same with $flags" json '
+    at("opendir", "count")["use"] == "dereferenced" and at("write", "save")["verdict"] == "none"
+    and at("open", "save")["verdict"] == "all" and at("read", "fetch")["verdict"] == "some"'
+done
+
+run check prog
+accepted 'text'
+holds 'it says why' grep -q "prog.c:11 in .*opendir's NULL goes to readdir unchecked" out
+holds 'a close after reading is not shown' bash -c '! grep -q "prog.c:48" out'
+run check --all prog
+holds '... but with --all' grep -q "prog.c:48.*close's -1 is ignored" out
+run check --verdict all prog
+holds 'all' grep -q "malloc are checked" out
+holds '... and nothing else' bash -c '! grep -q opendir out'
+run check --recovery --verdict all prog
+holds 'recovery code with lines' grep -qE '^      0x[0-9a-f]+-0x[0-9a-f]+  .*prog.c:29' out
+run check --function opendir,write --format json prog
+holds 'two functions' json '{s["function"] for s in d["sites"]} == {"opendir", "write"}'
+run check --function opendri prog
+refused 'a function that is not there' "did you mean 'opendir'?"
+run check --verdict nonne prog
+refused 'a verdict that is none' 'none, some, all or unknown'
+run check --verdict unknown --format json prog
+accepted 'unknown functions'
+
+run check --scenario none prog
+accepted 'a scenario'
+holds 'it is XML, as in the paper' python3 -c 'import xml.etree.ElementTree as E
+root = E.parse("out").getroot()
+assert root.tag == "scenario"
+triggers = {t.get("id"): t for t in root.findall("trigger")}
+assert all(t.get("class") == "CallStackTrigger" for t in triggers.values())
+for f in root.findall("function"):
+    t = triggers[f.find("reftrigger").get("ref")]
+    assert t.find("args/frame/module").text == "prog" and t.find("args/frame/offset").text.startswith("0x")
+names = {f.get("name"): f for f in root.findall("function")}
+assert names["opendir"].get("retval") == "0" and names["opendir"].get("errno")
+assert names["write"].get("retval") == "-1" and "read" not in names'
+run check --scenario some prog
+holds 'the one for some' grep -q '<function name="read" retval="-1" errno="E' out
+run check --scenario none --format json prog
+refused 'a scenario is no JSON' 'leave out --format'
+
+run check --format sarif prog
+accepted 'SARIF'
+holds 'it is as the schema says' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
+run check --format sarif stripped
+holds 'so it is without lines' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
+
+run check --fail-on none prog
+holds 'findings make it fail if asked to' [ "$status" = 1 ]
+run check --function malloc --fail-on some prog
+holds 'no findings do not' [ "$status" = 0 ]
+run check --function read --fail-on none prog
+holds 'some is not none' [ "$status" = 0 ]
+run check --function read --fail-on some prog
+holds 'some is some' [ "$status" = 1 ]
+run check --format baseline -o accepted prog
+accepted 'a baseline'
+run check --baseline accepted --fail-on some --all prog
+holds 'what is in it does not fail' [ "$status" = 0 ]
+holds '... and is counted' grep -q 'accepted by the baseline' out
+sed -i 's/int main/__attribute__((noinline)) int more(int fd) { fsync(fd); return 0; }\nint main/; s/fetch(0,/more(1);\n\tfetch(0,/' prog.c
+${CC:-cc} -O2 -g -w prog.c -o changed
+sed 's/\tprog\t/\tchanged\t/' accepted >accepted2
+run check --baseline accepted2 --fail-on none changed
+holds 'what is new does' [ "$status" = 1 ]
+holds '... alone' bash -c '[ "$(grep -c "is ignored\|goes to" out)" = 1 ] && grep -q fsync out'
+sed -i 's/fsync(fd);/fsync(fd); \/* murphy: ignore *\//' prog.c
+${CC:-cc} -O2 -g -w prog.c -o changed
+run check --baseline accepted2 --fail-on none changed
+holds 'a comment accepts it' [ "$status" = 0 ]
+echo nonsense >bad
+run check --baseline bad prog
+refused 'a baseline with a mistake' 'bad:1: '
+run check --baseline nowhere prog
+refused 'a baseline that is not there' 'nowhere'
+
+cat >open.xml <<'X'
+<profile><function name="opendir"></function></profile>
+X
+run check --profile open.xml --format json --function opendir --verdict unknown prog
+accepted 'a profile that says that opendir cannot fail'
+holds 'it is no finding then' json '[s["verdict"] for s in d["sites"]] == ["unknown"]'
+
+run check prog stripped
+accepted 'two programs'
+holds 'both are there' bash -c 'grep -q "^prog:" out && grep -q "^stripped:" out'
+run check --format json prog stripped
+holds 'as a list in JSON' json '[p["program"] for p in d] == ["prog", "stripped"]'
+finish

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call sites of a library that is assembled here: one small function for each idiom, with the verdict beside it; the
+ * same with many workers, and with every allocation failing in turn. Then what is made of sites: baselines, comments,
+ * the forms of output.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocator.h"
+#include "folder.h"
+#include "site/site.h"
+
+/* --- the library -------------------------------------------------------------------------------------------------- */
+
+/* Functions with the names of libc's, which the data files know, and with a few of their errors. */
+static const char base_text[] =
+    "__thread int errno; int *__errno_location(void) { return &errno; } extern int thing, x;\n"
+    "int x, thing; static long err(int e) { errno = e; return -1; }\n"
+    "int open(int a) { return a == 1 ? (int)err(4) : a == 2 ? (int)err(5) : x; }\n"
+    "int close(int a) { return a == 1 ? (int)err(4) : a == 2 ? (int)err(5) : 0; }\n"
+    "long read(int a) { return a == 1 ? err(4) : a == 2 ? err(5) : x; }\n"
+    "long write(int a) { return a == 1 ? err(28) : a == 2 ? err(5) : x; }\n"
+    "int snprintf(int a) { return a == 1 ? (int)err(12) : x; }\n"
+    "void *malloc(int a) { if (a == 1) { errno = 12; return 0; } return &thing; }\n"
+    "void *mmap(int a) { if (a == 1) return (void *)err(12); return &thing; }\n"
+    "void *opendir(int a) { if (a == 1) { errno = 2; return 0; } return &thing; }\n"
+    "int pthread_mutex_lock(int a) { return a == 1 ? 22 : a == 2 ? 35 : a == 3 ? 11 : 0; }\n"
+    "long strtol(int a) { if (a == 1) { errno = 34; return 0x7fffffffffffffff; } return x; }\n"
+    "int readdir(void *p) { return p != 0; }\nvoid free(void *p) { thing = p != 0; }\n"
+    "unsigned long strlen(const char *s) { return (unsigned long)*s; }\n"
+    "_Noreturn void abort(void) { for (;;) ; }\n";
+
+static const struct function {
+  const char *name, *text, *verdict;
+} functions[] = {
+    /* nothing is done with it */
+    {"ignored", "push rax\n call close@plt\n xor eax, eax\n pop rcx\n ret", "none ignored"},
+    {"ignored_sbb", "push rbx\n mov ebx, edi\n call close@plt\n neg ebx\n sbb eax, eax\n pop rbx\n ret",
+     "none ignored"},
+    {"ignored_or", "push rax\n call close@plt\n or eax, -1\n pop rcx\n ret", "none ignored"},
+    {"used",
+     "push rax\n call open@plt\n mov edi, eax\n call read@plt\n cmp rax, -1\n je 1f\n xor eax, eax\n"
+     "1: pop rcx\n ret",
+     "none used"},
+    {"dereferenced", "push rax\n call malloc@plt\n mov dword ptr [rax + 8], 1\n pop rcx\n ret", "none dereferenced"},
+    {"handed_on", "push rax\n call opendir@plt\n mov rdi, rax\n call readdir@plt\n pop rcx\n ret", "none dereferenced"},
+    {"tolerated", "push rax\n call malloc@plt\n mov rdi, rax\n call free@plt\n xor eax, eax\n pop rcx\n ret",
+     "none used"},
+    {"tail", "jmp close@plt", "none returned"},
+    {"summed", "push rbx\n mov rbx, rsi\n call read@plt\n add rbx, rax\n mov rax, rbx\n pop rbx\n ret", "none used"},
+
+    /* comparisons */
+    {"minus_one", "push rax\n call open@plt\n cmp eax, -1\n je 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"inc_je", "push rax\n call open@plt\n inc eax\n je 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"sign", "push rax\n call open@plt\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"success", "push rax\n call close@plt\n test eax, eax\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"sete", "push rax\n call close@plt\n test eax, eax\n sete al\n movzx eax, al\n pop rcx\n ret", "all"},
+    {"cmov", "push rax\n call close@plt\n mov edx, 7\n test eax, eax\n cmovne eax, edx\n pop rcx\n ret", "all"},
+    {"sbb", "push rax\n call close@plt\n neg eax\n sbb eax, eax\n and eax, 5\n pop rcx\n ret", "all"},
+    {"shifted", "push rax\n call close@plt\n sar eax, 31\n and eax, 5\n pop rcx\n ret", "all"},
+    {"widened", "push rax\n call open@plt\n cdqe\n cmp rax, -1\n je 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"variable", "push rbx\n mov rbx, rsi\n call write@plt\n cmp rax, rbx\n jne 1f\n xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"expected", "push rax\n call read@plt\n cmp rax, 16\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"fewer", "push rax\n call read@plt\n cmp rax, 15\n jle 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"ored",
+     "push rbx\n call close@plt\n mov ebx, eax\n xor edi, edi\n call close@plt\n or eax, ebx\n js 1f\n"
+     " xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"switched",
+     "push rax\n call pthread_mutex_lock@plt\n cmp eax, 3\n ja 9f\n lea rdx, [rip + jumps]\n"
+     " movsxd rax, dword ptr [rdx + rax * 4]\n add rax, rdx\n jmp rax\n"
+     "j0: mov eax, 1\n pop rcx\n ret\nj1: mov eax, 2\n pop rcx\n ret\n9: xor eax, eax\n pop rcx\n ret",
+     "all"},
+
+    /* comparisons that tell nothing */
+    {"wrong_constant", "push rax\n call mmap@plt\n test rax, rax\n je 1f\n mov byte ptr [rax], 0\n1: pop rcx\n ret",
+     "none dereferenced"},
+    {"true_for_both", "push rax\n call open@plt\n test eax, eax\n je 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
+    {"end_of_file", "push rax\n call read@plt\n test rax, rax\n je 1f\n mov eax, 1\n1: pop rcx\n ret", "none used"},
+    {"truncated", "push rax\n call snprintf@plt\n cmp eax, 15\n jg 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
+    {"truncated_unsigned", "push rax\n call snprintf@plt\n cmp eax, 15\n ja 1f\n xor eax, eax\n1: pop rcx\n ret",
+     "all"},
+    {"too_late",
+     "push rbx\n call malloc@plt\n mov dword ptr [rax], 1\n test rax, rax\n je 1f\n xor eax, eax\n"
+     "1: pop rbx\n ret",
+     "none dereferenced"},
+    {"one_code", "push rax\n call pthread_mutex_lock@plt\n cmp eax, 35\n je 1f\n xor eax, eax\n1: pop rcx\n ret",
+     "some"},
+
+    /* where the value goes */
+    {"callee_saved",
+     "push rbx\n call open@plt\n mov ebx, eax\n xor edi, edi\n call close@plt\n test ebx, ebx\n js 1f\n"
+     " xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"stack_slot",
+     "sub rsp, 24\n call open@plt\n mov [rsp + 12], eax\n xor edi, edi\n call strlen@plt\n"
+     " cmp dword ptr [rsp + 12], 0\n js 1f\n xor eax, eax\n1: add rsp, 24\n ret",
+     "all"},
+    {"overwritten",
+     "sub rsp, 24\n call open@plt\n mov [rsp + 12], eax\n mov dword ptr [rsp + 12], 0\n"
+     " cmp dword ptr [rsp + 12], 0\n js 1f\n xor eax, eax\n1: add rsp, 24\n ret",
+     "none returned"},
+    {"member",
+     "push rbx\n mov rbx, rdi\n call open@plt\n mov [rbx + 8], eax\n xor edi, edi\n call strlen@plt\n"
+     " mov eax, [rbx + 8]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"frame_member",
+     "push rbp\n mov rbp, rsp\n sub rsp, 16\n mov [rbp - 8], rdi\n call open@plt\n mov rdx, [rbp - 8]\n"
+     " mov [rdx + 4], eax\n mov rax, [rbp - 8]\n mov eax, [rax + 4]\n cmp eax, -1\n je 1f\n"
+     " xor eax, eax\n1: leave\n ret",
+     "all"},
+    {"through_register",
+     "push rbx\n mov rbx, [rip + close@GOTPCREL]\n call rbx\n test eax, eax\n js 1f\n xor eax, eax\n"
+     "1: pop rbx\n ret",
+     "all"},
+    {"no_plt", "push rax\n call [rip + close@GOTPCREL]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret",
+     "all"},
+
+    /* errno */
+    {"by_errno",
+     "push rbx\n call __errno_location@plt\n mov rbx, rax\n mov dword ptr [rax], 0\n call strtol@plt\n"
+     " cmp dword ptr [rbx], 0\n jne 1f\n xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"only_eintr",
+     "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
+     " cmp dword ptr [rax], 4\n je 1b\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
+     "some"},
+    {"all_but_eintr",
+     "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
+     " cmp dword ptr [rax], 4\n je 1b\n call abort@plt\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
+     "all"},
+
+    /* other functions of the program */
+    {"wrapper", "push rax\n call open@plt\n pop rcx\n ret", "all"},
+    {"calls_wrapper", "push rax\n call wrapper\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", ""},
+    {"lazy_wrapper", "push rax\n call close@plt\n pop rcx\n ret", "none ignored"},
+    {"calls_lazy_wrapper", "push rax\n call lazy_wrapper\n xor eax, eax\n pop rcx\n ret", ""},
+    {"two_callers", "push rax\n call close@plt\n pop rcx\n ret", "some"},
+    {"first_caller", "push rax\n call two_callers\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", ""},
+    {"second_caller", "push rax\n call two_callers\n xor eax, eax\n pop rcx\n ret", ""},
+    {"or_die", "push rax\n call malloc@plt\n test rax, rax\n je 1f\n pop rcx\n ret\n1: call abort@plt", "all"},
+    {"checker", "test rdi, rdi\n je 1f\n mov dword ptr [rdi], 1\n1: ret", ""},
+    {"asks_checker", "push rax\n call malloc@plt\n mov rdi, rax\n call checker\n xor eax, eax\n pop rcx\n ret", "all"},
+    {"breaker", "mov dword ptr [rdi], 1\n ret", ""},
+    {"asks_breaker", "push rax\n call malloc@plt\n mov rdi, rax\n call breaker\n xor eax, eax\n pop rcx\n ret",
+     "none dereferenced"},
+    {"fills", "push rbx\n mov rbx, rsi\n call open@plt\n mov [rbx + 4], eax\n pop rbx\n ret", "all"},
+    {"calls_fills",
+     "sub rsp, 24\n lea rsi, [rsp + 8]\n call fills\n cmp dword ptr [rsp + 12], 0\n js 1f\n xor eax, eax\n"
+     "1: add rsp, 24\n ret",
+     ""},
+    {"sets_variable", "push rax\n call open@plt\n mov [rip + the_variable], eax\n pop rcx\n xor eax, eax\n ret", "all"},
+    {"reads_variable", "mov eax, [rip + the_variable]\n test eax, eax\n js 1f\n xor eax, eax\n1: ret", ""},
+};
+
+static void must(const char *command) {
+  if (!shell(command)) fail_msg("%s", command);
+}
+
+/* Functions that others call are not exported, so that all their callers are seen. */
+static bool is_local(const char *name) {
+  static const char *const local[] = {"wrapper", "lazy_wrapper", "two_callers", "checker", "breaker", "fills"};
+  for (size_t i = 0; i < COUNT(local); i++)
+    if (strcmp(name, local[i]) == 0) return true;
+  return false;
+}
+
+static int make_library(void **state) {
+  (void)state;
+  struct text t = {0};
+  assert_true(snprintf(folder, sizeof folder, "/tmp/murphy-site-XXXXXX") > 0);
+  assert_non_null(mkdtemp(folder));
+  assert_int_equal(file_write(in_folder("base.c"), base_text, sizeof base_text - 1, NULL), 0);
+  text_add(&t, ".intel_syntax noprefix\n.local the_variable\n.comm the_variable, 8, 8\n"
+               ".section .rodata\njumps: .long j0 - jumps, j1 - jumps, j0 - jumps, j1 - jumps\n.text\n");
+  for (size_t i = 0; i < COUNT(functions); i++) {
+    const struct function *f = &functions[i];
+    text_addf(&t, "%s %s\n.type %s, @function\n.p2align 4\n%s:\n.cfi_startproc\n%s\n.cfi_endproc\n.size %s, . - %s\n",
+              is_local(f->name) ? ".local" : ".globl", f->name, f->name, f->name, f->text, f->name, f->name);
+  }
+  text_add(&t, ".section .note.GNU-stack,\"\",@progbits\n");
+  assert_false(t.failed);
+  assert_int_equal(file_write(in_folder("sites.s"), t.at, t.n, NULL), 0);
+  text_done(&t);
+  must("${CC:-cc} -O2 -fno-builtin -w -shared -fPIC -nostdlib -Wl,-soname,base.so base.c -o base.so");
+  must("${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic -Wl,-rpath,\"$PWD\" sites.s base.so -o sites.so");
+  return 0;
+}
+
+static int remove_library(void **state) {
+  (void)state;
+  must("rm -rf \"$PWD\"");
+  return 0;
+}
+
+static struct site_request request(unsigned workers) {
+  const char *data = getenv("MURPHY_DATA");
+  return (struct site_request){.data = data ? data : "data", .workers = workers};
+}
+
+static int check(unsigned workers, struct site_list *ret, struct err *e) {
+  struct site_request r = request(workers);
+  r.program = in_folder("sites.so");
+  return site_check(&r, ret, e);
+}
+
+/* --- verdicts ----------------------------------------------------------------------------------------------------- */
+
+/* "all|none ignored": of each site in the function, in the order of addresses, once if they are the same. */
+static void describe(const struct site_list *l, const char *in, struct text *t) {
+  uint64_t last = 0;
+  for (;;) {
+    const struct site *next = NULL;
+    for (size_t i = 0; i < l->n; i++) {
+      const struct site *s = &l->sites[i];
+      bool mine = s->in && strcmp(s->in, in) == 0 && s->address > last;
+      if (mine && (!next || s->address < next->address)) next = s;
+    }
+    if (!next) return;
+    last = next->address;
+    struct text one = {0};
+    text_add(&one, site_verdict_words[next->verdict]);
+    if (next->verdict == SITE_NONE) text_addf(&one, " %s", site_use_words[next->use]);
+    if (!t->n || !strstr(t->at, one.at)) text_addf(t, "%s%s", t->n ? "|" : "", one.at);
+    text_done(&one);
+  }
+}
+
+static size_t count_wrong(const struct site_list *l) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < COUNT(functions); i++) {
+    struct text t = {0};
+    describe(l, functions[i].name, &t);
+    const char *found = t.at ? t.at : "";
+    /* Helpers of the idiom (read after open, strlen) have verdicts of their own; the first counts. */
+    size_t n = strlen(functions[i].verdict);
+    bool same = strncmp(found, functions[i].verdict, n) == 0 && (n == 0 || !found[n] || found[n] == '|');
+    if (!same) print_error("%s: expected %s, found %s\n", functions[i].name, functions[i].verdict, found);
+    wrong += !same;
+    text_done(&t);
+  }
+  return wrong;
+}
+
+static void test_idioms(void **state) {
+  (void)state;
+  struct site_list l;
+  struct err e = {0};
+  if (check(1, &l, &e) < 0) fail_msg("%s", e.text);
+  assert_int_equal(count_wrong(&l), 0);
+  site_list_done(&l);
+}
+
+static void test_workers_do_not_matter(void **state) {
+  (void)state;
+  struct text first = {0};
+  struct site_text_options o = {.verdicts = 15, .recovery = true};
+  for (unsigned workers = 1; workers <= 4; workers++) {
+    struct site_list l;
+    struct text t = {0};
+    assert_int_equal(check(workers, &l, NULL), 0);
+    site_write_json(&l, 1, &o, workers == 1 ? &first : &t);
+    if (workers > 1) assert_string_equal(t.at, first.at);
+    text_done(&t);
+    site_list_done(&l);
+  }
+  text_done(&first);
+}
+
+static const struct site *site_in(const struct site_list *l, const char *in) {
+  for (size_t i = 0; i < l->n; i++)
+    if (l->sites[i].in && strcmp(l->sites[i].in, in) == 0) return &l->sites[i];
+  fail_msg("no site in %s", in);
+  return NULL;
+}
+
+static void test_details(void **state) {
+  (void)state;
+  struct site_list l;
+  assert_int_equal(check(1, &l, NULL), 0);
+  const struct site *s = site_in(&l, "one_code");
+  assert_int_equal(s->n_checked, 1);
+  assert_int_equal(s->checked[0], 35);
+  assert_int_equal(s->n_missing, 2);
+  s = site_in(&l, "only_eintr");
+  assert_true(errno_set_has(&s->checked_errnos, EINTR));
+  assert_true(errno_set_has(&s->missing_errnos, EIO));
+  assert_int_equal(s->error, EIO);
+  assert_non_null(strstr(site_in(&l, "handed_on")->reason, "opendir's NULL goes to readdir unchecked"));
+  assert_true(site_in(&l, "dereferenced")->always);
+  assert_int_equal(site_in(&l, "ignored")->n_recovery, 0);
+  assert_int_equal(site_in(&l, "or_die")->n_recovery, 1);
+  assert_true(site_in(&l, "dereferenced")->rank > site_in(&l, "ignored")->rank);
+  site_list_done(&l);
+}
+
+static void test_selection(void **state) {
+  (void)state;
+  static const char *const names[] = {"opendir", "mmap"}, *const missing[] = {"opendri"};
+  struct site_request r = request(1);
+  struct site_list l;
+  struct err e = {0};
+  r.program = in_folder("sites.so");
+  r.functions = names;
+  r.n_functions = 2;
+  assert_int_equal(site_check(&r, &l, &e), 0);
+  assert_int_equal(l.n, 2);
+  site_list_done(&l);
+  r.functions = missing;
+  r.n_functions = 1;
+  assert_int_equal(site_check(&r, &l, &e), -ENOENT);
+  assert_non_null(strstr(e.text, "did you mean 'opendir'"));
+}
+
+/* --- baselines and comments --------------------------------------------------------------------------------------- */
+
+static void test_baseline(void **state) {
+  (void)state;
+  struct site_list l;
+  struct site_text_options o = {.verdicts = 3};
+  struct text t = {0};
+  struct err e = {0};
+  assert_int_equal(check(1, &l, NULL), 0);
+  site_write_baseline(&l, 1, &o, &t);
+  assert_int_equal(site_baseline_parse(&l, "accepted", t.at, &e), 0);
+  for (size_t i = 0; i < l.n; i++) {
+    bool finding = l.sites[i].verdict == SITE_NONE || l.sites[i].verdict == SITE_SOME;
+    assert_int_equal(l.sites[i].in_baseline, finding);
+    if (finding) assert_false(site_counts(&l.sites[i], true));
+  }
+  text_done(&t);
+  /* One site more than the baseline counts is new. */
+  struct site twins[2] = {{.function = "close", .symbol = "close", .in = "f"},
+                          {.function = "close", .symbol = "close", .in = "f"}};
+  struct site_list two = {.module = "m", .sites = twins, .n = 2};
+  char accepted[] = "# one\n1\tclose\tnone\tm\tf\t-\n";
+  assert_int_equal(site_baseline_parse(&two, "accepted", accepted, &e), 0);
+  assert_true(twins[0].in_baseline && !twins[1].in_baseline);
+  site_list_done(&l);
+}
+
+static void test_bad_baselines(void **state) {
+  (void)state;
+  static const char *const bad[] = {"close\n", "1\tclose\tnone\tm\tf\n", "0\tclose\tnone\tm\tf\t-\n",
+                                    "x\tclose\tnone\tm\tf\t-\n", "-1\tclose\tnone\tm\tf\t-\n"};
+  for (size_t i = 0; i < COUNT(bad); i++) {
+    struct site_list none = {0};
+    struct err e = {0};
+    char bytes[64];
+    assert_true(snprintf(bytes, sizeof bytes, "# comment\n%s", bad[i]) > 0);
+    assert_int_equal(site_baseline_parse(&none, "accepted", bytes, &e), -EINVAL);
+    assert_int_equal(strncmp(e.text, "accepted:2: ", 12), 0);
+  }
+}
+
+static void test_comments(void **state) {
+  (void)state;
+  static const char source[] = "close(fd);\nclose(fd); /* murphy: ignore */\nclose(fd); // murphy: ignore close\n"
+                               "close(fd); // murphy: ignore open\nclose(fd); // murphy: ignore close";
+  static const bool accepted[] = {false, true, true, false, true, false};
+  assert_int_equal(file_write(in_folder("source.c"), source, sizeof source - 1, NULL), 0);
+  struct site sites[COUNT(accepted)];
+  struct site_list l = {.sites = sites, .n = COUNT(accepted)};
+  for (unsigned i = 0; i < COUNT(accepted); i++)
+    sites[i] = (struct site){.function = "close", .at = {.file = in_folder("source.c"), .line = i + 1}};
+  assert_int_equal(site_suppress(&l), 0);
+  for (unsigned i = 0; i < COUNT(accepted); i++)
+    assert_int_equal(sites[i].suppressed, accepted[i]);
+}
+
+#if OWN_ALLOCATOR
+/* Fails allocation N; 1 if there are fewer. */
+static int fail_allocation(long n) {
+  struct site_list l = {0};
+  alive = 0;
+  failed_one = false;
+  failing = true;
+  countdown = n;
+  int r = check(1, &l, NULL);
+  countdown = -1;
+  if (r < 0) {
+    assert_true(failed_one);
+    assert_int_equal(r, -ENOMEM);
+  }
+  if (r >= 0) site_list_done(&l);
+  failing = false;
+  if (alive != 0) fail_msg("allocation %ld fails: %ld are not freed", n, alive);
+  return !failed_one;
+}
+
+static void test_lack_of_memory(void **state) {
+  (void)state;
+  long n = 0;
+  while (fail_allocation(n) == 0)
+    n++;
+  assert_true(n > 200);
+}
+#endif
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_idioms),
+    cmocka_unit_test(test_workers_do_not_matter),
+    cmocka_unit_test(test_details),
+    cmocka_unit_test(test_selection),
+    cmocka_unit_test(test_baseline),
+    cmocka_unit_test(test_bad_baselines),
+    cmocka_unit_test(test_comments),
+#if OWN_ALLOCATOR
+    cmocka_unit_test(test_lack_of_memory),
+#endif
+  };
+  return cmocka_run_group_tests(tests, make_library, remove_library);
+}
