@@ -15,7 +15,7 @@ struct profile_facts {
 int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) {
   struct profile_facts *f = calloc(1, sizeof *f);
   if (!f) return -ENOMEM;
-  int r = knowledge_load(data, false, &f->knowledge, e);
+  int r = knowledge_load_functions(data, &f->knowledge, e);
   if (r < 0)
     free(f);
   else
