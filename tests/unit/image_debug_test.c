@@ -284,6 +284,36 @@ static void test_what_the_linker_left_out(void **state) {
   }
 }
 
+/* The lines of a program whose line table has 3,000 files more, in a folder whose name has LENGTH letters. */
+static unsigned line_with_folder(int length) {
+  struct text source = {0};
+  struct image_frame f[4];
+  uint64_t call;
+  text_add(&source, c_source);
+  text_addf(&source, "__asm__(\".macro more n\\n.file \\\\n \\\"%0*d/\\\\n\\\"\\n.endm\");\n", length, 0);
+  for (int i = 2; i < 3002; i++)
+    text_addf(&source, "__asm__(\"more %d\");\n", i);
+  assert_false(source.failed);
+  assert_int_equal(file_write(in_folder("sub/many.c"), source.at, source.n, NULL), 0);
+  text_done(&source);
+  assert_true(shell("gcc -w -gdwarf-4 -O2 -nostdlib -static -no-pie sub/many.c -o made"));
+  struct image *img = open_image("made");
+  struct image_debug *d = open_debug(img);
+  assert_int_equal(find_calls(img, &call, 1), 1);
+  assert_true(image_debug_at(d, call, f, COUNT(f)) >= 1);
+  assert_string_equal(f[0].function, "inner");
+  image_debug_free(d);
+  image_free(img);
+  return f[0].line;
+}
+
+/* libdw needs the length of the folder for each file. */
+static void test_names_that_take_too_much_memory(void **state) {
+  (void)state;
+  assert_int_equal(line_with_folder(200), 3);
+  assert_int_equal(line_with_folder(20000), 0);
+}
+
 /* --- where it is -------------------------------------------------------------------------------------------------- */
 
 /* Splits made into a program without, stripped, and its debug file. */
@@ -424,6 +454,7 @@ int main(void) {
     cmocka_unit_test(test_files),
     cmocka_unit_test(test_edges),
     cmocka_unit_test(test_what_the_linker_left_out),
+    cmocka_unit_test(test_names_that_take_too_much_memory),
     cmocka_unit_test(test_build_id),
     cmocka_unit_test(test_debug_link),
     cmocka_unit_test(test_debug_link_with_another_build_id),
