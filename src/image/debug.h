@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files about DWARF share: which file has it (debug_file.c), the units and what they cover (debug_unit.c),
- * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called (debug_name.c).
+ * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called
+ * (debug_name.c).
  *
  * All reading of DWARF is libdw's. It bounds what it reads, but not what it allocates: see struct image_debug's budget.
  * When it has no memory it calls a handler that must not return; ours jumps to where image.h's function was entered.
