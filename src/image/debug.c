@@ -119,6 +119,7 @@ static int open_parts(struct image_debug *d, struct err *e) {
     size = debug_size(file);
   }
   d->budget = size;
+  d->names_budget = size * 64 + (16 << 20);
   int r = open_own(d, file);
   if (r == 0) r = open_alt(d, file);
   if (r == -ENOMEM) return err_set(e, r, "%s: out of memory", path);
@@ -224,6 +225,7 @@ static size_t debug_at(struct image_debug *d, uint64_t address, struct image_fra
   i = d->spans.n;
   for (const struct debug_span *s; n == 0 && (s = debug_spans_next(&d->spans, address, &i));) {
     if (debug_unit_load(d, s->of) == -ENOMEM) return 0;
+    debug_lines_load(d, s->of);
     n = unit_at(d, s->of, address, frames, max);
   }
   return n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files about DWARF share: which file has it (debug_file.c), the units and what they cover (debug_unit.c),
- * the functions of one (debug_scope.c), what functions and files are called (debug_name.c).
+ * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called
+ * (debug_name.c).
  *
  * All reading of DWARF is libdw's. It bounds what it reads, but not what it allocates: see struct image_debug's budget.
  * When it has no memory it calls a handler that must not return; ours jumps to where image.h's function was entered.
@@ -40,9 +41,10 @@ struct debug_space {
 };
 
 struct debug_unit {
-  Dwarf_Die die;      /* has lines and addresses */
-  Dwarf_Die body;     /* has functions: the same, or that of a .dwo file */
-  bool tried, plain;  /* PLAIN: in a language without namespaces */
+  Dwarf_Die die;  /* has lines and addresses */
+  Dwarf_Die body; /* has functions: the same, or that of a .dwo file */
+  bool tried, lines_tried;
+  bool plain;         /* PLAIN: in a language without namespaces */
   const char *folder; /* DW_AT_comp_dir, or NULL */
   Dwarf_Lines *lines;
   size_t n_lines;
@@ -65,6 +67,7 @@ struct image_debug {
    * when it is more than honest files can have.
    */
   uint64_t budget;
+  uint64_t names_budget; /* bytes of file names */
   struct arena arena;
   VEC(struct debug_unit *) units;
   debug_spans spans; /* of is a struct debug_unit */
@@ -92,14 +95,21 @@ const struct debug_span *debug_spans_next(const debug_spans *spans, uint64_t add
 int debug_ranges(struct image_debug *d, Dwarf_Die *die);
 /* Lists all units and what they cover. */
 int debug_index(struct image_debug *d);
-/* Reads lines and functions of U, if that was not tried before. */
+/* Reads the functions of U, if that was not tried before. */
 int debug_unit_load(struct image_debug *d, struct debug_unit *u);
+/* Reads the lines of U, likewise. */
+void debug_lines_load(struct image_debug *d, struct debug_unit *u);
 void debug_unit_done(struct debug_unit *u);
 
 /* --- debug_scope.c ------------------------------------------------------------------------------------------------ */
 
 /* Finds the functions of U, and what is inlined into them. */
 int debug_scopes_load(struct image_debug *d, struct debug_unit *u);
+
+/* --- debug_line.c ------------------------------------------------------------------------------------------------- */
+
+/* Whether libdw can read the line table of a unit's DIE with the memory there is for its names, which is taken away. */
+bool debug_table_fits(struct image_debug *d, Dwarf_Die *die, const char *folder);
 
 /* --- debug_name.c ------------------------------------------------------------------------------------------------- */
 

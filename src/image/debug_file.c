@@ -29,7 +29,7 @@ static struct bytes section_named(const struct image *file, const char *name) {
   return (struct bytes){NULL, 0};
 }
 
-/* The size of a section when it is unpacked: by its ELF compression header, or by that of the older .zdebug_ sections. */
+/* The size of a section when it is unpacked: by its ELF compression header, or that of the older .zdebug_ sections. */
 static uint64_t unpacked_size(const Elf64_Shdr *s, struct bytes b) {
   Elf64_Chdr h;
   uint64_t n;

@@ -147,15 +147,15 @@ static bool is_plain(int language) {
   }
 }
 
-static int unit_lines_load(struct image_debug *d, struct debug_unit *u) {
+void debug_lines_load(struct image_debug *d, struct debug_unit *u) {
+  if (u->lines_tried) return;
+  u->lines_tried = true;
+  if (d->budget == 0 || !debug_table_fits(d, &u->die, u->folder)) return;
   if (dwarf_getsrclines(&u->die, &u->lines, &u->n_lines) != 0) u->n_lines = 0;
-  if (dwarf_getsrcfiles(&u->body, &u->files, &u->n_files) != 0) u->n_files = 0;
-  if (u->n_lines > d->budget) {
-    d->budget = 0;
-    return -EBADMSG;
-  }
-  d->budget -= u->n_lines;
-  return 0;
+  /* The calls in a .dwo file count its own files, if it has a table. */
+  if (u->body.cu == u->die.cu || debug_table_fits(d, &u->body, u->folder))
+    if (dwarf_getsrcfiles(&u->body, &u->files, &u->n_files) != 0) u->n_files = 0;
+  d->budget -= u->n_lines < d->budget ? u->n_lines : d->budget;
 }
 
 int debug_unit_load(struct image_debug *d, struct debug_unit *u) {
@@ -164,7 +164,6 @@ int debug_unit_load(struct image_debug *d, struct debug_unit *u) {
   if (d->budget == 0) return -EBADMSG;
   u->folder = debug_string(&u->die, DW_AT_comp_dir);
   int r = unit_split_load(d, u);
-  if (r == 0) r = unit_lines_load(d, u);
   u->plain = is_plain(dwarf_srclang(&u->body));
   return r < 0 ? r : debug_scopes_load(d, u);
 }

@@ -29,9 +29,11 @@ void __libc_free(void *p);
 /* How many allocations succeed before one fails; all do if negative. While one is to fail, those alive are counted. */
 static long countdown = -1, alive;
 static bool failed_one, failing;
+/* Allocations of fewer bytes succeed and are not counted. */
+static size_t fails_from;
 
-static bool fails_now(void) {
-  if (countdown < 0 || countdown-- > 0) return false;
+static bool fails_now(size_t size) {
+  if (size < fails_from || countdown < 0 || countdown-- > 0) return false;
   failed_one = true;
   errno = ENOMEM;
   return true;
@@ -42,12 +44,12 @@ static void *counted(void *p) {
   return p;
 }
 
-void *malloc(size_t size) { return fails_now() ? NULL : counted(__libc_malloc(size)); }
+void *malloc(size_t size) { return fails_now(size) ? NULL : counted(__libc_malloc(size)); }
 
-void *calloc(size_t n, size_t size) { return fails_now() ? NULL : counted(__libc_calloc(n, size)); }
+void *calloc(size_t n, size_t size) { return fails_now(n * size) ? NULL : counted(__libc_calloc(n, size)); }
 
 void *realloc(void *p, size_t size) {
-  if (fails_now()) return NULL;
+  if (fails_now(size)) return NULL;
   return p ? __libc_realloc(p, size) : counted(__libc_realloc(NULL, size));
 }
 
