@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUG_WARNING 1     /* BUGFLAG_WARNING */
-#define FAULT_IMM_REG 17  /* EX_TYPE_IMM_REG */
-#define FAULT_LEGACY 4096 /* before 5.16 the third word was the distance to a handler, far away */
+#define BUG_WARNING 1    /* BUGFLAG_WARNING */
+#define FAULT_IMM_REG 17 /* EX_TYPE_IMM_REG */
+#define FAULT_KINDS 32
 
 struct code_kernel {
   const struct image *image;
   VEC(struct patch) patches;
-  struct map at; /* address to index */
+  struct map at;   /* address to index */
+  bool old_faults; /* of the table at hand: the third word is the distance to a handler */
 };
 
 static int add(struct code_kernel *k, uint64_t address, struct patch p) {
@@ -50,8 +51,7 @@ static bool ends_with(const char *s, const char *end) {
 
 static int add_thunk(struct code_kernel *k, const struct image_symbol *s) {
   if (strcmp(s->name, "__fentry__") == 0) return add(k, s->address, (struct patch){.kind = PATCH_NOTHING});
-  if (strcmp(s->name, "__x86_return_thunk") == 0 || ends_with(s->name, "_return_thunk"))
-    return add(k, s->address, (struct patch){.kind = PATCH_RETURN});
+  if (ends_with(s->name, "_return_thunk")) return add(k, s->address, (struct patch){.kind = PATCH_RETURN});
   if (strncmp(s->name, "__x86_indirect_", strlen("__x86_indirect_")) != 0) return 0;
   const char *last = strrchr(s->name, '_');
   int reg = register_named(last + 1);
@@ -81,14 +81,23 @@ static uint64_t relative(uint64_t at, const uint8_t *p) { return at + (uint64_t)
 
 typedef int (*table_entry)(struct code_kernel *k, uint64_t at, const uint8_t *p);
 
+/* Since 5.16 the third word of an entry of __ex_table says what to do; all its kinds are small numbers. */
+static bool has_kinds(const uint8_t *p, uint64_t length) {
+  for (uint64_t at = 0; length - at >= 12; at += 12)
+    if ((word_at(p + at + 8) & 0xff) > FAULT_KINDS) return false;
+  return true;
+}
+
 static int add_table(struct code_kernel *k, const char *section, size_t size, table_entry entry) {
   uint64_t start, length;
-  for (size_t n = 0; image_kernel_table(k->image, section, n, &start, &length); n++)
-    for (uint64_t at = start; at + size <= start + length; at += size) {
-      const uint8_t *p = image_bytes(k->image, at, size);
-      int r = p ? entry(k, at, p) : 0;
+  for (size_t n = 0; image_kernel_table(k->image, section, n, &start, &length); n++) {
+    const uint8_t *p = image_bytes(k->image, start, length);
+    k->old_faults = p && !has_kinds(p, length);
+    for (uint64_t at = 0; p && length - at >= size; at += size) {
+      int r = entry(k, start + at, p + at);
       if (r < 0) return r;
     }
+  }
   return 0;
 }
 
@@ -105,8 +114,7 @@ static int add_fault(struct code_kernel *k, uint64_t at, const uint8_t *p) {
   int32_t how = word_at(p + 8);
   struct patch patch = {.kind = PATCH_FAULT, .target = target};
   if (!image_is_code(k->image, code) || !image_is_code(k->image, target)) return 0;
-  bool old = image_is_code(k->image, relative(at + 8, p + 8)) && (how & 0xff) > 0x20;
-  if (!old && (how & 0xff) == FAULT_IMM_REG) {
+  if (!k->old_faults && (how & 0xff) == FAULT_IMM_REG) {
     patch.kind = PATCH_FAULT_SET;
     patch.reg = how >> 8 & 15;
     patch.imm = how >> 16;

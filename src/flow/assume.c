@@ -27,6 +27,7 @@ struct facts {
   struct fact reg[REGISTERS];
   struct {
     int32_t at;
+    uint8_t size;
     struct fact fact;
   } slots[SLOTS];
 };
@@ -64,20 +65,22 @@ static bool fact_equal(const struct fact *a, const struct fact *b) {
   return a->known == b->known && a->args == b->args && (!a->known || a->value == b->value);
 }
 
-static struct fact slot_get(const struct facts *f, int32_t at) {
+static struct fact slot_get(const struct facts *f, int32_t at, unsigned size) {
   for (unsigned i = 0; i < f->n_slots; i++)
-    if (f->slots[i].at == at) return f->slots[i].fact;
+    if (f->slots[i].at == at && f->slots[i].size >= size) return f->slots[i].fact;
   return nothing;
 }
 
-static void slot_set(struct facts *f, int32_t at, struct fact fact) {
+/* SIZE 0: it is not known, and large. What the store overlaps is forgotten. */
+static void slot_set(struct facts *f, int32_t at, unsigned size, struct fact fact) {
+  int32_t end = at + (int32_t)(size ? size : 64);
+  unsigned kept = 0;
   for (unsigned i = 0; i < f->n_slots; i++)
-    if (f->slots[i].at == at) {
-      f->slots[i].fact = fact;
-      return;
-    }
-  if (f->n_slots == SLOTS || (!fact.known && !fact.args)) return;
+    if (f->slots[i].at >= end || f->slots[i].at + f->slots[i].size <= at) f->slots[kept++] = f->slots[i];
+  f->n_slots = (uint8_t)kept;
+  if (f->n_slots == SLOTS || size == 0 || (!fact.known && !fact.args)) return;
   f->slots[f->n_slots].at = at;
+  f->slots[f->n_slots].size = (uint8_t)size;
   f->slots[f->n_slots++].fact = fact;
 }
 
@@ -94,7 +97,7 @@ static bool facts_meet(struct facts *to, const struct facts *from) {
     to->reg[i] = m;
   }
   for (unsigned i = 0; i < to->n_slots; i++) {
-    struct fact m = fact_meet(to->slots[i].fact, slot_get(from, to->slots[i].at));
+    struct fact m = fact_meet(to->slots[i].fact, slot_get(from, to->slots[i].at, to->slots[i].size));
     changed |= !fact_equal(&m, &to->slots[i].fact);
     to->slots[i].fact = m;
   }
@@ -108,7 +111,7 @@ static struct fact operand(const struct facts *f, const struct insn *in, uint8_t
   struct fact v = nothing;
   if (kind == OPERAND_IMM) v = (struct fact){.known = true, .value = (uint64_t)in->imm};
   if (kind == OPERAND_REG) v = f->reg[reg];
-  if (kind == OPERAND_MEM && operand_slot(in, &slot)) v = slot_get(f, slot);
+  if (kind == OPERAND_MEM && operand_slot(in, &slot)) v = slot_get(f, slot, size);
   v.value = low(v.value, size);
   return v;
 }
@@ -153,7 +156,8 @@ static void put(const struct forward *w, struct facts *f, const struct insn *in,
   if (in->size < 4) v = nothing;
   v.value = low(v.value, in->size);
   if (in->dst_kind == OPERAND_REG && in->dst < REGISTERS) f->reg[in->dst] = v;
-  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot) && !exposed(w->code, slot)) slot_set(f, slot, v);
+  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot))
+    slot_set(f, slot, in->size, exposed(w->code, slot) ? nothing : v);
 }
 
 static struct fact moved(const struct facts *f, const struct insn *in) {
@@ -181,6 +185,7 @@ static struct fact combined(const struct facts *f, const struct insn *in) {
 
 static void set_flags(struct forward *w, const struct facts *f, const struct insn *in, struct flags *ret) {
   *ret = (struct flags){.width = in->size};
+  if (in->flags & INSN_HIGH) return;
   struct fact a = operand(f, in, in->dst_kind, in->dst, in->size), b = operand(f, in, in->src_kind, in->src, in->size);
   bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
   if (a.known || b.known || same) w->deciding |= a.args | b.args;
@@ -236,10 +241,11 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
     put(w, f, in, combined(f, in));
     return;
   case OP_PUSH:
-    if (in->dst_kind == OPERAND_REG && in->sp != SP_UNKNOWN) slot_set(f, in->sp - 8, f->reg[in->dst]);
+    if (in->dst_kind == OPERAND_REG) v = f->reg[in->dst];
+    if (in->sp != SP_UNKNOWN) slot_set(f, in->sp - 8, 8, v);
     return;
   case OP_POP:
-    if (in->sp != SP_UNKNOWN) v = slot_get(f, in->sp);
+    if (in->sp != SP_UNKNOWN) v = slot_get(f, in->sp, 8);
     if (in->dst_kind == OPERAND_REG) f->reg[in->dst] = v;
     return;
   default:
@@ -248,7 +254,7 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
   for (unsigned r = 0; r < REGISTERS; r++)
     if (in->defs & REG_BIT(r)) f->reg[r] = nothing;
   int32_t slot;
-  if (in->flags & INSN_WRITES_MEM && operand_slot(in, &slot)) slot_set(f, slot, nothing);
+  if (in->flags & INSN_WRITES_MEM && operand_slot(in, &slot)) slot_set(f, slot, in->size, nothing);
 }
 
 /* --- branches -------------------------------------------------------------------------------------------------------- */
@@ -259,7 +265,7 @@ static bool can_ask(const struct flags *f, uint8_t cc) {
   return !f->result || pair == CC_E || pair == CC_S;
 }
 
-/* Can control go along the edge, given the facts before its block? FACTS become those at the block's end. */
+/* FACTS, before the block, become those at its end, with the flags there. */
 static void leave(struct forward *w, uint32_t block, struct facts *facts, struct flags *flags) {
   const struct block *b = &w->code->blocks[block];
   *flags = (struct flags){0};
@@ -267,6 +273,7 @@ static void leave(struct forward *w, uint32_t block, struct facts *facts, struct
     step(w, facts, &w->code->insns[b->first + i], flags);
 }
 
+/* Can control go along the edge? */
 static bool open(const struct forward *w, const struct edge *e, const struct flags *flags) {
   const struct block *b = &w->code->blocks[e->from];
   const struct insn *last = &w->code->insns[b->first + b->n - 1];

@@ -18,7 +18,7 @@
 struct solver {
   struct flow_world *w;
   uint32_t *callers; /* of all nodes, together */
-  uint8_t *due, *next;
+  uint8_t *due;
   VEC(struct flow_error) news;         /* of the node at hand */
   struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
   uint64_t passes;
@@ -227,7 +227,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
-  s->unknown = n->errors->unknown || n->summary.problems & FLOW_COMPLEX;
+  s->unknown = n->errors->unknown || n->summary.problems & (FLOW_COMPLEX | FLOW_BAD_CODE);
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);

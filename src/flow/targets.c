@@ -17,6 +17,7 @@
 
 #define POINTERS_MAX 96 /* members of a structure that point to functions */
 #define NEST_MAX 4
+#define ENTRY_MAX 64      /* bytes of a list's entry before its function */
 #define MEMBERS_MAX 20000 /* of a structure and those inside of it */
 
 /* A word of the image that is a function's address. */
@@ -347,7 +348,7 @@ static int hooks(struct targets *t, uint64_t head, uint32_t offset, struct answe
   const struct mentions *m = mentions_of(t, s);
   int r = m ? 0 : -ENOMEM;
   for (size_t i = 0; r >= 0 && i < m->all.n; i++)
-    for (uint32_t back = 0; m->all.at[i].word == head && back <= offset && r >= 0; back += 8) {
+    for (uint32_t back = 0; m->all.at[i].word == head && back <= offset && back <= ENTRY_MAX && r >= 0; back += 8) {
       uint64_t entry = m->all.at[i].at - back;
       const struct pointer *p = pointer_at(t, entry + offset);
       if (p) r = vec_push(&v, (struct flow_target){p->function, entry});

@@ -28,8 +28,7 @@ struct node_errors {
   VEC(struct flow_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;
-  int32_t *callees;      /* for each call, the node of its function; -1 if there is none */
-  uint32_t first_caller; /* in the solver's list */
+  int32_t *callees; /* for each call, the node of its function; -1 if there is none */
 };
 
 struct node {

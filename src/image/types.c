@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define BTF_MAGIC 0xeb9f
+#define NAME_LENGTH_MAX 4096
 #define CHAIN_MAX 16   /* modifiers and typedefs on the way to a type */
 #define NEST_MAX 12    /* structures in structures, and pointers to pointers */
 #define KEY_TYPES 2000 /* types that a key is made of */
@@ -88,7 +89,7 @@ static const char *string_at(const struct reader *r, uint32_t offset) {
     n = r->n_strings;
     offset -= r->strings_from;
   }
-  return offset < n && memchr(s + offset, 0, n - offset) ? s + offset : "";
+  return offset < n ? s + offset : "";
 }
 
 /* Bytes behind the three common words. */
@@ -133,11 +134,22 @@ static int read_types(struct reader *r, uint32_t module) {
   return 0;
 }
 
+/* Strings end, and none is longer than names are. */
+static bool text_is_sound(const char *text, uint64_t n) {
+  for (uint64_t at = 0; at < n;) {
+    size_t length = strnlen(text + at, n - at);
+    if (length == n - at || length > NAME_LENGTH_MAX) return false;
+    at += length + 1;
+  }
+  return true;
+}
+
 static int read_table(struct types *ts, const uint8_t *p, size_t size) {
   if (size < 24 || (u32(p) & 0xffff) != BTF_MAGIC) return 0;
   uint64_t header = u32(p + 4), type_at = header + u32(p + 8), type_n = u32(p + 12), text_at = header + u32(p + 16),
            text_n = u32(p + 20);
   if (type_at > size || type_n > size - type_at || text_at > size || text_n > size - text_at) return 0;
+  if (!text_is_sound((const char *)p + text_at, text_n)) return 0;
   bool first = ts->tables.n == 0;
   struct reader r = {.types = ts, .at = p + type_at, .end = p + type_at + type_n};
   r.strings = (const char *)p + text_at;

@@ -38,14 +38,12 @@ static void write_call(const struct profile_function *f, const struct ways *w, s
   text_add(to, "\n");
 }
 
-static void write_header(const struct profile_library *l, const struct ways *w, struct text *to) {
+static void write_header(const struct profile_library *l, struct text *to) {
   const char *release = strchr(l->name, ' ');
   text_add(to, "# SPDX-License-Identifier: Apache-2.0\n# murphy kernel errors, format 1\n# machine: x86-64\n");
   text_addf(to, "# kernel: %s\n# build-id: %s\n", release ? release + 1 : l->name, l->build_id);
-  text_addf(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n# modules:");
-  for (size_t i = 0; i < w->modules.n; i++)
-    text_addf(to, " %s", w->modules.at[i]);
-  text_addf(to, "\n#\n%s", explanation);
+  text_addf(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n# modules: %s\n#\n%s",
+            l->modules && *l->modules ? l->modules : "none", explanation);
 }
 
 int profile_write_errors(const struct profile *p, const char *data, struct text *to, struct err *e) {
@@ -63,7 +61,7 @@ int profile_write_errors(const struct profile *p, const char *data, struct text 
     for (size_t k = 0; k < l->n_functions; k++)
       if (l->functions[k].syscall) order[n++] = &l->functions[k];
     qsort(order, n, sizeof *order, by_number);
-    write_header(l, &w, to);
+    write_header(l, to);
     for (size_t k = 0; k < n; k++)
       write_call(order[k], &w, to);
     free(order);

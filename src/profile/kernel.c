@@ -66,12 +66,14 @@ static int find_modules(struct study *s, char *folder) {
   FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
   if (!tree) return errno == ENOMEM ? -ENOMEM : 0;
   int r = 0;
-  for (FTSENT *f; r >= 0 && (f = fts_read(tree)) != NULL;) {
+  errno = 0;
+  for (FTSENT *f; r >= 0 && (f = fts_read(tree)) != NULL; errno = 0) {
     if (f->fts_info != FTS_F || !is_module(&s->ways, f->fts_name)) continue;
     char *path = strdup(f->fts_path);
     r = path ? vec_push(&s->modules, path) : -ENOMEM;
     if (r < 0) free(path);
   }
+  if (r >= 0 && errno == ENOMEM) r = -ENOMEM;
   (void)fts_close(tree);
   if (s->modules.n) qsort(s->modules.at, s->modules.n, sizeof *s->modules.at, by_name);
   return r;
@@ -285,7 +287,13 @@ static int write_down(const struct study *s, struct profile *ret) {
   b.library.name = name.failed ? NULL : profile_builder_string(&b, name.at);
   b.library.path = profile_builder_string(&b, image_path(s->image));
   b.library.build_id = profile_builder_string(&b, image_build_id(s->image));
-  int r = b.library.name && b.library.path && b.library.build_id ? 0 : -ENOMEM;
+  struct text modules = {0};
+  for (size_t i = 0; i < image_module_count(s->image); i++)
+    text_addf(&modules, "%s%s", i ? " " : "", image_module_name(s->image, i));
+  b.library.modules = modules.failed ? NULL : profile_builder_string(&b, modules.n ? modules.at : "");
+  text_done(&modules);
+  bool whole = b.library.name && b.library.path && b.library.build_id && b.library.modules;
+  int r = whole ? 0 : -ENOMEM;
   for (size_t i = 0; i < s->calls.n && r >= 0; i++)
     r = add_call(&b, s, &s->calls.at[i]);
   if (r >= 0) r = profile_builder_end_library(&b);

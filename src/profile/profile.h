@@ -69,6 +69,7 @@ struct profile_function {
 
 struct profile_library {
   const char *name, *path, *build_id;
+  const char *modules;                      /* of a kernel: those that were analysed with it; not kept in files */
   const struct profile_function *functions; /* sorted by name */
   size_t n_functions;
 };

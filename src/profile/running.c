@@ -87,6 +87,21 @@ static int nearest(const char *folder, const char *running, struct text *path, u
   return path->failed ? -ENOMEM : 0;
 }
 
+/* Into K all of the text or nothing. */
+static int take_errors(const char *name, char *text, struct knowledge *k, struct err *e) {
+  struct knowledge fresh = {0};
+  int r = knowledge_parse_errors(&fresh, name, text, e);
+  if (r < 0) {
+    knowledge_done(&fresh);
+    return r;
+  }
+  k->syscalls = fresh.syscalls;
+  memcpy(&k->errors, &fresh.errors, sizeof k->errors);
+  memcpy(&k->conditions, &fresh.conditions, sizeof k->conditions);
+  k->hash = hash_mix(k->hash ^ fresh.hash);
+  return 0;
+}
+
 /* An image's errors, from the cache or by analysis. */
 static int from_image(const char *image, const char *data, bool no_cache, struct knowledge *k, struct err *e) {
   struct ways w = {0};
@@ -98,16 +113,16 @@ static int from_image(const char *image, const char *data, bool no_cache, struct
   ways_done(&w);
   if (r < 0) return r;
   if (!no_cache && cache_load_text("kernel", key, &cached) >= 0) {
-    r = knowledge_parse_errors(k, image, cached, e);
+    r = take_errors(image, cached, k, NULL);
     free(cached);
-    return r;
+    if (r >= 0 || r == -ENOMEM) return r; /* a damaged one is made anew */
   }
   struct profile_request request = {.kernel = image, .data = data};
   r = profile_kernel(&request, &p, e);
   if (r >= 0) r = profile_write_errors(&p, data, &t, e);
   if (r >= 0) {
     if (!no_cache) cache_save_text("kernel", key, &t);
-    r = knowledge_parse_errors(k, image, t.at, e);
+    r = take_errors(image, t.at, k, e);
   }
   profile_done(&p);
   text_done(&t);
@@ -144,9 +159,9 @@ int knowledge_load_kernel(const char *data, bool no_cache, struct knowledge *k, 
   text_addf(&folder, "%s/kernel", data);
   int r = folder.failed ? -ENOMEM : nearest(folder.at, running.release, &path, &far, e);
   bool own = r >= 0 && far != 0 && find_image(running.release, &image);
-  if (own)
-    own = from_image(image.at, data, no_cache, k, NULL) >= 0; /* one that cannot be analysed is no reason to fail */
-  if (r >= 0 && !own) r = knowledge_read_errors(k, path.at, e);
+  int got = own ? from_image(image.at, data, no_cache, k, NULL) : -ENOENT;
+  if (got == -ENOMEM) r = got; /* but one that cannot be analysed is no reason to fail */
+  if (r >= 0 && got < 0) r = knowledge_read_errors(k, path.at, e);
   text_done(&folder);
   text_done(&path);
   text_done(&image);
