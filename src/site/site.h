@@ -75,6 +75,7 @@ struct site_list {
   size_t n;
   bool has_lines; /* there is debug information */
   size_t functions, unknown_functions;
+  size_t stale; /* sites of this module that a baseline accepts and that are not there */
 };
 
 struct site_request {
@@ -96,12 +97,13 @@ void site_list_done(struct site_list *l);
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
-/* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION". */
+/* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */
 int site_suppress(struct site_list *l) MUST_USE;
 
 /* Marks the sites that a baseline names; an error says file and line. */
 int site_baseline_apply(struct site_list *l, const char *path, struct err *e) MUST_USE;
-int site_baseline_parse(struct site_list *l, const char *name, char *bytes, struct err *e) MUST_USE;
+/* BYTES has room for one more behind SIZE. */
+int site_baseline_parse(struct site_list *l, const char *name, char *bytes, size_t size, struct err *e) MUST_USE;
 
 /* Is it to be told: not accepted, not quiet unless ALL? */
 bool site_counts(const struct site *s, bool all);
