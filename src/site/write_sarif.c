@@ -112,27 +112,23 @@ static void add_message(struct text *t, const struct site_list *l, const struct 
   text_done(&m);
 }
 
-static void add_fingerprint(struct text *t, const struct site_list *l, const struct site *s, size_t twin) {
+/* What stays when lines and addresses move. */
+static uint64_t kind_of(const struct site_list *l, const struct site *s) {
   uint64_t h = hash_mix(hash_string(s->function) ^ hash_mix(hash_string(l->module)));
   h = hash_mix(h ^ hash_string(s->in ? s->in : "") ^ s->verdict);
-  h = hash_mix(h + twin + (s->in ? 0 : s->address));
-  text_addf(t, "\"partialFingerprints\":{\"murphySite/v1\":\"%016llx\"}", (unsigned long long)h);
+  return s->in ? h : h + s->address;
 }
 
-/* How many sites like this one stand before it. */
-static size_t twins_before(const struct site_list *l, size_t n) {
-  size_t twins = 0;
-  const struct site *s = &l->sites[n];
-  for (size_t i = 0; i < n; i++) {
-    const struct site *o = &l->sites[i];
-    twins += o->verdict == s->verdict && o->in && s->in && strcmp(o->in, s->in) == 0 &&
-             strcmp(o->function, s->function) == 0;
-  }
-  return twins;
+/* How many sites of the kind there were before, which is counted. */
+static uint64_t count_twin(struct map *twins, uint64_t kind, struct text *t) {
+  uint64_t before = 0;
+  (void)map_get(twins, kind, &before);
+  if (map_put(twins, kind, before + 1) < 0) t->failed = true;
+  return before;
 }
 
-static void add_result(struct text *t, const struct site_list *l, size_t number, const char *folder) {
-  const struct site *s = &l->sites[number];
+static void add_result(struct text *t, const struct site_list *l, const struct site *s, uint64_t fingerprint,
+                       const char *folder) {
   unsigned rule = rule_of(s);
   text_addf(t, "{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", rules[rule].id, rule,
             s->unreached ? "note" : rules[rule].level);
@@ -140,7 +136,7 @@ static void add_result(struct text *t, const struct site_list *l, size_t number,
   text_add(t, "},\"locations\":[");
   add_location(t, l, s, folder);
   text_add(t, "],");
-  add_fingerprint(t, l, s, twins_before(l, number));
+  text_addf(t, "\"partialFingerprints\":{\"murphySite/v1\":\"%016llx\"}", (unsigned long long)fingerprint);
   if (s->suppressed || s->in_baseline)
     text_addf(t, ",\"suppressions\":[{\"kind\":\"%s\",\"status\":\"accepted\"}]",
               s->suppressed ? "inSource" : "external");
@@ -148,6 +144,7 @@ static void add_result(struct text *t, const struct site_list *l, size_t number,
 }
 
 void site_write_sarif(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to) {
+  struct map twins = {0};
   bool first = true;
   text_add(to, "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{"
                "\"tool\":{\"driver\":{\"name\":\"murphy\",\"version\":\"" MURPHY_VERSION "\",\"rules\":[");
@@ -162,11 +159,13 @@ void site_write_sarif(const struct site_list *l, size_t n, const struct site_tex
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < l[i].n; k++) {
       const struct site *s = &l[i].sites[k];
+      uint64_t kind = kind_of(&l[i], s), twin = count_twin(&twins, kind, to);
       bool finding = s->verdict == SITE_NONE || s->verdict == SITE_SOME;
       if (!finding || !(o->verdicts >> s->verdict & 1) || (!o->all && s->rank < SITE_QUIET)) continue;
       text_add(to, first ? "\n" : ",\n");
-      add_result(to, &l[i], k, o->folder);
+      add_result(to, &l[i], s, hash_mix(kind + twin), o->folder);
       first = false;
     }
+  map_done(&twins);
   text_add(to, "]}]}\n");
 }

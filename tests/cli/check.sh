@@ -238,6 +238,8 @@ ids = [t.get("id") for t in root.findall("trigger")]
 assert len(ids) == len(set(ids)) and len(ids) > 3
 assert all(f.get("errno") is None and f.get("retval") == "11" for f in root.findall("function[@name=\"pthread_create\"]"))
 assert {f.find("reftrigger").get("ref") for f in root.findall("function")} == set(ids)'
+run check --format sarif --all twice prog twice
+holds 'SARIF of several programs is as the schema says' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
 cp twice "$(printf 'ev\033[31mil')"
 run check "$(printf 'ev\033[31mil')"
 holds 'names cannot write to the terminal' bash -c 'grep -qF "ev\x1b[31mil:" out && ! grep -q "$(printf "\033")" out'
