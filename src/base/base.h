@@ -117,6 +117,8 @@ void text_addf(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void text_add_json(struct text *t, const char *s);
 /* S with XML's five escapes, for content and attributes; what XML forbids becomes U+FFFD. */
 void text_add_xml(struct text *t, const char *s);
+/* S for a terminal: control characters and what is not UTF-8 as \x1b. */
+void text_add_plain(struct text *t, const char *s);
 /* Spaces until the column (since the last newline) is COLUMN, at least one. */
 void text_pad(struct text *t, size_t column);
 void text_done(struct text *t);

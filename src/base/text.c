@@ -162,6 +162,19 @@ void text_add_json(struct text *t, const char *s) {
 
 void text_add_xml(struct text *t, const char *s) { add_escaped(t, s, escape_xml); }
 
+void text_add_plain(struct text *t, const char *s) {
+  for (const unsigned char *at = (const unsigned char *)s; *at;) {
+    size_t n = utf8_length(at, 4);
+    bool control = n == 1 ? *at < 0x20 || *at == 0x7f : n == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+    if (n && !control)
+      text_add_bytes(t, at, n);
+    else
+      for (size_t i = 0; i < (n ? n : 1); i++)
+        text_addf(t, "\\x%02x", at[i]);
+    at += n ? n : 1;
+  }
+}
+
 /* Columns since the last newline: characters, without the terminal's color sequences. */
 static size_t column_of(const struct text *t) {
   const char *line = t->n ? memrchr(t->at, '\n', t->n) : NULL;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -160,7 +161,14 @@ static void set_terminal(struct job *job) {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) job->show.columns = size.ws_col;
 }
 
+/* The working folder; NULL if it has no name, or is the root, below which everything is. */
+static const char *working_folder(char folder[PATH_MAX]) {
+  return getcwd(folder, PATH_MAX) && folder[0] == '/' && folder[1] ? folder : NULL;
+}
+
 static void write_lists(struct job *job, const struct site_list *l, size_t n, struct text *to) {
+  char folder[PATH_MAX];
+  job->show.folder = working_folder(folder);
   if (job->scenario)
     site_write_scenario(l, n, strcmp(job->scenario, "none") == 0 ? SITE_NONE : SITE_SOME, to);
   else if (strcmp(job->format, "json") == 0)
@@ -174,6 +182,7 @@ static void write_lists(struct job *job, const struct site_list *l, size_t n, st
       if (i) text_add(to, "\n");
       site_write_text(&l[i], &job->show, to);
     }
+  job->show.folder = NULL;
 }
 
 /* Is there a finding for which --fail-on asks? */
@@ -183,7 +192,7 @@ static bool fails(const struct job *job, const struct site_list *l, size_t n) {
     for (size_t k = 0; k < l[i].n; k++) {
       const struct site *s = &l[i].sites[k];
       bool meant = s->verdict == SITE_NONE || (some && s->verdict == SITE_SOME);
-      if (meant && site_counts(s, job->show.all)) return true;
+      if (meant && job->show.verdicts >> s->verdict & 1 && site_counts(s, job->show.all)) return true;
     }
   return false;
 }
@@ -199,6 +208,7 @@ static int check_one(struct job *job, const char *program, struct site_list *ret
   r = site_suppress(ret);
   for (size_t i = 0; i < job->baselines.n && r >= 0; i++)
     r = site_baseline_apply(ret, job->baselines.at[i], e);
+  if (job->functions.n) ret->stale = 0; /* the others were not looked at */
   return r;
 }
 

@@ -91,7 +91,7 @@ int debug_alt_find(const struct image *file, struct image **ret);
 void debug_spans_sort(debug_spans *spans);
 /* The span with ADDRESS that is at or before index *I, which starts as spans->n; NULL if there is no more. */
 const struct debug_span *debug_spans_next(const debug_spans *spans, uint64_t address, size_t *i);
-/* Puts the address ranges of a DIE into D->found. 0 or a negative errno. */
+/* Puts the address ranges of a DIE into D->found. 0, -ENOMEM, or -EBADMSG when the budget is used up. */
 int debug_ranges(struct image_debug *d, Dwarf_Die *die);
 /* Lists all units and what they cover. */
 int debug_index(struct image_debug *d);

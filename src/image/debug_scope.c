@@ -43,7 +43,7 @@ static int function_add(struct walk *w, Dwarf_Die *die, struct level *inside) {
   struct image_debug *d = w->d;
   size_t kept = 0;
   int r = debug_ranges(d, die);
-  if (r == -ENOMEM) return r;
+  if (r < 0) return r;
   for (size_t i = 0; i < d->found.n; i++) {
     struct debug_span s = d->found.at[i];
     if (s.start != 0)
@@ -69,7 +69,7 @@ static int function_add(struct walk *w, Dwarf_Die *die, struct level *inside) {
 static int inlined_add(struct walk *w, Dwarf_Die *die, struct level *at, struct level *inside) {
   if (!at->scope) return 0;
   int r = debug_ranges(w->d, die);
-  if (r == -ENOMEM) return r;
+  if (r < 0) return r;
   inside->scope = NULL;
   if (w->d->found.n == 0) return 0;
   struct debug_scope *s = scope_new(w, die);

@@ -60,19 +60,19 @@ int debug_ranges(struct image_debug *d, Dwarf_Die *die) {
   ptrdiff_t at = 0;
   d->found.n = 0;
   while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-    if (start >= end) continue;
     if (d->budget == 0) return -EBADMSG;
-    d->budget--;
+    d->budget--; /* for empty ones too, or they would cost time without end */
+    if (start >= end) continue;
     if (vec_push(&d->found, (struct debug_span){.start = start, .end = end}) < 0) return -ENOMEM;
   }
-  return at < 0 ? -EBADMSG : 0;
+  return 0; /* where a list is damaged, what is before the damage counts */
 }
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
 static int unit_spans_add(struct image_debug *d, struct debug_unit *u) {
   int r = debug_ranges(d, &u->die);
-  if (r == -ENOMEM) return r;
+  if (r < 0) return r;
   for (size_t i = 0; i < d->found.n; i++) {
     struct debug_span s = d->found.at[i];
     s.of = u;

@@ -6,6 +6,7 @@
  * of the arguments.
  */
 #include "site/program.h"
+#include "site/relevance_rules.h"
 
 #include <errno.h>
 #include <string.h>
@@ -116,7 +117,7 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   int arg = relevance_descriptor(t->p->relevance, m->written);
   if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
   if (arg >= 0 && arg < FLOW_ARGS) look_at_descriptor(t, insn, m->name, (unsigned)arg, c);
-  if (arg >= FLOW_ARGS) tell(c, ABOUT_STDOUT, true);
+  if (arg == ARG_STDOUT) tell(c, ABOUT_STDOUT, true);
 }
 
 /* --- guards by errno ---------------------------------------------------------------------------------------------- */

@@ -212,8 +212,15 @@ static void add_seen(struct judgement *to, const struct judgement *from) {
   }
 }
 
-static const char *inner_name(const struct program *p, uint64_t entry) {
-  const struct image_function *f = image_function_at(p->image, entry);
+/* Is it the value itself that the function gets, not one that was made of it? */
+static bool is_itself(const struct flow_event *e) {
+  for (const struct transform *t = e->ops; t; t = t->next)
+    if (t->kind != XF_SIGN && t->kind != XF_ZERO) return false;
+  return !e->mixed;
+}
+
+static const char *inner_name(const struct program *p, const struct flow_event *e) {
+  const struct image_function *f = is_itself(e) ? image_function_at(p->image, e->target) : NULL;
   return f ? f->name : NULL;
 }
 
@@ -221,7 +228,7 @@ static const char *inner_name(const struct program *p, uint64_t entry) {
 static void at_inner_argument(struct judging *j, const struct list *l, const struct sample *s,
                               const struct flow_event *e, struct judgement *out) {
   out->seen |= SEEN_USED;
-  if (!out->goes_to) out->goes_to = inner_name(j->p, e->target);
+  if (!out->goes_to) out->goes_to = inner_name(j->p, e);
   if (l->depth >= DEPTH_MAX || e->mixed) return;
   const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ARGUMENT, .arg = e->arg});
   if (!q || !q->answered) {
@@ -234,7 +241,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
   judge_list(j, &(struct list){q->events, q->n_events, e->target, l->depth + 1, NULL}, &inner, &there);
   out->noticed |= there.noticed;
   if (there.seen & SEEN_DEREFERENCED) {
-    out->goes_to = inner_name(j->p, e->target);
+    out->goes_to = inner_name(j->p, e);
     out->crashes_there = true;
   }
   there.seen &= ~(unsigned)SEEN_RETURNED;
@@ -269,7 +276,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
   }
   bool crash = worst == EFFECT_CRASH;
   out->seen |= crash ? SEEN_DEREFERENCED : SEEN_USED;
-  if (to && (!out->goes_to || (crash && !out->crashes_there))) {
+  if (to && is_itself(e) && (!out->goes_to || (crash && !out->crashes_there))) {
     out->goes_to = to->written;
     out->crashes_there = crash;
   }

@@ -34,17 +34,17 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
     const struct profile_error *e = m->details[i];
     bool missing = false;
     for (size_t k = 0; k < s->n_missing; k++)
-      missing |= s->missing[k] == e->retval;
+      missing |= s->missing[k] == m->errors[i];
     if (!missing) continue;
     bool any = false;
     for (int number = 1; number <= ERRNO_MAX; number++) {
       if (!errno_set_has(&e->errnos, number)) continue;
       any = true;
-      enum likelihood l = relevance_likelihood(p->relevance, &f->call, number, e->retval);
+      enum likelihood l = relevance_likelihood(p->relevance, &f->call, number, m->errors[i]);
       if (l > best) best = l;
     }
     if (!any || e->errno_unknown) {
-      enum likelihood l = relevance_likelihood(p->relevance, &f->call, 0, e->retval);
+      enum likelihood l = relevance_likelihood(p->relevance, &f->call, 0, m->errors[i]);
       if (l > best) best = l;
     }
   }

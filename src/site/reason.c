@@ -27,7 +27,7 @@ static void add_values(struct text *t, const struct import *m, const int64_t *va
   if (n > 4) text_addf(t, " and %zu more", n - 4);
 }
 
-static void add_errnos(struct text *t, const struct errno_set *s) {
+static unsigned add_errnos(struct text *t, const struct errno_set *s) {
   unsigned n = 0;
   for (int i = 1; i <= ERRNO_MAX; i++) {
     if (!errno_set_has(s, i) || !errno_name(i)) continue;
@@ -35,27 +35,31 @@ static void add_errnos(struct text *t, const struct errno_set *s) {
     text_addf(t, "%s%s", n > 1 ? " " : "", errno_name(i));
   }
   if (n > 5) text_addf(t, " and %u more", n - 5);
+  return n;
 }
 
+static const char *is_are(size_t n) { return n == 1 ? "is" : "are"; }
+
 static void add_fate(struct text *t, const struct judgement *j, const struct site *s) {
+  const char *is = is_are(s->n_missing), *goes = s->n_missing == 1 ? "goes" : "go";
   if (s->use == USE_DEREFERENCED && j->goes_to && j->crashes_there)
-    text_addf(t, " goes to %s unchecked, which crashes", j->goes_to);
+    text_addf(t, " %s to %s unchecked, which crashes", goes, j->goes_to);
   else if (s->use == USE_DEREFERENCED)
-    text_addf(t, " is dereferenced%s", s->always ? " on every way" : "");
+    text_addf(t, " %s dereferenced%s", is, s->always ? " on every way" : "");
   else if (j->seen & SEEN_COMPARED)
-    text_add(t, " is compared, but not told from success");
+    text_addf(t, " %s compared, but not told from success", is);
   else if (j->seen & SEEN_USED && j->goes_to)
-    text_addf(t, " goes to %s unchecked", j->goes_to);
+    text_addf(t, " %s to %s unchecked", goes, j->goes_to);
   else if (j->seen & SEEN_USED)
-    text_add(t, " is used unchecked");
+    text_addf(t, " %s used unchecked", is);
   else if (j->seen & SEEN_STORED)
-    text_add(t, " is stored unchecked");
+    text_addf(t, " %s stored unchecked", is);
   else if (j->seen & SEEN_TOLERATED)
-    text_add(t, " is not checked, and does no harm");
+    text_addf(t, " %s not checked, and %s no harm", is, s->n_missing == 1 ? "does" : "do");
   else if (s->use == USE_RETURNED)
-    text_add(t, " is returned to callers that are not seen");
+    text_addf(t, " %s returned to callers that are not seen", is);
   else
-    text_add(t, " is ignored");
+    text_addf(t, " %s ignored", is);
 }
 
 static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct site *s) {
@@ -69,19 +73,19 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
   }
   if (!errno_set_empty(&s->missing_errnos)) {
     text_addf(t, "%s: ", m->written);
-    add_errnos(t, &s->checked_errnos);
-    text_add(t, " is handled, but ");
-    add_errnos(t, &s->missing_errnos);
-    text_add(t, " is taken for success");
+    unsigned n = add_errnos(t, &s->checked_errnos);
+    text_addf(t, " %s handled, but ", is_are(n));
+    n = add_errnos(t, &s->missing_errnos);
+    text_addf(t, " %s taken for success", is_are(n));
     return;
   }
   add_values(t, m, s->missing, s->n_missing);
   if (j->seen & SEEN_MIXED_CALLERS) {
-    text_addf(t, " is returned, and %u of %u callers do not check", j->bad_callers, j->callers);
+    text_addf(t, " %s returned, and %u of %u callers do not check", is_are(s->n_missing), j->bad_callers, j->callers);
     return;
   }
   if (s->verdict == SITE_SOME)
-    text_add(t, " is not told from success");
+    text_addf(t, " %s not told from success", is_are(s->n_missing));
   else
     add_fate(t, j, s);
 }

@@ -43,7 +43,7 @@ struct site {
   uint64_t address;     /* of the call instruction */
   uint64_t after;       /* where the call returns to; 0 for a tail call */
   const char *in;       /* the enclosing function, or the nearest symbol; NULL if there is none */
-  uint64_t in_offset;   /* from the start of the function */
+  uint64_t in_offset;   /* from the start of what IN names; SITE_NO_OFFSET if it was inlined or is in parts */
   struct site_line at;
   const struct site_line *inlined; /* the callers of an inlined function, from the inside out */
   size_t n_inlined;
@@ -65,6 +65,7 @@ struct site {
 };
 
 #define SITE_QUIET 5
+#define SITE_NO_OFFSET UINT64_MAX
 
 struct site_list {
   struct arena arena;
@@ -75,6 +76,7 @@ struct site_list {
   size_t n;
   bool has_lines; /* there is debug information */
   size_t functions, unknown_functions;
+  size_t stale; /* sites of this module that a baseline accepts and that are not there */
 };
 
 struct site_request {
@@ -96,12 +98,13 @@ void site_list_done(struct site_list *l);
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
-/* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION". */
+/* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */
 int site_suppress(struct site_list *l) MUST_USE;
 
 /* Marks the sites that a baseline names; an error says file and line. */
 int site_baseline_apply(struct site_list *l, const char *path, struct err *e) MUST_USE;
-int site_baseline_parse(struct site_list *l, const char *name, char *bytes, struct err *e) MUST_USE;
+/* BYTES has room for one more behind SIZE. */
+int site_baseline_parse(struct site_list *l, const char *name, char *bytes, size_t size, struct err *e) MUST_USE;
 
 /* Is it to be told: not accepted, not quiet unless ALL? */
 bool site_counts(const struct site *s, bool all);
@@ -112,6 +115,7 @@ struct site_text_options {
   bool color, all, recovery;
   unsigned verdicts; /* which to show: bits by enum site_verdict */
   unsigned columns;
+  const char *folder; /* the working folder, or NULL: what is below it gets relative names in SARIF */
 };
 void site_write_text(const struct site_list *l, const struct site_text_options *o, struct text *to);
 /* All sites. */

@@ -5,6 +5,7 @@
 #include "site/program.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 const char *const site_verdict_words[4] = {"none", "some", "all", "unknown"};
 const char *const site_use_words[4] = {"ignored", "used", "dereferenced", "returned"};
@@ -50,18 +51,33 @@ static enum covered cover(const struct found *f, const struct judgement *j, unsi
   return COVERED_PARTLY;
 }
 
+static int by_value(const void *x, const void *y) {
+  int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+  return (a > b) - (a < b);
+}
+
+/* Is the value the number of the error itself, as pthread functions return it? Then errno says nothing. */
+static bool is_number(const struct import *m, unsigned error) {
+  int64_t value = m->errors[error];
+  bool may = m->success == SUCCESS_ZERO || m->success == SUCCESS_UNKNOWN;
+  if (!may || value < 1 || value > ERRNO_MAX || !errno_name((int)value)) return false;
+  return value > 1 || errno_set_has(&m->details[error]->errnos, (int)value);
+}
+
 /* The likeliest fault among what is missing, for an experiment. */
-static void choose_fault(const struct program *p, const struct found *f, const struct profile_error *e, struct site *s,
-                         int *best) {
-  struct errno_set of = e->errnos;
+static void choose_fault(const struct program *p, const struct found *f, unsigned error, struct site *s, int *best) {
+  const struct import *m = &p->imports.at[f->import];
+  int64_t value = m->errors[error];
+  bool number = is_number(m, error);
+  struct errno_set of = number ? (struct errno_set){0} : m->details[error]->errnos;
   bool only = !errno_set_empty(&s->missing_errnos);
   for (int i = 0; i <= ERRNO_MAX; i++) {
     if (i == 0 ? !errno_set_empty(&of) : !errno_set_has(&of, i)) continue;
     if (only && i && !errno_set_has(&s->missing_errnos, i)) continue;
-    int likely = (int)relevance_likelihood(p->relevance, &f->call, i, e->retval);
+    int likely = (int)relevance_likelihood(p->relevance, &f->call, number ? (int)value : i, value);
     if (likely <= *best) continue;
     *best = likely;
-    s->retval = e->retval;
+    s->retval = value;
     s->error = i;
   }
 }
@@ -81,6 +97,8 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
     else
       missing[s->n_missing++] = m->errors[i];
   }
+  qsort(checked, s->n_checked, sizeof *checked, by_value);
+  qsort(missing, s->n_missing, sizeof *missing, by_value);
   s->checked = checked;
   s->missing = missing;
   s->verdict = !s->n_missing ? SITE_ALL : s->n_checked || partly ? SITE_SOME : SITE_NONE;
@@ -92,6 +110,6 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   int best = -1;
   for (unsigned i = 0; i < m->n_errors; i++)
     for (size_t k = 0; k < s->n_missing; k++)
-      if (missing[k] == m->errors[i]) choose_fault(p, f, m->details[i], s, &best);
+      if (missing[k] == m->errors[i]) choose_fault(p, f, i, s, &best);
   return 0;
 }

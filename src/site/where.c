@@ -51,8 +51,10 @@ static int fill_site(struct strings *strings, struct image_debug *d, struct site
   while (first + 1 < n && (is_shell(s, frames[first].function) || in_system(frames[first].file)))
     first++;
   s->at = keep_line(strings, &frames[first], &failed);
-  if (s->at.function) s->in = s->at.function;
   size_t outer = n - first - 1;
+  /* The symbol is not what was inlined, and "f.cold" is not where f starts. */
+  if (s->at.function && (outer || (s->in && strchr(s->in, '.')))) s->in_offset = SITE_NO_OFFSET;
+  if (s->at.function) s->in = s->at.function;
   struct site_line *inlined = outer ? arena_alloc(strings->arena, outer * sizeof *inlined) : NULL;
   if (outer && !inlined) return -ENOMEM;
   for (size_t i = 0; i < outer; i++)

@@ -55,7 +55,10 @@ static void add_site(struct text *t, const struct site_list *l, const struct sit
   add_string(t, "module", l->module);
   text_addf(t, ",\"offset\":\"0x%llx\"", (unsigned long long)s->address);
   add_string(t, "in", s->in);
-  text_addf(t, ",\"in_offset\":\"0x%llx\"", (unsigned long long)s->in_offset);
+  if (s->in_offset != SITE_NO_OFFSET)
+    text_addf(t, ",\"in_offset\":\"0x%llx\"", (unsigned long long)s->in_offset);
+  else
+    text_add(t, ",\"in_offset\":null");
   add_string(t, "file", s->at.file);
   if (s->at.line)
     text_addf(t, ",\"line\":%u,\"column\":%u", s->at.line, s->at.column);

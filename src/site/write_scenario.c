@@ -5,10 +5,18 @@
  */
 #include "site/site.h"
 
-static void add_site(struct text *t, const struct site_list *l, const struct site *s) {
+/* Sites of the second program and those that follow have its number too. */
+static void add_id(struct text *t, size_t program, uint64_t at) {
+  text_add(t, "Trig");
+  if (program) text_addf(t, "%zu.", program + 1);
+  text_addf(t, "%llx", (unsigned long long)at);
+}
+
+static void add_site(struct text *t, const struct site_list *l, size_t program, const struct site *s) {
   uint64_t at = s->address;
-  text_addf(t, "  <trigger id=\"Trig%llx\" class=\"CallStackTrigger\">\n    <args>\n      <frame>\n        <module>",
-            (unsigned long long)at);
+  text_add(t, "  <trigger id=\"");
+  add_id(t, program, at);
+  text_add(t, "\" class=\"CallStackTrigger\">\n    <args>\n      <frame>\n        <module>");
   text_add_xml(t, l->module);
   text_addf(t, "</module>\n        <offset>0x%llx</offset>\n", (unsigned long long)at);
   text_add(t, "      </frame>\n    </args>\n  </trigger>\n  <function name=\"");
@@ -16,13 +24,15 @@ static void add_site(struct text *t, const struct site_list *l, const struct sit
   text_addf(t, "\" retval=\"%lld\"", (long long)s->retval);
   const char *name = s->error ? errno_name(s->error) : NULL;
   if (name) text_addf(t, " errno=\"%s\"", name);
-  text_addf(t, ">\n    <reftrigger ref=\"Trig%llx\" />\n  </function>\n", (unsigned long long)at);
+  text_add(t, ">\n    <reftrigger ref=\"");
+  add_id(t, program, at);
+  text_add(t, "\" />\n  </function>\n");
 }
 
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to) {
   text_add(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<scenario>\n");
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < l[i].n; k++)
-      if (l[i].sites[k].verdict == verdict && site_counts(&l[i].sites[k], true)) add_site(to, &l[i], &l[i].sites[k]);
+      if (l[i].sites[k].verdict == verdict && site_counts(&l[i].sites[k], true)) add_site(to, &l[i], i, &l[i].sites[k]);
   text_add(to, "</scenario>\n");
 }

@@ -18,14 +18,14 @@ static const char *const titles[4] = {
 /* "dir.c:42 in read_dir", "read_dir+0x12 (0x4012)" */
 static void add_place(struct text *t, const struct site_list *l, const struct site *s) {
   if (s->at.file && s->at.line) {
-    text_addf(t, "%s:%u", s->at.file, s->at.line);
-    if (s->in) text_addf(t, " in %s", s->in);
+    text_add_plain(t, s->at.file);
+    text_addf(t, ":%u", s->at.line);
+    if (s->in) text_add(t, " in ");
+    if (s->in) text_add_plain(t, s->in);
     return;
   }
-  if (s->in)
-    text_addf(t, "%s+0x%llx", s->in, (unsigned long long)s->in_offset);
-  else
-    text_addf(t, "%s", l->module);
+  text_add_plain(t, s->in ? s->in : l->module);
+  if (s->in && s->in_offset != SITE_NO_OFFSET) text_addf(t, "+0x%llx", (unsigned long long)s->in_offset);
   text_addf(t, " (0x%llx)", (unsigned long long)s->address);
 }
 
@@ -37,32 +37,76 @@ static void add_recovery(struct text *t, const struct site *s) {
   for (size_t i = 0; i < s->n_recovery; i++) {
     const struct site_block *b = &s->recovery[i];
     text_addf(t, "      0x%llx-0x%llx", (unsigned long long)b->from, (unsigned long long)b->to);
-    if (b->line.file && b->line.line) text_addf(t, "  %s:%u", b->line.file, b->line.line);
+    if (b->line.file && b->line.line) {
+      text_add(t, "  ");
+      text_add_plain(t, b->line.file);
+      text_addf(t, ":%u", b->line.line);
+    }
     text_add(t, "\n");
   }
+}
+
+/* Do the lines of both look the same? Then more has to be said. */
+static uint64_t look(const struct site *s) {
+  uint64_t h = hash_mix(hash_string(s->reason) ^ s->at.line);
+  h = hash_mix(h ^ hash_string(s->at.file ? s->at.file : ""));
+  return hash_mix(h ^ hash_string(s->in ? s->in : ""));
+}
+
+/* The call that was inlined, or the column, of a site that looks like another one. */
+static void add_difference(struct text *t, const struct site *s) {
+  if (!s->at.file || !s->at.line) return;
+  if (!s->n_inlined) {
+    if (s->at.column) text_addf(t, " (column %u)", s->at.column);
+    return;
+  }
+  for (size_t i = 0; i < s->n_inlined; i++) {
+    const struct site_line *c = &s->inlined[i];
+    text_add(t, i ? ", " : " (inlined at ");
+    text_add_plain(t, c->file ? c->file : "?");
+    if (c->line) text_addf(t, ":%u", c->line);
+    if (c->function) text_add(t, " in ");
+    if (c->function) text_add_plain(t, c->function);
+  }
+  text_add(t, ")");
+}
+
+static void add_site(struct text *t, const struct site_list *l, const struct site *s, bool alike) {
+  text_add(t, "  ");
+  add_place(t, l, s);
+  text_pad(t, PLACE_COLUMN);
+  text_add(t, " ");
+  text_add_plain(t, s->reason);
+  if (alike) add_difference(t, s);
+  if (s->unreached) text_add(t, " (nothing refers to this code)");
+  text_add(t, "\n");
 }
 
 static void add_group(struct text *t, const struct site_list *l, const struct site_text_options *o,
                       enum site_verdict v) {
   static const char *const colors[4] = {"\033[31m", "\033[33m", "\033[32m", ""};
+  struct map looks = {0};
   size_t n = 0;
-  for (size_t i = 0; i < l->n; i++)
-    n += shown(&l->sites[i], o, v);
-  if (!n || !(o->verdicts >> v & 1)) return;
+  if (!(o->verdicts >> v & 1)) return;
+  for (size_t i = 0; i < l->n; i++) {
+    uint64_t before = 0, key = look(&l->sites[i]);
+    if (!shown(&l->sites[i], o, v)) continue;
+    n++;
+    (void)map_get(&looks, key, &before);
+    if (map_put(&looks, key, before + 1) < 0) t->failed = true;
+  }
+  if (!n) return;
   text_addf(t, "\n%s%s%s: %s (%zu)\n", o->color ? colors[v] : "", site_verdict_words[v],
             o->color && *colors[v] ? "\033[0m" : "", titles[v], n);
   for (size_t i = 0; i < l->n; i++) {
     const struct site *s = &l->sites[i];
     if (!shown(s, o, v)) continue;
-    text_add(t, "  ");
-    add_place(t, l, s);
-    text_pad(t, PLACE_COLUMN);
-    text_add(t, " ");
-    text_add(t, s->reason);
-    if (s->unreached) text_add(t, " (nothing refers to this code)");
-    text_add(t, "\n");
+    uint64_t alike = 0;
+    (void)map_get(&looks, look(s), &alike);
+    add_site(t, l, s, alike > 1);
     if (o->recovery) add_recovery(t, s);
   }
+  map_done(&looks);
 }
 
 static void add_counts(struct text *t, const struct site_list *l, const struct site_text_options *o) {
@@ -75,9 +119,11 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
     accepted += finding && (s->suppressed || s->in_baseline);
     quiet += finding && !s->suppressed && !s->in_baseline && s->rank < SITE_QUIET;
   }
-  text_addf(t, "%s: %zu calls that can fail: %zu check all errors, %zu some, %zu none\n", l->program,
+  text_add_plain(t, l->program);
+  text_addf(t, ": %zu calls that can fail: %zu check all errors, %zu some, %zu none\n",
             by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE], by[SITE_ALL], by[SITE_SOME], by[SITE_NONE]);
   if (accepted) text_addf(t, "  %zu accepted by the baseline or by a comment\n", accepted);
+  if (l->stale) text_addf(t, "  %zu of the baseline are no longer there (write it anew)\n", l->stale);
   if (quiet && !o->all) text_addf(t, "  %zu of them of little weight are not shown (--all shows them)\n", quiet);
   if (o->recovery) text_addf(t, "  %zu blocks of recovery code\n", blocks);
 }

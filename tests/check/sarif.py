@@ -53,6 +53,7 @@ SCHEMA = {
             }], False),
         }, True)}, True),
         "columnKind": (one_of("utf16CodeUnits", "unicodeCodePoints"), False),
+        "originalUriBaseIds": (dict, False),
         "results": ([{
             "ruleId": (str, False),
             "ruleIndex": (natural, False),
@@ -60,7 +61,7 @@ SCHEMA = {
             "message": (MESSAGE, True),
             "locations": ([{
                 "physicalLocation": ({
-                    "artifactLocation": ({"uri": (uri, False)}, False),
+                    "artifactLocation": ({"uri": (uri, False), "uriBaseId": (str, False)}, False),
                     "region": ({"startLine": (positive, False), "startColumn": (positive, False)}, False),
                     "address": ({"absoluteAddress": (natural, False), "kind": (str, False)}, False),
                 }, False),
@@ -115,6 +116,9 @@ def what_github_asks(log):
             place = (result.get("locations") or [{}])[0].get("physicalLocation", {})
             if not place.get("artifactLocation", {}).get("uri") or "startLine" not in place.get("region", {}):
                 yield f"{at}: no line"
+            base = place.get("artifactLocation", {}).get("uriBaseId")
+            if base is not None and not run.get("originalUriBaseIds", {}).get(base, {}).get("uri", "").endswith("/"):
+                yield f"{at}: no base {base}"
             prints = tuple(sorted(result.get("partialFingerprints", {}).items()))
             if not prints or not all(isinstance(v, str) for _, v in prints):
                 yield f"{at}: no fingerprint"

@@ -160,6 +160,19 @@ refused 'a scenario is no JSON' 'leave out --format'
 run check --format sarif prog
 accepted 'SARIF'
 holds 'it is as the schema says' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
+holds 'files below the working folder are relative to it' python3 -c 'import json, os
+run = json.load(open("out"))["runs"][0]
+base = run["originalUriBaseIds"]["WORKDIR"]["uri"]
+assert base == "file://" + os.getcwd() + "/", base
+at = [r["locations"][0]["physicalLocation"]["artifactLocation"] for r in run["results"]]
+assert {"uri": "prog.c", "uriBaseId": "WORKDIR"} in at, at'
+mkdir elsewhere && cd elsewhere
+"$MURPHY" check --format sarif ../prog >../out
+cd ..
+holds 'others are absolute' python3 -c 'import json, os
+run = json.load(open("out"))["runs"][0]
+at = [r["locations"][0]["physicalLocation"]["artifactLocation"] for r in run["results"]]
+assert {"uri": "file://" + os.getcwd() + "/prog.c"} in at, at'
 run check --format sarif stripped
 holds 'so it is without lines' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
 
@@ -171,6 +184,8 @@ run check --function read --fail-on none prog
 holds 'some is not none' [ "$status" = 0 ]
 run check --function read --fail-on some prog
 holds 'some is some' [ "$status" = 1 ]
+run check --function read --verdict none --fail-on some prog
+holds 'what --verdict leaves out does not count' [ "$status" = 0 ]
 run check --format baseline -o accepted prog
 accepted 'a baseline'
 run check --baseline accepted --fail-on some --all prog
@@ -186,11 +201,48 @@ sed -i 's/fsync(fd);/fsync(fd); \/* murphy: ignore *\//' prog.c
 ${CC:-cc} -O2 -g -w prog.c -o changed
 run check --baseline accepted2 --fail-on none changed
 holds 'a comment accepts it' [ "$status" = 0 ]
+run check --baseline accepted2 --function opendir changed
+holds 'other functions are not missed' bash -c '! grep -q "no longer there" out'
+printf '1\tgone\tnone\tchanged\tmain\tprog.c\n' >>accepted2
+run check --baseline accepted2 changed
+holds 'what is gone is counted' grep -q '^  1 of the baseline are no longer there' out
 echo nonsense >bad
 run check --baseline bad prog
 refused 'a baseline with a mistake' 'bad:1: '
 run check --baseline nowhere prog
 refused 'a baseline that is not there' 'nowhere'
+
+cat >twice.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) void flush(int fd) { fsync(fd); }
+int a(int fd) { flush(fd); return 1; }
+int b(int fd) { flush(fd); return 2; }
+pthread_t t;
+int main(int argc, char **argv) { pthread_create(&t, 0, (void *)a, argv); return a(argc) + b(argc); }
+C
+${CC:-cc} -O1 -g -w twice.c -o twice
+run check --all twice
+holds 'two copies of a line are told apart' bash -c '
+  grep -q "inlined at .*twice.c:5 in a)" out && grep -q "inlined at .*twice.c:6 in b)" out'
+holds 'several values are, not is' bash -c '! grep -q "more is\|, [0-9]* is" out'
+run check --format json twice
+holds 'an inlined function has no offset' json '
+  all((s["in_offset"] is None) == bool(s["inlined"]) for s in d["sites"])
+  and all(s["missing"] == sorted(s["missing"]) for s in d["sites"])'
+run check --scenario none twice prog twice
+holds 'triggers have names of their own' python3 -c 'import xml.etree.ElementTree as E
+root = E.parse("out").getroot()
+ids = [t.get("id") for t in root.findall("trigger")]
+assert len(ids) == len(set(ids)) and len(ids) > 3
+assert all(f.get("errno") is None and f.get("retval") == "11" for f in root.findall("function[@name=\"pthread_create\"]"))
+assert {f.find("reftrigger").get("ref") for f in root.findall("function")} == set(ids)'
+run check --format sarif --all twice prog twice
+holds 'SARIF of several programs is as the schema says' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
+cp twice "$(printf 'ev\033[31mil')"
+run check "$(printf 'ev\033[31mil')"
+holds 'names cannot write to the terminal' bash -c 'grep -qF "ev\x1b[31mil:" out && ! grep -q "$(printf "\033")" out'
 
 cat >open.xml <<'X'
 <profile><function name="opendir"></function></profile>

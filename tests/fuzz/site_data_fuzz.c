@@ -41,10 +41,10 @@ static int as_data(char *bytes, bool aliases, struct err *e) {
   return ret;
 }
 
-static int as_baseline(char *bytes, struct err *e) {
+static int as_baseline(char *bytes, size_t size, struct err *e) {
   struct site site = {.function = "close", .symbol = "close", .in = "f"};
   struct site_list l = {.module = "m", .sites = &site, .n = 1};
-  return site_baseline_parse(&l, "fuzz", bytes, e);
+  return site_baseline_parse(&l, "fuzz", bytes, size, e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!bytes) return 0;
   memcpy(bytes, data + 1, size - 1);
   bytes[size - 1] = 0;
-  int r = *data == 'b' ? as_baseline(bytes, &e) : as_data(bytes, *data == 'a', &e);
+  int r = *data == 'b' ? as_baseline(bytes, size - 1, &e) : as_data(bytes, *data == 'a', &e);
   if (r < 0 && r != -ENOMEM) MUST(strncmp(e.text, "fuzz:", 5) == 0);
   free(bytes);
   return 0;

@@ -217,6 +217,13 @@ static void xml_is_escaped(void **state) {
   check_escape(text_add_xml, "é€😀", "é€😀");
 }
 
+static void terminals_are_safe(void **state) {
+  (void)state;
+  check_escape(text_add_plain, "a b~é€😀", "a b~é€😀");
+  check_escape(text_add_plain, "\033[31mx\n\x7f", "\\x1b[31mx\\x0a\\x7f");
+  check_escape(text_add_plain, "\xc2\x9b\xc2\xa0\xff\xe2\x82", "\\xc2\\x9b\xc2\xa0\\xff\\xe2\\x82");
+}
+
 static void pad_counts_columns(void **state) {
   (void)state;
   struct text t = {0};
@@ -482,6 +489,7 @@ int main(void) {
       cmocka_unit_test(text_failure_sticks),
       cmocka_unit_test(json_is_escaped),
       cmocka_unit_test(xml_is_escaped),
+      cmocka_unit_test(terminals_are_safe),
       cmocka_unit_test(pad_counts_columns),
       cmocka_unit_test(utf8_ends_where_it_breaks),
       cmocka_unit_test(files_come_back),

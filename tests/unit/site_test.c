@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -333,7 +334,7 @@ static void test_baseline(void **state) {
   struct err e = {0};
   assert_int_equal(check(1, &l, NULL), 0);
   site_write_baseline(&l, 1, &o, &t);
-  assert_int_equal(site_baseline_parse(&l, "accepted", t.at, &e), 0);
+  assert_int_equal(site_baseline_parse(&l, "accepted", t.at, t.n, &e), 0);
   for (size_t i = 0; i < l.n; i++) {
     bool finding = l.sites[i].verdict == SITE_NONE || l.sites[i].verdict == SITE_SOME;
     assert_int_equal(l.sites[i].in_baseline, finding);
@@ -345,31 +346,84 @@ static void test_baseline(void **state) {
                           {.function = "close", .symbol = "close", .in = "f"}};
   struct site_list two = {.module = "m", .sites = twins, .n = 2};
   char accepted[] = "# one\n1\tclose\tnone\tm\tf\t-\n";
-  assert_int_equal(site_baseline_parse(&two, "accepted", accepted, &e), 0);
+  assert_int_equal(site_baseline_parse(&two, "accepted", accepted, strlen(accepted), &e), 0);
   assert_true(twins[0].in_baseline && !twins[1].in_baseline);
+  assert_int_equal(two.stale, 0);
+  /* What is not there any more is counted, for this module. */
+  struct site_list none = {.module = "m"};
+  char stale[] = "3\tclose\tnone\tm\tf\t-\r\n1\topen\tsome\tother\tf\tx.c";
+  assert_int_equal(site_baseline_parse(&none, "accepted", stale, strlen(stale), &e), 0);
+  assert_int_equal(none.stale, 3);
+  /* Names can have anything in them. */
+  struct site odd = {.function = "close", .symbol = "close", .in = "a\tb\\", .at = {.file = "x\n1\r.c"}};
+  struct site_list of_odd = {.module = "m\t", .sites = &odd, .n = 1};
+  struct text written = {0};
+  site_write_baseline(&of_odd, 1, &o, &written);
+  assert_int_equal(site_baseline_parse(&of_odd, "accepted", written.at, written.n, &e), 0);
+  assert_true(odd.in_baseline);
+  text_done(&written);
   site_list_done(&l);
 }
 
 static void test_bad_baselines(void **state) {
   (void)state;
-  static const char *const bad[] = {"close\n", "1\tclose\tnone\tm\tf\n", "0\tclose\tnone\tm\tf\t-\n",
-                                    "x\tclose\tnone\tm\tf\t-\n", "-1\tclose\tnone\tm\tf\t-\n"};
+#define BAD(TEXT)                                                                                                      \
+  { TEXT, sizeof TEXT - 1 }
+  static const struct {
+    char text[64];
+    size_t n;
+  } bad[] = {
+      BAD("close\n"),
+      BAD("1\tclose\tnone\tm\tf\n"),
+      BAD("1\tclose\tnone\tm\tf\t-\tx\n"),
+      BAD("0\tclose\tnone\tm\tf\t-\n"),
+      BAD("x\tclose\tnone\tm\tf\t-\n"),
+      BAD("-1\tclose\tnone\tm\tf\t-\n"),
+      BAD("1\tclose\tnever\tm\tf\t-\n"),
+      BAD("1\tclose\tall\tm\tf\t-\n"),
+      BAD("1\t\tnone\tm\tf\t-\n"),
+      BAD("1\tclose\tnone\tm\tf\t-\0\n"),
+      BAD("# \0"),
+      BAD("\0"),
+      BAD("# murphy baseline, format 2\n"),
+  };
   for (size_t i = 0; i < COUNT(bad); i++) {
     struct site_list none = {0};
     struct err e = {0};
-    char bytes[64];
-    assert_true(snprintf(bytes, sizeof bytes, "# comment\n%s", bad[i]) > 0);
-    assert_int_equal(site_baseline_parse(&none, "accepted", bytes, &e), -EINVAL);
+    char bytes[80] = "# comment\n";
+    memcpy(bytes + 10, bad[i].text, bad[i].n);
+    assert_int_equal(site_baseline_parse(&none, "accepted", bytes, 10 + bad[i].n, &e), -EINVAL);
     assert_int_equal(strncmp(e.text, "accepted:2: ", 12), 0);
   }
 }
 
 static void test_comments(void **state) {
   (void)state;
-  static const char source[] = "close(fd);\nclose(fd); /* murphy: ignore */\nclose(fd); // murphy: ignore close\n"
-                               "close(fd); // murphy: ignore open\nclose(fd); // murphy: ignore close";
-  static const bool accepted[] = {false, true, true, false, true, false};
-  assert_int_equal(file_write(in_folder("source.c"), source, sizeof source - 1, NULL), 0);
+  static const char *const lines[] = {
+      "close(fd);",
+      "+close(fd); /* murphy: ignore */",
+      "+close(fd); // murphy: ignore close",
+      "close(fd); // murphy: ignore open",
+      "+close(fd); // murphy:ignore",
+      "+close(fd); // murphy: ignore unlink, close",
+      "close(fd); // murphy: ignore unlink, closedir",
+      "close(fd); // murphy: ignored",
+      "say(\"// murphy: ignore\"); close(fd);",
+      "+say('\"', \"http://x\\\"\"); close(fd); // murphy: ignore it // murphy: ignore",
+      "murphy: ignore; close(fd);",
+      "+close(call(1),",
+      "   2 /* ) */); // murphy: ignore close",
+      "close(1); close(2); /* 'x */ \"murphy: ignore\"",
+      "+close(fd); // murphy: ignore close",
+  };
+  struct text source = {0};
+  bool accepted[COUNT(lines) + 1] = {0};
+  for (unsigned i = 0; i < COUNT(lines); i++) {
+    accepted[i] = lines[i][0] == '+';
+    text_addf(&source, "%s%s", i ? "\n" : "", lines[i] + accepted[i]);
+  }
+  accepted[12] = true; /* where the call ends, if that were the line of one */
+  assert_int_equal(file_write(in_folder("source.c"), source.at, source.n, NULL), 0);
   struct site sites[COUNT(accepted)];
   struct site_list l = {.sites = sites, .n = COUNT(accepted)};
   for (unsigned i = 0; i < COUNT(accepted); i++)
@@ -377,6 +431,20 @@ static void test_comments(void **state) {
   assert_int_equal(site_suppress(&l), 0);
   for (unsigned i = 0; i < COUNT(accepted); i++)
     assert_int_equal(sites[i].suppressed, accepted[i]);
+  text_done(&source);
+}
+
+/* What the debug information names need not be a file: nothing is waited for. */
+static void test_odd_sources(void **state) {
+  (void)state;
+  assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+  const char *const odd[] = {in_folder("fifo"), "/dev/zero", "/dev/tty", "/", "/nowhere/x.c", ""};
+  for (size_t i = 0; i < COUNT(odd); i++) {
+    struct site site = {.function = "close", .at = {.file = odd[i], .line = 1}};
+    struct site_list l = {.sites = &site, .n = 1};
+    assert_int_equal(site_suppress(&l), 0);
+    assert_false(site.suppressed);
+  }
 }
 
 #if OWN_ALLOCATOR
@@ -417,6 +485,7 @@ int main(void) {
     cmocka_unit_test(test_baseline),
     cmocka_unit_test(test_bad_baselines),
     cmocka_unit_test(test_comments),
+    cmocka_unit_test(test_odd_sources),
 #if OWN_ALLOCATOR
     cmocka_unit_test(test_lack_of_memory),
 #endif
