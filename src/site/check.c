@@ -126,7 +126,7 @@ static int make_list(struct program *p, const struct judgement *js, struct site_
     l->functions += p->imports.at[i].n_errors > 0;
     l->unknown_functions += p->imports.at[i].profile && !p->imports.at[i].n_errors && p->imports.at[i].profile->unknown;
   }
-  if (r >= 0) r = where_fill(p->image, l);
+  if (r >= 0) r = where_fill(p, l);
   if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
   return r;
 }

@@ -201,4 +201,4 @@ int recovery_find(struct worker *w, const struct flow_graph *g, const failing_ve
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 
-int where_fill(const struct image *img, struct site_list *l) MUST_USE;
+int where_fill(struct program *p, struct site_list *l) MUST_USE;

@@ -168,6 +168,23 @@ for flags in '-fno-plt' '-no-pie -fno-pie' '-fno-plt -no-pie -fno-pie'; do
   holds "functions in a table with $flags" json 'at("write", "a")["reachable"]'
 done
 
+# Two calls of one macro are two calls.
+cat >macro.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+#define BOTH(a, b, p) do { write(a, p, 3); if (write(b, p, 3) != 3) abort(); } while (0)
+int main(int c, char **v)
+{
+	BOTH(c, c + 1, v[0]);
+	return 0;
+}
+C
+for flags in '' '-gno-column-info'; do
+  ${CC:-cc} -O2 -g -w $flags macro.c -o macro 2>/dev/null || continue
+  run check --format json macro
+  holds "two calls of one macro $flags" json 'sorted(s["verdict"] for s in d["sites"]) == ["all", "none"]'
+done
+
 run check prog
 accepted 'text'
 holds 'it says why' grep -q "prog.c:11 in .*opendir's NULL goes to readdir unchecked" out
