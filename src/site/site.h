@@ -75,6 +75,8 @@ struct site_list {
   size_t n;
   bool has_lines; /* there is debug information */
   size_t functions, unknown_functions;
+  const char *const *missing_libraries; /* that it needs and that were not found: calls of them are not judged */
+  size_t n_missing_libraries;
 };
 
 struct site_request {

@@ -90,10 +90,11 @@ static int by_line(const void *x, const void *y) {
 }
 
 /* Does a way lead from the entry to block TO, not through block WITHOUT? */
-static bool reaches(const struct flow_graph *g, uint32_t to, uint32_t without, struct arena *arena) {
+static bool reaches(struct program *p, const struct flow_graph *g, uint32_t to, uint32_t without, struct arena *arena) {
   const struct code *code = flow_graph_code(g);
   uint8_t *seen = arena_zalloc(arena, code->n_blocks + 1);
   uint32_t *todo = arena_alloc(arena, (code->n_blocks + 1) * sizeof *todo), n_todo = 0;
+  if (!seen || !todo) p->error = -ENOMEM;
   if (!seen || !todo || code->entry_block == without) return false;
   seen[code->entry_block] = 1;
   for (todo[n_todo++] = code->entry_block; n_todo > 0;) {
@@ -124,11 +125,13 @@ static bool follow_each_other(struct program *p, const struct found *a, const st
   struct flow_graph_options o = gather_options(p, w);
   struct flow_graph *g = NULL;
   struct arena arena = {0};
-  if (a->entry != b->entry || flow_graph_open(&w->flow, p->image, a->entry, &o, &g) < 0) return false;
+  int r = a->entry == b->entry ? flow_graph_open(&w->flow, p->image, a->entry, &o, &g) : -ENOENT;
+  if (r == -ENOMEM) p->error = r;
+  if (r < 0) return false;
   uint32_t x = block_at(g, a->at), y = block_at(g, b->at);
   bool known = x != UINT32_MAX && y != UINT32_MAX, follow = known && x == y;
-  if (known && !follow && reaches(g, x, UINT32_MAX, &arena) && reaches(g, y, UINT32_MAX, &arena))
-    follow = !reaches(g, y, x, &arena) || !reaches(g, x, y, &arena);
+  if (known && !follow && reaches(p, g, x, UINT32_MAX, &arena) && reaches(p, g, y, UINT32_MAX, &arena))
+    follow = !reaches(p, g, y, x, &arena) || !reaches(p, g, x, y, &arena);
   arena_done(&arena);
   flow_graph_close(g);
   return follow;
@@ -168,7 +171,7 @@ static int join_copies(struct program *p, struct site_list *l) {
       end++;
     if (end - i > 1 && end - i <= COPIES_MAX) join(p, l, order + i, order + end);
   }
-  return 0;
+  return p->error;
 }
 
 int where_fill(struct program *p, struct site_list *l) {

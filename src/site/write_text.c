@@ -77,6 +77,11 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
   }
   text_addf(t, "%s: %zu calls that can fail: %zu check all errors, %zu some, %zu none\n", l->program,
             by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE], by[SITE_ALL], by[SITE_SOME], by[SITE_NONE]);
+  for (size_t i = 0; i < l->n_missing_libraries; i++)
+    text_addf(t,
+              "  %s was not found: calls of its functions are not among them (set LD_LIBRARY_PATH as it is for the "
+              "program)\n",
+              l->missing_libraries[i]);
   if (accepted) text_addf(t, "  %zu accepted by the baseline or by a comment\n", accepted);
   if (quiet && !o->all) text_addf(t, "  %zu of them of little weight are not shown (--all shows them)\n", quiet);
   if (o->recovery) text_addf(t, "  %zu blocks of recovery code\n", blocks);

@@ -185,6 +185,23 @@ for flags in '' '-gno-column-info'; do
   holds "two calls of one macro $flags" json 'sorted(s["verdict"] for s in d["sites"]) == ["all", "none"]'
 done
 
+# A library that is not there.
+echo 'int gone(int x) { return x < 0 ? -1 : 0; }' >gone.c
+echo 'int gone(int); int main(int c, char **v) { return gone(c); }' >needs.c
+${CC:-cc} -shared -fPIC -Wl,-soname,libgone.so.1 gone.c -o libgone.so.1 || exit 1
+${CC:-cc} needs.c ./libgone.so.1 -o needs || exit 1
+run check needs
+accepted 'a library is missing'
+holds '... and it says so' grep -q 'libgone.so.1 was not found.*LD_LIBRARY_PATH' out
+run check --format json needs
+holds '... in JSON too' json 'd["missing_libraries"] == ["libgone.so.1"]'
+run check --fail-on none needs
+holds '... and is no success with --fail-on' [ "$status" = 2 ]
+holds '... for which there is a message' grep -q '^murphy: needs: needs libgone.so.1, which was not found' err
+LD_LIBRARY_PATH=. run check --fail-on none --format json needs
+accepted 'with LD_LIBRARY_PATH it is found'
+holds '... and none is missing' json 'd["missing_libraries"] == []'
+
 run check prog
 accepted 'text'
 holds 'it says why' grep -q "prog.c:11 in .*opendir's NULL goes to readdir unchecked" out
