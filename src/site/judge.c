@@ -285,7 +285,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   struct sample outer;
   uint64_t every = ~0ull, any = 0;
   unsigned asked = 0;
-  bool part = false;
+  bool part = false, ignored = false;
   struct judgement all = {0};
   sample_step(&outer, s, e->ops, j->p->image);
   for (size_t i = 0; i < n && l->depth < DEPTH_MAX; i++) {
@@ -315,6 +315,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
       continue;
     }
     every &= there.noticed;
+    ignored |= !there.noticed && !there.seen;
     asked++;
     if (there.noticed) continue;
     out->bad_callers++;
@@ -323,6 +324,8 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   out->callers += asked;
   bool unseen = functions_visible(j->p, l->entry) || !asked;
   if ((unseen && !any) || part) out->seen |= SEEN_RETURNED;
+  /* Perhaps it returns nothing, and what callers use is what the last call has left behind. */
+  if (unseen && !any && ignored) all.seen &= ~(unsigned)(SEEN_USED | SEEN_STORED | SEEN_COMPARED | SEEN_TOLERATED);
   add_seen(out, &all);
   out->cut |= part;
   if (!asked) return;
