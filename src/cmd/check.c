@@ -197,6 +197,17 @@ static bool fails(const struct job *job, const struct site_list *l, size_t n) {
   return false;
 }
 
+/* Where findings are asked for, that there are none must not mean that a library was not found. */
+static int refuse_missing(const struct job *job, const struct site_list *l, size_t n, struct err *e) {
+  for (size_t i = 0; job->fail_on && i < n; i++)
+    if (l[i].n_missing_libraries)
+      return err_set(e, -ENOENT,
+                     "%s: needs %s, which was not found, so that nothing is known of calls of its functions (set "
+                     "LD_LIBRARY_PATH as it is for the program)",
+                     l[i].program, l[i].missing_libraries[0]);
+  return 0;
+}
+
 static int check_one(struct job *job, const char *program, struct site_list *ret, struct err *e) {
   int r = refuse_script(program, e);
   if (r < 0) return r;
@@ -225,6 +236,7 @@ static int run_job(struct job *job, const struct cmd_args *args, struct err *e) 
   set_terminal(job);
   if (r >= 0) write_lists(job, l, n, &t);
   if (r >= 0) r = cmd_save(job->output ? job->output : "-", &t, e);
+  if (r >= 0 && !fails(job, l, n)) r = refuse_missing(job, l, n, e);
   if (r >= 0) r = fails(job, l, n) ? EXIT_FINDINGS : EXIT_NOTHING;
   for (size_t i = 0; i < done; i++)
     site_list_done(&l[i]);

@@ -22,10 +22,14 @@ struct flow_probe {
   const struct code_kernel *kernel;                  /* or NULL */
   bool (*noreturn)(void *context, const char *name); /* is a function of this name known never to return? or NULL */
   void *context;
+  bool own; /* calls through a slot of what the image itself defines are looked into */
   struct map known;
   unsigned depth;
   bool failed; /* there was no memory */
 };
+
+/* The function of the image itself that a slot stands for, unless another image defines it first; false if none. */
+bool flow_own_slot(const struct image *img, uint64_t slot, uint64_t *ret);
 
 /* CONTEXT is a struct flow_probe; fits code_options.noreturn. */
 bool flow_probe_noreturn(void *context, struct code_target target);

@@ -52,6 +52,7 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
   g->errno_at = options->errno_at;
   g->context = options->context;
   r = walk_start(&g->walk, worker, &g->code);
+  g->walk.own = true;
   if (r >= 0) r = turn_edges(g, &worker->scratch);
   if (r >= 0) *ret = g;
   return r;
@@ -89,7 +90,9 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
-    return (struct flow_call){.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+    struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+    call_bind_own(&g->walk, &c);
+    return c;
   }
   unsigned n = call_number(&g->walk, insn);
   return n < g->walk.calls.n ? g->walk.calls.at[n] : (struct flow_call){.at = in->address, .kind = CALL_POINTER};

@@ -68,6 +68,13 @@ static bool slot_is_call(const struct walk *w, uint64_t at) {
          (slot.kind == SLOT_LOCAL && image_is_readonly(w->image, at));
 }
 
+void call_bind_own(const struct walk *w, struct flow_call *c) {
+  uint64_t address;
+  if (!w->own || c->kind != CALL_SLOT || !flow_own_slot(w->image, c->target, &address)) return;
+  c->kind = CALL_ADDRESS;
+  c->target = address;
+}
+
 /* A call through a register that holds a known address: a slot's content or a function of the image. */
 static void through_register(struct walk *w, uint32_t insn, uint8_t reg, struct flow_call *c) {
   struct loc loc = loc_reg(reg);
@@ -95,6 +102,7 @@ unsigned call_number(struct walk *w, uint32_t insn) {
     c.kind = slot_is_call(w, c.target) ? CALL_SLOT : CALL_POINTER;
   }
   if (c.kind == CALL_POINTER && in->dst_kind == OPERAND_REG) through_register(w, insn, in->dst, &c);
+  call_bind_own(w, &c);
   if (map_get(w->call_of, insn, &n)) return (unsigned)n;
   n = w->calls.n;
   if (n >= CALLS_MAX) { /* the last one stands for all the others, and nothing is known of it */

@@ -40,10 +40,20 @@ static bool look_into(struct flow_probe *p, uint64_t address) {
   return !out;
 }
 
+bool flow_own_slot(const struct image *img, uint64_t at, uint64_t *ret) {
+  struct image_slot slot;
+  if (!image_slot(img, at, &slot) || slot.kind != SLOT_IMPORT || !slot.name) return false;
+  const struct image_symbol *s = image_export(img, slot.name, slot.version);
+  if (!s || s->kind != SYMBOL_FUNCTION) return false;
+  *ret = s->address;
+  return true;
+}
+
 bool flow_probe_noreturn(void *context, struct code_target t) {
   struct flow_probe *p = context;
   struct image_slot slot;
   uint64_t answer;
+  if (t.slot && p->own && flow_own_slot(p->image, t.address, &t.address)) t.slot = false;
   if (t.slot) return image_slot(p->image, t.address, &slot) && slot.kind == SLOT_IMPORT && named(p, slot.name);
   const struct image_function *f = image_function_at(p->image, t.address);
   if (f && named(p, f->name)) return true;

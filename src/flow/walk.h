@@ -113,10 +113,13 @@ struct walk {
   uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
   bool simple;            /* constants only, no evidence */
   bool kernel;            /* pointers to functions are asked for */
+  bool own;               /* calls through a slot of what the image itself defines go to that */
   uint8_t result;         /* the register in which the function returns */
   bool failed;            /* no memory */
 };
 
+/* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
+void call_bind_own(const struct walk *w, struct flow_call *c);
 /* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
 int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code);
 void walk_done(struct walk *w);

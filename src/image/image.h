@@ -120,6 +120,12 @@ const struct image_function *image_function_at(const struct image *img, uint64_t
 /* The last function that starts at or before ADDRESS, or NULL. */
 const struct image_function *image_function_before(const struct image *img, uint64_t address);
 
+/*
+ * The file part of the Nth segment that is not code of a program that is linked to a fixed address, whose words may be
+ * addresses without any slot. False behind the last, and for other images.
+ */
+bool image_fixed_data(const struct image *img, size_t n, uint64_t *ret_start, uint64_t *ret_end);
+
 /* Bytes of executable segments in the file. */
 uint64_t image_code_size(const struct image *img);
 

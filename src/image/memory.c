@@ -58,3 +58,15 @@ uint64_t image_code_size(const struct image *img) {
     if (img->segments[i].flags & PF_X) sum += img->segments[i].file_end - img->segments[i].start;
   return sum;
 }
+
+bool image_fixed_data(const struct image *img, size_t n, uint64_t *ret_start, uint64_t *ret_end) {
+  if (img->type != ET_EXEC || image_is_kernel(img)) return false;
+  for (size_t i = 0; i < img->n_segments; i++) {
+    const struct segment *s = &img->segments[i];
+    if (s->flags & PF_X || n-- > 0) continue;
+    *ret_start = s->start;
+    *ret_end = s->file_end;
+    return true;
+  }
+  return false;
+}

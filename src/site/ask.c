@@ -36,7 +36,8 @@ static bool find_insn(const struct code *code, uint64_t address, uint32_t *ret) 
 static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
   struct flow_start start = q->start;
   q->answered = true;
-  if (q->at && !find_insn(flow_graph_code(g), q->at, &start.insn)) return 0;
+  q->lost = q->at && !find_insn(flow_graph_code(g), q->at, &start.insn);
+  if (q->lost) return 0;
   w->events.at.n = 0;
   w->events.torn = false;
   int r = flow_follow(g, &start, NULL, &w->events);
@@ -73,6 +74,7 @@ static int answer_batch(struct program *p, struct worker *w, size_t i) {
   for (uint32_t k = 0; k < b->n; k++) {
     struct question *q = &p->questions.at[bs->order[b->first + k]];
     q->answered = true;
+    q->lost = r < 0;
     if (r >= 0) r = answer_one(w, g, q);
   }
   flow_graph_close(g);

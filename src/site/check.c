@@ -126,9 +126,27 @@ static int make_list(struct program *p, const struct judgement *js, struct site_
     l->functions += p->imports.at[i].n_errors > 0;
     l->unknown_functions += p->imports.at[i].profile && !p->imports.at[i].n_errors && p->imports.at[i].profile->unknown;
   }
-  if (r >= 0) r = where_fill(p->image, l);
+  if (r >= 0) r = where_fill(p, l);
   if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
   return r;
+}
+
+static int find_missing(const struct image *img, struct site_list *l) {
+  const char *const *needed;
+  size_t n = image_needed(img, &needed);
+  const char **missing = arena_alloc(&l->arena, (n + 1) * sizeof *missing);
+  if (!missing) return -ENOMEM;
+  for (size_t i = 0; i < n; i++) {
+    char *path = NULL;
+    int r = image_find(needed[i], img, &path, NULL);
+    free(path);
+    if (r == -ENOMEM) return r;
+    if (r >= 0) continue;
+    missing[l->n_missing_libraries] = arena_strdup(&l->arena, needed[i]);
+    if (!missing[l->n_missing_libraries++]) return -ENOMEM;
+  }
+  l->missing_libraries = missing;
+  return 0;
 }
 
 static const char *last_part(const char *path) {
@@ -144,6 +162,7 @@ static int check_program(struct program *p, struct site_list *ret, struct err *e
   if (!js) r = -ENOMEM;
   if (r >= 0) r = judge_all(p, js);
   if (r >= 0) r = make_list(p, js, &l);
+  if (r >= 0) r = find_missing(p->image, &l);
   free(js);
   l.program = arena_strdup(&l.arena, p->request->program);
   l.module = arena_strdup(&l.arena, last_part(image_path(p->image)));

@@ -129,6 +129,20 @@ static void drop_twins(struct program *p) {
   p->calls.n = n;
 }
 
+/* Tables of functions in a program that is linked to a fixed address need no slots. */
+static int refer_from_data(struct program *p) {
+  uint64_t start, end, word;
+  int r = 0;
+  for (size_t n = 0; image_fixed_data(p->image, n, &start, &end); n++)
+    for (uint64_t at = (start + 7) & ~7ull; at < end && end - at >= sizeof word && r >= 0; at += sizeof word) {
+      const void *bytes = image_bytes(p->image, at, sizeof word);
+      if (!bytes) break;
+      memcpy(&word, bytes, sizeof word);
+      if (image_is_code(p->image, word) && image_function_at(p->image, word)) r = map_put(&p->referenced_set, word, 1);
+    }
+  return r;
+}
+
 static int merge(struct program *p) {
   int r = 0;
   struct image_slot slot;
@@ -136,6 +150,7 @@ static int merge(struct program *p) {
     r = merge_worker(p, &p->workers[i]);
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
     if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = map_put(&p->referenced_set, slot.value, 1);
+  if (r >= 0) r = refer_from_data(p);
   if (r < 0) return r;
   if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
   if (p->calls.n) qsort(p->calls.at, p->calls.n, sizeof *p->calls.at, by_callee);

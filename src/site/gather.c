@@ -28,6 +28,7 @@ struct flow_graph_options gather_options(struct program *p, struct worker *w) {
   w->probe.image = p->image;
   w->probe.noreturn = profile_facts_noreturn;
   w->probe.context = p->facts;
+  w->probe.own = true;
   return (struct flow_graph_options){
       .code = {.max_insns = FUNCTION_INSNS, .unreached = true, .noreturn = flow_probe_noreturn, .context = &w->probe},
       .errno_at = profile_facts_errno,

@@ -108,8 +108,8 @@ int imports_find(struct program *p, struct err *e) {
   struct map by_name = {0};
   int r = 0;
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
-    uint64_t i;
-    if (slot.kind != SLOT_IMPORT || !slot.name) continue;
+    uint64_t i, own;
+    if (slot.kind != SLOT_IMPORT || !slot.name || flow_own_slot(p->image, slot.at, &own)) continue;
     uint64_t key = hash_string(slot.name);
     if (!map_get(&by_name, key, &i)) {
       r = add_import(p, slot.name);

@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-#define DEPTH_MAX 4    /* functions between the call and the check */
-#define CALLERS_MAX 64 /* of a function that are asked */
-#define BUDGET 600     /* lists of events that are looked at for one site */
+#define DEPTH_MAX 4     /* functions between the call and the check */
+#define CALLERS_MAX 512 /* of a function that are asked */
+#define BUDGET 2000     /* lists of events that are looked at for one site */
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
@@ -203,6 +203,7 @@ static void at_compare(struct judging *j, const struct list *l, const struct sam
 static void add_seen(struct judgement *to, const struct judgement *from) {
   to->seen |= from->seen;
   to->missing |= from->missing;
+  to->cut |= from->cut;
   to->errno_tested |= from->errno_tested;
   for (unsigned i = 0; i < COUNT(to->errno_values.bits); i++)
     to->errno_values.bits[i] |= from->errno_values.bits[i];
@@ -235,6 +236,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
     out->missing = true;
     return;
   }
+  out->cut |= q->lost;
   struct sample inner;
   struct judgement there = {0};
   sample_step(&inner, s, e->ops, j->p->image);
@@ -290,12 +292,21 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   struct sample outer;
   uint64_t every = ~0ull, any = 0;
   unsigned asked = 0;
+  bool part = false, ignored = false;
   struct judgement all = {0};
   sample_step(&outer, s, e->ops, j->p->image);
-  for (size_t i = 0; i < n && asked < CALLERS_MAX && l->depth < DEPTH_MAX; i++) {
+  for (size_t i = 0; i < n && l->depth < DEPTH_MAX; i++) {
+    if (i == CALLERS_MAX) {
+      part = true;
+      break;
+    }
     const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
     if (!q || !q->answered) {
       out->missing = true;
+      continue;
+    }
+    if (q->lost) {
+      part = true;
       continue;
     }
     struct judgement there = {0};
@@ -306,7 +317,12 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
       out->seen |= SEEN_RETURNED;
       continue;
     }
+    if (!there.noticed && there.cut) { /* nobody knows what it does */
+      part = true;
+      continue;
+    }
     every &= there.noticed;
+    ignored |= !there.noticed && !there.seen;
     asked++;
     if (there.noticed) continue;
     out->bad_callers++;
@@ -314,11 +330,14 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   }
   out->callers += asked;
   bool unseen = functions_visible(j->p, l->entry) || !asked;
-  if (unseen && !any) out->seen |= SEEN_RETURNED;
+  if ((unseen && !any) || part) out->seen |= SEEN_RETURNED;
+  /* Perhaps it returns nothing, and what callers use is what the last call has left behind. */
+  if (unseen && !any && ignored) all.seen &= ~(unsigned)(SEEN_USED | SEEN_STORED | SEEN_COMPARED | SEEN_TOLERATED);
   add_seen(out, &all);
+  out->cut |= part;
   if (!asked) return;
-  if (any & ~every && !unseen) out->seen |= SEEN_MIXED_CALLERS;
-  out->noticed |= unseen ? any : every;
+  if (any & ~every) out->seen |= SEEN_MIXED_CALLERS; /* one that does not check is one too many, whoever else calls */
+  if (!part) out->noticed |= every;
 }
 
 /* It is judged at another place; true if the answer is there. */
@@ -334,6 +353,7 @@ static bool judge_there(struct judging *j, const struct list *l, const struct sa
   judge_list(j, &(struct list){q->events, q->n_events, q->entry, l->depth + 1, NULL}, &there, &found);
   out->noticed |= found.noticed;
   out->missing |= found.missing;
+  out->cut |= found.cut;
   out->seen |= found.seen & (SEEN_USED | SEEN_DEREFERENCED);
   return true;
 }
@@ -348,12 +368,14 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
+    out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
       (void)judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), out);
   }
   if (e->place == STORE_BEHIND_ARGUMENT) {
     size_t n = functions_callers(j->p, l->entry, &c);
     struct flow_start start = {.kind = START_BEHIND, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+    out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
       (void)judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), out);
   }
@@ -369,6 +391,7 @@ static void at_errno_return(struct judging *j, const struct list *l, const struc
   set_successes(&codes, 0, 0, 1, false);
   at_return(j, l, &codes, e, &there);
   out->missing |= there.missing;
+  out->cut |= there.cut;
   if (there.noticed || there.seen & SEEN_RETURNED) out->errno_tested = true;
 }
 
@@ -417,7 +440,10 @@ static bool asks_elsewhere(const struct flow_event *e) {
 
 /* What is seen here first: if that tells all errors, nobody else has to be asked. */
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
-  if (j->budget == 0) return;
+  if (j->budget == 0) {
+    out->cut = true;
+    return;
+  }
   j->budget--;
   for (uint32_t i = 0; i < l->n; i++)
     if (!asks_elsewhere(&l->events[i])) judge_event(j, l, s, i, out);
@@ -432,5 +458,6 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) {
   *ret = (struct judgement){0};
   sample_start(&s, &p->imports.at[f->import]);
   judge_list(&j, &(struct list){f->events, f->n_events, f->entry, 0, f}, &s, ret);
+  if (ret->cut) ret->seen |= SEEN_LOST;
   return p->error;
 }

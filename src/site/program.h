@@ -53,6 +53,7 @@ struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
   struct flow_start start; /* but for INSN */
   bool answered;
+  bool lost; /* ... but the place could not be read */
   const struct flow_event *events;
   uint32_t n_events;
 };
@@ -164,6 +165,7 @@ struct judgement {
   uint64_t bad_caller; /* a caller that does not check, or 0 */
   unsigned callers, bad_callers;
   bool other_codes; /* it is compared with codes that are not among the known errors */
+  bool cut;         /* not all was looked at: what was not seen may be a check */
   bool missing;     /* a question is open: judge again when it is answered */
 };
 
@@ -199,4 +201,4 @@ int recovery_find(struct worker *w, const struct flow_graph *g, const failing_ve
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 
-int where_fill(const struct image *img, struct site_list *l) MUST_USE;
+int where_fill(struct program *p, struct site_list *l) MUST_USE;

@@ -67,8 +67,8 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   if (s->use != USE_DEREFERENCED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 200;
   if (j->seen & SEEN_LOST && s->use != USE_DEREFERENCED) s->rank -= 200;
   if (s->use == USE_RETURNED) s->rank -= 200;
-  /* Nobody has said what its errors mean: that they are ignored says little. */
-  if (s->use == USE_IGNORED && !relevance_knows(p->relevance, m->written)) s->rank -= 70;
+  /* Nobody has said what its errors mean: only that the program crashes says something. */
+  if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   if (s->unreached) s->rank -= 150;
   if (f->torn) s->rank -= 40;
 }

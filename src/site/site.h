@@ -77,6 +77,8 @@ struct site_list {
   bool has_lines; /* there is debug information */
   size_t functions, unknown_functions;
   size_t stale; /* sites of this module that a baseline accepts and that are not there */
+  const char *const *missing_libraries; /* that it needs and that were not found: calls of them are not judged */
+  size_t n_missing_libraries;
 };
 
 struct site_request {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define FRAMES 16
+#define COPIES_MAX 32 /* of one call; more are many calls of one macro */
 
 /* Strings of one list, each kept once: debug information repeats itself. */
 struct strings {
@@ -70,7 +71,7 @@ static int fill_site(struct strings *strings, struct image_debug *d, struct site
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
 static bool same_line(const struct site_line *a, const struct site_line *b) {
-  return a->line == b->line && a->column == b->column && a->file == b->file && a->function == b->function;
+  return a->column && a->line == b->line && a->column == b->column && a->file == b->file && a->function == b->function;
 }
 
 /* One call of the source that the compiler has copied inside one function; strings are kept once, so pointers do. */
@@ -90,34 +91,93 @@ static int by_line(const void *x, const void *y) {
   return (a->address > b->address) - (a->address < b->address);
 }
 
+/* Does a way lead from the entry to block TO, not through block WITHOUT? */
+static bool reaches(struct program *p, const struct flow_graph *g, uint32_t to, uint32_t without, struct arena *arena) {
+  const struct code *code = flow_graph_code(g);
+  uint8_t *seen = arena_zalloc(arena, code->n_blocks + 1);
+  uint32_t *todo = arena_alloc(arena, (code->n_blocks + 1) * sizeof *todo), n_todo = 0;
+  if (!seen || !todo) p->error = -ENOMEM;
+  if (!seen || !todo || code->entry_block == without) return false;
+  seen[code->entry_block] = 1;
+  for (todo[n_todo++] = code->entry_block; n_todo > 0;) {
+    const uint32_t *next;
+    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+      if (next[i] == without || seen[next[i]]) continue;
+      seen[next[i]] = 1;
+      todo[n_todo++] = next[i];
+    }
+  }
+  return seen[to];
+}
+
+static uint32_t block_at(const struct flow_graph *g, uint64_t address) {
+  const struct code *code = flow_graph_code(g);
+  for (uint32_t i = 0; i < code->n_insns; i++)
+    if (code->insns[i].address == address) return flow_graph_block(g, i);
+  return UINT32_MAX;
+}
+
+/*
+ * Is one of them made after the other on every way? Then they are two calls of one macro, which debug information does
+ * not tell from copies of one call.
+ */
+static bool follow_each_other(struct program *p, const struct found *a, const struct found *b) {
+  struct worker *w = &p->workers[0];
+  struct flow_graph_options o = gather_options(p, w);
+  struct flow_graph *g = NULL;
+  struct arena arena = {0};
+  int r = a->entry == b->entry ? flow_graph_open(&w->flow, p->image, a->entry, &o, &g) : -ENOENT;
+  if (r == -ENOMEM) p->error = r;
+  if (r < 0) return false;
+  uint32_t x = block_at(g, a->at), y = block_at(g, b->at);
+  bool known = x != UINT32_MAX && y != UINT32_MAX, follow = known && x == y;
+  if (known && !follow && reaches(p, g, x, UINT32_MAX, &arena) && reaches(p, g, y, UINT32_MAX, &arena))
+    follow = !reaches(p, g, y, x, &arena) || !reaches(p, g, x, y, &arena);
+  arena_done(&arena);
+  flow_graph_close(g);
+  return follow;
+}
+
+/* Of the copies from FROM to TO, those that are not checked become as good as one that is. */
+static void join(struct program *p, const struct site_list *l, struct site **from, struct site **to) {
+  struct site *good = NULL;
+  for (struct site **s = from; s < to && !good; s++)
+    if ((*s)->verdict == SITE_ALL) good = *s;
+  for (struct site **s = from; s < to && good; s++) {
+    struct site *other = *s;
+    if (other->verdict == SITE_ALL) continue;
+    if (follow_each_other(p, &p->found.at[good - l->sites], &p->found.at[other - l->sites])) continue;
+    other->verdict = SITE_ALL;
+    other->rank = good->rank;
+    other->reason = good->reason;
+    other->checked = good->checked;
+    other->n_checked = good->n_checked;
+    other->n_missing = 0;
+    other->missing_errnos = (struct errno_set){0};
+  }
+}
+
 /*
  * A copy on a way that has failed already needs no check of its own: "if (close(fd) < 0 && !failed)". It is as good as
- * the best of its copies.
+ * the best of its copies. The sites are still in the order of what was found.
  */
-static int join_copies(struct site_list *l) {
+static int join_copies(struct program *p, struct site_list *l) {
   struct site **order = arena_alloc(&l->arena, (l->n + 1) * sizeof *order);
   if (!order) return -ENOMEM;
   for (size_t i = 0; i < l->n; i++)
     order[i] = &l->sites[i];
   if (l->n) qsort(order, l->n, sizeof *order, by_line);
-  for (size_t i = 0; i < l->n; i++)
-    for (size_t k = i + 1; k < l->n && is_copy(order[i], order[k]); k++) {
-      struct site *a = order[i], *b = order[k];
-      if (a->verdict == SITE_ALL || b->verdict == SITE_ALL) {
-        struct site *good = a->verdict == SITE_ALL ? a : b, *other = good == a ? b : a;
-        other->verdict = SITE_ALL;
-        other->rank = good->rank;
-        other->reason = good->reason;
-        other->checked = good->checked;
-        other->n_checked = good->n_checked;
-        other->n_missing = 0;
-        other->missing_errnos = (struct errno_set){0};
-      }
-    }
-  return 0;
+  for (size_t i = 0, end; i < l->n; i = end) {
+    for (end = i + 1; end < l->n && is_copy(order[i], order[end]);)
+      end++;
+    if (end - i > 1 && end - i <= COPIES_MAX) join(p, l, order + i, order + end);
+  }
+  return p->error;
 }
 
-int where_fill(const struct image *img, struct site_list *l) {
+int where_fill(struct program *p, struct site_list *l) {
+  const struct image *img = p->image;
   struct image_debug *d = NULL;
   struct strings strings = {.arena = &l->arena};
   for (size_t i = 0; i < l->n; i++) {
@@ -134,5 +194,5 @@ int where_fill(const struct image *img, struct site_list *l) {
     r = fill_site(&strings, d, &l->sites[i]);
   image_debug_free(d);
   map_done(&strings.known);
-  return r < 0 ? r : join_copies(l);
+  return r < 0 ? r : join_copies(p, l);
 }

@@ -91,7 +91,12 @@ static void add_list(struct text *t, const struct site_list *l, const struct sit
   text_add(t, "{\"program\":");
   text_add_json(t, l->program);
   add_string(t, "build_id", l->build_id);
-  text_add(t, ",\"sites\":[");
+  text_add(t, ",\"missing_libraries\":[");
+  for (size_t i = 0; i < l->n_missing_libraries; i++) {
+    if (i) text_add(t, ",");
+    text_add_json(t, l->missing_libraries[i]);
+  }
+  text_add(t, "],\"sites\":[");
   for (size_t i = 0; i < l->n; i++) {
     if (!(o->verdicts >> l->sites[i].verdict & 1)) continue;
     text_add(t, first ? "\n" : ",\n");

@@ -122,6 +122,11 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
   text_add_plain(t, l->program);
   text_addf(t, ": %zu calls that can fail: %zu check all errors, %zu some, %zu none\n",
             by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE], by[SITE_ALL], by[SITE_SOME], by[SITE_NONE]);
+  for (size_t i = 0; i < l->n_missing_libraries; i++)
+    text_addf(t,
+              "  %s was not found: calls of its functions are not among them (set LD_LIBRARY_PATH as it is for the "
+              "program)\n",
+              l->missing_libraries[i]);
   if (accepted) text_addf(t, "  %zu accepted by the baseline or by a comment\n", accepted);
   if (l->stale) text_addf(t, "  %zu of the baseline are no longer there (write it anew)\n", l->stale);
   if (quiet && !o->all) text_addf(t, "  %zu of them of little weight are not shown (--all shows them)\n", quiet);

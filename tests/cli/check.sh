@@ -119,6 +119,89 @@ for flags in '-no-pie -fno-pie' '-fno-plt' '-fcf-protection=full' '-D_FORTIFY_SO
     and at("open", "save")["verdict"] == "all" and at("read", "fetch")["verdict"] == "some"'
 done
 
+# A library calls what it exports through its PLT: its own checks and ends count.
+cat >own.c <<'C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+void die(void) { abort(); }
+int check_fd(int fd) { if (fd < 0) die(); return fd; }
+void *xm(size_t n) { return malloc(n); }
+int use(const char *n)
+{
+	int fd = check_fd(open(n, O_RDONLY));
+	char *p = xm(10);
+	if (!p)
+		die();
+	p[0] = 1;
+	return fd + p[0];
+}
+C
+for flags in '' '-fno-plt'; do
+  ${CC:-cc} -O2 -g -w -fPIC -shared -fno-inline $flags own.c -o own.so || exit 1
+  run check --format json own.so
+  holds "a library's own functions check $flags" json '
+    at("open", "use")["verdict"] == "all" and at("malloc", "xm")["verdict"] == "all"'
+done
+
+# A function that is nothing but a jump through the GOT is a function, and one that only a table names is reached.
+cat >table.c <<'C'
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static int my_rmdir(const char *p) { return rmdir(p); }
+static int a(int fd) { write(fd, "abc", 3); return 0; }
+static int b(int fd) { return my_rmdir("b") < 0; }
+static const struct { const char *n; int (*f)(int); } t[] = {{"a", a}, {"b", b}};
+int main(int c, char **v)
+{
+	for (int i = 0; i < 2; i++)
+		if (!strcmp(v[1], t[i].n))
+			return t[i].f(c);
+	return 3;
+}
+C
+for flags in '-fno-plt' '-no-pie -fno-pie' '-fno-plt -no-pie -fno-pie'; do
+  ${CC:-cc} -O2 -g -w $flags table.c -o table || continue
+  run check --format json table
+  holds "a jump that is a function with $flags" json '
+    at("rmdir", "my_rmdir")["in"] == "my_rmdir" and at("rmdir", "my_rmdir")["verdict"] == "all"'
+  holds "functions in a table with $flags" json 'at("write", "a")["reachable"]'
+done
+
+# Two calls of one macro are two calls.
+cat >macro.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+#define BOTH(a, b, p) do { write(a, p, 3); if (write(b, p, 3) != 3) abort(); } while (0)
+int main(int c, char **v)
+{
+	BOTH(c, c + 1, v[0]);
+	return 0;
+}
+C
+for flags in '' '-gno-column-info'; do
+  ${CC:-cc} -O2 -g -w $flags macro.c -o macro 2>/dev/null || continue
+  run check --format json macro
+  holds "two calls of one macro $flags" json 'sorted(s["verdict"] for s in d["sites"]) == ["all", "none"]'
+done
+
+# A library that is not there.
+echo 'int gone(int x) { return x < 0 ? -1 : 0; }' >gone.c
+echo 'int gone(int); int main(int c, char **v) { return gone(c); }' >needs.c
+${CC:-cc} -shared -fPIC -Wl,-soname,libgone.so.1 gone.c -o libgone.so.1 || exit 1
+${CC:-cc} needs.c ./libgone.so.1 -o needs || exit 1
+run check needs
+accepted 'a library is missing'
+holds '... and it says so' grep -q 'libgone.so.1 was not found.*LD_LIBRARY_PATH' out
+run check --format json needs
+holds '... in JSON too' json 'd["missing_libraries"] == ["libgone.so.1"]'
+run check --fail-on none needs
+holds '... and is no success with --fail-on' [ "$status" = 2 ]
+holds '... for which there is a message' grep -q '^murphy: needs: needs libgone.so.1, which was not found' err
+LD_LIBRARY_PATH=. run check --fail-on none --format json needs
+accepted 'with LD_LIBRARY_PATH it is found'
+holds '... and none is missing' json 'd["missing_libraries"] == []'
+
 run check prog
 accepted 'text'
 holds 'it says why' grep -q "prog.c:11 in .*opendir's NULL goes to readdir unchecked" out

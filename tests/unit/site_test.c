@@ -150,6 +150,9 @@ static const struct function {
     {"two_callers", "push rax\n call close@plt\n pop rcx\n ret", "some"},
     {"first_caller", "push rax\n call two_callers\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", ""},
     {"second_caller", "push rax\n call two_callers\n xor eax, eax\n pop rcx\n ret", ""},
+    {"seen_in_part", "push rax\n call close@plt\n pop rcx\n ret", "some"}, /* exported, and one caller ignores it */
+    {"caller_of_part", "push rax\n call seen_in_part\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", ""},
+    {"other_of_part", "push rax\n call seen_in_part\n xor eax, eax\n pop rcx\n ret", ""},
     {"or_die", "push rax\n call malloc@plt\n test rax, rax\n je 1f\n pop rcx\n ret\n1: call abort@plt", "all"},
     {"checker", "test rdi, rdi\n je 1f\n mov dword ptr [rdi], 1\n1: ret", ""},
     {"asks_checker", "push rax\n call malloc@plt\n mov rdi, rax\n call checker\n xor eax, eax\n pop rcx\n ret", "all"},
