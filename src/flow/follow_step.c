@@ -48,6 +48,7 @@ static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t bl
   if (from->mixed) return;
   flags.where = FACT_FLAGS;
   flags.subject = from->subject;
+  flags.again = from->again;
   flags.ops = from->ops;
   flags.width = in->size;
   follow_push(g, block, position + 1, &flags);

@@ -127,6 +127,18 @@ static const struct function {
     {"no_plt", "push rax\n call [rip + close@GOTPCREL]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
 
+    /* in a loop, the value of the round before is dereferenced where this one is stored */
+    {"appended",
+     "push rbx\n mov rbx, rdi\n1: call malloc@plt\n test rax, rax\n mov [rbx], rax\n mov rdi, rax\n je 2f\n"
+     " call filler\n mov rbx, [rbx]\n jmp 1b\n2: xor eax, eax\n pop rbx\n ret",
+     "all"},
+    {"filler", "mov dword ptr [rdi + 8], 1\n ret", ""},
+    {"appended_unchecked",
+     "push rbx\n mov rbx, rdi\n1: call malloc@plt\n mov [rbx], rax\n mov rbx, [rbx]\n dec dword ptr [rip + "
+     "the_variable]\n"
+     " jne 1b\n xor eax, eax\n pop rbx\n ret",
+     "none dereferenced"},
+
     /* errno */
     {"by_errno",
      "push rbx\n call __errno_location@plt\n mov rbx, rax\n mov dword ptr [rax], 0\n call strtol@plt\n"
@@ -170,7 +182,8 @@ static void must(const char *command) {
 
 /* Functions that others call are not exported, so that all their callers are seen. */
 static bool is_local(const char *name) {
-  static const char *const local[] = {"wrapper", "lazy_wrapper", "two_callers", "checker", "breaker", "fills"};
+  static const char *const local[] = {"wrapper", "lazy_wrapper", "two_callers", "checker",
+                                      "breaker", "fills",        "filler"};
   for (size_t i = 0; i < COUNT(local); i++)
     if (strcmp(name, local[i]) == 0) return true;
   return false;
