@@ -159,7 +159,7 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
 static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
-  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51;
+  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52;
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
@@ -187,7 +187,7 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
       map_put(&g->addressed, e.insn, 1) < 0)
     g->walk.failed = true;
   uint64_t key = hash_mix(e.at + e.kind) ^ hash_mix((uintptr_t)e.ops + e.arg + 1) ^ hash_mix(e.imm + e.op * 64u + e.cc);
-  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u);
+  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u + e.lost * 8u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;

@@ -127,6 +127,14 @@ static const struct function {
     {"no_plt", "push rax\n call [rip + close@GOTPCREL]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
 
+    /* united with others */
+    {"united_in_memory",
+     "push rbp\n mov rbp, rsp\n sub rsp, 16\n mov dword ptr [rbp - 4], 0\n call close@plt\n or [rbp - 4], eax\n"
+     " mov eax, 7\n or [rbp - 4], eax\n mov eax, [rip + the_variable]\n or [rbp - 4], eax\n"
+     " cmp dword ptr [rbp - 4], 0\n je 1f\n call abort@plt\n1: xor eax, eax\n leave\n ret",
+     "all"},
+    {"doubled", "push rax\n call close@plt\n add eax, eax\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+
     /* in a loop, the value of the round before is dereferenced where this one is stored */
     {"appended",
      "push rbx\n mov rbx, rdi\n1: call malloc@plt\n test rax, rax\n mov [rbx], rax\n mov rdi, rax\n je 2f\n"
