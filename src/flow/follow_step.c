@@ -301,9 +301,26 @@ static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   mix(g, after, in->dst, block, position);
 }
 
+/*
+ * Is it the index of a table that compilers make of a switch with cases below 0? Something was added so that the least
+ * one is 0, and the table is read-only.
+ */
+static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) {
+  const struct insn *in = &g->code.insns[insn];
+  bool moved = false;
+  for (const struct transform *t = f->ops; t; t = t->next)
+    moved |= t->kind == XF_ADD && t->imm > 0;
+  if (!moved || f->mixed || in->flags & (INSN_WRITES_MEM | INSN_FS) || in->index == NO_REG) return false;
+  uint8_t other = in->index == f->reg ? in->base : in->index;
+  if (other == NO_REG) return image_is_readonly(g->code.image, (uint64_t)in->disp);
+  struct loc loc = loc_reg(other);
+  struct flow_value v = origin(&g->walk, insn, &loc);
+  return v.kind == VALUE_ADDRESS && !v.raw && !v.ops && image_is_readonly(g->code.image, v.value);
+}
+
 static void address(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
   const struct insn *in = &g->code.insns[insn];
-  if (in->index == f->reg && in->flags & INSN_TABLE_INDEX) {
+  if ((in->index == f->reg && in->flags & INSN_TABLE_INDEX) || looks_up(g, f, insn)) {
     follow_note(g, f, event_at(in, EVENT_SWITCH, insn, block));
     return;
   }

@@ -127,6 +127,17 @@ static const struct function {
     {"no_plt", "push rax\n call [rip + close@GOTPCREL]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
 
+    {"bounded", "push rax\n call open@plt\n cmp eax, 100\n ja 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"bounded_from_above", "push rax\n call open@plt\n cmp eax, 100\n jg 1f\n xor eax, eax\n1: pop rcx\n ret",
+     "none used"},
+    {"only_zero", "push rax\n call open@plt\n cmp eax, 1\n jb 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
+    {"looked_up",
+     "push rax\n call open@plt\n inc eax\n cmp eax, 6\n ja 1f\n lea rdx, [rip + jumps]\n mov eax, [rdx + rax * 4]\n"
+     "1: pop rcx\n ret",
+     "all"},
+    {"indexed", "push rax\n call open@plt\n lea rdx, [rip + jumps]\n cdqe\n mov eax, [rdx + rax * 4]\n pop rcx\n ret",
+     "none used"},
+
     /* united with others */
     {"united_in_memory",
      "push rbp\n mov rbp, rsp\n sub rsp, 16\n mov dword ptr [rbp - 4], 0\n call close@plt\n or [rbp - 4], eax\n"
