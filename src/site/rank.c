@@ -70,5 +70,6 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* Nobody has said what its errors mean: that they are ignored says little. */
   if (s->use == USE_IGNORED && !relevance_knows(p->relevance, m->written)) s->rank -= 70;
   if (s->unreached) s->rank -= 150;
-  if (f->torn) s->rank -= 40;
+  /* There was more to follow than could be: a check may be behind. */
+  if (f->torn) s->rank -= 200;
 }
