@@ -167,6 +167,15 @@ static const struct function {
      "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
      " cmp dword ptr [rax], 4\n je 1b\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
      "some"},
+    {"eintr_then_size",
+     "push rbx\n1: call write@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
+     " cmp dword ptr [rax], 4\n je 1b\n2: xor eax, eax\n cmp rbx, 3\n sete al\n pop rbx\n ret",
+     "all"},
+    {"eintr_then_all",
+     "push rbx\n push r12\n push rax\n mov r12, rdx\n1: call write@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n"
+     " call __errno_location@plt\n cmp dword ptr [rax], 4\n je 1b\n2: xor eax, eax\n cmp rbx, r12\n sete al\n"
+     " pop rcx\n pop r12\n pop rbx\n ret",
+     "all"},
     {"all_but_eintr",
      "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
      " cmp dword ptr [rax], 4\n je 1b\n call abort@plt\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
