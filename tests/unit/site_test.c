@@ -146,6 +146,12 @@ static const struct function {
      "all"},
     {"doubled", "push rax\n call close@plt\n add eax, eax\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
 
+    /* more copies and code than are followed, and then a check */
+    {"too_long",
+     "push rbx\n call write@plt\n.rept 20\n push rax\n.endr\n.rept 4000\n nop\n.endr\n xor eax, eax\n"
+     " cmp qword ptr [rsp + 152], -1\n je 1f\n inc eax\n1: add rsp, 160\n pop rbx\n ret",
+     ""},
+
     /* in a loop, the value of the round before is dereferenced where this one is stored */
     {"appended",
      "push rbx\n mov rbx, rdi\n1: call malloc@plt\n test rax, rax\n mov [rbx], rax\n mov rdi, rax\n je 2f\n"
@@ -343,6 +349,8 @@ static void test_details(void **state) {
   assert_int_equal(site_in(&l, "ignored")->n_recovery, 0);
   assert_int_equal(site_in(&l, "or_die")->n_recovery, 1);
   assert_true(site_in(&l, "dereferenced")->rank > site_in(&l, "ignored")->rank);
+  const struct site *torn = site_in(&l, "too_long");
+  assert_true(torn && torn->verdict != SITE_ALL && torn->rank < SITE_QUIET);
   site_list_done(&l);
 }
 
