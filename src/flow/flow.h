@@ -321,7 +321,10 @@ struct flow_outcome_pair {
   uint64_t error_value, error_errno, success_value;
 };
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
-/* Does every way from behind INSN to the end of the function pass one of STOPS (instructions)? */
+/*
+ * Does every way from behind INSN to the end of the function pass one of STOPS, instructions that use what was followed
+ * last as an address or argument? Those that only use the value of an earlier round of a loop do not count.
+ */
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
 
 struct flow_events {
@@ -344,8 +347,9 @@ struct flow_start {
 };
 
 /*
- * Follows a value. Nothing is followed beyond the instructions in STOPS, which may be NULL. Events are added in the
- * order in which they are met, each once. The chains live as long as the worker. 0 or -ENOMEM.
+ * Follows a value. Nothing is followed beyond the instructions in STOPS, which may be NULL; they are uses that were
+ * found when the same value was followed without. Events are added in the order in which they are met, each once. The
+ * chains live as long as the worker. 0 or -ENOMEM.
  */
 int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
                 struct flow_events *ret) MUST_USE;

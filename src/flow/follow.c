@@ -64,6 +64,7 @@ void flow_graph_close(struct flow_graph *g) {
   vec_done(&g->work);
   map_done(&g->seen);
   map_done(&g->noted);
+  map_done(&g->addressed);
 }
 
 const struct code *flow_graph_code(const struct flow_graph *g) { return &g->code; }
@@ -99,8 +100,8 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
-  struct loc loc = loc_reg(code_argument_registers[arg]);
   if (arg >= FLOW_ARGS) return false;
+  struct loc loc = loc_reg(code_argument_registers[arg]);
   *ret = origin(&g->walk, insn, &loc);
   return ret->kind != VALUE_NONE;
 }
@@ -133,7 +134,7 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
 static bool stops_in(const struct flow_graph *g, uint32_t block, uint32_t position, const struct map *stops) {
   const struct block *b = &g->code.blocks[block];
   for (uint32_t i = position; i < b->n; i++)
-    if (map_get(stops, b->first + i, NULL)) return true;
+    if (map_get(stops, b->first + i, NULL) && map_get(&g->addressed, b->first + i, NULL)) return true;
   return false;
 }
 
@@ -161,7 +162,7 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
 static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
-  h |= (uint64_t)f->mixed << 50;
+  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52;
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
@@ -185,14 +186,26 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
   e.subject = f->subject;
   e.ops = f->ops;
   e.mixed = f->mixed;
+  if (!g->stops && !f->again && (e.kind == EVENT_DEREFERENCE || e.kind == EVENT_ARGUMENT) &&
+      map_put(&g->addressed, e.insn, 1) < 0)
+    g->walk.failed = true;
   uint64_t key = hash_mix(e.at + e.kind) ^ hash_mix((uintptr_t)e.ops + e.arg + 1) ^ hash_mix(e.imm + e.op * 64u + e.cc);
-  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u);
+  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u + e.lost * 8u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
     return;
   }
   if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, e) < 0) g->walk.failed = true;
+}
+
+/*
+ * Does the instruction end the following? In a loop, what crashes with the value of an earlier round says nothing of
+ * this round's.
+ */
+static bool stops_at(const struct flow_graph *g, const struct fact *f, uint32_t insn) {
+  if (!g->stops || !map_get(g->stops, insn, NULL)) return false;
+  return f->again || map_get(&g->addressed, insn, NULL);
 }
 
 /* Follows one fact to the end of its block, and into the next ones. */
@@ -204,7 +217,13 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
       return;
     }
     if (!follow_step(g, &w->fact, w->block, i)) return;
-    if (g->stops && map_get(g->stops, b->first + i, NULL)) return;
+    if (stops_at(g, &w->fact, b->first + i)) return;
+    if (b->first + i == g->start && !w->fact.again) {
+      struct fact again = w->fact;
+      again.again = true;
+      follow_push(g, w->block, i + 1, &again);
+      return;
+    }
   }
   const uint32_t *next;
   uint32_t n = flow_graph_next(g, w->block, &next, NULL);
@@ -242,8 +261,10 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   uint32_t position = start->insn - g->code.blocks[block].first;
   g->events = ret;
   g->stops = stops;
+  g->start = start->kind == START_RESULT ? start->insn : UINT32_MAX;
   g->steps = 0;
   g->work.n = 0;
+  if (!stops) map_clear(&g->addressed);
   map_clear(&g->seen);
   map_clear(&g->noted);
   switch ((enum flow_start_kind)start->kind) {

@@ -19,6 +19,8 @@ struct fact {
   uint8_t where, subject;
   uint8_t reg, size; /* SIZE: bytes in memory */
   bool mixed;
+  bool sum;          /* of it and other values: that it is compared with 0 may be a check */
+  bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
   bool swapped, variable;
   int32_t slot;
@@ -45,6 +47,8 @@ struct flow_graph {
   struct map seen, noted;
   struct flow_events *events;
   const struct map *stops;
+  struct map addressed; /* instructions that use the value of this round as an address or argument */
+  uint32_t start;       /* the call whose result is followed, or UINT32_MAX */
   unsigned steps;
 };
 

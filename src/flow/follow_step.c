@@ -45,12 +45,28 @@ static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block
 static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t block, uint32_t position,
                       struct fact flags) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  if (from->mixed) return;
+  if (from->mixed && !from->sum) return;
   flags.where = FACT_FLAGS;
+  flags.mixed = from->mixed;
+  flags.sum = from->sum;
   flags.subject = from->subject;
+  flags.again = from->again;
   flags.ops = from->ops;
   flags.width = in->size;
   follow_push(g, block, position + 1, &flags);
+}
+
+/* Something is added to it, in a register or in memory. */
+static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t position, bool dst) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  f.mixed = f.sum = true;
+  if (in->flags & INSN_SETS_FLAGS) set_flags(g, &f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
+  if (in->dst_kind == OPERAND_REG)
+    mix(g, f, in->dst, block, position);
+  else if (dst)
+    follow_push(g, block, position + 1, &f);
+  else
+    follow_store(g, &f, block, position);
 }
 
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
@@ -144,12 +160,30 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
     set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
     return;
   }
-  if (in->op == OP_OR && !dst && f->where == FACT_REG) { /* the same, in memory */
+  if (in->op == OP_OR && dst) { /* the same, in memory */
+    follow_push(g, block, position + 1, f);
+    set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
+    return;
+  }
+  if (in->op == OP_OR && f->where == FACT_REG) {
     follow_store(g, f, block, position);
     return;
   }
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
-  if ((in->op == OP_ADD || in->op == OP_SUB) && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
+  if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
+  if (in->op == OP_ADD) sum_up(g, *f, block, position, dst);
+}
+
+/* dst = dst + dst. */
+static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct fact after = *f;
+  if (!follow_append(g, &after, XF_SHL, 0, 1) || (in->size < 8 && !follow_append(g, &after, XF_ZERO, in->size, 0))) {
+    mix(g, *f, in->dst, block, position);
+    return;
+  }
+  follow_push(g, block, position + 1, &after);
+  set_flags(g, &after, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
 }
 
 static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
@@ -161,6 +195,8 @@ static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t bloc
     if (in->op == OP_AND || in->op == OP_OR)
       set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
     if (in->op == OP_AND || in->op == OP_OR) follow_push(g, block, position + 1, f);
+    if (in->op == OP_ADD) doubled(g, f, block, position);
+    if (in->op == OP_MUL) follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;
   }
   /* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
@@ -260,12 +296,31 @@ static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint
     return;
   }
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
-  mix(g, *f, in->dst, block, position);
+  after = *f;
+  after.sum |= in->base != NO_REG && in->scale <= 1 && !in->disp;
+  mix(g, after, in->dst, block, position);
+}
+
+/*
+ * Is it the index of a table that compilers make of a switch with cases below 0? Something was added so that the least
+ * one is 0, and the table is read-only.
+ */
+static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) {
+  const struct insn *in = &g->code.insns[insn];
+  bool moved = false;
+  for (const struct transform *t = f->ops; t; t = t->next)
+    moved |= t->kind == XF_ADD && t->imm > 0;
+  if (!moved || f->mixed || in->flags & (INSN_WRITES_MEM | INSN_FS) || in->index == NO_REG) return false;
+  uint8_t other = in->index == f->reg ? in->base : in->index;
+  if (other == NO_REG) return image_is_readonly(g->code.image, (uint64_t)in->disp);
+  struct loc loc = loc_reg(other);
+  struct flow_value v = origin(&g->walk, insn, &loc);
+  return v.kind == VALUE_ADDRESS && !v.raw && !v.ops && image_is_readonly(g->code.image, v.value);
 }
 
 static void address(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
   const struct insn *in = &g->code.insns[insn];
-  if (in->index == f->reg && in->flags & INSN_TABLE_INDEX) {
+  if ((in->index == f->reg && in->flags & INSN_TABLE_INDEX) || looks_up(g, f, insn)) {
     follow_note(g, f, event_at(in, EVENT_SWITCH, insn, block));
     return;
   }
@@ -342,6 +397,13 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
 
 /* --- flags -------------------------------------------------------------------------------------------------------- */
 
+/* Does the comparison tell 0 from other values? */
+static bool asks_for_zero(const struct fact *f, uint8_t cc) {
+  if (f->variable) return false;
+  if (f->op == OP_TEST || f->imm == 0) return true;
+  return f->imm == 1 && (cc & ~1) == CC_B; /* below 1 */
+}
+
 static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -354,7 +416,12 @@ static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block,
     e.swapped = f->swapped;
     e.variable = f->variable;
     e.imm = f->imm;
-    follow_note(g, f, e);
+    if (f->sum && asks_for_zero(f, e.cc)) { /* perhaps a check: who can tell? */
+      e = event_at(in, EVENT_USE, insn, block);
+      e.lost = true;
+      follow_note(g, f, e);
+    } else if (!f->sum)
+      follow_note(g, f, e);
   }
   return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;
 }

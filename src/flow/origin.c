@@ -152,7 +152,10 @@ static void found(struct search *s, struct flow_value v) {
 }
 
 static uint64_t trace_hash(const struct trace *t) {
-  return hash_mix(hash_mix(loc_hash(&t->loc) ^ t->block) ^ (uintptr_t)t->ops);
+  uint64_t h = hash_mix(loc_hash(&t->loc) ^ t->block);
+  for (const struct transform *o = t->ops; o; o = o->next)
+    h = hash_mix(h ^ hash_mix((uint64_t)o->imm ^ ((uint64_t)o->kind << 56 | (uint64_t)o->width << 48)));
+  return h;
 }
 
 /* Two traces may want the same place in the table; then one is looked at twice. */

@@ -34,6 +34,8 @@ struct run {
   bool decided_by_value, decided_by_errno; /* branches on the way */
   struct flow_event flags;
   uint64_t left, right;
+  uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
+  bool unclear;      /* it was asked to be something that is not known */
 };
 
 static uint64_t narrow(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
@@ -175,8 +177,19 @@ static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret
   }
 }
 
+/* The value is compared for equality: what would it have to be? */
+static void note_expected(struct run *r) {
+  if (r->flags.op != OP_CMP || !r->flags_of_value) return;
+  unsigned width = r->flags.width;
+  r->unclear |= !r->flags_known;
+  if (!r->flags_known || narrow(r->left, width) != narrow(r->value, width)) return;
+  int64_t expected = (int64_t)widen(r->right, width);
+  if (expected > 0 && narrow(r->right, width) != narrow(r->left, width)) r->expected = (uint64_t)expected;
+}
+
 static bool condition(struct run *r, uint8_t cc, bool *ret) {
   struct flow_event e = r->flags;
+  if (cc == CC_E || cc == CC_NE) note_expected(r);
   e.cc = cc;
   e.imm = r->right;
   if (r->flags_known) *ret = flow_event_holds(&e, NULL, r->left, 0);
@@ -417,15 +430,24 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
   return true;
 }
 
-bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
+/* *ret_expected: a success that the code asks for, or 0. */
+static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
   struct run a, b;
   uint32_t x = run_from(g, insn, p->error_value, p->error_errno, &a);
   uint32_t y = run_from(g, insn, p->success_value, 0, &b);
-  if (x == UINT32_MAX || y == UINT32_MAX) return false;
+  *ret_expected = b.expected;
+  if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
   if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
   uint8_t op_x = g->code.insns[x].op, op_y = g->code.insns[y].op;
   bool returning = op_x == OP_RETURN && op_y == OP_RETURN;
   if (x != y && !returning) return false;
   if (!returning && !(same_slots(&a, &b) && same_slots(&b, &a))) return false;
   return same_stores(&a, &b) && same_stores(&b, &a) && same_registers(&a, &b, x, returning);
+}
+
+bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
+  struct flow_outcome_pair other = *p;
+  if (!same_runs(g, insn, p, &other.success_value)) return false;
+  uint64_t ignored;
+  return other.success_value == 0 || same_runs(g, insn, &other, &ignored);
 }

@@ -52,7 +52,7 @@ struct inner_call {
 struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
   struct flow_start start; /* but for INSN */
-  bool answered;
+  bool answered, torn;
   bool lost; /* ... but the place could not be read */
   const struct flow_event *events;
   uint32_t n_events;

@@ -70,5 +70,6 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* Nobody has said what its errors mean: only that the program crashes says something. */
   if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   if (s->unreached) s->rank -= 150;
-  if (f->torn) s->rank -= 40;
+  /* There was more to follow than could be: a check may be behind. */
+  if (f->torn) s->rank -= 200;
 }

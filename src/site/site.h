@@ -76,7 +76,7 @@ struct site_list {
   size_t n;
   bool has_lines; /* there is debug information */
   size_t functions, unknown_functions;
-  size_t stale; /* sites of this module that a baseline accepts and that are not there */
+  size_t stale;                         /* sites of this module that a baseline accepts and that are not there */
   const char *const *missing_libraries; /* that it needs and that were not found: calls of them are not judged */
   size_t n_missing_libraries;
 };

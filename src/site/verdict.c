@@ -32,11 +32,11 @@ static void unite(struct errno_set *to, const struct errno_set *from) {
 
 enum covered { COVERED_NOT, COVERED_PARTLY, COVERED };
 
-/* Is the error checked, by its value or by errno? NEVER: to come back is to fail, so nothing has to be compared. */
-static enum covered cover(const struct found *f, const struct judgement *j, unsigned error, bool never,
+/* Is the error checked, by its value or by errno? KNOWN: without what was judged. */
+static enum covered cover(const struct found *f, const struct judgement *j, unsigned error, bool known,
                           const struct profile_error *e, struct site *s) {
   bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
-  if (j->noticed >> error & 1 || never) return COVERED;
+  if (j->noticed >> error & 1 || known) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
   if (f->guarded >> error & 1)
@@ -64,6 +64,26 @@ static bool is_number(const struct import *m, unsigned error) {
   return value > 1 || errno_set_has(&m->details[error]->errnos, (int)value);
 }
 
+/*
+ * Errors that an unsigned comparison with any bound tells from small numbers, as bits: "x < 0 || x > 100" is one to
+ * compilers.
+ */
+static uint64_t out_of_bounds(const struct program *p, const struct found *f, const struct import *m) {
+  struct sample s;
+  uint64_t told = 0;
+  if (m->success != SUCCESS_NUMBER) return 0;
+  sample_start(&s, m);
+  s.successes[0] = 0;
+  s.successes[1] = 1;
+  for (uint32_t i = 0; i < f->n_events; i++) {
+    const struct flow_event *e = &f->events[i];
+    bool is_unsigned = (e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE;
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || !is_unsigned) continue;
+    if (e->op == OP_CMP || e->op == OP_SUB) told |= judge_compare(p, &s, e);
+  }
+  return told & ~f->guarded;
+}
+
 /* The likeliest fault among what is missing, for an experiment. */
 static void choose_fault(const struct program *p, const struct found *f, unsigned error, struct site *s, int *best) {
   const struct import *m = &p->imports.at[f->import];
@@ -89,8 +109,11 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   int64_t *missing = arena_alloc(arena, (m->n_errors + 1) * sizeof *missing);
   if (!checked || !missing) return -ENOMEM;
   unsigned partly = 0;
+  uint64_t bounded = out_of_bounds(p, f, m);
   for (unsigned i = 0; i < m->n_errors; i++) {
-    enum covered c = cover(f, j, i, m->success == SUCCESS_NEVER, m->details[i], s);
+    /* Where to come back is to fail, nothing has to be compared. */
+    bool known = m->success == SUCCESS_NEVER || bounded >> i & 1;
+    enum covered c = cover(f, j, i, known, m->details[i], s);
     partly += c == COVERED_PARTLY;
     if (c == COVERED)
       checked[s->n_checked++] = m->errors[i];

@@ -128,6 +128,43 @@ static const struct function {
     {"no_plt", "push rax\n call [rip + close@GOTPCREL]\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
 
+    {"bounded", "push rax\n call open@plt\n cmp eax, 100\n ja 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+    {"bounded_from_above", "push rax\n call open@plt\n cmp eax, 100\n jg 1f\n xor eax, eax\n1: pop rcx\n ret",
+     "none used"},
+    {"only_zero", "push rax\n call open@plt\n cmp eax, 1\n jb 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
+    {"looked_up",
+     "push rax\n call open@plt\n inc eax\n cmp eax, 6\n ja 1f\n lea rdx, [rip + jumps]\n mov eax, [rdx + rax * 4]\n"
+     "1: pop rcx\n ret",
+     "all"},
+    {"indexed", "push rax\n call open@plt\n lea rdx, [rip + jumps]\n cdqe\n mov eax, [rdx + rax * 4]\n pop rcx\n ret",
+     "none used"},
+
+    /* united with others */
+    {"united_in_memory",
+     "push rbp\n mov rbp, rsp\n sub rsp, 16\n mov dword ptr [rbp - 4], 0\n call close@plt\n or [rbp - 4], eax\n"
+     " mov eax, 7\n or [rbp - 4], eax\n mov eax, [rip + the_variable]\n or [rbp - 4], eax\n"
+     " cmp dword ptr [rbp - 4], 0\n je 1f\n call abort@plt\n1: xor eax, eax\n leave\n ret",
+     "all"},
+    {"doubled", "push rax\n call close@plt\n add eax, eax\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
+
+    /* more copies and code than are followed, and then a check */
+    {"too_long",
+     "push rbx\n call write@plt\n.rept 20\n push rax\n.endr\n.rept 4000\n nop\n.endr\n xor eax, eax\n"
+     " cmp qword ptr [rsp + 152], -1\n je 1f\n inc eax\n1: add rsp, 160\n pop rbx\n ret",
+     ""},
+
+    /* in a loop, the value of the round before is dereferenced where this one is stored */
+    {"appended",
+     "push rbx\n mov rbx, rdi\n1: call malloc@plt\n test rax, rax\n mov [rbx], rax\n mov rdi, rax\n je 2f\n"
+     " call filler\n mov rbx, [rbx]\n jmp 1b\n2: xor eax, eax\n pop rbx\n ret",
+     "all"},
+    {"filler", "mov dword ptr [rdi + 8], 1\n ret", ""},
+    {"appended_unchecked",
+     "push rbx\n mov rbx, rdi\n1: call malloc@plt\n mov [rbx], rax\n mov rbx, [rbx]\n dec dword ptr [rip + "
+     "the_variable]\n"
+     " jne 1b\n xor eax, eax\n pop rbx\n ret",
+     "none dereferenced"},
+
     /* errno */
     {"by_errno",
      "push rbx\n call __errno_location@plt\n mov rbx, rax\n mov dword ptr [rax], 0\n call strtol@plt\n"
@@ -137,6 +174,15 @@ static const struct function {
      "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
      " cmp dword ptr [rax], 4\n je 1b\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
      "some"},
+    {"eintr_then_size",
+     "push rbx\n1: call write@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
+     " cmp dword ptr [rax], 4\n je 1b\n2: xor eax, eax\n cmp rbx, 3\n sete al\n pop rbx\n ret",
+     "all"},
+    {"eintr_then_all",
+     "push rbx\n push r12\n push rax\n mov r12, rdx\n1: call write@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n"
+     " call __errno_location@plt\n cmp dword ptr [rax], 4\n je 1b\n2: xor eax, eax\n cmp rbx, r12\n sete al\n"
+     " pop rcx\n pop r12\n pop rbx\n ret",
+     "all"},
     {"all_but_eintr",
      "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
      " cmp dword ptr [rax], 4\n je 1b\n call abort@plt\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
@@ -174,7 +220,8 @@ static void must(const char *command) {
 
 /* Functions that others call are not exported, so that all their callers are seen. */
 static bool is_local(const char *name) {
-  static const char *const local[] = {"wrapper", "lazy_wrapper", "two_callers", "checker", "breaker", "fills"};
+  static const char *const local[] = {"wrapper", "lazy_wrapper", "two_callers", "checker",
+                                      "breaker", "fills",        "filler"};
   for (size_t i = 0; i < COUNT(local); i++)
     if (strcmp(name, local[i]) == 0) return true;
   return false;
@@ -306,6 +353,8 @@ static void test_details(void **state) {
   assert_int_equal(site_in(&l, "ignored")->n_recovery, 0);
   assert_int_equal(site_in(&l, "or_die")->n_recovery, 1);
   assert_true(site_in(&l, "dereferenced")->rank > site_in(&l, "ignored")->rank);
+  const struct site *torn = site_in(&l, "too_long");
+  assert_true(torn && torn->verdict != SITE_ALL && torn->rank < SITE_QUIET);
   site_list_done(&l);
 }
 
