@@ -378,6 +378,7 @@ enum {
   OPAQUE_POSITIVE = 128, /* what a system call returns on success: not negative */
   OPAQUE_WIDE = 256,     /* all 64 bits are meant: a pointer or a long */
   OPAQUE_POINTER = 512,  /* it is used as an address */
+  OPAQUE_MORE = 4096,    /* of a constant: one of the errors of a system call that has others, which are not known */
   OPAQUE_ERRNO = 2048,   /* a call that is not known fails on the way: errno may be set */
   OPAQUE_ORDER = 1024,   /* the difference of two bytes: an order, as memcmp gives it */
 };
@@ -390,6 +391,7 @@ struct flow_side {
   uint8_t arg;      /* PLACED_ARG, from 0 */
   uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
   bool unknown;     /* set, but the value is not known */
+  bool more;        /* ... and a system call's, of which others are known */
   uint16_t image;
   int64_t offset;
   int64_t value;
@@ -439,8 +441,11 @@ struct flow_syscall {
   uint64_t values[FLOW_ARGS];
 };
 
-/* The errors of a system call as a bit set of errno values; false if they are not known. */
-typedef bool (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
+/* PARTLY: there are more than those that are known. */
+enum flow_known { FLOW_UNKNOWN, FLOW_PARTLY, FLOW_KNOWN };
+
+/* The errors of a system call as a bit set of errno values. */
+typedef enum flow_known (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
 
 struct flow_world_options {
   flow_syscalls syscalls;

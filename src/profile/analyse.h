@@ -15,6 +15,12 @@ struct errno_condition {
   int32_t value;
 };
 
+/* The errors of a system call. */
+struct known_errors {
+  struct errno_set set;
+  bool more; /* there are others that are not known */
+};
+
 /* An error value that a function of this name (a hash) is known to return. */
 struct told_error {
   uint64_t name;
@@ -24,7 +30,7 @@ struct told_error {
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
-  VEC(struct errno_set) errors;
+  VEC(struct known_errors) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
   struct map errnos;   /* the same: functions that return the address of errno */
@@ -42,7 +48,7 @@ int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, st
 /* Without what is known of kernels. */
 int knowledge_load_functions(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
 void knowledge_done(struct knowledge *k);
-bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
+enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
 bool knowledge_noreturn(void *knowledge, const char *name);
 

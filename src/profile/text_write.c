@@ -327,7 +327,7 @@ static void write_legend(struct page *p) {
     const char *text;
   } marks[] = {
       {p->likely, "?   likely, but not certain"},
-      {p->more, "... errno has values that could not be found"},
+      {p->more, "... errno may have values that could not be found"},
       {p->style, "=   the errno itself is returned"},
   };
   bool first = true;

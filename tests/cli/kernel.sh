@@ -178,7 +178,31 @@ ask() { # ask NAME VALUES: what ask() returns
 mkdir -p "$XDG_CACHE_HOME"
 export MURPHY_KERNEL=$work/tiny.errors
 ask 'a library with the errors of a file' '-11 -9 -5'
-holds 'which is not kept' test -z "$(find "$XDG_CACHE_HOME" -name 'kernel-*')"
+holds 'all of them' grep -q '"unknown":false' out
+sed "s/^$number read .*/$number read EIO .../" tiny.errors >partly.errors
+MURPHY_KERNEL=$work/partly.errors
+ask 'a library with errors that are not all' '-5'
+holds 'which it says' grep -q '"unknown":true,"unknown_because":\["system call"\]' out
+cat lib.c - >liberrno.c <<END
+__thread int errno;
+long ask_as_libc_does(void) {
+  long r = ask();
+  if ((unsigned long)r < -4095ul) return r;
+  errno = (int)-r;
+  return -1;
+}
+END
+gcc -shared -fPIC -O2 -fno-inline -nostdlib -Wl,--build-id=none -o liberrno.so liberrno.c || echo 'Bail out! no library'
+run profile --format json --function ask_as_libc_does ./liberrno.so
+holds 'an errno that is known, and perhaps others' grep -q '"retval":-1,"errno":\["EIO"\],"errno_unknown":true' out
+holds 'though all that it returns is known' grep -q '"unknown":false' out
+sed "s/^$number read .*/$number read .../" tiny.errors >nothing.errors
+MURPHY_KERNEL=$work/nothing.errors
+run profile --format json --function ask_as_libc_does ./liberrno.so
+holds 'a call of which nothing is known' grep -q '"retval":-1,"errno":\[\],"errno_unknown":true' out
+MURPHY_KERNEL=$work/tiny.errors
+ask 'all of them again' '-11 -9 -5'
+holds 'nothing is kept' test -z "$(find "$XDG_CACHE_HOME" -name 'kernel-*')"
 export MURPHY_KERNEL=$work/tiny
 ask 'a library with the errors of an image' '-11 -9 -5'
 kept=$(find "$XDG_CACHE_HOME" -name 'kernel-*.errors')
@@ -203,5 +227,7 @@ try 'MURPHY_KERNEL that is no kernel' 'not a Linux kernel' ./libask.so
 echo '1 read EWHAT' >bad.errors
 MURPHY_KERNEL=$work/bad.errors
 try 'MURPHY_KERNEL that is damaged' 'bad.errors:1: ' ./libask.so
+echo '1 read ... EIO' >bad.errors
+try 'more that is not at the end' "bad.errors:1: not the last word: '...'" ./libask.so
 
 finish

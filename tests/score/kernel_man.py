@@ -83,11 +83,14 @@ class Errors:
     """A file of system-call errors: NAME -> errnos."""
 
     def __init__(self, text, name):
-        self.name, self.calls = name, {}
+        self.name, self.calls, self.partly = name, {}, set()
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line.startswith("#"):
                 continue
             words = re.sub(r"\[[^]]*\]", "", line).split()
+            if words[-1] == "...":
+                words.pop()
+                self.partly.add(words[1])
             if len(words) < 2 or not words[0].isdigit():
                 raise Failed(f"{name}:{number}: not 'NUMBER NAME ERRNO...': {line!r}")
             self.calls[words[1]] = {canonical(word) or word for word in words[2:]}
@@ -340,6 +343,8 @@ def report(options, errors, manual, exceptions, plain):
     print(f"\n  Of the {most.fp} errnos of the {len(common)} that no page names, {judged} are known to be real, the")
     print(f"  others are not judged; of {known} that are known to be real, {known - judged} are not found.")
     report_most(common, manual, errors)
+    partly = f"{len(errors.partly)} of {len(errors.calls)} system calls, and {len(errors.partly & set(common))}"
+    print(f"  Marked as not fully known: {partly} of the {len(common)}.")
     print(f"  modify_ldt has ENOMEM: {'yes' if 'ENOMEM' in errors.of('modify_ldt') else 'no'}")
     if options.verbose:
         report_lists(f"the {len(common)}", common, manual.documented, undocumented, errors)
