@@ -147,17 +147,17 @@ static void use_callee(void *context, uint32_t node, uint64_t table) {
   }
 }
 
-/* Does the call lead somewhere? */
-static bool leads(const struct node *n, uint32_t call) {
+/* Is it known where the call leads? */
+static bool leads(const struct flow_world *w, const struct node *n, uint32_t call) {
   if (n->errors->callees && n->errors->callees[call] >= 0) return true;
-  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
+  for (uint32_t i = 0; i < n->errors->n_pointers && !w->ways.incomplete; i++)
     if (n->errors->pointers[i].call == call && n->errors->pointers[i].n) return true;
   return false;
 }
 
 static void ask_targets(struct asked *a) {
   const struct flow_world *w = a->s->w;
-  if (a->place == 0 && a->from == 0 && !leads(w->nodes.at[a->node], a->call)) a->s->unknown = true;
+  if (a->place == 0 && a->from == 0 && !leads(w, w->nodes.at[a->node], a->call)) a->s->unknown = true;
   each_target(w, a->node, a->call, use_callee, a);
 }
 

@@ -503,6 +503,7 @@ struct flow_ways {
   bool (*never)(void *context, const char *name, unsigned error);
   /* Errors that the function also returns, from memory that others fill: a bit set of 3 words, or NULL. */
   const uint64_t *(*gives)(void *context, const char *name);
+  bool incomplete; /* tables are missing: where a call through a table goes is never known fully */
   void *context;
 };
 

@@ -165,6 +165,8 @@ const char *image_kernel_release(const struct image *img);
  * symbol or the end of the section where the file does not say it.
  */
 size_t image_symbols(const struct image *img, const struct image_symbol **ret);
+/* Do its symbols name data, too? Those of a kernel without CONFIG_KALLSYMS_ALL do not, but for a few marks. */
+bool image_names_data(const struct image *img);
 /* The first of the last ones that are at or before ADDRESS; NULL if there is none. */
 const struct image_symbol *image_symbol_before(const struct image *img, uint64_t address);
 /* A global one if there is one, then the one with the lowest address; the kernel's are below those of modules. */

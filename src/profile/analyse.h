@@ -101,8 +101,8 @@ int evidence_sentences(const struct flow_world *w, uint32_t node, const struct f
 uint64_t cache_key(const struct image_set *set, size_t root, const struct knowledge *k);
 /* -ENOENT if it is not there or cannot be used. */
 int cache_load(const struct image *img, uint64_t key, struct profile *ret) MUST_USE;
-/* The key of what depends on one FILE, on the data and on this program. */
-uint64_t cache_file_key(const char *file, uint64_t data);
+/* The key of what depends on FILES, by path, size and time, on the data and on this program. */
+uint64_t cache_file_key(const char *const *files, size_t n, uint64_t data);
 /* A text NAME-KEY.errors; *ret is malloc'ed. -ENOENT if it is not there. */
 int cache_load_text(const char *name, uint64_t key, char **ret) MUST_USE;
 void cache_save_text(const char *name, uint64_t key, const struct text *t);

@@ -40,8 +40,11 @@ static void write_header(const struct profile_library *l, struct text *to) {
   const char *release = strchr(l->name, ' ');
   text_add(to, "# SPDX-License-Identifier: Apache-2.0\n# murphy kernel errors, format 1\n# machine: x86-64\n");
   text_addf(to, "# kernel: %s\n# build-id: %s\n", release ? release + 1 : l->name, l->build_id);
-  text_addf(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n# modules: %s\n#\n%s",
-            l->modules && *l->modules ? l->modules : "none", explanation);
+  text_add(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n");
+  text_addf(to, "# modules: %s\n", l->modules && *l->modules ? l->modules : "none");
+  if (l->modules_missing && *l->modules_missing) text_addf(to, "# modules missing: %s\n", l->modules_missing);
+  if (l->functions_only) text_add(to, "# its symbols name functions only: no tables of operations were found\n");
+  text_addf(to, "#\n%s", explanation);
 }
 
 int profile_write_errors(const struct profile *p, const char *data, struct text *to, struct err *e) {

@@ -69,7 +69,9 @@ struct profile_function {
 
 struct profile_library {
   const char *name, *path, *build_id;
-  const char *modules;                      /* of a kernel: those that were analysed with it; not kept in files */
+  const char *modules;                      /* of a kernel: those that were analysed with it, with spaces; or NULL */
+  const char *modules_missing;              /* ... those that it has not built in, and that were not found */
+  bool functions_only;                      /* ... its symbols name no data, so that no tables were found */
   const struct profile_function *functions; /* sorted by name */
   size_t n_functions;
 };
