@@ -5,8 +5,8 @@
  * A kernel's functions call each other in one large circle, through tables of operations, so that the results of
  * evaluate.c, which carry conditions and stores, would not come to an end in time. Here a function has a set of errors:
  * constants from -1 to -575 that its outcomes return, and those that the calls it returns have and its conditions on
- * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round before
- * has found, so that the first explanation of an error is one of the shortest.
+ * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round
+ * before has found, so that the first explanation of an error is one of the shortest.
  */
 #include "flow/walk.h"
 #include "flow/world.h"
@@ -42,7 +42,7 @@ static void add_error(struct solver *s, struct flow_error e) {
   if (vec_push(&s->news, e) < 0) s->failed = true;
 }
 
-/* --- where calls go ------------------------------------------------------------------------------------------------- */
+/* --- where calls go ----------------------------------------------------------------------------------------------- */
 
 typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
 
@@ -60,7 +60,7 @@ static void each_target(const struct flow_world *w, uint32_t node, uint32_t call
   }
 }
 
-/* --- one function ---------------------------------------------------------------------------------------------------- */
+/* --- one function ------------------------------------------------------------------------------------------------- */
 
 struct asked {
   struct solver *s;
@@ -241,7 +241,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   return s->news.n || s->passes != n->errors->passes || s->unknown != n->errors->unknown;
 }
 
-/* --- rounds ---------------------------------------------------------------------------------------------------------- */
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
 
 struct counting {
   uint32_t *count;

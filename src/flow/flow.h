@@ -76,8 +76,8 @@ enum value_kind {
   VALUE_COMPUTED,   /* arithmetic that is not followed */
   VALUE_UNDEFINED,  /* not set by the function: garbage, as void functions return it */
   /*
-   * What call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call; PLACE_ARG: VALUE
-   * is the number of the argument that points there.
+   * What call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call; PLACE_ARG:
+   * VALUE is the number of the argument that points there.
    */
   VALUE_SIDE,
   VALUE_CHOICE,     /* one of a few, of arguments only: VALUE of them at CHOICES */
@@ -229,7 +229,10 @@ struct flow_assume {
   uint64_t values[FLOW_ARGS];
 };
 
-/* Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or -EFAULT if there is no code. */
+/*
+ * Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or
+ * -EFAULT if there is no code.
+ */
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
                    const struct code_options *options, const struct flow_assume *assume,
                    struct flow_summary *ret) MUST_USE;

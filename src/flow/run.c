@@ -52,7 +52,9 @@ static struct run_slot *slot_at(struct run *r, int32_t at) {
   return NULL;
 }
 
-/* A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds. */
+/*
+ * A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds.
+ */
 static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t slot;

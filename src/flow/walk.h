@@ -182,7 +182,7 @@ uint16_t changed_registers(struct walk *w, uint64_t address);
 /* What a function finds in LOC when it is entered. */
 struct flow_value value_at_entry(const struct walk *w, const struct loc *loc);
 
-/* --- pointers to functions (path.c) ------------------------------------------------------------------------------ */
+/* --- pointers to functions (path.c) ------------------------------------------------------------------------------- */
 
 /* The ways in which the pointer that INSN calls may have come; returns how many, at RET in the keep arena. */
 unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret);

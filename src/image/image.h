@@ -190,8 +190,8 @@ bool image_kernel_table(const struct image *img, const char *name, size_t n, uin
 /* --- types of a kernel -------------------------------------------------------------------------------------------- */
 
 /*
- * What BTF says, of the kernel and its modules together. A type is a number; 0 is void, and the answer to questions that
- * make no sense or that nothing is known about. Typedefs and qualifiers are looked through.
+ * What BTF says, of the kernel and its modules together. A type is a number; 0 is void, and the answer to questions
+ * that make no sense or that nothing is known about. Typedefs and qualifiers are looked through.
  */
 struct types;
 

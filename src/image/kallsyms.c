@@ -11,9 +11,9 @@
  *   offsets       i32 for each symbol, and a base of 8 bytes behind them; or addresses, u64 for each
  *
  * All start at multiples of 8, or of 4 if they have nothing larger. Names come before markers and these before tokens.
- * Offsets stand before num_syms, and since 6.4 behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from 0
- * is an address as it is, one below 0 is counted down from the base; without, all are added to the base. Since 7.0 there
- * is no base, and an offset counts from the place where it is.
+ * Offsets stand before num_syms, and since 6.4 behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from
+ * 0 is an address as it is, one below 0 is counted down from the base; without, all are added to the base. Since 7.0
+ * there is no base, and an offset counts from the place where it is.
  */
 #include <errno.h>
 #include <stdlib.h>

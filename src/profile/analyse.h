@@ -55,9 +55,9 @@ bool knowledge_noreturn(void *knowledge, const char *name);
 /* --- running.c ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Adds the errors of the system calls of the kernel that MURPHY_KERNEL names (an image, or a file of errors), or else of
- * the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else the
- * file that is nearest to its version.
+ * Adds the errors of the system calls of the kernel that MURPHY_KERNEL names (an image, or a file of errors), or else
+ * of the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else
+ * the file that is nearest to its version.
  */
 int knowledge_load_kernel(const char *folder, bool no_cache, struct knowledge *k, struct err *e) MUST_USE;
 

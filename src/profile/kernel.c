@@ -21,7 +21,7 @@ void study_done(struct study *s) {
   ways_done(&s->ways);
 }
 
-/* --- system calls --------------------------------------------------------------------------------------------------- */
+/* --- system calls ------------------------------------------------------------------------------------------------- */
 
 static int want_call(struct study *s, uint32_t number, const char *name, uint64_t address) {
   int node = flow_world_want(s->world, 0, address, false);
@@ -78,7 +78,7 @@ static int want_calls(struct study *s, struct err *e) {
   return r;
 }
 
-/* --- the study ------------------------------------------------------------------------------------------------------ */
+/* --- the study ---------------------------------------------------------------------------------------------------- */
 
 /* A copy, and the text is done. */
 static const char *keep_text(struct arena *arena, struct text *t) {
@@ -120,7 +120,7 @@ int study_open(const struct profile_request *request, struct study *s, struct er
   return r < 0 ? r : want_calls(s, e);
 }
 
-/* --- the profile ---------------------------------------------------------------------------------------------------- */
+/* --- the profile -------------------------------------------------------------------------------------------------- */
 
 static int add_call(struct profile_builder *b, const struct study *s, const struct kernel_call *call) {
   const struct flow_error *all;

@@ -34,7 +34,10 @@ void study_done(struct study *s);
 
 /* --- kernel_modules.c --------------------------------------------------------------------------------------------- */
 
-/* The paths of the modules of data/kernel/ways, in order; none if there is no folder. kernel_modules_done also on failure. */
+/*
+ * The paths of the modules of data/kernel/ways, in order; none if there is no folder. kernel_modules_done also on
+ * failure.
+ */
 int kernel_modules_find(const struct profile_request *request, const struct ways *w, path_list *ret,
                         struct err *e) MUST_USE;
 void kernel_modules_done(path_list *l);

@@ -72,7 +72,7 @@ void kernel_modules_done(path_list *l) {
   vec_done(l);
 }
 
-/* --- what was found --------------------------------------------------------------------------------------------------- */
+/* --- what was found ----------------------------------------------------------------------------------------------- */
 
 /* Names come from files; what is not of a name becomes an underscore. */
 static void add_word(struct text *to, const char *name) {

@@ -74,7 +74,7 @@ void kernel_tell_shortly(const struct study *s, const struct kernel_call *call, 
   }
 }
 
-/* --- why ------------------------------------------------------------------------------------------------------------ */
+/* --- why ---------------------------------------------------------------------------------------------------------- */
 
 static void tell_way(const struct study *s, const struct kernel_call *call, const struct flow_error *error,
                      struct text *to) {

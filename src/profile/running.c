@@ -2,9 +2,9 @@
 /*
  * Which kernel's errors count: those of the kernel that programs run on.
  *
- * A file of data/kernel that is of the running release is best: it is there and takes no time. Else the running kernel's
- * own image says what it does; it is analysed once and kept in the cache. Else, because images are not readable
- * everywhere and containers have none, the file of the nearest version.
+ * A file of data/kernel that is of the running release is best: it is there and takes no time. Else the running
+ * kernel's own image says what it does; it is analysed once and kept in the cache. Else, because images are not
+ * readable everywhere and containers have none, the file of the nearest version.
  */
 #include "profile/kernel.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel makes of its code at run time: thunks, calls of the tracer, static keys, faults and warnings, on kernels
- * that are assembled here; with tables that lie, and with every allocation failing in turn.
+ * What a kernel makes of its code at run time: thunks, calls of the tracer, static keys, faults and warnings, on
+ * kernels that are assembled here; with tables that lie, and with every allocation failing in turn.
  */
 #include <errno.h>
 #include <setjmp.h>
