@@ -22,7 +22,7 @@ struct solver {
   VEC(struct flow_error) news;         /* of the node at hand */
   struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
   uint64_t passes;
-  bool unknown;
+  struct flow_gap gap;
   const char *name; /* of the node at hand, if it matters */
   bool failed;
 };
@@ -40,6 +40,11 @@ static void add_error(struct solver *s, struct flow_error e) {
   if (s->name && s->w->ways.never(s->w->ways.context, s->name, e.number)) return;
   s->had[e.place].bits[e.number / 64] |= 1ull << (e.number % 64);
   if (vec_push(&s->news, e) < 0) s->failed = true;
+}
+
+/* The first counts, which is one of the nearest. */
+static void add_gap(struct solver *s, uint32_t via, uint64_t at) {
+  if (!s->gap.there) s->gap = (struct flow_gap){.there = true, .via = via, .at = at};
 }
 
 /* --- where calls go ----------------------------------------------------------------------------------------------- */
@@ -125,8 +130,8 @@ static void ask_value(const struct asked *a, const struct flow_value *v);
 static void use_callee(void *context, uint32_t node, uint64_t table) {
   const struct asked *a = context;
   const struct node *callee = a->s->w->nodes.at[node];
-  if (a->place == 0 && a->from == 0) a->s->unknown |= callee->errors->unknown;
   const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
+  if (a->place == 0 && a->from == 0 && callee->errors->gap.there) add_gap(a->s, node + 1, call->at);
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
     uint64_t x;
@@ -157,7 +162,8 @@ static bool leads(const struct flow_world *w, const struct node *n, uint32_t cal
 
 static void ask_targets(struct asked *a) {
   const struct flow_world *w = a->s->w;
-  if (a->place == 0 && a->from == 0 && !leads(w, w->nodes.at[a->node], a->call)) a->s->unknown = true;
+  const struct node *n = w->nodes.at[a->node];
+  if (a->place == 0 && a->from == 0 && !leads(w, n, a->call)) add_gap(a->s, 0, n->summary.calls[a->call].at);
   each_target(w, a->node, a->call, use_callee, a);
 }
 
@@ -227,7 +233,8 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
-  s->unknown = n->errors->unknown || n->summary.problems & (FLOW_COMPLEX | FLOW_BAD_CODE);
+  s->gap = n->errors->gap;
+  if (n->summary.problems & (FLOW_COMPLEX | FLOW_BAD_CODE)) add_gap(s, 0, 0);
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
@@ -238,7 +245,7 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   const uint64_t *gives = f && f->name && ways->gives ? ways->gives(ways->context, f->name) : NULL;
   for (unsigned e = 1; gives && e < 192; e++)
     if (gives[e / 64] >> (e % 64) & 1) add_error(s, (struct flow_error){.number = (uint16_t)e, .at = n->address});
-  return s->news.n || s->passes != n->errors->passes || s->unknown != n->errors->unknown;
+  return s->news.n || s->passes != n->errors->passes || s->gap.there != n->errors->gap.there;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
@@ -286,7 +293,7 @@ static int find_callers(struct solver *s, uint32_t *count) {
 
 struct change {
   uint32_t node;
-  bool unknown;
+  struct flow_gap gap;
   uint64_t passes;
   struct flow_error *errors;
   size_t n;
@@ -298,7 +305,7 @@ typedef VEC(struct change) change_vec;
 static int look(struct solver *s, change_vec *changes, struct arena *arena) {
   for (size_t i = 0; i < s->w->nodes.n; i++) {
     if (!s->due[i] || !evaluate_node(s, (uint32_t)i)) continue;
-    struct change c = {.node = (uint32_t)i, .passes = s->passes, .unknown = s->unknown, .n = s->news.n};
+    struct change c = {.node = (uint32_t)i, .passes = s->passes, .gap = s->gap, .n = s->news.n};
     c.errors = arena_memdup(arena, s->news.at, s->news.n * sizeof *s->news.at);
     if ((!c.errors && c.n) || s->failed || vec_push(changes, c) < 0) return -ENOMEM;
   }
@@ -311,7 +318,7 @@ static int apply(struct solver *s, const change_vec *changes, const uint32_t *fi
     const struct change *c = &changes->at[i];
     struct node_errors *e = s->w->nodes.at[c->node]->errors;
     e->passes = c->passes;
-    e->unknown = c->unknown;
+    e->gap = c->gap;
     for (size_t k = 0; k < c->n; k++) {
       e->sets[c->errors[k].place].bits[c->errors[k].number / 64] |= 1ull << (c->errors[k].number % 64);
       if (vec_push(&e->found, c->errors[k]) < 0) return -ENOMEM;
@@ -364,8 +371,12 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
 }
 
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node) {
+  return flow_world_errors_gap(w, node).there;
+}
+
+struct flow_gap flow_world_errors_gap(const struct flow_world *w, uint32_t node) {
   const struct node_errors *e = w->nodes.at[node]->errors;
-  return e && e->unknown;
+  return e ? e->gap : (struct flow_gap){0};
 }
 
 struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w) {

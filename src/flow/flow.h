@@ -530,6 +530,13 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
 
 /* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
+/* Why not all of a function's errors are known, on the shortest way. */
+struct flow_gap {
+  bool there;
+  uint32_t via; /* node + 1 of the function that has it and that the call is of; 0 if it is here */
+  uint64_t at;  /* the call, which leads where is not known if VIA is 0; 0 if the function could not be read whole */
+};
+struct flow_gap flow_world_errors_gap(const struct flow_world *w, uint32_t node);
 
 struct flow_kernel_counts {
   size_t pointer_calls, resolved, targets;

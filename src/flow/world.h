@@ -24,7 +24,7 @@ struct pointer_call {
 struct node_errors {
   struct error_set sets[1 + FLOW_ARGS]; /* returned, and stored behind its arguments */
   uint64_t passes;                      /* the arguments that it may return, as bits; then those that it negates */
-  bool unknown;                         /* it returns what a call through a pointer returns that leads nowhere */
+  struct flow_gap gap;                  /* it returns what a call through a pointer returns that leads nowhere */
   VEC(struct flow_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;

@@ -76,6 +76,17 @@ void kernel_tell_shortly(const struct study *s, const struct kernel_call *call, 
 
 /* --- why ---------------------------------------------------------------------------------------------------------- */
 
+/* "  ext4_sync_file [ext4]"; its address. */
+static uint64_t tell_place(const struct study *s, uint32_t node, struct text *to) {
+  unsigned image;
+  uint64_t address;
+  flow_world_node(s->world, node, &image, &address);
+  const char *module = image_module_of(s->image, address);
+  text_addf(to, "  %s", node_name(s, node));
+  if (module) text_addf(to, " [%s]", module);
+  return address;
+}
+
 static void tell_way(const struct study *s, const struct kernel_call *call, const struct flow_error *error,
                      struct text *to) {
   struct chain c;
@@ -84,13 +95,7 @@ static void tell_way(const struct study *s, const struct kernel_call *call, cons
   if (is_restart(error->number)) text_add(to, " (a signal arrives, and its handler does not restart the call)");
   text_add(to, "\n");
   for (unsigned i = 0; i < c.n; i++) {
-    const char *module = NULL;
-    unsigned image;
-    uint64_t address;
-    flow_world_node(s->world, c.nodes[i], &image, &address);
-    module = image_module_of(s->image, address);
-    text_addf(to, "  %s", node_name(s, c.nodes[i]));
-    if (module) text_addf(to, " [%s]", module);
+    uint64_t address = tell_place(s, c.nodes[i], to);
     bool known = !c.at[i].via && c.at[i].at == address; /* no instruction: data/kernel/ways says so */
     text_addf(to, "\n      0x%llx: ", (unsigned long long)c.at[i].at);
     if (known)
@@ -100,6 +105,28 @@ static void tell_way(const struct study *s, const struct kernel_call *call, cons
     if (c.at[i].table) text_addf(to, "   through %s", symbol_of(s, c.at[i].table));
     if (c.at[i].from_place && c.at[i].via) text_addf(to, "   stores it behind argument %u", c.at[i].from_place);
     text_add(to, "\n");
+  }
+}
+
+/* Where what is not known comes from. */
+static void tell_gap(const struct study *s, const struct kernel_call *call, struct text *to) {
+  uint32_t node = call->node;
+  struct flow_gap gap = flow_world_errors_gap(s->world, node);
+  if (!gap.there) return;
+  text_addf(to, "%s may return more that is not known\n", call->name);
+  for (unsigned i = 0; i < KERNEL_CHAIN_MAX; i++, node = gap.via - 1) {
+    gap = flow_world_errors_gap(s->world, node);
+    tell_place(s, node, to);
+    if (gap.at) {
+      text_addf(to, "\n      0x%llx: ", (unsigned long long)gap.at);
+      code_print(s->image, gap.at, to);
+    }
+    if (gap.via) {
+      text_add(to, "\n");
+      continue;
+    }
+    text_add(to, gap.at ? "   leads where is not fully known\n" : "\n      could not be followed whole\n");
+    return;
   }
 }
 
@@ -120,6 +147,7 @@ static int tell_call(const struct study *s, const struct kernel_call *call, int 
     return err_set(e, -ENOENT, "%s: no way was found on which %s returns %s%s", image_path(s->image), call->name,
                    errno_name(error), all_ways ? "" : " (--all looks also where ordinary programs do not come)");
   if (!told) text_addf(to, "%s: no errors were found\n", call->name);
+  if (!error) tell_gap(s, call, to);
   return 0;
 }
 
