@@ -156,7 +156,7 @@ static void use_callee(void *context, uint32_t node, uint64_t table) {
 static bool leads(const struct flow_world *w, const struct node *n, uint32_t call) {
   if (n->errors->callees && n->errors->callees[call] >= 0) return true;
   for (uint32_t i = 0; i < n->errors->n_pointers && !w->ways.incomplete; i++)
-    if (n->errors->pointers[i].call == call && n->errors->pointers[i].n) return true;
+    if (n->errors->pointers[i].call == call && n->errors->pointers[i].known) return true;
   return false;
 }
 

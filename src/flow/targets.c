@@ -19,6 +19,7 @@
 struct answer {
   const struct flow_target *at;
   uint32_t n;
+  bool known; /* these are all; none, if no table has anything there */
 };
 
 /* A word that is an address inside a variable. */
@@ -82,11 +83,12 @@ static void keep_ordinary(const struct targets *t, target_vec *v) {
   if (n) v->n = n;
 }
 
-static int keep(struct targets *t, uint64_t key, target_vec *v, struct answer *ret) {
+static int keep(struct targets *t, uint64_t key, target_vec *v, bool known, struct answer *ret) {
   struct answer *a = arena_zalloc(&t->tables.arena, sizeof *a);
   if (!a) return -ENOMEM;
   keep_ordinary(t, v);
   a->n = (uint32_t)v->n;
+  a->known = known || v->n;
   a->at = arena_memdup(&t->tables.arena, v->at, v->n * sizeof *v->at);
   if ((!a->at && a->n) || map_put(&t->answers, key, (uintptr_t)a) < 0) return -ENOMEM;
   *ret = *a;
@@ -110,7 +112,7 @@ static int members(struct targets *t, uint32_t type, uint32_t offset, struct ans
     const struct pointer *p = tables_pointer_at(&t->tables, l->tables[i] + offset);
     if (p) r = vec_push(&v, (struct flow_target){p->function, l->tables[i]});
   }
-  if (r >= 0) r = keep(t, key, &v, ret);
+  if (r >= 0) r = keep(t, key, &v, l->n_tables > 0, ret);
   vec_done(&v);
   return r;
 }
@@ -151,7 +153,7 @@ static int hooks(struct targets *t, uint64_t head, uint32_t offset, struct answe
       const struct pointer *p = tables_pointer_at(&t->tables, entry + offset);
       if (p) r = vec_push(&v, (struct flow_target){p->function, entry});
     }
-  if (r >= 0) r = keep(t, key, &v, ret);
+  if (r >= 0) r = keep(t, key, &v, false, ret);
   vec_done(&v);
   return r;
 }
@@ -162,7 +164,7 @@ static int given(struct targets *t, uint64_t function, struct answer *ret) {
   target_vec v = {0};
   if (known_answer(t, key, ret)) return 0;
   int r = vec_push(&v, (struct flow_target){.function = function});
-  if (r >= 0) r = keep(t, key, &v, ret);
+  if (r >= 0) r = keep(t, key, &v, false, ret);
   vec_done(&v);
   return r;
 }
@@ -174,7 +176,7 @@ static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   if (known_answer(t, key, ret)) return 0;
   const struct pointer *p = tables_pointer_at(&t->tables, at);
   int r = p ? vec_push(&v, (struct flow_target){p->function, at}) : 0;
-  if (r >= 0) r = keep(t, key, &v, ret);
+  if (r >= 0) r = keep(t, key, &v, false, ret);
   vec_done(&v);
   return r;
 }
@@ -195,7 +197,7 @@ static int elements(struct targets *t, uint64_t at, struct answer *ret) {
     const struct pointer *p = &t->tables.pointers.at[i];
     if (p->key == t->tables.pointers.at[first].key) r = vec_push(&v, (struct flow_target){p->function, p->at});
   }
-  if (r >= 0) r = keep(t, key, &v, ret);
+  if (r >= 0) r = keep(t, key, &v, false, ret);
   vec_done(&v);
   return r;
 }
@@ -222,17 +224,20 @@ static int by_target(const void *x, const void *y) {
 }
 
 int targets_of_call(struct targets *t, uint64_t address, const struct flow_summary *summary, uint32_t call,
-                    const struct flow_target **ret) {
+                    const struct flow_target **ret, bool *ret_known) {
   const struct flow_call *c = &summary->calls[call];
   const struct asker a = {&t->tables, &t->self, address, summary, c};
   struct answer answers[8];
   size_t n = 0, at = 0;
   unsigned filled = 0;
+  bool known = c->n_paths > 0 && c->n_paths <= COUNT(answers);
   for (unsigned i = 0; i < c->n_paths && i < COUNT(answers); i++) {
     int r = answer_path(t, &a, &c->paths[i], &answers[filled]);
     if (r < 0) return r;
+    known &= answers[filled].known;
     n += answers[filled++].n;
   }
+  *ret_known = known;
   if (n == 0) return 0;
   struct flow_target *all = arena_alloc(&t->tables.arena, n * sizeof *all);
   if (!all) return -ENOMEM;

@@ -17,6 +17,7 @@ struct error_set {
 /* Where the call through a pointer can go. */
 struct pointer_call {
   uint32_t call, n;
+  bool known; /* these are all */
   const struct flow_target *targets;
 };
 

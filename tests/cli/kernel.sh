@@ -92,6 +92,9 @@ run profile --kernel tiny --why restarts:EINTR
 holds 'a restarted call is explained' grep -q 'a signal arrives' out
 run profile --kernel tiny --why read:ENXIO --all
 holds 'what only --all finds is explained with it' grep -q 'through radar_operations' out
+run profile --kernel tiny --why late_start
+holds 'what is not known is explained, too' grep -q '^late_start may return more that is not known' out
+holds 'by the function in which the way ends' grep -A 3 '^  late_begin' out
 run profile --kernel tiny --why sync:EIO
 holds 'what only the ways say is explained' grep -q 'data/kernel/ways' out
 
