@@ -2,9 +2,9 @@
 /*
  * The byte formats that murphy and the target share: the plan, the shim's table, the area with events and counts.
  *
- * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check looks
- * at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format has its
- * own version; a reader refuses one that it does not know.
+ * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check
+ * looks at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format
+ * has its own version; a reader refuses one that it does not know.
  */
 #pragma once
 
