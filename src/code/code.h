@@ -117,6 +117,12 @@ static inline bool insn_calls(const struct insn *in) {
   return in->op == OP_CALL || in->op == OP_CALL_SLOT || in->op == OP_CALL_INDIRECT;
 }
 
+/* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
+static inline bool insn_sets_constant(const struct insn *in) {
+  if (in->src_kind != OPERAND_IMM) return false;
+  return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
+}
+
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };
 
 /* A way into a block. */

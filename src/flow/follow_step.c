@@ -151,6 +151,7 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact flags = {.op = OP_CMP, .variable = true, .swapped = !dst};
+  if (in->op == OP_SUB) flags.op = OP_SUB;
   if (in->op == OP_SUB || in->op == OP_XOR) set_flags(g, f, block, position, flags);
   if (in->op == OP_OR && in->dst_kind == OPERAND_REG) { /* nothing of it is lost: a|b is tested for both */
     struct fact after = *f;
@@ -170,7 +171,11 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
     return;
   }
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
-  if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
+  if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) {
+    struct fact rest = *f;
+    rest.rest |= !dst;
+    mix(g, rest, in->dst, block, position);
+  }
   if (in->op == OP_ADD) sum_up(g, *f, block, position, dst);
 }
 
@@ -199,8 +204,7 @@ static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t bloc
     if (in->op == OP_MUL) follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;
   }
-  /* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
-  if (in->src_kind == OPERAND_IMM && ((in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0))) return;
+  if (insn_sets_constant(in)) return;
   if (in->op == OP_MUL) {
     follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;
