@@ -294,6 +294,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   unsigned asked = 0;
   bool part = false, ignored = false;
   struct judgement all = {0};
+  if (functions_no_result(j->p, l->entry)) return; /* what is left in the register is nobody's */
   sample_step(&outer, s, e->ops, j->p->image);
   for (size_t i = 0; i < n && l->depth < DEPTH_MAX; i++) {
     if (i == CALLERS_MAX) {

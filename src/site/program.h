@@ -100,6 +100,8 @@ struct program {
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
   struct map question_of;
+  struct image_debug *debug; /* or NULL */
+  struct map no_result;      /* by function that was asked for: does it return nothing? */
 };
 
 /* The import that the slot is, or NULL. */
@@ -121,6 +123,8 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
+/* Does it return nothing, as debug information says? */
+bool functions_no_result(struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */
 int functions_reach(struct program *p, struct map *reached) MUST_USE;
 

@@ -168,6 +168,43 @@ for flags in '-fno-plt' '-no-pie -fno-pie' '-fno-plt -no-pie -fno-pie'; do
   holds "functions in a table with $flags" json 'at("write", "a")["reachable"]'
 done
 
+# What a function that returns nothing leaves behind is nobody's result. Debug information tells which those are.
+cat >nothing.c <<'C'
+#include <unistd.h>
+void drop(const char *path) { unlink(path); }
+int leave(const char *path) { return unlink(path); }
+struct thing { int a; };
+void forget(struct thing *t) { rmdir((char *)t); }
+C
+${CC:-cc} -O2 -g -w -fPIC -shared nothing.c -o nothing.so || exit 1
+run check --format json nothing.so
+holds 'nothing is returned' json '
+  at("unlink", "drop")["use"] == "ignored" and at("rmdir", "forget")["use"] == "ignored"
+  and at("unlink", "leave")["use"] == "returned"'
+strip -o nothing2.so nothing.so
+run check --format json nothing2.so
+holds '... which cannot be seen without' json '{s["use"] for s in d["sites"]} == {"returned"}'
+
+# A function of a library that calls nothing only answers questions about its arguments.
+cat >getter.c <<'C'
+#include <stdlib.h>
+struct thing { int kind; void *data; };
+void *thing_data(struct thing *t) { return t && t->kind == 1 ? t->data : NULL; }
+void *thing_make(struct thing *t) { void *p = malloc(100); return p && t ? p : NULL; }
+C
+cat >gets.c <<'C'
+struct thing;
+char *thing_data(struct thing *t);
+char *thing_make(struct thing *t);
+int main(int c, char **v) { return *thing_data((struct thing *)v) + *thing_make((struct thing *)v); }
+C
+${CC:-cc} -O2 -shared -fPIC -Wl,-soname,libgetter.so getter.c -o libgetter.so || exit 1
+${CC:-cc} -O2 -g gets.c ./libgetter.so -o gets || exit 1
+LD_LIBRARY_PATH=. run check --format json gets
+holds 'what calls nothing does not fail for want of something' json '
+  at("thing_data", "main")["quiet"] and not at("thing_make", "main")["quiet"]
+  and at("thing_data", "main")["use"] == at("thing_make", "main")["use"] == "dereferenced"'
+
 # Two calls of one macro are two calls.
 cat >macro.c <<'C'
 #include <stdlib.h>
