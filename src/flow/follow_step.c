@@ -15,16 +15,22 @@ bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned
   return transform_append(g->walk.worker, &f->ops, kind, width, imm);
 }
 
-/* The value, extended as a move does it, is in REG. */
-static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
-                            uint32_t position) {
-  unsigned from = in->from_size ? in->from_size : in->size;
+/* The fact, but in REG and not where it was. */
+static struct fact moved_to(struct fact f, uint8_t reg) {
   f.where = FACT_REG;
   f.reg = reg;
   f.size = 0;
   f.slot = 0;
   f.disp = 0;
   f.place = (struct flow_place){0};
+  return f;
+}
+
+/* The value, extended as a move does it, is in REG. */
+static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
+                            uint32_t position) {
+  unsigned from = in->from_size ? in->from_size : in->size;
+  f = moved_to(f, reg);
   if (from < 8 && !follow_append(g, &f, in->flags & INSN_SIGNED ? XF_SIGN : XF_ZERO, from, 0)) return;
   if (in->flags & INSN_SIGNED && in->size == 4 && !follow_append(g, &f, XF_ZERO, 4, 0)) return;
   follow_push(g, block, position + 1, &f);
@@ -32,12 +38,7 @@ static void put_in_register(struct flow_graph *g, struct fact f, const struct in
 
 /* Something is done to it that is not followed; what remains is whether it is used as an address. */
 static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block, uint32_t position) {
-  f.where = FACT_REG;
-  f.reg = reg;
-  f.size = 0;
-  f.slot = 0;
-  f.disp = 0;
-  f.place = (struct flow_place){0};
+  f = moved_to(f, reg);
   f.mixed = true;
   follow_push(g, block, position + 1, &f);
 }

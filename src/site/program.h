@@ -52,7 +52,8 @@ struct inner_call {
 struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
   struct flow_start start; /* but for INSN */
-  bool answered, torn;
+  bool answered;
+  bool torn; /* ... but not to the end: what was not seen may be a check */
   bool lost; /* ... but the place could not be read */
   const struct flow_event *events;
   uint32_t n_events;

@@ -252,6 +252,37 @@ run check --recovery --verdict all prog
 holds 'recovery code with lines' grep -qE '^      0x[0-9a-f]+-0x[0-9a-f]+  .*prog.c:29' out
 run check --function opendir,write --format json prog
 holds 'two functions' json '{s["function"] for s in d["sites"]} == {"opendir", "write"}'
+cat >shared.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int c, char **v)
+{
+	char *p = malloc(100);
+	int fd = -1;
+	if (!p)
+		goto failed;
+	fd = open(v[1], O_RDONLY);
+	if (fd < 0)
+		goto failed;
+	p[0] = 1;
+	return p[0];
+failed:
+	puts(v[0]);
+	close(fd);
+	return 7;
+}
+C
+${CC:-cc} -O1 -g -w shared.c -o shared || exit 1
+run check --recovery --format json shared
+holds 'recovery code that two sites share' json 'at("malloc", "main")["recovery_blocks"] >= 2'
+cp out shared.json
+run check --recovery --format json --function malloc shared
+holds '... does not depend on which is asked for' python3 -c 'import json
+all = {s["offset"]: s["recovery"] for s in json.load(open("shared.json"))["sites"]}
+one = json.load(open("out"))["sites"]
+assert [s["function"] for s in one] == ["malloc"] and one[0]["recovery"] == all[one[0]["offset"]], (one, all)'
 run check --function opendri prog
 refused 'a function that is not there' "did you mean 'opendir'?"
 run check --verdict nonne prog
