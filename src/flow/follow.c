@@ -262,6 +262,29 @@ static bool is_end_of_rest(const struct flow_event *e) {
   return e->kind == EVENT_COMPARE && e->op == OP_SUB && e->variable && e->swapped && equality;
 }
 
+#define RETRY_BLOCKS 8
+
+/* Does the branch lead back to the call that is followed, with nothing in between, if something is left? */
+static bool leads_back(const struct flow_graph *g, const struct flow_event *e) {
+  uint32_t block = e->block, n;
+  const uint32_t *next;
+  const uint8_t *kinds;
+  uint8_t kind = e->cc == CC_NE ? EDGE_TAKEN : EDGE_FALL;
+  if (g->code.insns[e->insn].op != OP_BRANCH) return false;
+  for (unsigned steps = 0; steps < RETRY_BLOCKS; steps++) {
+    uint32_t i = 0;
+    n = flow_graph_next(g, block, &next, &kinds);
+    if (steps > 0 && n != 1) return false;
+    while (steps == 0 && i < n && kinds[i] != kind)
+      i++;
+    if (i == n) return false;
+    const struct block *b = &g->code.blocks[block = next[i]];
+    for (uint32_t k = b->first; k < b->first + b->n; k++)
+      if (insn_calls(&g->code.insns[k])) return k == g->start;
+  }
+  return false;
+}
+
 /* Where the next round of the call gets what is left, that something is left tells no error. */
 static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *events) {
   bool loops = false;
@@ -271,7 +294,8 @@ static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *e
     loops |= e->kind == EVENT_ARGUMENT && e->rest && e->insn == g->start;
   }
   for (size_t i = 0; loops && i < events->at.n; i++)
-    if (!is_end_of_rest(&events->at.at[i])) events->at.at[kept++] = events->at.at[i];
+    if (!is_end_of_rest(&events->at.at[i]) || !leads_back(g, &events->at.at[i]))
+      events->at.at[kept++] = events->at.at[i];
   if (loops) events->at.n = kept;
 }
 

@@ -104,6 +104,10 @@ static const struct function {
      "push rbx\n mov rbx, rdx\n1: mov rdx, rbx\n call write@plt\n sub rbx, rax\n jne 1b\n xor eax, eax\n"
      " pop rbx\n ret",
      "none used"},
+    {"rest_is_told",
+     "push rbx\n mov rbx, rdx\n1: mov rdx, rbx\n call write@plt\n sub rbx, rax\n je 2f\n call [rip + the_variable]\n"
+     " jmp 1b\n2: xor eax, eax\n pop rbx\n ret",
+     "all"},
     {"rest_of_once",
      "push rbx\n mov rbx, rdx\n call write@plt\n sub rbx, rax\n jne 1f\n xor eax, eax\n1: pop rbx\n ret", "all"},
 
