@@ -110,7 +110,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
 /* --- input that is no program ------------------------------------------------------------------------------------- */
 
 /* A script: the interpreter is what could be checked. The message, or 0 if it is none. */
-static int refuse_script(const char *path, struct err *e) {
+static int refuse_script(struct arena *arena, const char *path, struct err *e) {
   char head[256];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return 0; /* whoever opens it next says why */
@@ -126,8 +126,10 @@ static int refuse_script(const char *path, struct err *e) {
     while ((name = strtok_r(NULL, " \t", &save)) != NULL && (*name == '-' || strchr(name, '=')))
       ;
   if (name) word = name;
+  const char *program = word ? cmd_program(arena, word) : path;
+  if (!program) return -ENOMEM;
   if (!word) return 0;
-  return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, word);
+  return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, program);
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
@@ -180,7 +182,9 @@ static int refuse_missing(const struct job *job, const struct site_list *l, size
 }
 
 static int check_one(struct job *job, const char *program, struct site_list *ret, struct err *e) {
-  int r = refuse_script(program, e);
+  program = cmd_program(&job->arena, program);
+  if (!program) return -ENOMEM;
+  int r = refuse_script(&job->arena, program, e);
   if (r < 0) return r;
   job->request.program = program;
   cmd_progress_start(&job->progress, "check");

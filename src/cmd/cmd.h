@@ -120,6 +120,14 @@ void cmd_progress_end(struct cmd_progress *p);
  */
 int cmd_data_dir(char **ret) MUST_USE;
 
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * The program that a shell would run for NAME: NAME itself if it has a slash, is a file here, or is not found in PATH;
+ * else its path, in ARENA. NULL if there is no memory.
+ */
+const char *cmd_program(struct arena *arena, const char *name);
+
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 
 int cmd_main(int argc, char *const *argv);

@@ -402,6 +402,23 @@ run check --profile open.xml --format json --function opendir --verdict unknown 
 accepted 'a profile that says that opendir cannot fail'
 holds 'it is no finding then' json '[s["verdict"] for s in d["sites"]] == ["unknown"]'
 
+mkdir bin && cp prog bin/found-by-name
+PATH=$PWD/bin:$PATH run check --format json found-by-name
+accepted 'a program by name'
+holds '... is the one that a shell would run' json 'd["program"].endswith("/bin/found-by-name")'
+run check found-by-name
+refused 'a name that is nowhere' 'found-by-name: does not exist'
+printf '#!/usr/bin/env -S X=1 found-by-name -v\n' >script
+PATH=$PWD/bin:$PATH run check script
+refused 'a script' "is a script for found-by-name (check that instead: murphy check $PWD/bin/found-by-name)"
+printf '#! /bin/sh -e\n' >script
+run check ./script
+refused 'a script for a shell' 'script: is a script for /bin/sh (check that instead: murphy check /bin/sh)'
+
+objcopy --only-keep-debug prog prog.debug && strip -o apart prog && objcopy --add-gnu-debuglink=prog.debug apart || exit 1
+run check --format json apart
+holds 'lines of a separate file' json 'at("opendir", "count")["line"] == 11'
+
 run check prog stripped
 accepted 'two programs'
 holds 'both are there' bash -c 'grep -q "^prog:" out && grep -q "^stripped:" out'
