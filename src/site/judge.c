@@ -365,6 +365,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   const struct reader *r;
   const struct inner_call *c;
   out->seen |= SEEN_STORED;
+  if (e->place == STORE_ELSEWHERE) out->seen |= SEEN_ELSEWHERE;
   if (l->depth >= DEPTH_MAX || e->mixed) return;
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);

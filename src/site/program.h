@@ -158,6 +158,7 @@ enum {
   SEEN_TOLERATED = 32,
   SEEN_LOST = 128,         /* goes to where it is not followed */
   SEEN_MIXED_CALLERS = 64, /* some callers check, some do not */
+  SEEN_ELSEWHERE = 256,    /* stored where nobody knows who reads it */
 };
 
 struct judgement {

@@ -11,7 +11,8 @@ static int of_use(const struct site *s, const struct judgement *j) {
     return s->always ? 100 : 90;
   case USE_USED:
     if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return 0; /* only where an error does no harm */
-    return j->seen & SEEN_STORED && !(j->seen & (SEEN_USED | SEEN_COMPARED)) ? -30 : 60; /* others may check it */
+    if (j->seen & (SEEN_USED | SEEN_COMPARED)) return 60;
+    return j->seen & SEEN_ELSEWHERE ? -230 : -30; /* others may check it */
   case USE_IGNORED:
     return 50;
   default:

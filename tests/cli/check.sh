@@ -205,6 +205,21 @@ holds 'what calls nothing does not fail for want of something' json '
   at("thing_data", "main")["quiet"] and not at("thing_make", "main")["quiet"]
   and at("thing_data", "main")["use"] == at("thing_make", "main")["use"] == "dereferenced"'
 
+# Who reads what is stored in an object on the heap is not known: no finding, and no check either.
+cat >stored.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+struct s { char *name; long rc; struct s *next; } *head;
+void fill(const char *p) { struct s *n = head->next; n->name = malloc(100); n->rc = write(3, p, 100); }
+int told(void) { return head->next->rc < 0 || !head->next->name; }
+int main(int c, char **v) { fill(v[1]); return told(); }
+C
+${CC:-cc} -O2 -g -w -fno-inline stored.c -o stored || exit 1
+run check --format json stored
+holds 'what is stored in an object is not shown' json '
+  all(at(f, "fill")["verdict"] == "none" and at(f, "fill")["quiet"] for f in ("malloc", "write"))
+  and "not followed" in at("write", "fill")["reason"]'
+
 # Two calls of one macro are two calls.
 cat >macro.c <<'C'
 #include <stdlib.h>
