@@ -72,6 +72,12 @@ int cmd_parse(const struct cmd_command *command, int argc, char *const *argv, st
               struct err *e) MUST_USE;
 void cmd_args_done(struct cmd_args *args);
 
+/* Values of options that several commands have. */
+typedef VEC(const char *) cmd_names;
+/* "close,read" is two functions; the names live in ARENA. */
+int cmd_value_functions(struct arena *arena, const char *list, cmd_names *to, struct err *e) MUST_USE;
+int cmd_value_jobs(const char *value, unsigned *ret, struct err *e) MUST_USE;
+
 /* --- what is printed ---------------------------------------------------------------------------------------------- */
 
 void cmd_help(struct text *to);
@@ -82,6 +88,12 @@ void cmd_completion_bash(struct text *to);
 int cmd_print(const struct text *t, struct err *e) MUST_USE;
 /* All of T to PATH: whole or not at all if it is a file; "-" is standard output; devices and pipes are written to. */
 int cmd_save(const char *path, const struct text *t, struct err *e) MUST_USE;
+/* How text on standard output looks: coloured, and how wide (0 if not known). OUTPUT: where it goes, if elsewhere. */
+struct cmd_terminal {
+  bool color;
+  unsigned columns;
+};
+struct cmd_terminal cmd_terminal(const char *output);
 /* "murphy: MESSAGE" on standard error, one line whatever the message holds. */
 void cmd_complain(const char *message);
 
@@ -107,6 +119,14 @@ void cmd_progress_end(struct cmd_progress *p);
  * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
  */
 int cmd_data_dir(char **ret) MUST_USE;
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * The program that a shell would run for NAME: NAME itself if it has a slash, is a file here, or is not found in PATH;
+ * else its path, in ARENA. NULL if there is no memory.
+ */
+const char *cmd_program(struct arena *arena, const char *name);
 
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 

@@ -259,6 +259,7 @@ struct image_frame {
   const char *file;      /* as the compiler recorded it, behind the compilation's folder if it is relative; or NULL */
   const char *relative;  /* the end of FILE: as seen from the compilation's folder; all of FILE if it is not below it */
   unsigned line, column; /* 0 if not known */
+  bool no_result;        /* the function is known to return nothing */
 };
 
 /*

@@ -64,6 +64,7 @@ struct profile_function {
   const struct profile_error *errors; /* sorted by retval */
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
+  bool alone;       /* it calls nothing: its errors can only be about its arguments; not kept in files */
   unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 

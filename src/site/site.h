@@ -102,6 +102,8 @@ void site_list_done(struct site_list *l);
 
 /* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */
 int site_suppress(struct site_list *l) MUST_USE;
+/* Does a source accept calls of FUNCTION in LINE, from 1? 1, 0 or -ENOMEM. */
+int site_source_accepts(char *bytes, size_t size, unsigned line, const char *function) MUST_USE;
 
 /* Marks the sites that a baseline names; an error says file and line. */
 int site_baseline_apply(struct site_list *l, const char *path, struct err *e) MUST_USE;
