@@ -18,6 +18,8 @@
 
 /* The file is sparse: what no event reaches costs nothing. */
 enum { EVENTS = 4096, LOADED = 2048, POINTS = 1 << 16 };
+/* So many wait to be written at most; then the ring fills, and the target waits. */
+enum { PENDING_MAX = 1 << 16 };
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
@@ -172,7 +174,7 @@ int run_area_drain(struct run_area *a, bool final) {
   if (a->taken == a->pending.n) a->taken = a->pending.n = 0;
   /* A target that scribbles over the counter must not keep us here for 2^64 events. */
   if (next - a->read > a->events.n) next = a->read + a->events.n;
-  while (a->read < next) {
+  while (a->read < next && a->pending.n - a->taken < PENDING_MAX) {
     bool complete;
     int r = read_event(a, a->read, &complete);
     if (r < 0) return r;

@@ -116,7 +116,7 @@ uint64_t run_area_count(const struct run_area *a, uint32_t function);
 struct run_request {
   const struct run_target *target;
   const char *preload; /* what LD_PRELOAD is set to */
-  /* Called every few milliseconds while the command runs, and at least once behind its end. */
+  /* Called every few milliseconds while the command runs, at once if it returned 1, and once behind its end (FINAL). */
   int (*tick)(void *context, bool final, struct err *e);
   void *context;
 };

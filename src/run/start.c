@@ -142,16 +142,16 @@ static int look(pid_t pid, int *ret_status) {
 
 static int watch(const struct run_request *request, const struct signals *s, pid_t pid, int *ret_status,
                  struct err *e) {
-  const struct timespec tick = {.tv_nsec = TICK_MS * 1000000};
+  const struct timespec tick = {.tv_nsec = TICK_MS * 1000000}, none = {0};
   int ticked = 0;
   for (;;) {
     siginfo_t info;
-    int sig = sigtimedwait(&s->waited, &info, &tick);
+    int sig = sigtimedwait(&s->waited, &info, ticked > 0 ? &none : &tick);
     if (sig > 0 && sig != SIGCHLD && was_sent(&info, pid)) (void)kill(pid, sig);
     int r = look(pid, ret_status);
     if (r < 0) return err_set(e, r, "cannot wait for %s: %s", request->target->path, strerror(-r));
     if (ticked >= 0) ticked = request->tick(request->context, r == 1, e);
-    if (r == 1) return ticked;
+    if (r == 1) return ticked < 0 ? ticked : 0;
   }
 }
 
