@@ -5,6 +5,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int add(run_places *ret, size_t module, uint64_t start, uint64_t end) {
@@ -13,6 +14,30 @@ static int add(run_places *ret, size_t module, uint64_t start, uint64_t end) {
 
 static int add_whole(run_places *ret, size_t module) {
   return vec_push(ret, (struct wire_place){.module = (uint32_t)module, .flags = WIRE_ANYWHERE});
+}
+
+/* --- as few as possible: the runtime looks through them at each call ---------------------------------------------- */
+
+static int by_start(const void *a, const void *b) {
+  const struct wire_place *x = a, *y = b;
+  if (x->module != y->module) return x->module < y->module ? -1 : 1;
+  if (x->start != y->start) return x->start < y->start ? -1 : 1;
+  return 0;
+}
+
+/* Sorts the places from number FIRST on, and unites those that touch. */
+static void merge(run_places *p, size_t first) {
+  size_t kept = first;
+  if (p->n - first < 2) return;
+  qsort(p->at + first, p->n - first, sizeof *p->at, by_start);
+  for (size_t i = first + 1; i < p->n; i++) {
+    struct wire_place *last = &p->at[kept], *next = &p->at[i];
+    if (next->module != last->module || next->start > last->end)
+      p->at[++kept] = *next;
+    else if (next->end > last->end)
+      last->end = next->end;
+  }
+  p->n = kept + 1;
 }
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
@@ -50,19 +75,41 @@ static int add_alias(const struct image *img, size_t module, const char *name, r
   return add(ret, module, s->address, end);
 }
 
+/* Code that DWARF knows of: static functions of stripped programs, inlined ones, names as C++ has them, lines. */
+static int add_debug(struct run_modules *m, size_t module, const struct run_where *w, run_places *ret) {
+  struct image_debug *d = run_module_debug(&m->modules.at[module]);
+  image_ranges found = {0};
+  if (!d) return 0;
+  int r = w->file ? image_debug_line(d, w->file, w->line, &found) : image_debug_function(d, w->function, &found);
+  for (size_t i = 0; i < found.n && r >= 0; i++)
+    r = add(ret, module, found.at[i].start, found.at[i].end);
+  vec_done(&found);
+  return r;
+}
+
 static int add_function(struct run_modules *m, size_t module, const char *name, run_places *ret) {
   const struct image *img = m->modules.at[module].image;
-  size_t before = ret->n;
+  struct run_where where = {.function = name};
   int r = add_symbols(img, module, name, ret);
   if (r >= 0) r = add_alias(img, module, name, ret);
-  (void)before;
-  return r;
+  return r < 0 ? r : add_debug(m, module, &where, ret);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static int no_module(const struct run_modules *m, const char *name, struct err *e) {
   return err_set(e, -ENOENT, "no module '%s' in %s and its libraries", name, m->modules.at[0].path);
+}
+
+static int nothing_found(const struct run_modules *m, const struct run_where *w, struct err *e) {
+  const char *program = m->modules.at[0].path;
+  if (w->file && w->line)
+    return err_set(e, -ENOENT, "no code of %s:%u in %s and its libraries (are there debug symbols?)", w->file, w->line,
+                   program);
+  if (w->file)
+    return err_set(e, -ENOENT, "no code of %s in %s and its libraries (are there debug symbols?)", w->file, program);
+  return err_set(e, -ENOENT, "no %sfunction '%s' in %s and its libraries", w->any ? "module or " : "",
+                 w->any ? w->any : w->function, program);
 }
 
 static int find_any(struct run_modules *m, const char *name, run_places *ret) {
@@ -74,6 +121,7 @@ static int find_any(struct run_modules *m, const char *name, run_places *ret) {
 }
 
 static int find_in(struct run_modules *m, size_t i, const struct run_where *w, run_places *ret) {
+  if (w->file) return add_debug(m, i, w, ret);
   if (w->function) return add_function(m, i, w->function, ret);
   return add_whole(ret, i);
 }
@@ -89,8 +137,6 @@ int run_modules_find(struct run_modules *m, const struct run_where *w, run_place
       if (only < 0 || (size_t)only == i) r = find_in(m, i, w, ret);
   }
   if (r < 0) return err_set(e, r, "out of memory");
-  if (ret->n > before) return 0;
-  const char *what = w->any ? w->any : w->function ? w->function : w->file;
-  return err_set(e, -ENOENT, "%s: no module or function of this name in %s and its libraries", what ? what : "?",
-                 m->modules.at[0].path);
+  merge(ret, before);
+  return ret->n > before ? 0 : nothing_found(m, w, e);
 }

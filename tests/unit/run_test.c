@@ -204,6 +204,9 @@ static void test_places(void **state) {
   assert_int_equal(places(&m, (struct run_where){.any = "deep"}, &p), 1);
   assert_int_equal(p.at[0].module, 0);
   assert_int_equal(places(&m, (struct run_where){.module = "p", .function = "own"}, &p), 0);
+  assert_true(places(&m, (struct run_where){.file = "p.c", .line = 6}, &p) > 0);
+  assert_int_equal(places(&m, (struct run_where){.file = "p.c", .line = 60}, &p), 0);
+  assert_int_equal(places(&m, (struct run_where){.file = "q.c"}, &p), 0);
   assert_int_equal(places(&m, (struct run_where){.any = "nothing"}, &p), 0);
   assert_int_equal(places(&m, (struct run_where){.module = "nothing"}, &p), 0);
   vec_done(&p);
