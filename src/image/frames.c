@@ -7,138 +7,22 @@
  */
 #include <errno.h>
 
-#include "image/layout.h"
-
-/* How a pointer is stored (DW_EH_PE of the LSB): a format in the low half, what it is relative to in bits 4 to 6. */
-enum {
-  PE_ABSPTR = 0x00,
-  PE_ULEB128 = 0x01,
-  PE_UDATA2 = 0x02,
-  PE_UDATA4 = 0x03,
-  PE_UDATA8 = 0x04,
-  PE_SIGNED = 0x08,
-  PE_SLEB128 = 0x09,
-  PE_SDATA2 = 0x0a,
-  PE_SDATA4 = 0x0b,
-  PE_SDATA8 = 0x0c,
-  PE_FORMAT = 0x0f,
-  PE_PCREL = 0x10,
-  PE_DATAREL = 0x30,
-  PE_ALIGNED = 0x50,
-  PE_BASE = 0x70,
-  PE_INDIRECT = 0x80,
-  PE_OMIT = 0xff
-};
+#include "image/frames.h"
 
 /* Real ones have up to six letters. */
 #define AUGMENTATION_MAX 32
-
-/* A place in .eh_frame and what is left from there; FAILED sticks. */
-struct cursor {
-  const uint8_t *at;
-  size_t left;
-  uint64_t address;
-  bool failed;
-};
-
-static struct cursor cursor_at(const struct image *img, uint64_t address) {
-  struct bytes b = bytes_at(img, address, UINT64_MAX);
-  return (struct cursor){b.at, b.n, address, b.at == NULL};
-}
-
-static const uint8_t *take(struct cursor *c, size_t n) {
-  if (c->failed || c->left < n) {
-    c->failed = true;
-    return NULL;
-  }
-  const uint8_t *p = c->at;
-  c->at += n;
-  c->left -= n;
-  c->address += n;
-  return p;
-}
-
-static uint64_t take_number(struct cursor *c, size_t size) {
-  uint64_t v = 0;
-  const uint8_t *p = take(c, size);
-  if (p) memcpy(&v, p, size);
-  return v;
-}
-
-static uint64_t take_leb128(struct cursor *c, bool is_signed) {
-  uint64_t v = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const uint8_t *p = take(c, 1);
-    if (!p || shift > 70) {
-      c->failed = true;
-      return 0;
-    }
-    if (shift < 64) v |= (uint64_t)(*p & 0x7f) << shift;
-    if (*p & 0x80) continue;
-    if (is_signed && (*p & 0x40) && shift + 7 < 64) v |= ~0ULL << (shift + 7);
-    return v;
-  }
-}
-
-/* The number as it is stored, without its base. */
-static uint64_t take_raw(struct cursor *c, uint8_t format) {
-  switch (format & PE_FORMAT) {
-  case PE_ABSPTR:
-  case PE_SIGNED:
-  case PE_UDATA8:
-  case PE_SDATA8:
-    return take_number(c, 8);
-  case PE_ULEB128:
-    return take_leb128(c, false);
-  case PE_SLEB128:
-    return take_leb128(c, true);
-  case PE_UDATA2:
-    return take_number(c, 2);
-  case PE_SDATA2:
-    return (uint64_t)(int64_t)(int16_t)take_number(c, 2);
-  case PE_UDATA4:
-    return take_number(c, 4);
-  case PE_SDATA4:
-    return (uint64_t)(int64_t)(int32_t)take_number(c, 4);
-  default:
-    c->failed = true;
-    return 0;
-  }
-}
-
-/* A pointer; DATA is what "relative to data" means here. Pointers through memory are for data only: not read. */
-static uint64_t take_pointer(struct cursor *c, uint8_t encoding, uint64_t data) {
-  if (encoding == PE_OMIT || (encoding & PE_INDIRECT)) {
-    c->failed = true;
-    return 0;
-  }
-  if (encoding == PE_ALIGNED) (void)take(c, -c->address & 7);
-  uint64_t here = c->address, raw = take_raw(c, encoding);
-  switch (encoding & PE_BASE) {
-  case PE_ABSPTR:
-  case PE_ALIGNED:
-    return raw;
-  case PE_PCREL:
-    return here + raw;
-  case PE_DATAREL:
-    return data + raw;
-  default:
-    c->failed = true;
-    return 0;
-  }
-}
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* Cuts the entry at C: C is left behind it, *ret_body holds it without its length. False at the end or if it lies. */
 static bool take_entry(struct cursor *c, struct cursor *ret_body, bool *ret_wide) {
-  uint64_t length = take_number(c, 4);
+  uint64_t length = cursor_number(c, 4);
   *ret_wide = length == 0xffffffff;
-  if (*ret_wide) length = take_number(c, 8);
+  if (*ret_wide) length = cursor_number(c, 8);
   if (c->failed || length == 0 || length > c->left) return false;
   *ret_body = *c;
   ret_body->left = length;
-  (void)take(c, length);
+  (void)cursor_take(c, length);
   return true;
 }
 
@@ -148,14 +32,14 @@ static bool augmentation_encoding(struct cursor *c, const char *letters, uint8_t
     uint8_t encoding;
     switch (*letters) {
     case 'R':
-      *ret = (uint8_t)take_number(c, 1);
+      *ret = (uint8_t)cursor_number(c, 1);
       break;
     case 'L':
-      (void)take_number(c, 1);
+      (void)cursor_number(c, 1);
       break;
     case 'P':
-      encoding = (uint8_t)take_number(c, 1);
-      if (encoding != PE_OMIT) (void)take_pointer(c, encoding & ~PE_INDIRECT & 0xff, 0);
+      encoding = (uint8_t)cursor_number(c, 1);
+      if (encoding != PE_OMIT) (void)cursor_pointer(c, encoding & ~PE_INDIRECT & 0xff, 0);
       break;
     case 'S':
     case 'B':
@@ -172,25 +56,25 @@ static bool augmentation_encoding(struct cursor *c, const char *letters, uint8_t
 static bool cie_encoding(const struct image *img, uint64_t address, uint8_t *ret) {
   struct cursor c = cursor_at(img, address), body;
   bool wide;
-  if (!take_entry(&c, &body, &wide) || take_number(&body, 4) != 0) return false;
+  if (!take_entry(&c, &body, &wide) || cursor_number(&body, 4) != 0) return false;
   /* A wide entry may have a wide identifier; no version is zero, so the other half shows. */
-  if (wide && body.left >= 4 && read_u32(body.at) == 0) (void)take(&body, 4);
-  uint64_t version = take_number(&body, 1);
+  if (wide && body.left >= 4 && read_u32(body.at) == 0) (void)cursor_take(&body, 4);
+  uint64_t version = cursor_number(&body, 1);
   if (body.failed || (version != 1 && version != 3 && version != 4)) return false;
   const uint8_t *end = memchr(body.at, 0, body.left < AUGMENTATION_MAX ? body.left : AUGMENTATION_MAX);
   if (!end) return false;
-  const char *letters = (const char *)take(&body, (size_t)(end - body.at) + 1);
-  if (version == 4) (void)take(&body, 2);
+  const char *letters = (const char *)cursor_take(&body, (size_t)(end - body.at) + 1);
+  if (version == 4) (void)cursor_take(&body, 2);
   if (strncmp(letters, "eh", 2) == 0) {
-    (void)take(&body, 8); /* a pointer of g++ 2 */
+    (void)cursor_take(&body, 8); /* a pointer of g++ 2 */
     letters += 2;
   }
-  (void)take_leb128(&body, false);
-  (void)take_leb128(&body, true);
-  (void)(version == 1 ? take_number(&body, 1) : take_leb128(&body, false));
+  (void)cursor_leb128(&body, false);
+  (void)cursor_leb128(&body, true);
+  (void)(version == 1 ? cursor_number(&body, 1) : cursor_leb128(&body, false));
   *ret = PE_ABSPTR;
   if (*letters != 'z') return !body.failed;
-  (void)take_leb128(&body, false);
+  (void)cursor_leb128(&body, false);
   return augmentation_encoding(&body, letters + 1, ret) && !body.failed;
 }
 
@@ -212,16 +96,16 @@ static bool cie_known(const struct image *img, uint64_t address, struct cie_memo
 /* The range of an FDE; false if BODY is a CIE, or cannot be read. */
 static bool fde_range(const struct image *img, struct cursor body, bool wide, struct cie_memory *m, struct frame *ret) {
   uint64_t here = body.address;
-  uint64_t back = take_number(&body, 4);
+  uint64_t back = cursor_number(&body, 4);
   if (body.failed || (back == 0 && !wide)) return false;
   if (!cie_known(img, here - back, m)) {
     /* Entries with 64-bit lengths have a 4-byte pointer by the LSB, and an 8-byte one by the habit of some tools. */
     if (!wide) return false;
-    back |= take_number(&body, 4) << 32;
+    back |= cursor_number(&body, 4) << 32;
     if (body.failed || back == 0 || !cie_known(img, here - back, m)) return false;
   }
-  uint64_t start = take_pointer(&body, m->encoding, img->dynamic.pltgot);
-  uint64_t size = take_raw(&body, m->encoding), end;
+  uint64_t start = cursor_pointer(&body, m->encoding, img->dynamic.pltgot);
+  uint64_t size = cursor_raw(&body, m->encoding), end;
   if (body.failed || size == 0 || __builtin_add_overflow(start, size, &end)) return false;
   *ret = (struct frame){start, end};
   return true;
@@ -244,7 +128,7 @@ static int frames_walk(const struct image *img, struct cursor c, bool stop_at_ze
     bool wide;
     if (read_u32(c.at) == 0) {
       if (stop_at_zero) break;
-      (void)take(&c, 4);
+      (void)cursor_take(&c, 4);
       continue;
     }
     if (!take_entry(&c, &body, &wide)) break;
@@ -259,8 +143,8 @@ static int frames_walk(const struct image *img, struct cursor c, bool stop_at_ze
 static int frames_table(const struct image *img, struct cursor c, uint64_t count, frame_list *frames) {
   struct cie_memory m = {0};
   for (uint64_t i = 0; i < count && c.left >= 8; i++) {
-    struct frame f = {.start = img->frame_header + (uint64_t)(int64_t)(int32_t)take_number(&c, 4)};
-    uint64_t entry = img->frame_header + (uint64_t)(int64_t)(int32_t)take_number(&c, 4);
+    struct frame f = {.start = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4)};
+    uint64_t entry = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4);
     struct cursor at = cursor_at(img, entry), body;
     struct frame read;
     bool wide;
@@ -284,11 +168,11 @@ static int frames_from_section(const struct image *img, frame_list *frames) {
 
 int frames_list(const struct image *img, frame_list *frames) {
   struct cursor c = cursor_at(img, img->frame_header);
-  if (img->frame_header == 0 || take_number(&c, 1) != 1) return frames_from_section(img, frames);
-  uint8_t start = (uint8_t)take_number(&c, 1), count = (uint8_t)take_number(&c, 1);
-  uint8_t table = (uint8_t)take_number(&c, 1);
-  uint64_t first = start == PE_OMIT ? 0 : take_pointer(&c, start, img->frame_header);
-  uint64_t n = count == PE_OMIT ? 0 : take_pointer(&c, count, img->frame_header);
+  if (img->frame_header == 0 || cursor_number(&c, 1) != 1) return frames_from_section(img, frames);
+  uint8_t start = (uint8_t)cursor_number(&c, 1), count = (uint8_t)cursor_number(&c, 1);
+  uint8_t table = (uint8_t)cursor_number(&c, 1);
+  uint64_t first = start == PE_OMIT ? 0 : cursor_pointer(&c, start, img->frame_header);
+  uint64_t n = count == PE_OMIT ? 0 : cursor_pointer(&c, count, img->frame_header);
   if (!c.failed && table == (PE_DATAREL | PE_SDATA4) && n > 0) return frames_table(img, c, n, frames);
   if (section_find(img, SHT_PROGBITS, ".eh_frame") >= 0 || first == 0 || c.failed)
     return frames_from_section(img, frames);
