@@ -41,3 +41,28 @@ uint64_t cursor_leb128(struct cursor *c, bool is_signed);
 uint64_t cursor_raw(struct cursor *c, uint8_t format);
 /* A pointer; DATA is what "relative to data" means here. Pointers through memory are for data only: not read. */
 uint64_t cursor_pointer(struct cursor *c, uint8_t encoding, uint64_t data);
+
+/* What the FDEs of one module have in common. */
+struct cie {
+  uint64_t address;
+  bool known;
+  bool understood;  /* its instructions were found: no letter that changes where they are */
+  bool sized;       /* FDEs tell how long their augmentation is */
+  bool signal;      /* the frame of a signal handler's return */
+  uint8_t encoding; /* of addresses in the FDEs */
+  uint64_t code_align;
+  int64_t data_align;
+  uint64_t return_register;
+  struct cursor program;
+};
+
+/* How to unwind from code; only START is set if the entry could not be read. */
+struct fde {
+  uint64_t start, end;
+  const struct cie *cie; /* NULL if it could not be read; only as long as the taker runs */
+  struct cursor program;
+};
+
+/* Calls TAKER for each entry of .eh_frame_hdr or .eh_frame whose code is in the image, until it returns less than 0. */
+typedef int (*frames_taker)(void *context, const struct fde *f);
+int frames_each(const struct image *img, frames_taker taker, void *context);
