@@ -79,14 +79,20 @@ enum wire_hook {
   WIRE_HOOK_NONE,
   WIRE_HOOK_EXECVE, /* (path, argv, envp), and fexecve (fd, argv, envp) */
   WIRE_HOOK_EXECVEAT,
-  WIRE_HOOK_EXECV,   /* execv, execvp: the environment is the process's; nothing to do but keep LD_PRELOAD in it */
+  WIRE_HOOK_EXECV,   /* (path, argv): the environment is the process's */
   WIRE_HOOK_EXECVPE, /* as EXECVE */
   WIRE_HOOK_SPAWN,   /* posix_spawn, posix_spawnp: argument 5 is envp */
   WIRE_HOOK_DLOPEN,  /* the list of modules changes */
   WIRE_HOOK_DLCLOSE,
   WIRE_HOOK_DLSYM, /* (handle, name): an address of an intercepted function becomes its stub's */
   WIRE_HOOK_DLVSYM,
-  WIRE_HOOK_MAIN, /* __libc_start_main */
+  WIRE_HOOK_MAIN,   /* __libc_start_main */
+  WIRE_HOOK_EXECVP, /* as EXECV, but looks for the program in PATH */
+  WIRE_HOOK_EXECL,  /* (path, argument..., NULL) */
+  WIRE_HOOK_EXECLP,
+  WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
+  WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_COUNT,
 };
 
 enum wire_rule_flag {
@@ -170,14 +176,23 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: the canonical frame address is rsp or rbp plus an offset; the return address is 8
- * below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
+ * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
-enum wire_cfa { WIRE_CFA_END /* no unwinding here: outermost frame or not known */, WIRE_CFA_RSP, WIRE_CFA_RBP };
+enum wire_cfa {
+  WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
+  WIRE_CFA_RSP,    /* rsp + offset */
+  WIRE_CFA_RBP,    /* rbp + offset */
+  WIRE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  WIRE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  WIRE_CFA_PLT,    /* a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  WIRE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  WIRE_CFA_COUNT,
+};
 struct wire_row {
   uint32_t start; /* ELF address; a module of more than 4 GiB has no rows */
   uint8_t cfa;    /* of enum wire_cfa */
-  uint8_t pad;
+  uint8_t add;
   int16_t rbp;
   int32_t offset;
 };
@@ -188,10 +203,11 @@ struct wire_row {
  * WIRE_OP_END: it holds if the one value left is not 0.
  */
 #define WIRE_STACK 16
+#define WIRE_MAX_ARGS 22
 enum wire_op {
   WIRE_OP_END,
   WIRE_OP_NUMBER, /* operand: index in numbers */
-  WIRE_OP_ARG,    /* operand: which argument, from 0; 0..5 in registers, others on the stack */
+  WIRE_OP_ARG,    /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
   WIRE_OP_CALL,   /* number of this call of the function in this process image, from 1 */
   WIRE_OP_NEXT,   /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
   WIRE_OP_ONCE,   /* operand: slot. 1 the first time it is evaluated, 0 ever after */
@@ -251,17 +267,29 @@ const char *wire_plan_check(const void *plan, size_t size);
 /*
  * One intercepted function in the shim. The exported symbol is `stub`: endbr64, then a jump to where `target` points.
  * At first that is `gate`, which loads the entry's number and jumps to the runtime; once no rule can fire any more the
- * runtime points it to the real function.
+ * runtime points it to the real function. `count` is for a function whose rules look at the call's number alone: it
+ * takes 1 from the thread's allowance, and goes to the real function as long as there was one and nobody wants it back,
+ * else to the gate.
  */
 struct wire_entry {
-  uint64_t target, real, stub, gate;
+  uint64_t target, real, stub, gate, count;
 };
 
-/* In the shim's data; the gates reach the runtime through `enter`, so it can change when the runtime is ready. */
+/* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
+struct wire_allowance {
+  int64_t left;     /* only the thread itself writes it; below 0: none */
+  uint64_t recall;  /* not 0: some other thread wants the rest */
+  uint64_t open;    /* the runtime's own */
+  uint64_t granted; /* the runtime's own */
+};
+
+/* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
-  uint64_t enter;
+  uint64_t enter;           /* the runtime's murphy_rt_enter; the function's number is in r11 */
+  uint64_t start;           /* the runtime's murphy_rt_start; the shim's initialiser */
+  uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
 };
