@@ -90,8 +90,9 @@ enum wire_hook {
 };
 
 enum wire_rule_flag {
-  WIRE_UNUSED = 1, /* evaluated for what it does to state; never injects */
-  WIRE_THEN = 2,   /* the real call is made, then reported as failed */
+  WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
+  WIRE_THEN = 2,     /* the real call is made, then reported as failed */
+  WIRE_ONE_SHOT = 4, /* after it has injected it can never hold again, and need not be evaluated */
 };
 
 struct wire_rule {
@@ -244,6 +245,47 @@ enum wire_fd {
   WIRE_FD_BLOCK,
   WIRE_FD_OTHER
 };
+
+/* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
+static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return x == y;
+  case WIRE_OP_NE:
+    return x != y;
+  case WIRE_OP_LT:
+    return x < y;
+  case WIRE_OP_LE:
+    return x <= y;
+  case WIRE_OP_GT:
+    return x > y;
+  case WIRE_OP_GE:
+    return x >= y;
+  case WIRE_OP_ADD:
+    return (int64_t)(a + b);
+  case WIRE_OP_SUB:
+    return (int64_t)(a - b);
+  case WIRE_OP_MUL:
+    return (int64_t)(a * b);
+  case WIRE_OP_DIV: /* by -1 apart: the processor traps on the smallest number */
+    return y == 0 ? 0 : y == -1 ? (int64_t)(0 - a) : x / y;
+  case WIRE_OP_MOD:
+    return y == 0 || y == -1 ? 0 : x % y;
+  case WIRE_OP_AND:
+    return (int64_t)(a & b);
+  case WIRE_OP_OR:
+    return (int64_t)(a | b);
+  case WIRE_OP_XOR:
+    return (int64_t)(a ^ b);
+  case WIRE_OP_SHL:
+    return (int64_t)(a << (b & 63));
+  case WIRE_OP_SHR: /* keeps the sign */
+    return x >> (b & 63);
+  default:
+    return 0;
+  }
+}
 
 uint64_t wire_sum(const void *p, size_t n);
 
