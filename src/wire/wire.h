@@ -79,14 +79,20 @@ enum wire_hook {
   WIRE_HOOK_NONE,
   WIRE_HOOK_EXECVE, /* (path, argv, envp), and fexecve (fd, argv, envp) */
   WIRE_HOOK_EXECVEAT,
-  WIRE_HOOK_EXECV,   /* execv, execvp: the environment is the process's; nothing to do but keep LD_PRELOAD in it */
+  WIRE_HOOK_EXECV,   /* (path, argv): the environment is the process's */
   WIRE_HOOK_EXECVPE, /* as EXECVE */
   WIRE_HOOK_SPAWN,   /* posix_spawn, posix_spawnp: argument 5 is envp */
   WIRE_HOOK_DLOPEN,  /* the list of modules changes */
   WIRE_HOOK_DLCLOSE,
   WIRE_HOOK_DLSYM, /* (handle, name): an address of an intercepted function becomes its stub's */
   WIRE_HOOK_DLVSYM,
-  WIRE_HOOK_MAIN, /* __libc_start_main */
+  WIRE_HOOK_MAIN,   /* __libc_start_main */
+  WIRE_HOOK_EXECVP, /* as EXECV, but looks for the program in PATH */
+  WIRE_HOOK_EXECL,  /* (path, argument..., NULL) */
+  WIRE_HOOK_EXECLP,
+  WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
+  WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_COUNT,
 };
 
 enum wire_rule_flag {
@@ -96,12 +102,12 @@ enum wire_rule_flag {
 };
 
 struct wire_rule {
-  uint32_t code;  /* first instruction; WIRE_NO_CODE: always true */
-  uint32_t fault; /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
-  uint32_t n_faults;
-  uint32_t flags;   /* of enum wire_rule_flag */
-  uint32_t trigger; /* text: what the log says fired: trigger ids of XML, the condition of a rule */
-  uint32_t slot;    /* state slot with the count of its injections; draws of faults depend on it */
+  uint32_t code;     /* first instruction; WIRE_NO_CODE: always true */
+  uint32_t fault;    /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
+  uint32_t n_faults; /* of fault wire_draw(plan->seed ^ index of the rule, injections so far) % n_faults */
+  uint32_t flags;    /* of enum wire_rule_flag */
+  uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
+  uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
   /*
    * The condition cannot hold for calls before number `first` or behind number `last`, and nothing it does to state
    * matters there: it need not be evaluated. 1 and UINT64_MAX if nothing is known. With WIRE_UNUSED always these.
@@ -203,15 +209,16 @@ struct wire_row {
  * WIRE_OP_END: it holds if the one value left is not 0.
  */
 #define WIRE_STACK 16
+#define WIRE_MAX_ARGS 22
 enum wire_op {
   WIRE_OP_END,
   WIRE_OP_NUMBER,  /* operand: index in numbers */
-  WIRE_OP_ARG,     /* operand: which argument, from 0; 0..5 in registers, others on the stack */
+  WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
   WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
   WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
   WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
-  WIRE_OP_RANDOM,  /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot.
-                     The decisions depend on the seed and on how many were made in the slot alone, not on the plan's */
+  WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
+                     wire_draw(seed, k) >> 1 is below t */
   WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
   WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
   WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
@@ -254,6 +261,14 @@ enum wire_fd {
   WIRE_FD_BLOCK,
   WIRE_FD_OTHER
 };
+
+/* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
+static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
+  uint64_t x = (seed ^ 0x6d75727068790001u) * 0xd6e8feb86659fd93u + k * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
 
 /* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
 static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
@@ -308,20 +323,34 @@ const char *wire_plan_check(const void *plan, size_t size);
 /*
  * One intercepted function in the shim. The exported symbol is `stub`: endbr64, then a jump to where `target` points.
  * At first that is `gate`, which loads the entry's number and jumps to the runtime; once no rule can fire any more the
- * runtime points it to the real function.
+ * runtime points it to the real function. `count` is for a function whose rules look at the call's number alone: it
+ * takes 1 from the thread's allowance, and goes to the real function as long as there was one and nobody wants it back,
+ * else to the gate.
  */
 struct wire_entry {
-  uint64_t target, real, stub, gate;
+  uint64_t target, real, stub, gate, count;
 };
 
-/* In the shim's data; the gates reach the runtime through `enter`, so it can change when the runtime is ready. */
+/* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
+struct wire_allowance {
+  int64_t left;    /* only the thread itself writes it; below 0: none */
+  uint64_t recall; /* not 0: some other thread wants the rest */
+  uint64_t state;  /* the runtime's own */
+  uint64_t tally;  /* the runtime's own */
+};
+
+/* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
-  uint64_t enter;
+  uint64_t enter;           /* the runtime's murphy_rt_enter; the function's number is in r11 */
+  uint64_t start;           /* the runtime's murphy_rt_start; the shim's initialiser */
+  uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
+  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
+#define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
 
