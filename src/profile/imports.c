@@ -55,6 +55,37 @@ size_t profile_facts_errors(const struct profile_facts *facts, const char *name,
   return n;
 }
 
+static int calling(const struct profile_facts *facts, enum calling_fact fact, const char *name) {
+  uint64_t n;
+  return map_get(&facts->knowledge.calling, calling_key(fact, name), &n) ? (int)n : -1;
+}
+
+bool profile_facts_twice(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_TWICE, name) >= 0;
+}
+
+bool profile_facts_struct(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_STRUCT, name) >= 0;
+}
+
+bool profile_facts_returned(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_RETURNED, name) >= 0;
+}
+
+struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
+  int stream = calling(facts, CALL_STREAM, name);
+  struct profile_roles roles = {
+      .descriptor = calling(facts, CALL_DESCRIPTOR, name),
+      .size = calling(facts, CALL_SIZE, name),
+      .stream = stream < STREAM_STDIN ? stream : -1,
+      .variable = stream == STREAM_STDIN    ? "stdin"
+                  : stream == STREAM_STDOUT ? "stdout"
+                                            : NULL,
+      .arguments = calling(facts, CALL_ARGUMENTS, name),
+  };
+  return roles;
+}
+
 /* A function that is imported, and the node that it is bound to. */
 struct import {
   const struct image_symbol *symbol;
