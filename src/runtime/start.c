@@ -4,6 +4,4 @@
 
 struct rt rt;
 
-uint32_t rt_process(void) {
-  return 1;
-}
+uint32_t rt_process(void) { return 1; }

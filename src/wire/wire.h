@@ -101,12 +101,12 @@ enum wire_rule_flag {
 };
 
 struct wire_rule {
-  uint32_t code;  /* first instruction; WIRE_NO_CODE: always true */
-  uint32_t fault; /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
-  uint32_t n_faults;
-  uint32_t flags;   /* of enum wire_rule_flag */
-  uint32_t trigger; /* text: what the log says fired: trigger ids of XML, the condition of a rule */
-  uint32_t slot;    /* state slot with the count of its injections; draws of faults depend on it */
+  uint32_t code;     /* first instruction; WIRE_NO_CODE: always true */
+  uint32_t fault;    /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
+  uint32_t n_faults; /* of fault wire_draw(plan->seed ^ index of the rule, injections so far) % n_faults */
+  uint32_t flags;    /* of enum wire_rule_flag */
+  uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
+  uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
 };
 #define WIRE_NO_CODE 0xffffffffu
 
@@ -197,15 +197,16 @@ struct wire_row {
 #define WIRE_MAX_ARGS 22
 enum wire_op {
   WIRE_OP_END,
-  WIRE_OP_NUMBER, /* operand: index in numbers */
-  WIRE_OP_ARG,    /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
-  WIRE_OP_CALL,   /* number of this call of the function in this process image, from 1 */
-  WIRE_OP_NEXT,   /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
-  WIRE_OP_ONCE,   /* operand: slot. 1 the first time it is evaluated, 0 ever after */
-  WIRE_OP_RANDOM, /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot */
-  WIRE_OP_CALLER, /* operand: place. Is the return address, minus 1, in the set? */
-  WIRE_OP_STACK,  /* operand: pattern. Is it on the stack? */
-  WIRE_OP_FD_KIND,   /* pops a descriptor: enum wire_fd, 0 if it is none */
+  WIRE_OP_NUMBER,  /* operand: index in numbers */
+  WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
+  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
+  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
+  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
+  WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
+                     wire_draw(seed, k) >> 1 is below t */
+  WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
+  WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
+  WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
   WIRE_OP_FD_BLOCKS, /* pops a descriptor: 1 if it blocks, 0 if O_NONBLOCK is set, -1 if it is none */
   WIRE_OP_FD_PATH,   /* operand: text, a glob; pops a descriptor: is its path matched? */
   WIRE_OP_POINT,     /* pushes the hash of the call's stack, as the table of points has it */
@@ -246,6 +247,14 @@ enum wire_fd {
   WIRE_FD_OTHER
 };
 
+/* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
+static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
+  uint64_t x = (seed ^ 0x6d75727068790001u) * 0xd6e8feb86659fd93u + k * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
 uint64_t wire_sum(const void *p, size_t n);
 
 /* NULL if the SIZE bytes at PLAN are a plan of this version whose every index can be used; else what is wrong. */
@@ -268,10 +277,10 @@ struct wire_entry {
 
 /* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
 struct wire_allowance {
-  int64_t left;     /* only the thread itself writes it; below 0: none */
-  uint64_t recall;  /* not 0: some other thread wants the rest */
-  uint64_t open;    /* the runtime's own */
-  uint64_t granted; /* the runtime's own */
+  int64_t left;    /* only the thread itself writes it; below 0: none */
+  uint64_t recall; /* not 0: some other thread wants the rest */
+  uint64_t state;  /* the runtime's own */
+  uint64_t tally;  /* the runtime's own */
 };
 
 /* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
@@ -283,7 +292,9 @@ struct wire_shim {
   uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
+  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
+#define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
 
