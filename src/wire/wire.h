@@ -176,14 +176,23 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: the canonical frame address is rsp or rbp plus an offset; the return address is 8
- * below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
+ * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
-enum wire_cfa { WIRE_CFA_END /* no unwinding here: outermost frame or not known */, WIRE_CFA_RSP, WIRE_CFA_RBP };
+enum wire_cfa {
+  WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
+  WIRE_CFA_RSP,    /* rsp + offset */
+  WIRE_CFA_RBP,    /* rbp + offset */
+  WIRE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  WIRE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  WIRE_CFA_PLT,    /* a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  WIRE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  WIRE_CFA_COUNT,
+};
 struct wire_row {
   uint32_t start; /* ELF address; a module of more than 4 GiB has no rows */
   uint8_t cfa;    /* of enum wire_cfa */
-  uint8_t pad;
+  uint8_t add;
   int16_t rbp;
   int32_t offset;
 };
