@@ -107,6 +107,11 @@ struct wire_rule {
   uint32_t flags;    /* of enum wire_rule_flag */
   uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
   uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
+  /*
+   * The condition cannot hold for calls before number `first` or behind number `last`, and nothing it does to state
+   * matters there: it need not be evaluated. 1 and UINT64_MAX if nothing is known. With WIRE_UNUSED always these.
+   */
+  uint64_t first, last;
 };
 #define WIRE_NO_CODE 0xffffffffu
 
@@ -125,7 +130,7 @@ enum wire_side_kind {
   WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
   WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
   WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
-  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, value */
+  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
 struct wire_side {
@@ -207,12 +212,21 @@ struct wire_row {
 enum wire_op {
   WIRE_OP_END,
   WIRE_OP_NUMBER,  /* operand: index in numbers */
+<<<<<<< HEAD
   WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
   WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
   WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
   WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
   WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
                      wire_draw(seed, k) >> 1 is below t */
+=======
+  WIRE_OP_ARG,     /* operand: which argument, from 0; 0..5 in registers, others on the stack */
+  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
+  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
+  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
+  WIRE_OP_RANDOM,  /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot.
+                     The decisions depend on the seed and on how many were made in the slot alone, not on the plan's */
+>>>>>>> 213a172 (wire: a rule says between which calls it can fire; streams by variable)
   WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
   WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
   WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
