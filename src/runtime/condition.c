@@ -46,47 +46,6 @@ static inline int64_t source(const struct rt_call *c, enum wire_op op, uint32_t 
   }
 }
 
-/* Wraps around instead of overflowing; what C leaves open gives 0. */
-int64_t rt_arithmetic(uint32_t op, int64_t a, int64_t b) {
-  uint64_t x = (uint64_t)a, y = (uint64_t)b;
-  switch (op) {
-  case WIRE_OP_EQ:
-    return a == b;
-  case WIRE_OP_NE:
-    return a != b;
-  case WIRE_OP_LT:
-    return a < b;
-  case WIRE_OP_LE:
-    return a <= b;
-  case WIRE_OP_GT:
-    return a > b;
-  case WIRE_OP_GE:
-    return a >= b;
-  case WIRE_OP_ADD:
-    return (int64_t)(x + y);
-  case WIRE_OP_SUB:
-    return (int64_t)(x - y);
-  case WIRE_OP_MUL:
-    return (int64_t)(x * y);
-  case WIRE_OP_DIV:
-    return b == 0 ? 0 : b == -1 ? (int64_t)(0 - x) : a / b;
-  case WIRE_OP_MOD:
-    return b == 0 || b == -1 ? 0 : a % b;
-  case WIRE_OP_AND:
-    return (int64_t)(x & y);
-  case WIRE_OP_OR:
-    return (int64_t)(x | y);
-  case WIRE_OP_XOR:
-    return (int64_t)(x ^ y);
-  case WIRE_OP_SHL:
-    return y < 64 ? (int64_t)(x << y) : 0;
-  case WIRE_OP_SHR:
-    return y < 64 ? a >> y : a < 0 ? -1 : 0;
-  default:
-    return 0;
-  }
-}
-
 bool rt_holds(const struct rt_call *c, uint32_t code) {
   const uint32_t *at = rt_array(code, uint32_t) + code;
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
@@ -134,7 +93,7 @@ bool rt_holds(const struct rt_call *c, uint32_t code) {
       break;
     default:
       top--;
-      top[-1] = rt_arithmetic(op, top[-1], top[0]);
+      top[-1] = wire_compute(op, top[-1], top[0]);
     }
   }
 }

@@ -17,6 +17,3 @@ bool rt_asks_number(uint32_t code) RT_HIDDEN;
  * for ever, as state only moves on.
  */
 bool rt_may_hold(uint32_t code, uint64_t first, uint64_t last) RT_HIDDEN;
-
-/* What an operator of two values gives. */
-int64_t rt_arithmetic(uint32_t op, int64_t a, int64_t b) RT_HIDDEN;

@@ -43,8 +43,8 @@ static struct range remainder_of(struct range a, struct range b) {
   return a.high < b.low ? a : (struct range){0, b.low - 1};
 }
 
-static struct range combined(uint32_t op, struct range a, struct range b) {
-  if (known(a) && known(b)) return exactly(rt_arithmetic(op, a.low, b.low));
+static struct range combined(enum wire_op op, struct range a, struct range b) {
+  if (known(a) && known(b)) return exactly(wire_compute(op, a.low, b.low));
   switch (op) {
   case WIRE_OP_EQ:
     return truth(false, a.high < b.low || a.low > b.high);
@@ -124,7 +124,7 @@ static void step(struct machine *m, uint32_t op, uint32_t operand, struct range 
     break;
   case WIRE_OP_EQ ... WIRE_OP_SHR:
     m->n--;
-    top[-1] = combined(op, top[-1], *top);
+    top[-1] = combined((enum wire_op)op, top[-1], *top);
     break;
   default:
     m->stack[m->n++] = source(op, operand, call);

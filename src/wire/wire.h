@@ -96,8 +96,9 @@ enum wire_hook {
 };
 
 enum wire_rule_flag {
-  WIRE_UNUSED = 1, /* evaluated for what it does to state; never injects */
-  WIRE_THEN = 2,   /* the real call is made, then reported as failed */
+  WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
+  WIRE_THEN = 2,     /* the real call is made, then reported as failed */
+  WIRE_ONE_SHOT = 4, /* after it has injected it can never hold again, and need not be evaluated */
 };
 
 struct wire_rule {
@@ -212,21 +213,12 @@ struct wire_row {
 enum wire_op {
   WIRE_OP_END,
   WIRE_OP_NUMBER,  /* operand: index in numbers */
-<<<<<<< HEAD
   WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
   WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
   WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
   WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
   WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
                      wire_draw(seed, k) >> 1 is below t */
-=======
-  WIRE_OP_ARG,     /* operand: which argument, from 0; 0..5 in registers, others on the stack */
-  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
-  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
-  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
-  WIRE_OP_RANDOM,  /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot.
-                     The decisions depend on the seed and on how many were made in the slot alone, not on the plan's */
->>>>>>> 213a172 (wire: a rule says between which calls it can fire; streams by variable)
   WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
   WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
   WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
@@ -276,6 +268,47 @@ static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
   x = (x ^ x >> 27) * 0x94d049bb133111ebu;
   return x ^ x >> 31;
+}
+
+/* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
+static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return x == y;
+  case WIRE_OP_NE:
+    return x != y;
+  case WIRE_OP_LT:
+    return x < y;
+  case WIRE_OP_LE:
+    return x <= y;
+  case WIRE_OP_GT:
+    return x > y;
+  case WIRE_OP_GE:
+    return x >= y;
+  case WIRE_OP_ADD:
+    return (int64_t)(a + b);
+  case WIRE_OP_SUB:
+    return (int64_t)(a - b);
+  case WIRE_OP_MUL:
+    return (int64_t)(a * b);
+  case WIRE_OP_DIV: /* by -1 apart: the processor traps on the smallest number */
+    return y == 0 ? 0 : y == -1 ? (int64_t)(0 - a) : x / y;
+  case WIRE_OP_MOD:
+    return y == 0 || y == -1 ? 0 : x % y;
+  case WIRE_OP_AND:
+    return (int64_t)(a & b);
+  case WIRE_OP_OR:
+    return (int64_t)(a | b);
+  case WIRE_OP_XOR:
+    return (int64_t)(a ^ b);
+  case WIRE_OP_SHL:
+    return (int64_t)(a << (b & 63));
+  case WIRE_OP_SHR: /* keeps the sign */
+    return x >> (b & 63);
+  default:
+    return 0;
+  }
 }
 
 uint64_t wire_sum(const void *p, size_t n);
