@@ -22,8 +22,10 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
 
 static int64_t ordered(const struct rt_call *c) {
   struct wire_order *o = &rt.area->order;
-  if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || rt_load(&o->seen) >= rt_load(&o->nth)) return 0;
-  return rt_point_hash(c) == rt_load(&o->hash) && rt_add(&o->seen, 1) + 1 == rt_load(&o->nth);
+  if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
+  if (rt_point_hash(c) != o->hash) return 0;
+  uint64_t seen = rt_add(&o->seen, 1) + 1;
+  return o->onwards ? seen >= o->nth : seen == o->nth;
 }
 
 /* Instructions that push one value and take none. */
@@ -92,6 +94,9 @@ bool rt_holds(const struct rt_call *c) {
       break;
     case WIRE_OP_IS_ZERO:
       top[-1] = top[-1] == 0;
+      break;
+    case WIRE_OP_SERIES:
+      top[-1] = wire_in_series(rt_array(numbers, int64_t) + operand, top[-1]);
       break;
     case WIRE_OP_IF_ZERO:
     case WIRE_OP_IF_SET:

@@ -69,6 +69,16 @@ static struct range combined(enum wire_op op, struct range a, struct range b) {
   }
 }
 
+/* Is there a member of the series in the range? */
+static struct range serial(const int64_t series[3], struct range r) {
+  if (known(r)) return exactly(wire_in_series(series, r.low));
+  if (r.high < series[0] || r.low > series[1]) return exactly(0);
+  uint64_t from = (uint64_t)series[0], step = (uint64_t)series[2], first = from;
+  if (r.low > series[0]) first += ((uint64_t)r.low - from + step - 1) / step * step;
+  int64_t last = r.high < series[1] ? r.high : series[1];
+  return first > (uint64_t)last ? exactly(0) : yes_or_no;
+}
+
 struct machine {
   struct range stack[WIRE_STACK + 1];
   unsigned n;
@@ -84,7 +94,8 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
   const struct wire_order *order = rt.area ? &rt.area->order : NULL;
   switch (op) {
   case WIRE_OP_ORDER:
-    return order && rt_load(&order->armed) && (order->rule != q->rule || rt_load(&order->seen) >= order->nth)
+    return order && rt_load(&order->armed) &&
+                   (order->rule != q->rule || (!order->onwards && rt_load(&order->seen) >= order->nth))
                ? exactly(0)
                : yes_or_no;
   case WIRE_OP_NUMBER:
@@ -123,6 +134,9 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     break;
   case WIRE_OP_FD_KIND ... WIRE_OP_FD_PATH:
     *top = anything;
+    break;
+  case WIRE_OP_SERIES:
+    *top = serial(rt_array(numbers, int64_t) + operand, *top);
     break;
   case WIRE_OP_NOT:
     *top = known(*top) ? exactly(~top->low) : anything;
@@ -182,7 +196,7 @@ bool rt_only_counts(uint32_t code) {
   for (const uint32_t *at = rt_array(code, uint32_t) + code;; at++) {
     uint32_t op = *at & 0xff;
     if (op == WIRE_OP_END) return true;
-    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_IF_SET);
+    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
     if (!good) return false;
   }
 }
