@@ -247,6 +247,7 @@ enum wire_op {
   WIRE_OP_IS_ZERO,
   WIRE_OP_IF_ZERO, /* operand: how far. If the top is 0 jump and keep it, else pop it: && */
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
+  WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
   WIRE_OP_COUNT,
 };
 
@@ -309,6 +310,11 @@ static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
   default:
     return 0;
   }
+}
+
+/* Is V one of FROM, FROM + STEP, … up to TO? The three numbers are behind each other; STEP is above 0. */
+static inline bool wire_in_series(const int64_t series[3], int64_t v) {
+  return v >= series[0] && v <= series[1] && (uint64_t)(v - series[0]) % (uint64_t)series[2] == 0;
 }
 
 uint64_t wire_sum(const void *p, size_t n);
