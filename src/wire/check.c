@@ -63,8 +63,9 @@ static const char *check_faults(const struct wire_plan *p) {
   const struct wire_side *s = array(p, p->sides);
   for (uint32_t i = 0; i < p->sides.n; i++, s++) {
     bool width = s->width == 1 || s->width == 2 || s->width == 4 || s->width == 8;
-    if (s->kind > WIRE_SIDE_STREAM || !width || s->argument >= WIRE_MAX_ARGS || s->name >= p->text.n)
-      return "a bad side effect";
+    if (s->kind > WIRE_SIDE_STREAM || !width || s->name >= p->text.n) return "a bad side effect";
+    bool by_argument = s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && s->name == 0);
+    if (by_argument && s->argument >= WIRE_MAX_ARGS) return "a side effect behind no argument";
     bool by_module = (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) && s->name == 0;
     if (by_module && s->module >= p->modules.n) return "a side effect in no module";
   }

@@ -96,17 +96,23 @@ enum wire_hook {
 };
 
 enum wire_rule_flag {
-  WIRE_UNUSED = 1, /* evaluated for what it does to state; never injects */
-  WIRE_THEN = 2,   /* the real call is made, then reported as failed */
+  WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
+  WIRE_THEN = 2,     /* the real call is made, then reported as failed */
+  WIRE_ONE_SHOT = 4, /* after it has injected it can never hold again, and need not be evaluated */
 };
 
 struct wire_rule {
-  uint32_t code;  /* first instruction; WIRE_NO_CODE: always true */
-  uint32_t fault; /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
-  uint32_t n_faults;
-  uint32_t flags;   /* of enum wire_rule_flag */
-  uint32_t trigger; /* text: what the log says fired: trigger ids of XML, the condition of a rule */
-  uint32_t slot;    /* state slot with the count of its injections; draws of faults depend on it */
+  uint32_t code;     /* first instruction; WIRE_NO_CODE: always true */
+  uint32_t fault;    /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
+  uint32_t n_faults; /* of fault wire_draw(plan->seed ^ index of the rule, injections so far) % n_faults */
+  uint32_t flags;    /* of enum wire_rule_flag */
+  uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
+  uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
+  /*
+   * The condition cannot hold for calls before number `first` or behind number `last`, and nothing it does to state
+   * matters there: it need not be evaluated. 1 and UINT64_MAX if nothing is known. With WIRE_UNUSED always these.
+   */
+  uint64_t first, last;
 };
 #define WIRE_NO_CODE 0xffffffffu
 
@@ -125,7 +131,7 @@ enum wire_side_kind {
   WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
   WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
   WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
-  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, value */
+  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
 struct wire_side {
@@ -206,15 +212,16 @@ struct wire_row {
 #define WIRE_MAX_ARGS 22
 enum wire_op {
   WIRE_OP_END,
-  WIRE_OP_NUMBER, /* operand: index in numbers */
-  WIRE_OP_ARG,    /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
-  WIRE_OP_CALL,   /* number of this call of the function in this process image, from 1 */
-  WIRE_OP_NEXT,   /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
-  WIRE_OP_ONCE,   /* operand: slot. 1 the first time it is evaluated, 0 ever after */
-  WIRE_OP_RANDOM, /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot */
-  WIRE_OP_CALLER, /* operand: place. Is the return address, minus 1, in the set? */
-  WIRE_OP_STACK,  /* operand: pattern. Is it on the stack? */
-  WIRE_OP_FD_KIND,   /* pops a descriptor: enum wire_fd, 0 if it is none */
+  WIRE_OP_NUMBER,  /* operand: index in numbers */
+  WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
+  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
+  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
+  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
+  WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
+                     wire_draw(seed, k) >> 1 is below t */
+  WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
+  WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
+  WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
   WIRE_OP_FD_BLOCKS, /* pops a descriptor: 1 if it blocks, 0 if O_NONBLOCK is set, -1 if it is none */
   WIRE_OP_FD_PATH,   /* operand: text, a glob; pops a descriptor: is its path matched? */
   WIRE_OP_POINT,     /* pushes the hash of the call's stack, as the table of points has it */
@@ -255,6 +262,55 @@ enum wire_fd {
   WIRE_FD_OTHER
 };
 
+/* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
+static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
+  uint64_t x = (seed ^ 0x6d75727068790001u) * 0xd6e8feb86659fd93u + k * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
+static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return x == y;
+  case WIRE_OP_NE:
+    return x != y;
+  case WIRE_OP_LT:
+    return x < y;
+  case WIRE_OP_LE:
+    return x <= y;
+  case WIRE_OP_GT:
+    return x > y;
+  case WIRE_OP_GE:
+    return x >= y;
+  case WIRE_OP_ADD:
+    return (int64_t)(a + b);
+  case WIRE_OP_SUB:
+    return (int64_t)(a - b);
+  case WIRE_OP_MUL:
+    return (int64_t)(a * b);
+  case WIRE_OP_DIV: /* by -1 apart: the processor traps on the smallest number */
+    return y == 0 ? 0 : y == -1 ? (int64_t)(0 - a) : x / y;
+  case WIRE_OP_MOD:
+    return y == 0 || y == -1 ? 0 : x % y;
+  case WIRE_OP_AND:
+    return (int64_t)(a & b);
+  case WIRE_OP_OR:
+    return (int64_t)(a | b);
+  case WIRE_OP_XOR:
+    return (int64_t)(a ^ b);
+  case WIRE_OP_SHL:
+    return (int64_t)(a << (b & 63));
+  case WIRE_OP_SHR: /* keeps the sign */
+    return x >> (b & 63);
+  default:
+    return 0;
+  }
+}
+
 uint64_t wire_sum(const void *p, size_t n);
 
 /* NULL if the SIZE bytes at PLAN are a plan of this version whose every index can be used; else what is wrong. */
@@ -277,10 +333,10 @@ struct wire_entry {
 
 /* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
 struct wire_allowance {
-  int64_t left;     /* only the thread itself writes it; below 0: none */
-  uint64_t recall;  /* not 0: some other thread wants the rest */
-  uint64_t open;    /* the runtime's own */
-  uint64_t granted; /* the runtime's own */
+  int64_t left;    /* only the thread itself writes it; below 0: none */
+  uint64_t recall; /* not 0: some other thread wants the rest */
+  uint64_t state;  /* the runtime's own */
+  uint64_t tally;  /* the runtime's own */
 };
 
 /* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
@@ -292,7 +348,9 @@ struct wire_shim {
   uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
+  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
+#define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
 
