@@ -6,8 +6,7 @@
 
 #include "words.h"
 
-extern struct r_debug _r_debug __attribute__((weak));
-extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+#pragma weak _r_debug
 
 const struct link_map *rt_link_first(void) { return &_r_debug ? _r_debug.r_map : NULL; }
 

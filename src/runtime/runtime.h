@@ -48,9 +48,12 @@ enum rt_action {
 
 static inline uint64_t rt_return_address(const struct rt_call *c) { return c->sp[0]; }
 
+/* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */
+enum rt_ready { RT_NEW, RT_STARTING, RT_OFF, RT_READY };
+
 /* Everything the runtime knows; constant once rt_start is done, but for what its pointers lead to. */
 struct rt {
-  uint32_t ready;               /* of enum rt_ready */
+  uint32_t ready;               /* of enum rt_ready; first, for enter.S */
   const struct wire_plan *plan; /* checked */
   struct wire_shim *shim;
   struct wire_entry *entries;
