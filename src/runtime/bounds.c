@@ -48,13 +48,13 @@ static bool thread_stack(uint64_t sp, uint64_t self) {
   return false;
 }
 
-static struct rt_bounds between(uint64_t sp, uint64_t end) { return (struct rt_bounds){sp, end - sp - 7, sp & -PAGE}; }
+static struct rt_bounds between(uint64_t sp, uint64_t end) { return (struct rt_bounds){sp, end - sp - 7, 0}; }
 
 struct rt_bounds rt_bounds_of(uint64_t sp) {
   if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return between(sp, stack_end);
   uint64_t self = thread_pointer();
   if (sp % 8 == 0 && sp + 8 < self && thread_stack(sp, self)) return between(sp, self);
-  return (struct rt_bounds){sp, 0, sp & -PAGE};
+  return (struct rt_bounds){sp, 0, 0};
 }
 
 bool rt_bounds_try(struct rt_bounds *b, uint64_t address) {

@@ -6,7 +6,7 @@
 
 /*
  * From LOW, the first SIZE bytes are the starts of readable words. A stack that is not known has none; then pages are
- * tried one by one, and PAGE is one that can be read.
+ * tried one by one, and PAGE is the last one that could be read.
  */
 struct rt_bounds {
   uint64_t low, size, page;

@@ -132,3 +132,5 @@ uint64_t rt_link_any(const char *name) {
   }
   return 0;
 }
+
+bool rt_link_settled(void) { return &_r_debug && *(const volatile int *)&_r_debug.r_state == RT_CONSISTENT; }

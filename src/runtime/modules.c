@@ -9,6 +9,7 @@
 
 #include "link.h"
 #include "object.h"
+#include "stack.h"
 #include "words.h"
 
 /* Lists in turn; and modules that a list has room for at first. */
@@ -231,6 +232,7 @@ void rt_modules_start(void) {
   long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)program, sizeof program - 1, 0, 0, 0);
   program[n > 0 ? n : 0] = 0;
   rt_object_start();
+  rt_store(&now, NULL);
   (void)make();
 }
 

@@ -14,7 +14,6 @@
 #include "link.h"
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
-extern const ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
 /* glibc has it at 0x2a0 to 0x2b8. */
 #define SEARCHED 0x400

@@ -40,13 +40,16 @@ static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc) {
 
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   if (pc >> 47) return STEP_NOWHERE; /* no address of a program, and it would not fit */
+  const struct rt_modules *before = *m;
+  uint64_t version = rt_load(&before->version), step = STEP_NOWHERE;
   const struct rt_module *module = module_of(m, pc);
-  uint64_t step = STEP_NOWHERE;
+  if (*m != before) version = rt_load(&(*m)->version);
   if (module) {
     uint64_t rows = __atomic_load_n(&module->rows, __ATOMIC_RELAXED);
     step = (uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias));
   }
   step |= pc >> STEP_BITS << STEP_TAG;
-  __atomic_store_n(rt_step_place(*m, pc), step, __ATOMIC_RELAXED);
+  /* A list that has become another one must not get what was true of the old one. */
+  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place(*m, pc), step, __ATOMIC_RELAXED);
   return step;
 }

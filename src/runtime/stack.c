@@ -121,6 +121,7 @@ bool rt_walk_start(const struct rt_call *c, struct rt_walk *ret) {
                           .sp = sp,
                           .rbp = c->rbp,
                           .bounds = rt_bounds_of(sp)};
+  ret->bounds.page = (uint64_t)c->sp & -4096ull;
   return true;
 }
 
