@@ -100,18 +100,19 @@ static void name_function(const struct image *img, uint64_t call, struct run_sym
   ret->plus = ret->offset - f->address;
 }
 
-void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
+bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
   *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
   const struct known *k = module_of(s, frame->module);
-  if (!k || !k->path) return;
+  if (!k || !k->path) return false;
   const char *slash = strrchr(k->path, '/');
   ret->path = k->path;
   ret->module = slash ? slash + 1 : k->path;
-  if (!k->module) return;
+  if (!k->module) return true;
   /* A return address may be the first byte behind a function that ends with a call. */
   uint64_t call = frame->at - 1;
   name_function(k->module->image, call, ret);
   struct image_debug *debug = run_module_debug(k->module);
   if (debug) ret->n_frames = image_debug_at(debug, call, ret->frames, COUNT(ret->frames));
   if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
+  return true;
 }
