@@ -202,7 +202,7 @@ bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) {
   struct wire_allowance *a = allowance((uint32_t)c->index);
   if (f->how == RT_GRANTED) return count_granted(c, f, a, counted);
   if (a)
-    __asm__ volatile("incq %0" : "+m"(a->tally));
+    rt_tally(a);
   else
     (void)rt_add(&f->given, 1);
   return true;
