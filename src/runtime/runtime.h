@@ -61,6 +61,7 @@ struct rt_function {
   uint32_t how;   /* of enum rt_counting */
   uint32_t rule, n_rules;
   uint16_t hook;   /* of enum wire_hook */
+  uint32_t caller; /* its one condition is that the caller is in the set caller - 1 of places; 0: it has others */
   uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
 } __attribute__((aligned(64)));
 
