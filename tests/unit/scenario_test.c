@@ -238,6 +238,27 @@ static void without_rules_there_is_no_plan(void **state) {
   scenario_free(s);
 }
 
+/* Programs that are started later import what they like. */
+static void who_follows_intercepts_all_names(void **state) {
+  (void)state;
+  struct scenario *s = scenario_new();
+  struct text plan = {0};
+  struct err e = {0};
+  assert_int_equal(scenario_add_rule(s, "--fail", "write:ret=-1 errno=EIO", &e), 0);
+  assert_int_equal(scenario_add_rule(s, "--fail", "open:ENOENT", &e), 0);
+  if (made_compile_with(s, 0, WIRE_FOLLOW, NULL, &plan, &e) < 0) fail_msg("%s", e.text);
+  assert_null(wire_plan_check(plan.at, plan.n));
+  assert_non_null(find_function(&plan, "write"));
+  assert_non_null(find_function(&plan, "open"));
+  assert_non_null(find_function(&plan, "open64"));
+  assert_non_null(find_function(&plan, "__open64_2"));
+  text_done(&plan);
+  if (made_compile_with(s, 0, 0, NULL, &plan, &e) < 0) fail_msg("%s", e.text);
+  assert_null(find_function(&plan, "__open64_2"));
+  text_done(&plan);
+  scenario_free(s);
+}
+
 static void large_scenarios_are_plans_too(void **state) {
   (void)state;
   struct text rules = {0}, plan = {0};
@@ -325,6 +346,7 @@ int main(void) {
     cmocka_unit_test(compiling_leaves_no_traces),
     cmocka_unit_test(hooks_are_in_every_plan),
     cmocka_unit_test(without_rules_there_is_no_plan),
+    cmocka_unit_test(who_follows_intercepts_all_names),
     cmocka_unit_test(large_scenarios_are_plans_too),
 #if OWN_ALLOCATOR
     cmocka_unit_test(every_allocation_may_fail),
