@@ -148,7 +148,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   if (w->plan->modules.n > 0 && info->dlpi_name[0] != '/') return 0; /* the vDSO */
   bool program = w->plan->modules.n == 0;
-  made_module(w->plan, program ? "program" : info->dlpi_name, program ? WIRE_PROGRAM : 0, w->rows);
+  made_module(w->plan, program ? "program" : info->dlpi_name, program ? WIRE_PROGRAM | WIRE_IN_SCOPE : 0, w->rows);
   return 0;
 }
 

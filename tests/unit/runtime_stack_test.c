@@ -4,6 +4,7 @@
  * rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of rubbish.
  */
 #include <execinfo.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -142,10 +142,10 @@ static void made_patterns(struct made_plan *p) {
     assert_int_equal(vec_push(&p->patterns, patterns[i]), 0);
 }
 
-static void use_plan(bool rows, bool wrong_build) {
+static void use_plan(bool rows, bool wrong_build, bool in_scope) {
   struct made_plan p = {0};
-  (void)made_function(&p, "probe");
-  made_module(&p, "program", WIRE_PROGRAM | WIRE_IN_SCOPE, images[PROGRAM], rows);
+  made_function(&p, "probe")->descriptor = 1;
+  made_module(&p, "program", WIRE_PROGRAM | (in_scope ? WIRE_IN_SCOPE : 0), images[PROGRAM], rows);
   made_module(&p, "/elsewhere/libc.so.6", 0, images[LIBC], rows);
   for (size_t i = LIBC + 1; i < n_images; i++)
     made_module(&p, image_path(images[i]), 0, images[i], rows);
@@ -176,13 +176,13 @@ static void use_plan(bool rows, bool wrong_build) {
 
 static int with_rows(void **state) {
   (void)state;
-  use_plan(true, false);
+  use_plan(true, false, true);
   return 0;
 }
 
 static int without_rows(void **state) {
   (void)state;
-  use_plan(false, false);
+  use_plan(false, false, true);
   return 0;
 }
 
@@ -407,7 +407,7 @@ static void test_patterns(void **state) {
 
 static void test_another_build(void **state) {
   (void)state;
-  use_plan(true, true);
+  use_plan(true, true, true);
   probe_action = ask;
   outer();
   assert_false(caller_in[PLACE_INNER] || caller_in[PLACE_TWO]); /* offsets of another file mean nothing */
@@ -455,6 +455,46 @@ static void test_points(void **state) {
   }
   assert_int_equal(found, 2);
   assert_int_equal(area->area.lost_points, 0);
+}
+
+static const struct wire_point *only_point(void) {
+  const struct wire_point *found = NULL;
+  for (unsigned i = 0; i < POINTS; i++) {
+    if (area->points[i].hash == 0) continue;
+    assert_null(found);
+    found = &area->points[i];
+  }
+  return found;
+}
+
+static void test_point_out_of_scope(void **state) {
+  (void)state;
+  use_plan(true, false, false);
+  probe_action = record;
+  outer();
+  assert_null(only_point());
+}
+
+static void test_facts_of_a_point(void **state) {
+  (void)state;
+  int ends[2];
+  struct sigaction action = {.sa_handler = handler}, old;
+  assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  assert_int_equal(sigaction(SIGUSR2, &action, &old), 0);
+  probe_action = record;
+  probed.args[0] = 77;
+  probed.args[1] = (uint64_t)ends[1];
+  outer();
+  const struct wire_point *p = only_point();
+  assert_non_null(p);
+  assert_int_equal(p->args[0], 77);
+  assert_int_equal(p->args[1], ends[1]);
+  assert_int_equal(p->fd, WIRE_FD_PIPE);
+  assert_int_equal(p->nonblocking, 1);
+  assert_int_equal(p->writable, 1);
+  assert_int_equal(p->handlers & WIRE_HANDLER_STOPS, WIRE_HANDLER_STOPS);
+  assert_int_equal(sigaction(SIGUSR2, &old, NULL), 0);
+  assert_int_equal(close(ends[0]) + close(ends[1]), 0);
 }
 
 static void test_points_are_full(void **state) {
@@ -595,6 +635,8 @@ int main(void) {
       cmocka_unit_test_setup(test_another_build, with_rows),
       cmocka_unit_test_setup(test_hashes, with_rows),
       cmocka_unit_test_setup(test_points, with_rows),
+      cmocka_unit_test_setup(test_point_out_of_scope, with_rows),
+      cmocka_unit_test_setup(test_facts_of_a_point, with_rows),
       cmocka_unit_test_setup(test_points_are_full, with_rows),
       cmocka_unit_test_setup(test_rubbish, with_rows),
       cmocka_unit_test_setup(test_rubbish, without_rows),
