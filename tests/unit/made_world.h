@@ -91,13 +91,14 @@ static int made_places(void *context, const struct scenario_frame *f, struct sce
   (void)context;
   struct wire_place place = {.start = 0x100, .end = 0x200};
   const char *slash = f->module ? strrchr(f->module, '/') : NULL, *module = slash ? slash + 1 : f->module;
+  if (made_is(f->any, "libc.so.6")) place.module = 1;
   if (module && !made_is(module, "simple-server") && !made_is(module, "libmade.so.1"))
     return err_set(e, -ENOENT, "no module %s", module);
   if (made_is(module, "libmade.so.1") || made_is(f->any, "libmade.so.1")) place.module = 1;
   if (f->has_offset) {
     place.start = f->offset;
     place.end = f->offset + 1;
-  } else if (made_is(f->any, "libmade.so.1") || (f->module && !f->function && !f->file)) {
+  } else if (made_is(f->any, "libmade.so.1") || made_is(f->any, "libc.so.6") || (f->module && !f->function && !f->file)) {
     place.flags = WIRE_ANYWHERE;
   } else if (made_is(f->file, "main.c")) {
     place.start = 0x1000 + f->line;
