@@ -138,6 +138,13 @@ int profile_analyse(const struct profile_request *request, struct profile *ret, 
 int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
                     struct err *e) MUST_USE;
 
+/*
+ * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries, in all
+ * libraries that define one; what none defines is left out.
+ */
+int profile_functions(const struct profile_request *request, const struct image *program, const char *const *names,
+                      size_t n, struct profile *ret, struct err *e) MUST_USE;
+
 /* What the data files know about functions by name. */
 struct profile_facts;
 int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) MUST_USE;

@@ -205,10 +205,11 @@ int plan_compile(const struct scenario *s, const struct scenario_world *world, s
   int r = profile_facts_load(world->data, &p.facts, e);
   if (r >= 0) r = site_names_load(world->data, &p.names, e);
   if (r >= 0) r = plan_load_hooks(&p);
-  if (r >= 0) r = add_modules(&p);
   if (r >= 0) r = plan_choose(&p);
   if (r >= 0) r = add_functions(&p);
   if (r >= 0) r = add_hooks(&p);
+  /* Names in conditions may have added to them. */
+  if (r >= 0) r = add_modules(&p);
   if (r >= 0) r = plan_bytes(&p, ret);
   plan_done(&p);
   return r;
