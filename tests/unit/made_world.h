@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,9 +80,14 @@ static const char *const made_functions[] = {"__fread_chk",
 static const char *const made_module_names[] = {"/opt/bft/bft-simple/simple-server", "/lib/libmade.so.1"};
 static const struct wire_module made_modules[] = {{.name = 0, .flags = WIRE_PROGRAM}, {.name = 1}};
 
+/* A whole path: tests change the folder. */
 static const char *made_data(void) {
-  const char *data = getenv("MURPHY_DATA");
-  return data ? data : "data";
+  static char path[4096];
+  const char *data = getenv("MURPHY_DATA"), *source = getenv("MURPHY_SOURCE");
+  if (data) return data;
+  if (!path[0] && !source && !realpath("data", path)) fail_msg("there is no folder of data here");
+  if (!path[0]) (void)snprintf(path, sizeof path, "%s/data", source);
+  return path;
 }
 
 static bool made_is(const char *name, const char *want) { return name && strcmp(name, want) == 0; }
@@ -91,13 +97,15 @@ static int made_places(void *context, const struct scenario_frame *f, struct sce
   (void)context;
   struct wire_place place = {.start = 0x100, .end = 0x200};
   const char *slash = f->module ? strrchr(f->module, '/') : NULL, *module = slash ? slash + 1 : f->module;
+  if (made_is(f->any, "libc.so.6")) place.module = 1;
   if (module && !made_is(module, "simple-server") && !made_is(module, "libmade.so.1"))
     return err_set(e, -ENOENT, "no module %s", module);
   if (made_is(module, "libmade.so.1") || made_is(f->any, "libmade.so.1")) place.module = 1;
   if (f->has_offset) {
     place.start = f->offset;
     place.end = f->offset + 1;
-  } else if (made_is(f->any, "libmade.so.1") || (f->module && !f->function && !f->file)) {
+  } else if (made_is(f->any, "libmade.so.1") || made_is(f->any, "libc.so.6") ||
+             (f->module && !f->function && !f->file)) {
     place.flags = WIRE_ANYWHERE;
   } else if (made_is(f->file, "main.c")) {
     place.start = 0x1000 + f->line;

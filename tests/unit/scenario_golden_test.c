@@ -4,7 +4,7 @@
  *
  * `rules` holds rules, one behind each >, each with its result; NAME.xml has its result in NAME.plan. With
  * MURPHY_GOLDEN=write in the environment the results are written anew, so that a change of behaviour is a difference to
- * review.
+ * review. The examples of the manual are in `manual`.
  */
 #include "tests/unit/made_world.h"
 
@@ -113,10 +113,49 @@ static void files_become_what_they_should(void **state) {
   assert_int_equal(chdir(here), 0);
 }
 
+/* What murphy-scenario(5) shows: literal blocks are scenarios, and --fail has a rule behind it in quotes. */
+static void examples_of_the_manual_are_true(void **state) {
+  (void)state;
+  char path[4200];
+  struct text manual = {0}, now = {0}, block = {0};
+  unsigned blocks = 0, rules = 0;
+  bool literal = false;
+  const char *source = getenv("MURPHY_SOURCE");
+  (void)snprintf(path, sizeof path, "%s/man/murphy-scenario.5", source ? source : ".");
+  slurp(path, &manual);
+  for (char *rest = manual.at, *line; (line = strsep(&rest, "\n")) != NULL;) {
+    char *rule = strstr(line, "--fail \\(aq"), *end = rule ? strstr(rule + 11, "\\(aq") : NULL;
+    struct err e = {0};
+    if (strncmp(line, ".Bd -literal", 12) == 0) {
+      literal = true;
+      block.n = 0;
+    } else if (literal && strcmp(line, ".Ed") == 0) {
+      struct scenario *s = scenario_new();
+      literal = false;
+      text_addf(&now, "example %u\n", ++blocks);
+      add_result(s, scenario_parse(s, "example", block.at, block.n, &e), &e, &now);
+    } else if (literal) {
+      text_addf(&block, "%s\n", line);
+    } else if (end) {
+      struct scenario *s = scenario_new();
+      *end = '\0';
+      text_addf(&now, "rule %u\n", ++rules);
+      add_result(s, scenario_add_rule(s, "--fail", rule + 11, &e), &e, &now);
+    }
+  }
+  assert_true(blocks >= 2 && rules >= 1);
+  (void)snprintf(path, sizeof path, "%s/manual", folder());
+  compare(path, &now);
+  text_done(&manual);
+  text_done(&now);
+  text_done(&block);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rules_become_what_they_should),
       cmocka_unit_test(files_become_what_they_should),
+      cmocka_unit_test(examples_of_the_manual_are_true),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
