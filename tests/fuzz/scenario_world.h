@@ -4,6 +4,7 @@
 
 #include "scenario/scenario.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +24,16 @@ static void fuzz_compile(const struct scenario *s, const char *before) {
       "</library></profile>";
   static const char *const functions[] = {"close", "malloc", "open64", "read"}, *const names[] = {"prog"};
   static const struct wire_module modules[] = {{.flags = WIRE_PROGRAM}};
-  const char *data = getenv("MURPHY_DATA");
+  const char *source = getenv("MURPHY_SOURCE");
+  char data[4096];
+  (void)snprintf(data, sizeof data, "%s/tests/fuzz/data", source ? source : ".");
   struct profile profile;
   struct err e = {0};
   struct text plan = {0}, words = {0};
   MUST(profile_parse("profile", profile_text, sizeof profile_text - 1, &profile, &e) == 0);
   struct scenario_world world = {
       .profile = &profile,
-      .data = data ? data : "data",
+      .data = data,
       .functions = functions,
       .n_functions = COUNT(functions),
       .modules = modules,
