@@ -293,3 +293,16 @@ struct image_frame {
  * returns how many; 0 if nothing is known. Strings live as long as D. One D is for one thread at a time.
  */
 size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max);
+
+struct image_range {
+  uint64_t start, end;
+};
+typedef VEC(struct image_range) image_ranges;
+
+/*
+ * The other direction: pushes on *ret the code of all functions called NAME, of those that were inlined too. In C++ the
+ * end of a qualified name is enough. 0, also if there is none, or -ENOMEM.
+ */
+int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) MUST_USE;
+/* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
+int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
