@@ -38,7 +38,8 @@ enum case_flag {
   THEN = 1,         /* the call is made and reported as failed: done() holds, not unchanged() */
   ERRNO_OPEN = 2,   /* libc itself may or may not change errno when it fails */
   SUCCESS_OPEN = 4, /* libc itself may change errno when it succeeds */
-  ONE_CALL = 8,     /* a failed call cannot be repeated */
+  ONE_CALL = 8,     /* a failed call cannot be repeated: libc itself goes on from it */
+  MEMORY_OPEN = 16, /* libc itself may keep memory, or give some back, when it fails */
 };
 
 struct function_case {

@@ -16,6 +16,7 @@ static DIR *dir;
 static struct dirent **entries;
 static char buffer[400], template[20];
 static unsigned before;
+static int fd;
 
 static void here(char *ret, size_t n) {
   if (x_call(SYS_getcwd, (long)ret, (long)n, 0, 0, 0, 0) < 0) ret[0] = 0;
@@ -37,17 +38,18 @@ static void opendir_done(uint64_t result) {
 static void readdir_prepare(uint64_t *args) {
   make_file("file", "");
   dir = opendir(".");
+  fd = dirfd(dir);
   args[0] = ARG(dir);
 }
 
-static void readdir_unchanged(void) { effect(x_offset(dirfd(dir)) == 0, "nothing is read"); }
+static void readdir_unchanged(void) { effect(x_offset(fd) == 0, "nothing is read"); }
 
 static void readdir_done(uint64_t result) {
   const struct dirent *d = (const struct dirent *)result;
   check(d && d->d_name[0] != 0, "result", "an entry, in all 64 bits");
 }
 
-static void closedir_unchanged(void) { effect(x_is_open(dirfd(dir)), "the directory is still open"); }
+static void closedir_unchanged(void) { effect(x_is_open(fd), "the directory is still open"); }
 
 static void closedir_done(uint64_t result) {
   is_zero(result);
@@ -151,14 +153,15 @@ static void realpath_done(uint64_t result) {
 static const struct function_case cases[] = {
     {"opendir", opendir, LONG, 0, EACCES, 0, 0, opendir_prepare, opendir_unchanged, opendir_done},
     {"readdir", readdir, LONG, 0, EIO, 0, 0, readdir_prepare, readdir_unchanged, readdir_done},
-    {"closedir", closedir, INT, -1, EBADF, 0, 0, closedir_prepare, closedir_unchanged, closedir_done},
+    {"closedir", closedir, INT, -1, EBADF, 0, ONE_CALL | MEMORY_OPEN, closedir_prepare, closedir_unchanged,
+     closedir_done},
     {"mkdir", mkdir, INT, -1, ENOSPC, 0, 0, mkdir_prepare, mkdir_unchanged, mkdir_done},
     {"rmdir", rmdir, INT, -1, ENOTEMPTY, 0, 0, folder_prepare, rmdir_unchanged, rmdir_done},
     {"chdir", chdir, INT, -1, EACCES, 0, 0, folder_prepare, chdir_unchanged, chdir_done},
     {"getcwd", getcwd, LONG, 0, ERANGE, 0, 0, getcwd_prepare, getcwd_unchanged, getcwd_done},
     {"scandir", scandir, INT, -1, ENOMEM, 0, SUCCESS_OPEN, scandir_prepare, scandir_unchanged, scandir_done},
-    {"mkstemp", mkstemp, INT, -1, EEXIST, 0, 0, mkstemp_prepare, opendir_unchanged, mkstemp_done},
-    {"mkdtemp", mkdtemp, LONG, 0, EACCES, 0, 0, mkstemp_prepare, mkdtemp_unchanged, mkdtemp_done},
+    {"mkstemp", mkstemp, INT, -1, EEXIST, 0, ONE_CALL, mkstemp_prepare, opendir_unchanged, mkstemp_done},
+    {"mkdtemp", mkdtemp, LONG, 0, EACCES, 0, ONE_CALL, mkstemp_prepare, mkdtemp_unchanged, mkdtemp_done},
     {"realpath", realpath, LONG, 0, ELOOP, 0, SUCCESS_OPEN, realpath_prepare, NULL, realpath_done},
 };
 FAMILY(directories, cases);

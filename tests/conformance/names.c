@@ -118,10 +118,10 @@ static void sysconf_done(uint64_t result) { check(result == 4096, "result", "the
 static void setuid_prepare(uint64_t *args) { args[0] = getuid(); }
 
 static const struct function_case cases[] = {
-    {"getpwnam", getpwnam, LONG, 0, EIO, 0, SUCCESS_OPEN, root_prepare, NULL, getpwnam_done},
-    {"getgrnam", getgrnam, LONG, 0, EMFILE, 0, SUCCESS_OPEN, root_prepare, NULL, getgrnam_done},
-    {"getpwnam_r", getpwnam_r, INT, EIO, 0, 0, ERRNO_OPEN | SUCCESS_OPEN, getpwnam_r_prepare, getpwnam_r_unchanged,
-     getpwnam_r_done, getpwnam_r_perfect},
+    {"getpwnam", getpwnam, LONG, 0, EIO, 0, SUCCESS_OPEN | MEMORY_OPEN, root_prepare, NULL, getpwnam_done},
+    {"getgrnam", getgrnam, LONG, 0, EMFILE, 0, SUCCESS_OPEN | MEMORY_OPEN, root_prepare, NULL, getgrnam_done},
+    {"getpwnam_r", getpwnam_r, INT, EIO, 0, 0, ERRNO_OPEN | SUCCESS_OPEN | MEMORY_OPEN, getpwnam_r_prepare,
+     getpwnam_r_unchanged, getpwnam_r_done, getpwnam_r_perfect},
     {"gethostname", gethostname, INT, -1, ENAMETOOLONG, 0, 0, buffer_prepare, buffer_unchanged, gethostname_done},
     {"uname", uname, INT, -1, EFAULT, 0, 0, uname_prepare, uname_unchanged, uname_done},
     {"setenv", setenv, INT, -1, ENOMEM, 0, 0, setenv_prepare, setenv_unchanged, setenv_done},

@@ -165,7 +165,7 @@ static const struct function_case cases[] = {
     {"execve", execve, INT, -1, E2BIG, 0, SUCCESS_OPEN, execve_prepare, NULL, execve_done},
     {"posix_spawn", posix_spawn, INT, ENOMEM, 0, 0, ERRNO_OPEN, posix_spawn_prepare, posix_spawn_unchanged,
      posix_spawn_done},
-    {"popen", popen, LONG, 0, EMFILE, 0, SUCCESS_OPEN, popen_prepare, popen_unchanged, popen_done},
+    {"popen", popen, LONG, 0, EMFILE, 0, SUCCESS_OPEN | MEMORY_OPEN, popen_prepare, popen_unchanged, popen_done},
     {"setrlimit", setrlimit, INT, -1, EPERM, 0, 0, setrlimit_prepare, setrlimit_unchanged, setrlimit_done},
 };
 FAMILY(processes, cases);

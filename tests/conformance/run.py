@@ -100,14 +100,15 @@ class Strace(Plain):
     name = "strace"
 
     def command(self, case, mode, fault, program, folder):
-        calls, error = fault.split(":")
         command = ["strace", "-f", "-qq", "-o", "/dev/null"]
-        for call in calls.split(","):
+        for part in fault.split():
+            call, error = part.split(":")
+            what = error if "=" in error else f"error={error}"
             if mode == "passed":
                 when = "65535"
             else:
                 when = f"{self.first(call, program, folder)}+" + ("2" if case == PROCESS else "")
-            command += ["-e", f"inject={call}:error={error}:when={when}"]
+            command += ["-e", f"inject={call}:{what}:when={when}"]
         return [*command, *program]
 
     @staticmethod
@@ -126,7 +127,8 @@ class Strace(Plain):
                 continue
             if "prctl(0x4d555250" in line:
                 return count
-            count += f" {call}(" in line
+            # The program's own start is not counted when it comes to injecting.
+            count += f" {call}(" in line and not (call == "execve" and line is lines[0])
         raise Missing("the mark was not found in the trace")
 
 

@@ -10,7 +10,7 @@
 
 static const char text[] = "0123456789\nabcdef\n";
 static FILE *f;
-static char buffer[64], *line;
+static char buffer[64], stream_buffer[4096], *line;
 static size_t line_size;
 static int fd;
 static unsigned before;
@@ -20,6 +20,8 @@ static void stream_open(const char *how) {
   f = fdopen(openat(AT_FDCWD, "file", how[0] == 'r' ? O_RDONLY : O_WRONLY | O_TRUNC), how);
   if (!f) x_exit(98);
   fd = fileno(f);
+  /* With a buffer of its own, libc has none to allocate. */
+  setvbuf(f, stream_buffer, _IOFBF, sizeof(stream_buffer));
   paint(buffer, sizeof(buffer));
 }
 
@@ -207,20 +209,20 @@ static void fseek_done(uint64_t result) {
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
 static const struct function_case cases[] = {
-    {"fopen", fopen, LONG, 0, EMFILE, 0, 0, fopen_prepare, fopen_unchanged, fopen_done},
+    {"fopen", fopen, LONG, 0, EMFILE, 0, MEMORY_OPEN, fopen_prepare, fopen_unchanged, fopen_done},
     {"fdopen", fdopen, LONG, 0, ENOMEM, 0, 0, fdopen_prepare, fdopen_unchanged, fdopen_done},
     /* What has become of the stream is not looked at: a program must not touch it after fclose. */
-    {"fclose", fclose, INT, EOF, EIO, 0, ONE_CALL, fclose_prepare, NULL, fclose_done},
+    {"fclose", fclose, INT, EOF, EIO, 0, ONE_CALL | MEMORY_OPEN, fclose_prepare, NULL, fclose_done},
     {"tmpfile", tmpfile, LONG, 0, EMFILE, 0, 0, tmpfile_prepare, tmpfile_unchanged, tmpfile_done},
     {"fread", fread, LONG, 0, EIO, 4, 0, fread_prepare, fread_unchanged, fread_done},
     {"fgets", fgets, LONG, 0, EIO, 3, 0, fgets_prepare, nothing_read, fgets_done},
     {"getc", getc, INT, EOF, EIO, 1, 0, reader_prepare, nothing_read, getc_done},
-    {"getline", getline, LONG, -1, EIO, 3, 0, getline_prepare, getline_unchanged, getline_done},
+    {"getline", getline, LONG, -1, EIO, 3, ONE_CALL | MEMORY_OPEN, getline_prepare, getline_unchanged, getline_done},
     {"fscanf", fscanf, INT, EOF, EIO, 1, 0, fscanf_prepare, fscanf_unchanged, fscanf_done},
     {"fwrite", fwrite, LONG, 0, ENOSPC, 4, 0, fwrite_prepare, nothing_written, fwrite_done},
     {"fputs", fputs, INT, EOF, ENOSPC, 2, 0, fputs_prepare, nothing_written, fputs_done},
     {"fprintf", fprintf, INT, -1, ENOSPC, 1, 0, fprintf_prepare, nothing_written, fprintf_done},
-    {"fflush", fflush, INT, EOF, ENOSPC, 1, 0, fflush_prepare, nothing_written, fflush_done},
+    {"fflush", fflush, INT, EOF, ENOSPC, 1, ONE_CALL, fflush_prepare, nothing_written, fflush_done},
     {"fseek", fseek, INT, -1, ESPIPE, 0, 0, fseek_prepare, nothing_read, fseek_done},
     {"fclose", fclose, INT, EOF, EIO, 0, THEN, fclose_prepare, NULL, fclose_done},
 };

@@ -173,7 +173,8 @@ static void stacksize_done(uint64_t result) {
 }
 
 static const struct function_case cases[] = {
-    {"pthread_create", pthread_create, INT, EAGAIN, 0, 0, ERRNO_OPEN, create_prepare, create_unchanged, create_done},
+    {"pthread_create", pthread_create, INT, EAGAIN, 0, 0, ERRNO_OPEN | MEMORY_OPEN, create_prepare, create_unchanged,
+     create_done},
     {"pthread_join", pthread_join, INT, ESRCH, 0, 0, 0, join_prepare, join_unchanged, join_done},
     {"pthread_mutex_lock", pthread_mutex_lock, INT, EDEADLK, 0, 0, 0, mutex_lock_prepare, mutex_lock_unchanged,
      mutex_lock_done},
