@@ -27,6 +27,7 @@ enum expr_kind {
   EXPR_STRING,  /* `string` */
   EXPR_CALL,    /* number of the call */
   EXPR_PROCESS, /* number of the process */
+  EXPR_ORDERED, /* the area says that this is the call */
   EXPR_ONCE,    /* true once */
   EXPR_RANDOM,  /* args[0] is a real or a number: the probability */
   EXPR_CALLER,  /* args[0] is a string */
@@ -127,6 +128,10 @@ struct scenario {
 /* Copies the text of a source into the arena: positions point into it. */
 const struct source_text *scenario_source(struct scenario *s, const char *name, const char *bytes, size_t size,
                                           bool one_line);
+/* Adds the file at PATH, which AT asks for. */
+int scenario_include(struct scenario *s, const char *path, struct where at, struct err *e) MUST_USE;
+/* Adds what the XML of SOURCE says. */
+int scenario_read_xml(struct scenario *s, const struct source_text *source, struct err *e) MUST_USE;
 /* A clean expression in the arena; NULL if there is no memory. */
 struct expr *expr_new(struct arena *a, enum expr_kind kind, enum expr_type type, struct where at);
 
@@ -175,6 +180,8 @@ int lexer_start(struct lexer *l, struct arena *a, const struct source_text *sour
 int lexer_next(struct lexer *l) MUST_USE;
 static inline struct where lexer_where(const struct lexer *l) { return (struct where){l->source, l->token.offset}; }
 bool lexer_is(const struct lexer *l, const char *word);
+/* 1, 0.25 or 1e-3. -EINVAL if it is none. */
+int real_parse(const char *text, double *ret) MUST_USE;
 /* "'call'", or what there is instead: "the end". For messages. */
 const char *token_describe(const struct lexer *l, char buffer[80]);
 
