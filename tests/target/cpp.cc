@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++: new throws when malloc fails, streams fail when open does, exceptions pass through functions whose failure is
-// only reported behind the call.
+// only reported behind the call. (Two: the exception is allocated, too.)
 //
 // @build c++ -O2 $src -o $out
 // @build clang++ -O1 $src -o $out
-// @run 1 0 -f 'malloc:ENOMEM when stack("allocate")' -- new
-// @run 1 0 -f 'malloc:ENOMEM when caller("libstdc++.so.6") and stack("allocate")' -- new
+// @run 2 0 -f 'malloc:ENOMEM when stack("allocate")' -- new
+// @run 1 0 -f 'malloc:ENOMEM when caller("_Znwm") and stack("allocate")' -- new
+// @run 2 0 -f 'malloc:ENOMEM when caller("libstdc++.so.6") and stack("allocate")' -- new
 // @run 1 0 -f 'fopen:EMFILE when call==1' -f 'open:EMFILE when stack("read_it")' -- stream
 // @run 0 0 -f 'scandir:then EIO when call==1' -- throw
 // @run 0 0 -f 'scandir:EIO when call==2' -- throw

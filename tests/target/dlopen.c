@@ -14,7 +14,6 @@
  * @run 0 0 -f 'dup:EMFILE' -- namespace
  * @run - 0 -f 'dup:EMFILE' -f 'plugin_open:ret=-5 errno=EIO' -- own
  * @run 1 0 -f 'dup:EMFILE when caller("plugin.so")' -- local
- * @run 1 0 -f 'dup:EMFILE when caller("plugin_duplicates")' -- local
  * @run 1 0 -f 'dlopen:ret=0' -- refused
  */
 #define _GNU_SOURCE

@@ -30,8 +30,10 @@ int main(int argc, char **argv) {
     EXPECT(gettimeofday(&now, NULL) == 0);
   }
   if (strcmp(argv[1], "strlen") == 0) {
-    EXPECT(strlen("four") == 77);
-    EXPECT(strlen("four") == 4);
+    /* Through a pointer: the compiler knows that strlen of the same text is the same. */
+    size_t (*volatile length)(const char *) = strlen;
+    EXPECT(length("four") == 77);
+    EXPECT(length("four") == 4);
   }
   if (strcmp(argv[1], "chosen") == 0) {
     EXPECT(chosen(1) == 101);

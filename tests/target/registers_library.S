@@ -6,7 +6,7 @@
 probe:
     endbr64
     push %r11
-    lea probe_saw(%rip), %r11
+    mov probe_saw@GOTPCREL(%rip), %r11
     mov %rax, 0(%r11)
     mov %rdi, 8(%r11)
     mov %rsi, 16(%r11)

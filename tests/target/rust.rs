@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rust: errors of the system arrive as errors of the library.
 //
-// @needs command -v rustc
-// @build rustc -C debuginfo=1 -O -o $out $src
-// @build rustc -C prefer-dynamic=no -C panic=abort -o $out $src
+// @needs HOME=$(getent passwd $(id -u) | cut -d: -f6) rustc --version
+// @build HOME=$(getent passwd $(id -u) | cut -d: -f6) rustc -C debuginfo=1 -O -o $out $src
+// @build HOME=$(getent passwd $(id -u) | cut -d: -f6) rustc -C prefer-dynamic=no -C panic=abort -o $out $src
 // @run - 0 -f 'read:EIO' -- read
 // @run 1 0 -f 'open:EACCES when stack("main") and once' -- open
 // @run - 0 -f 'write:ENOSPC' -- write
