@@ -47,6 +47,7 @@ struct run_module {
 struct run_modules {
   VEC(struct run_module) modules;
   VEC(const char *) functions; /* what any of them imports, sorted by name */
+  const char *command;         /* the program's name as it was given: sh, whose file may be dash */
   bool asan;                   /* the sanitizer is libasan */
   const char *sanitizer;       /* path of a library that stands before functions of others, or NULL */
   const char *missing;         /* the first library that was not found, or NULL; lives in the arena */

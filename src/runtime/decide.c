@@ -14,9 +14,8 @@
 
 /* There is no such function: its library has not been opened yet, or was closed. */
 static enum rt_action missing(struct rt_call *c) {
-  if (!rt.plan) return RT_PASS;
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
-  c->real = rt_link_real(rt_text(f->name), f->version ? rt_text(f->version) : NULL);
+  const struct wire_function *f = rt.plan ? &rt_array(functions, struct wire_function)[c->index] : NULL;
+  if (f && rt_link_settled()) c->real = rt_link_real(rt_text(f->name), f->version ? rt_text(f->version) : NULL);
   if (c->real != 0) {
     rt_store(&rt.entries[c->index].real, c->real);
     return RT_PASS;

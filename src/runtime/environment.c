@@ -8,7 +8,8 @@
 
 #define VARIABLE "LD_PRELOAD="
 
-static char ***variables[3]; /* environ, under each name that libc has for it; often one place */
+static const char *shim_path; /* the loader's; it is never unloaded */
+static char ***variables[3];  /* environ, under each name that libc has for it; often one place */
 
 /* The value of LD_PRELOAD; *RET_AT is its place. NULL if there is none. */
 static char *preload_of(char *const *envp, size_t *ret_at) {
@@ -36,8 +37,7 @@ static bool wanted(void) { return rt.ready == RT_READY && rt.plan->flags & WIRE_
 
 /* What a list of preloads was before murphy: what stands behind the shim. NULL if the shim is not in it. */
 static const char *before_murphy(const char *list) {
-  const struct link_map *shim = rt_link_shim();
-  const char *rest = shim && shim->l_name ? behind_path(list, shim->l_name) : NULL;
+  const char *rest = shim_path ? behind_path(list, shim_path) : NULL;
   while (rest && *rest && separates(*rest))
     rest++;
   return rest;
@@ -118,6 +118,8 @@ void rt_environment_set(char **old, char **envp) {
 void rt_environment_start(char **envp) {
   static const char *const names[] = {"environ", "__environ", "_environ"};
   static struct rt_environment own;
+  const struct link_map *shim = rt_link_shim();
+  shim_path = shim ? shim->l_name : NULL;
   for (size_t i = 0; i < 3; i++)
     variables[i] = (char ***)rt_link_any(names[i]);
   if (wanted() || rt_environment_good(envp)) return;

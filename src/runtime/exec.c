@@ -29,24 +29,30 @@ static enum rt_action hook_given(struct rt_call *c, unsigned at) {
   return rt_environment_good(envp) ? RT_PASS : with_environment(c, c->real, at, envp);
 }
 
-/* The environment is the process's: NAME does the same with one that is given. */
-static enum rt_action hook_own(struct rt_call *c, const char *name) {
+/* The ones that take an environment, found at the start. */
+static struct { uint64_t execve, execvpe; } real_ones;
+
+void rt_hook_start(void) {
+  real_ones.execve = rt_link_real("execve", NULL);
+  real_ones.execvpe = rt_link_real("execvpe", NULL);
+}
+
+/* The environment is the process's: REAL does the same with one that is given. */
+static enum rt_action hook_own(struct rt_call *c, uint64_t real) {
   char **envp = rt_environment_own();
-  uint64_t real = rt_environment_good(envp) ? 0 : rt_link_real(name, NULL);
-  return real == 0 ? RT_PASS : with_environment(c, real, 2, envp);
+  return real == 0 || rt_environment_good(envp) ? RT_PASS : with_environment(c, real, 2, envp);
 }
 
 static uint64_t word(const struct rt_call *c, unsigned i) { return i < 6 ? c->args[i] : c->sp[1 + i - 6]; }
 
-/* (path, argument..., NULL[, envp]) becomes (path, argv, envp) of NAME. */
-static enum rt_action hook_listed(struct rt_call *c, const char *name, bool given) {
+/* (path, argument..., NULL[, envp]) becomes (path, argv, envp) of REAL. */
+static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) {
   unsigned end = 1;
   while (end < MAX_WORDS && word(c, end) != 0)
     end++;
   if (end == MAX_WORDS) return RT_PASS;
   char **envp = given ? (char **)word(c, end + 1) : rt_environment_own();
-  uint64_t real = rt_environment_good(envp) ? 0 : rt_link_real(name, NULL);
-  if (real == 0) return RT_PASS;
+  if (real == 0 || rt_environment_good(envp)) return RT_PASS;
   uint64_t argv[MAX_WORDS];
   for (unsigned i = 1; i <= end; i++)
     argv[i - 1] = word(c, i);
@@ -77,15 +83,15 @@ enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_SPAWN:
     return hook_given(c, 5);
   case WIRE_HOOK_EXECV:
-    return hook_own(c, "execve");
+    return hook_own(c, real_ones.execve);
   case WIRE_HOOK_EXECVP:
-    return hook_own(c, "execvpe");
+    return hook_own(c, real_ones.execvpe);
   case WIRE_HOOK_EXECL:
-    return hook_listed(c, "execve", false);
+    return hook_listed(c, real_ones.execve, false);
   case WIRE_HOOK_EXECLE:
-    return hook_listed(c, "execve", true);
+    return hook_listed(c, real_ones.execve, true);
   case WIRE_HOOK_EXECLP:
-    return hook_listed(c, "execvpe", false);
+    return hook_listed(c, real_ones.execvpe, false);
   case WIRE_HOOK_SYSTEM:
     return hook_inside(c);
   default:

@@ -9,7 +9,10 @@
 
 static int *(*errno_location)(void);
 
-void rt_fault_start(void) { errno_location = (int *(*)(void))rt_link_real("__errno_location", NULL); }
+void rt_fault_start(void) {
+  errno_location = (int *(*)(void))rt_link_real("__errno_location", NULL);
+  rt_side_start();
+}
 
 void rt_fault_choose(struct rt_call *c) {
   const struct wire_rule *r = &rt_array(rules, struct wire_rule)[c->rule];

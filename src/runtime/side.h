@@ -4,4 +4,6 @@
 
 #include "runtime.h"
 
+/* Once, when the plan is there. */
+void rt_side_start(void) RT_HIDDEN;
 void rt_side(const struct rt_call *c, const struct wire_side *s) RT_HIDDEN;

@@ -11,6 +11,7 @@
 #include "environment.h"
 #include "events.h"
 #include "fault.h"
+#include "hooks.h"
 #include "link.h"
 #include "process.h"
 #include "stack.h"
@@ -119,6 +120,7 @@ static bool get_ready(void) {
     learn_rules(i, owners);
   rt_process_start();
   rt_fault_start();
+  rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
   bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;

@@ -137,6 +137,8 @@ run run --fail 'read:EIO when caller("cat")' -- sh -c 'cat numbers'
 holds 'caller of a module that is not there is an error' test $status = 2
 run run --follow --fail 'read:EIO when call==3' --log log -- sh -c 'cat -v numbers; exit $?'
 ended 'a program is followed into' 1 'cat: numbers: Input/output error'
+run run --follow --fail 'read:EIO when caller("cat")' -- sh -c 'cat -v numbers; exit $?'
+ended '... and known by its name' 1 'cat: numbers: Input/output error'
 run run --no-follow --fail 'read:EIO when call==3' -- sh -c 'cat -v numbers; exit $?'
 accepted '... or not'
 
