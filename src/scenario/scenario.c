@@ -2,7 +2,7 @@
 /*
  * A scenario as its parts come in: files of XML or of rules, and rules of the command line.
  */
-#include "scenario/model.h"
+#include "scenario/xml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ void scenario_free(struct scenario *s) {
   vec_done(&s->triggers);
   vec_done(&s->names);
   map_done(&s->named);
+  map_done(&s->ids);
   vec_done(&s->opened);
   arena_done(&s->arena);
   free(s);
@@ -68,6 +69,12 @@ int scenario_add_rule(struct scenario *s, const char *origin, const char *rule, 
   int r = source_check(source, e);
   if (r >= 0) r = rule_parse(s, source, 0, source->size, e);
   return settle(s, origin, n, s->triggers.n, r, e);
+}
+
+struct trigger *scenario_trigger(const struct scenario *s, const char *id) {
+  uint64_t i;
+  if (!map_get(&s->ids, hash_string(id), &i) || i >= s->triggers.n) return NULL;
+  return strcmp(s->triggers.at[i]->id, id) == 0 ? s->triggers.at[i] : NULL;
 }
 
 static int parse_lines(struct scenario *s, const struct source_text *source, struct err *e) {
