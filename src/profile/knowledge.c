@@ -87,17 +87,45 @@ static int read_told(struct lines *at, const char *value, char **save) {
   return vec_push(&k->told, t);
 }
 
-/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME */
+/* An argument's number, or a stream of libc. */
+static int read_argument(struct lines *at, enum calling_fact fact, const char *word, uint64_t *ret) {
+  int64_t n;
+  bool in = strcmp(word, "stdin") == 0, out = strcmp(word, "stdout") == 0;
+  if (fact == CALL_STREAM && (in || out))
+    n = in ? STREAM_STDIN : STREAM_STDOUT;
+  else if (number_parse(word, &n) < 0 || n < 0 || n > 15)
+    return lines_bad(at, "not the number of an argument:", word);
+  *ret = (uint64_t)n;
+  return 0;
+}
+
+/* twice, struct, float, returned NAME; descriptor, size, stream, cleared, arguments N NAME */
+static int read_calling(struct lines *at, const char *kind, const char *word, char **save) {
+  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "descriptor",
+                                      "size",  "stream", "cleared", "arguments"};
+  struct knowledge *k = at->to;
+  for (unsigned i = 0; i < COUNT(kinds); i++) {
+    if (strcmp(kind, kinds[i]) != 0) continue;
+    uint64_t n = 1;
+    const char *name = i < CALL_DESCRIPTOR ? word : strtok_r(NULL, " 	", save);
+    if (!name) return lines_bad(at, "a name is missing behind", word);
+    int r = i < CALL_DESCRIPTOR ? 0 : read_argument(at, i, word, &n);
+    return r < 0 ? r : map_put(&k->calling, calling_key(i, name), n);
+  }
+  return lines_bad(at, "not a fact about functions:", kind);
+}
+
+/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
 static int read_function(struct lines *at, char *line) {
   struct knowledge *k = at->to;
-  char *save = NULL, *fact = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
+  char *save = NULL, *fact = strtok_r(line, " 	", &save), *name = strtok_r(NULL, " 	", &save);
   if (!name) return lines_bad(at, "a name is missing behind", fact);
   if (strcmp(fact, "noreturn") == 0) return map_put(&k->noreturn, hash_string(name), 1);
   if (strcmp(fact, "infallible") == 0) return map_put(&k->infallible, hash_string(name), 1);
   if (strcmp(fact, "errno") == 0) return map_put(&k->errnos, hash_string(name), 1);
   if (strcmp(fact, "error") == 0) return read_told(at, name, &save);
   if (strcmp(fact, "success") == 0) return read_success(at, name, &save);
-  return lines_bad(at, "not a fact about functions:", fact);
+  return read_calling(at, fact, name, &save);
 }
 
 int knowledge_read_errors(struct knowledge *k, const char *path, struct err *e) {
@@ -143,6 +171,7 @@ void knowledge_done(struct knowledge *k) {
   map_done(&k->errnos);
   map_done(&k->success);
   map_done(&k->infallible);
+  map_done(&k->calling);
   vec_done(&k->told);
   vec_done(&k->errors);
   vec_done(&k->conditions);

@@ -52,6 +52,8 @@ struct relevance;
 
 /* Reads both files of the data folder. An error says where. */
 int relevance_load(const char *data, struct relevance **ret, struct err *e) MUST_USE;
+/* data/aliases alone. */
+int relevance_load_aliases(const char *data, struct relevance **ret, struct err *e) MUST_USE;
 /* The same from memory, of which BYTES is written to. */
 int relevance_parse(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
 int relevance_parse_aliases(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
@@ -62,6 +64,8 @@ void relevance_free(struct relevance *r);
 
 /* The name that the programmer wrote for an imported one. */
 const char *relevance_written(const struct relevance *r, const char *imported);
+/* The alias of WRITTEN that stands behind the alias AFTER in the file, or the first one if AFTER is NULL; NULL if none. */
+const char *relevance_alias(const struct relevance *r, const char *written, const char *after);
 /* The number of the written function's argument that IMPORTED has as argument ARG, or -1. */
 int relevance_argument(const struct relevance *r, const char *imported, unsigned arg);
 /* The other way round: where the imported function has the written one's argument ARG, or -1. */

@@ -98,6 +98,19 @@ struct site_request {
 int site_check(const struct site_request *request, struct site_list *ret, struct err *e) MUST_USE;
 void site_list_done(struct site_list *l);
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* What data/aliases knows: which function the programmer wrote, where the binary imports another name. */
+struct site_names;
+int site_names_load(const char *data, struct site_names **ret, struct err *e) MUST_USE;
+void site_names_free(struct site_names *n);
+/* "read" for "__read_chk"; IMPORTED itself if it is no alias. */
+const char *site_names_written(const struct site_names *n, const char *imported);
+/* The names under which WRITTEN may be imported, one after another: the first for AFTER == NULL; NULL behind the last. */
+const char *site_names_alias(const struct site_names *n, const char *written, const char *after);
+/* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
+int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
+
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
 /* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */
@@ -128,3 +141,20 @@ void site_write_sarif(const struct site_list *l, size_t n, const struct site_tex
 void site_write_baseline(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
 /* LFI's scenario for the sites with VERDICT. */
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to);
+
+/* --- what can be intercepted -------------------------------------------------------------------------------------- */
+
+/* How one image calls one function. */
+struct site_reach {
+  uint32_t imports; /* slots that the loader fills with its address */
+  uint32_t through; /* calls through such a slot, with the PLT or without */
+  uint32_t inside;  /* calls of the image's own definition that no slot is asked for */
+  bool defined;     /* the image defines it */
+};
+
+/*
+ * How IMG calls the functions with these N names: ret[i] for name i. *ret_syscalls: system calls of its own. 0 or
+ * -ENOMEM.
+ */
+int site_reach(const struct image *img, const char *const *names, size_t n, struct site_reach *ret,
+               uint64_t *ret_syscalls) MUST_USE;
