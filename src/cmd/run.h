@@ -5,12 +5,14 @@
 #include "profile/profile.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
+#include "site/site.h"
 
 /* --- what a scenario is compiled against (run_world.c) ------------------------------------------------------------ */
 
 struct run_world {
   struct scenario_world world;
   struct run_modules *modules;
+  bool follow;
   VEC(struct wire_module) wire;
   VEC(const char *) names;
   VEC(struct wire_row) rows;
@@ -22,6 +24,7 @@ struct run_world_request {
   const char *data;
   const char *const *profiles; /* files, put over what is found in the libraries */
   size_t n_profiles;
+  bool follow; /* modules may also be of programs that the command starts */
   void (*progress)(void *context, size_t done, size_t total);
   void *context;
 };
@@ -38,7 +41,8 @@ struct run_watch {
   struct run_area *area;
   int file; /* of --log, or -1 */
   const char *path;
-  bool terminal; /* a line for each injection on standard error */
+  struct text ready; /* to be written there */
+  bool terminal;     /* a line for each injection on standard error */
 };
 
 /* For run_request.tick; CONTEXT is a struct run_watch. */
@@ -52,6 +56,9 @@ struct run_reach_request {
   const struct run_modules *modules;
   const struct wire_plan *plan; /* checked */
   const struct run_area *area;
+  const char *const *functions; /* as the scenario names them */
+  size_t n_functions;
+  const struct site_names *aliases;
   bool follow;
 };
 

@@ -77,6 +77,19 @@ static struct run_module *open_module(struct run_symbols *s, const char *path) {
   return NULL;
 }
 
+/* Is IMG of the size that the target has loaded? Else its file is another one by now, or was found by a wrong name. */
+static bool is_size(const struct image *img, const struct wire_loaded *l) {
+  return image_is_mapped(img, l->start - l->bias) && image_is_mapped(img, l->end - l->bias - 1) &&
+         !image_is_mapped(img, l->end - l->bias);
+}
+
+/* A name that is relative was so for the target; murphy was started in the same folder. */
+static struct run_module *find_or_open(struct run_symbols *s, const struct wire_loaded *l) {
+  struct run_module *m = find_module(s, l->path);
+  if (!m && strchr(l->path, '/')) m = open_module(s, l->path);
+  return m && is_size(m->image, l) ? m : NULL;
+}
+
 static const struct known *module_of(struct run_symbols *s, uint32_t number) {
   struct wire_loaded loaded;
   if (number == 0 || number > s->area->loaded.n) return NULL;
@@ -85,9 +98,7 @@ static const struct known *module_of(struct run_symbols *s, uint32_t number) {
   if (!run_area_loaded(s->area, number, &loaded)) return NULL;
   k->tried = true;
   k->path = strdup(loaded.path);
-  if (!k->path || k->path[0] != '/') return k;
-  k->module = find_module(s, k->path);
-  if (!k->module) k->module = open_module(s, k->path);
+  if (k->path) k->module = find_or_open(s, &loaded);
   return k;
 }
 
@@ -100,18 +111,19 @@ static void name_function(const struct image *img, uint64_t call, struct run_sym
   ret->plus = ret->offset - f->address;
 }
 
-void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
+bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
   *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
   const struct known *k = module_of(s, frame->module);
-  if (!k || !k->path) return;
+  if (!k || !k->path) return false;
   const char *slash = strrchr(k->path, '/');
   ret->path = k->path;
   ret->module = slash ? slash + 1 : k->path;
-  if (!k->module) return;
+  if (!k->module) return true;
   /* A return address may be the first byte behind a function that ends with a call. */
   uint64_t call = frame->at - 1;
   name_function(k->module->image, call, ret);
   struct image_debug *debug = run_module_debug(k->module);
   if (debug) ret->n_frames = image_debug_at(debug, call, ret->frames, COUNT(ret->frames));
   if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
+  return true;
 }

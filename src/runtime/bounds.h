@@ -5,11 +5,11 @@
 #include "runtime.h"
 
 /*
- * From LOW, the first SIZE bytes are the starts of readable words. A stack that is not known has none; then pages are
+ * All words from LOW up to HIGH, multiples of 8, can be read. Of a stack that is not known both are 0; then pages are
  * tried one by one, and PAGE is the last one that could be read.
  */
 struct rt_bounds {
-  uint64_t low, size, page;
+  uint64_t low, high, page;
 };
 
 /* Once, before all others. */

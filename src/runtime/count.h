@@ -26,9 +26,12 @@ extern __thread struct wire_allowance *rt_mine __attribute__((tls_model("initial
  */
 bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) RT_HIDDEN;
 
+/* One instruction: signal handlers count too. */
+static inline void rt_tally(struct wire_allowance *a) { __asm__ volatile("incq %0" : "+m"(a->tally)); }
+
 static inline bool rt_count(struct rt_call *c, struct rt_function *f, bool counted) {
   if (__builtin_expect(f->how != RT_TALLY || !rt_mine, 0)) return rt_count_asked(c, f, counted);
-  __asm__ volatile("incq %0" : "+m"(rt_mine[c->index].tally)); /* one instruction: signal handlers count too */
+  rt_tally(&rt_mine[c->index]);
   return true;
 }
 /* The number, for the log, of a call that was not given one. */

@@ -23,33 +23,41 @@ const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) {
 static uint64_t packed(const struct wire_row *r) {
   if (!r || r->cfa == WIRE_CFA_END) return STEP_END;
   if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
-  bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 0 && r->offset < 8 << 15 &&
+  bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 8 && r->offset < 8 << 15 &&
               r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
-  if (!fits) return STEP_ROW;
+  if (!fits || (r->cfa == WIRE_CFA_RSP && -r->rbp > r->offset)) return STEP_ROW;
   uint64_t kind = r->cfa == WIRE_CFA_RSP ? STEP_RSP : STEP_RBP;
   return kind | (uint64_t)r->offset / 8 << STEP_OFFSET | (uint64_t)(-r->rbp / 8) << STEP_RBP_AT;
 }
 
-/* An address in no module is looked for once: then the list is as new as it gets. */
-static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc) {
+/* The module of PC, which the loader is asked for if it is met for the first time; it may put *m out of date. */
+static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc, bool *ret_certain) {
   const struct rt_module *found = rt_module_at(*m, pc);
-  if (found || !rt_modules_refresh()) return found;
+  *ret_certain = true;
+  if (!rt_object_findable()) return found;
+  struct rt_object o = rt_object_at(pc);
+  if (found ? rt_object_same(&found->object, &o) || !found->object.map : !o.map) return found;
+  *ret_certain = rt_modules_learn(pc);
   *m = rt_modules_now();
   return rt_module_at(*m, pc);
 }
 
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   if (pc >> 47) return STEP_NOWHERE; /* no address of a program, and it would not fit */
+  uint64_t key = pc >> STEP_BITS << STEP_TAG;
+  if (__atomic_load_n(rt_step_place((*m)->steps, pc), __ATOMIC_RELAXED) == (key | STEP_MISSED | STEP_NOWHERE))
+    return STEP_NOWHERE;
+  bool certain;
   const struct rt_modules *before = *m;
-  uint64_t version = rt_load(&before->version), step = STEP_NOWHERE;
-  const struct rt_module *module = module_of(m, pc);
+  uint64_t version = rt_load(&before->version);
+  const struct rt_module *module = module_of(m, pc, &certain);
   if (*m != before) version = rt_load(&(*m)->version);
+  uint64_t step = key | STEP_MISSED | STEP_NOWHERE;
   if (module) {
     uint64_t rows = __atomic_load_n(&module->rows, __ATOMIC_RELAXED);
-    step = (uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias));
+    step = key | ((uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias)));
   }
-  step |= pc >> STEP_BITS << STEP_TAG;
   /* A list that has become another one must not get what was true of the old one. */
-  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place(*m, pc), step, __ATOMIC_RELAXED);
-  return step;
+  if (certain && rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);
+  return step & ~STEP_MISSED;
 }

@@ -61,6 +61,7 @@ struct rt_function {
   uint32_t how;   /* of enum rt_counting */
   uint32_t rule, n_rules;
   uint16_t hook;   /* of enum wire_hook */
+  uint32_t caller; /* its one condition is that the caller is in the set caller - 1 of places; 0: it has others */
   uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
 } __attribute__((aligned(64)));
 
@@ -96,3 +97,19 @@ static inline const char *rt_text(uint32_t at) { return (const char *)rt.plan + 
 
 /* The number of this process, from 1; a fork's child gets its own when it is first asked for. */
 uint32_t rt_process(void) RT_HIDDEN;
+
+/*
+ * What must not be called in the target does not compile there; unit tests, which link this too, may. The headers that
+ * name such functions come first.
+ */
+#ifdef MURPHY_RUNTIME
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#pragma GCC poison malloc calloc realloc free alloca printf fprintf snprintf puts fopen fputs mmap munmap syscall
+#pragma GCC poison exit _exit abort rand random srand getenv setenv dlsym dlopen dlerror backtrace pthread_mutex_lock
+#pragma GCC poison errno strlen strcmp strcpy memcpy memset getpid gettid clock_gettime
+#endif

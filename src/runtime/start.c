@@ -47,6 +47,15 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
+/* The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it. */
+static uint32_t only_caller(const struct wire_function *f) {
+  const struct wire_rule *r = &rt.rules[f->rule];
+  const uint32_t *code = rt.code + r->code;
+  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE || r->code == WIRE_NO_CODE || (*code & 0xff) != WIRE_OP_CALLER)
+    return 0;
+  return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
+}
+
 /* How a function's calls are counted, from what its rules ask. */
 static void learn_rules(uint32_t function, uint32_t *owners) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
@@ -69,6 +78,7 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt.functions[function].hook = f->hook;
+  rt.functions[function].caller = only_caller(f);
 }
 
 /* Where calls of each function go first. */

@@ -66,13 +66,13 @@ static void count_direct(struct scan *s, uint64_t to) {
     s->ret[number - 1].inside++;
 }
 
-/* A jump through a slot that is not a stub of the PLT, which its callers are counted for. */
-static bool is_stub(const struct image *img, uint64_t address) {
-  return code_follow_plt(img, address).slot || code_follow_plt(img, address - 4).slot ||
-         code_follow_plt(img, address - 5).slot;
+/* Stubs of the PLT, behind one frame for all of them; their callers are counted for them. */
+static bool is_plt(const struct image *img, const struct image_function *f) {
+  enum { STUB = 16 }; /* the first one may be the way to the loader */
+  return !f->name && (code_follow_plt(img, f->address).slot || code_follow_plt(img, f->address + STUB).slot);
 }
 
-static void take(struct scan *s, const struct insn *in, uint64_t *syscalls) {
+static void take(struct scan *s, const struct insn *in, bool plt, uint64_t *syscalls) {
   switch (in->op) {
   case OP_CALL:
   case OP_JUMP:
@@ -83,7 +83,7 @@ static void take(struct scan *s, const struct insn *in, uint64_t *syscalls) {
     count_slot(s, (uint64_t)in->disp);
     return;
   case OP_TAIL_SLOT:
-    if (!is_stub(s->img, in->address)) count_slot(s, (uint64_t)in->disp);
+    if (!plt) count_slot(s, (uint64_t)in->disp);
     return;
   case OP_SYSCALL:
     ++*syscalls;
@@ -102,10 +102,11 @@ static uint64_t scan_functions(struct scan *s) {
   for (size_t i = 0; i < n; i++) {
     uint64_t at = all[i].address, next = i + 1 < n ? all[i + 1].address : UINT64_MAX;
     uint64_t end = all[i].end > at && all[i].end < next ? all[i].end : next;
+    bool plt = is_plt(s->img, &all[i]);
     struct insn in;
     if (at < behind) at = behind;
     while (at < end && image_is_code(s->img, at) && code_read(s->img, at, &in) == 0) {
-      take(s, &in, &syscalls);
+      take(s, &in, plt, &syscalls);
       at += in.length;
     }
     behind = at;

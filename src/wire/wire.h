@@ -375,7 +375,7 @@ struct wire_frame {
 /* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
 struct wire_event {
   uint64_t ready;
-  uint64_t time; /* nanoseconds, CLOCK_MONOTONIC */
+  uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
   uint32_t pid, tid;
   uint32_t process;               /* number of the process image */
   uint32_t function, rule, fault; /* indices in the plan */
@@ -396,14 +396,28 @@ struct wire_loaded {
   char path[232];
 };
 
-/* A call stack that reached a function. Complete once `ready` is 1. */
+enum wire_handlers {
+  WIRE_HANDLER = 1,
+  WIRE_HANDLER_STOPS = 2 /* one without SA_RESTART: system calls end with EINTR */
+};
+
+/*
+ * A function and a call stack that reached it from a module in scope; arguments and facts are those of the first call.
+ * Complete once `ready` is 1.
+ */
 struct wire_point {
-  uint64_t hash;
+  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
   uint64_t count;
   uint32_t ready;
   uint32_t function;
   uint32_t n_frames;
   uint32_t process; /* which saw it first */
+  uint64_t args[WIRE_ARGS];
+  uint8_t fd;          /* of enum wire_fd: of the descriptor that it was given, or of the stream's; 0 if it has none */
+  uint8_t nonblocking; /* 1 if the descriptor is */
+  uint8_t writable;    /* 1 if the descriptor can be written to */
+  uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
+  uint32_t pad;
   struct wire_frame frames[WIRE_FRAMES];
 };
 

@@ -18,8 +18,11 @@
 #define MADE_POINTS 256
 #define MADE_OUTPUT 8192
 
+static const char *made_shim_name = "shim.so";
+
 struct made_run {
   char folder[64], area_path[96], shim_path[96];
+  const char *more_preload; /* what LD_PRELOAD has behind the shim; NULL: nothing */
   struct wire_area *area;
   size_t area_size;
   int status;               /* of waitpid */
@@ -59,7 +62,7 @@ static inline void made_begin(struct made_run *r, struct made_plan *plan) {
   *r = (struct made_run){.folder = "/tmp/murphy-made-XXXXXX"};
   made_must(mkdtemp(r->folder));
   (void)snprintf(r->area_path, sizeof r->area_path, "%s/area", r->folder);
-  (void)snprintf(r->shim_path, sizeof r->shim_path, "%s/shim.so", r->folder);
+  (void)snprintf(r->shim_path, sizeof r->shim_path, "%s/%s", r->folder, made_shim_name);
   plan->area = made_text(plan, r->area_path);
   plan->preload = made_text(plan, r->shim_path);
   made_area(r, plan->functions.n);
@@ -76,7 +79,10 @@ static inline void made_begin(struct made_run *r, struct made_plan *plan) {
 }
 
 static inline void made_child(const struct made_run *r, char *const *argv, int out) {
-  if (dup2(out, 1) < 0 || dup2(out, 2) < 0 || setenv("LD_PRELOAD", r->shim_path, 1) < 0) _exit(126);
+  char preload[1024];
+  (void)snprintf(preload, sizeof preload, "%s%s", r->shim_path, r->more_preload ? r->more_preload : "");
+  bool set = *preload ? setenv("LD_PRELOAD", preload, 1) == 0 : unsetenv("LD_PRELOAD") == 0;
+  if (dup2(out, 1) < 0 || dup2(out, 2) < 0 || !set) _exit(126);
   (void)execv(argv[0], argv);
   _exit(127);
 }

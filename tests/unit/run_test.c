@@ -163,7 +163,7 @@ static void test_modules(void **state) {
   struct run_modules m;
   struct err e = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), &m, &e), 0);
+  assert_int_equal(run_modules_load(in_folder("p"), false, &m, &e), 0);
   assert_true(m.modules.n >= 3);
   assert_null(m.missing);
   assert_int_equal(run_modules_named(&m, "p"), 0);
@@ -178,6 +178,10 @@ static void test_modules(void **state) {
     assert_true(strcmp(m.functions.at[i - 1], m.functions.at[i]) < 0);
   assert_ptr_equal(run_modules_define(&m, "own"), &m.modules.at[1]);
   assert_null(run_modules_define(&m, "stdout"));
+  run_modules_done(&m);
+  assert_int_equal(run_modules_load(in_folder("p"), true, &m, &e), 0);
+  assert_true(has(&m, "own") && has(&m, "other") && has(&m, "unlinkat"));
+  assert_false(has(&m, "stdout") || has(&m, "main"));
   run_modules_done(&m);
 }
 
@@ -194,7 +198,7 @@ static void test_places(void **state) {
   struct run_modules m;
   run_places p = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), &m, NULL), 0);
+  assert_int_equal(run_modules_load(in_folder("p"), false, &m, NULL), 0);
   assert_int_equal(places(&m, (struct run_where){.any = "libown"}, &p), 1);
   assert_int_equal(p.at[0].module, 1);
   assert_int_equal(p.at[0].flags, WIRE_ANYWHERE);
@@ -284,6 +288,111 @@ static void test_folder(void **state) {
   run_folder_done(&f);
 }
 
+/* --- log ---------------------------------------------------------------------------------------------------------- */
+
+/* A plan with one function, rule and fault; only what the log reads. */
+struct small_plan {
+  struct wire_plan head;
+  struct wire_function function;
+  struct wire_rule rule;
+  struct wire_fault fault;
+  struct wire_side side;
+  char text[64];
+};
+
+static struct small_plan make_plan(void) {
+  struct small_plan p = {
+      .head =
+          {
+              .text = {offsetof(struct small_plan, text), 64},
+              .functions = {offsetof(struct small_plan, function), 1},
+              .rules = {offsetof(struct small_plan, rule), 1},
+              .faults = {offsetof(struct small_plan, fault), 1},
+              .sides = {offsetof(struct small_plan, side), 1},
+          },
+      .function = {.name = 1, .n_args = 2},
+      .rule = {.trigger = 6, .flags = WIRE_THEN},
+      .fault = {.n_sides = 1},
+      .side = {.kind = WIRE_SIDE_ARG, .width = 4, .argument = 1, .value = -7},
+      .text = "\0read\0call == \"1\"",
+  };
+  return p;
+}
+
+static void start_log(struct run_area *a, struct run_modules *m, struct small_plan *p, struct run_log *log) {
+  char name[32];
+  static unsigned number;
+  (void)snprintf(name, sizeof name, "area-%u", number++);
+  *p = make_plan();
+  *m = (struct run_modules){0};
+  *log = (struct run_log){.plan = &p->head, .start = 1000000000};
+  assert_int_equal(run_area_make(in_folder(name), 1, false, a, NULL), 0);
+  assert_int_equal(run_symbols_new(m, a, &log->symbols), 0);
+}
+
+static void end_log(struct run_area *a, struct run_log *log) {
+  run_symbols_free(log->symbols);
+  run_log_done(log);
+  run_area_done(a);
+}
+
+static void test_log(void **state) {
+  (void)state;
+  struct run_area a;
+  struct run_modules m;
+  struct small_plan p;
+  struct run_log log;
+  struct text t = {0};
+  struct wire_event event = {.time = 1500000000, .pid = 7, .tid = 8, .process = 2, .call = 3, .retval = -1, .error = 5};
+  start_log(&a, &m, &p, &log);
+  event.args[0] = 3;
+  event.args[1] = UINT64_MAX;
+  event.n_frames = 1;
+  event.frames[0] = (struct wire_frame){.at = 0x1234};
+  log.events = 9;
+  run_log_json(&log, &event, &t);
+  assert_string_equal(
+      t.at,
+      "{\"event\":\"inject\",\"seq\":9,\"time\":0.500000,\"pid\":7,\"tid\":8,\"process\":2,\"function\":\"read\","
+      "\"call\":3,\"retval\":-1,\"errno\":\"EIO\",\"side\":[{\"kind\":\"arg\",\"argument\":2,\"offset\":0,"
+      "\"width\":4,\"value\":-7}],\"then\":true,\"trigger\":\"call == \\\"1\\\"\",\"args\":[3,18446744073709551615],"
+      "\"stack\":[{\"module\":\"\",\"offset\":\"0x1234\",\"symbol\":null,\"file\":null,\"line\":null,\"path\":\"\"}]}"
+      "\n");
+  text_done(&t);
+  run_log_line(&log, &event, &t);
+  assert_string_equal(t.at, "read(3, -1) = -1 EIO, call 3 of process 7, from (?+0x1234)");
+  text_done(&t);
+  end_log(&a, &log);
+}
+
+/* What an event says comes from the target. */
+static void test_hostile_events(void **state) {
+  (void)state;
+  struct run_area a;
+  struct run_modules m;
+  struct small_plan p;
+  struct run_log log;
+  struct text t = {0};
+  struct wire_event event;
+  start_log(&a, &m, &p, &log);
+  memset(&event, 0xff, sizeof event);
+  run_log_json(&log, &event, &t);
+  run_log_line(&log, &event, &t);
+  struct wire_loaded *loaded = (struct wire_loaded *)((char *)a.at + a.loaded.at);
+  memset(loaded, 'x', sizeof *loaded);
+  loaded->ready = 1;
+  strcpy(loaded[1].path, "/dev/zero");
+  loaded[1].ready = 1;
+  event = (struct wire_event){.n_frames = 2};
+  event.frames[0] = (struct wire_frame){.module = 1, .at = UINT64_MAX};
+  event.frames[1] = (struct wire_frame){.module = 2};
+  run_log_json(&log, &event, &t);
+  run_log_line(&log, &event, &t);
+  assert_false(t.failed);
+  text_done(&t);
+  end_log(&a, &log);
+}
+
 /* --- replay ------------------------------------------------------------------------------------------------------- */
 
 static void test_replay(void **state) {
@@ -335,6 +444,7 @@ int main(void) {
       cmocka_unit_test(test_loop),    cmocka_unit_test(test_not_interceptable),
       cmocka_unit_test(test_modules), cmocka_unit_test(test_places),
       cmocka_unit_test(test_area),    cmocka_unit_test(test_folder),
+      cmocka_unit_test(test_log),     cmocka_unit_test(test_hostile_events),
       cmocka_unit_test(test_replay),  cmocka_unit_test(test_bad_replay),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
