@@ -13,6 +13,8 @@
 
 #include "base/base.h"
 
+#include <sys/types.h>
+
 struct image;
 
 enum image_symbol_kind { SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
@@ -265,3 +267,17 @@ struct image_frame {
  * returns how many; 0 if nothing is known. Strings live as long as D. One D is for one thread at a time.
  */
 size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max);
+
+/* --- processes ---------------------------------------------------------------------------------------------------- */
+
+/* A frame of a call stack. */
+struct image_process_frame {
+  uint64_t address; /* where it goes on */
+  uint64_t at;      /* the same as an address of the file PATH, if that is not "" */
+  bool exact;       /* it is the instruction itself, not the one behind a call */
+  char path[256];
+};
+
+/* The stack of thread TID of process PID, which the caller has stopped with ptrace: innermost first, at most MAX. */
+int image_process_stack(pid_t pid, pid_t tid, struct image_process_frame *ret, size_t max, size_t *ret_n,
+                        struct err *e) MUST_USE;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -43,8 +44,11 @@ static void reset_pids(const struct keeper *k) {
 }
 
 /* In the child. A failure is told through the pipe; if the command starts, the pipe closes by itself. */
-static _Noreturn void become_command(const struct keeper *k, const int descriptors[3], int pipe) {
+static _Noreturn void become_command(const struct keeper *k, const int descriptors[3], int go, int pipe) {
   struct err e = {0};
+  char byte;
+  /* Until the keeper has attached, or at once if it will not. */
+  (void)!read(go, &byte, 1);
   int r = jail_enter(k->options, k->root, descriptors, &e);
   struct keeper_answer a = {.code = r};
   memcpy(a.text, e.text, sizeof a.text);
@@ -52,37 +56,60 @@ static _Noreturn void become_command(const struct keeper *k, const int descripto
   _exit(127);
 }
 
-static int start_command(const struct keeper *k, const int descriptors[3], pid_t *ret, struct keeper_answer *a) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
-  reset_pids(k);
-  pid_t pid = fork();
-  if (pid < 0) {
-    int code = -errno;
-    (void)close(ends[0]);
-    (void)close(ends[1]);
-    return code;
-  }
-  if (pid == 0) become_command(k, descriptors, ends[1]);
-  (void)close(ends[1]);
+/* Waits for the pipe's end: nothing if the command has started. */
+static int hear_start(int pipe, struct keeper_answer *a) {
   ssize_t n;
   do
-    n = read(ends[0], a, offsetof(struct keeper_answer, at));
+    n = read(pipe, a, offsetof(struct keeper_answer, at));
   while (n < 0 && errno == EINTR);
-  (void)close(ends[0]);
-  *ret = pid;
   return n == 0 ? 0 : n < 0 || a->code >= 0 ? -EIO : a->code;
 }
 
+static void close_pipes(const int ends[4]) {
+  for (int i = 0; i < 4; i++)
+    if (ends[i] >= 0) (void)close(ends[i]);
+}
+
+static int start_command(const struct keeper *k, const int descriptors[3], bool trace, pid_t *ret,
+                         struct keeper_answer *a) {
+  int ends[4] = {-1, -1, -1, -1}; /* go: 0 and 1; failure: 2 and 3 */
+  if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(ends + 2, O_CLOEXEC) < 0) {
+    int code = -errno;
+    close_pipes(ends);
+    return code;
+  }
+  reset_pids(k);
+  pid_t pid = fork();
+  if (pid == 0) {
+    (void)close(ends[1]);
+    become_command(k, descriptors, ends[0], ends[3]);
+  }
+  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  (void)close(ends[1]);
+  (void)close(ends[3]);
+  ends[1] = ends[3] = -1;
+  if (pid > 0) {
+    *ret = pid;
+    int heard = hear_start(ends[2], a);
+    if (r == 0) r = heard;
+  }
+  close_pipes(ends);
+  return r;
+}
+
 /* Waits until PID ends or the time is over: true if it has ended. Others that end meanwhile are buried. */
-static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a) {
+static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack) {
   sigset_t set;
   (void)sigemptyset(&set);
   (void)sigaddset(&set, SIGCHLD);
   for (;;) {
     int status;
     struct rusage usage;
-    pid_t got = wait4(-1, &status, WNOHANG, &usage);
+    pid_t got = wait4(-1, &status, WNOHANG | __WALL, &usage);
+    if (got > 0 && WIFSTOPPED(status)) {
+      trace_stopped(got, status, stack);
+      continue;
+    }
     if (got == pid) {
       a->status = status;
       a->usage = usage;
@@ -100,22 +127,24 @@ static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a) {
 /* Everything else in the namespace ends. How many were still there. */
 static unsigned end_all(void) {
   unsigned n = 0;
-  while (wait4(-1, NULL, WNOHANG, NULL) > 0) {
+  while (wait4(-1, NULL, WNOHANG | __WALL, NULL) > 0) {
   }
   (void)kill(-1, SIGKILL);
   for (;;) {
-    if (wait4(-1, NULL, 0, NULL) > 0)
+    if (wait4(-1, NULL, __WALL, NULL) > 0)
       n++;
     else if (errno != EINTR)
       return n;
   }
 }
 
-static void watch_command(pid_t pid, uint64_t start, uint64_t wall_ns, struct keeper_answer *a) {
-  if (!wait_for(pid, wall_ns ? start + wall_ns : 0, a)) {
+static void watch_command(pid_t pid, uint64_t start, const struct keeper_request *request, struct keeper_answer *a,
+                          struct keeper_stack *stack) {
+  if (!wait_for(pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
     a->timed_out = true;
+    if (request->trace) trace_interrupted(pid, stack);
     (void)kill(pid, SIGKILL);
-    (void)wait_for(pid, 0, a);
+    (void)wait_for(pid, 0, a, stack);
   }
   a->wall_ns = now_ns() - start;
   a->left = end_all();
@@ -133,25 +162,31 @@ static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, in
   return n;
 }
 
+static int answer(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+                  const struct keeper_stack *stack) {
+  int fds[SANDBOX_LAYERS];
+  size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
+  int r = message_send(k->socket, a, sizeof *a, fds, n);
+  for (size_t i = 0; i < n; i++)
+    (void)close(fds[i]);
+  if (r == 0 && a->code == 0 && request->trace) r = message_send(k->socket, stack, sizeof *stack, NULL, 0);
+  return r;
+}
+
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
   struct keeper_answer a = {0};
-  int fds[SANDBOX_LAYERS];
+  struct keeper_stack stack = {0};
   struct err e = {0};
-  size_t n = 0;
   a.code = layers_renew(&k->layers, &e);
   pid_t pid = -1;
   uint64_t start = now_ns();
   if (a.code < 0)
     memcpy(a.text, e.text, sizeof a.text);
-  else if ((a.code = start_command(k, descriptors, &pid, &a)) < 0)
+  else if ((a.code = start_command(k, descriptors, request->trace, &pid, &a)) < 0)
     (void)end_all();
   else
-    watch_command(pid, start, request->wall_ns, &a);
-  if (a.code == 0) n = collect_layers(k, &a, fds);
-  int r = message_send(k->socket, &a, sizeof a, fds, n);
-  for (size_t i = 0; i < n; i++)
-    (void)close(fds[i]);
-  return r;
+    watch_command(pid, start, request, &a, &stack);
+  return answer(k, request, &a, &stack);
 }
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
@@ -171,6 +206,9 @@ static int prepare(struct keeper *k, struct err *e) {
   bring_loopback_up();
   int r = layers_mount(&k->layers, k->options, e);
   if (r < 0) return r;
+  /* The keeper's own, of its namespace: stacks are read through it. */
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+    return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);
   return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;

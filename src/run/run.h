@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "image/image.h"
 #include "wire/wire.h"
 
 #include <sys/resource.h>
@@ -47,6 +48,7 @@ void sandbox_free(struct sandbox *s);
 struct sandbox_job {
   int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
   uint64_t wall_ns;   /* killed when this has passed; 0 for never */
+  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
 };
 
 /* A part of the file system that was changed. */
@@ -55,7 +57,7 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64 };
 
 struct sandbox_result {
   int status;     /* as of waitpid */
@@ -65,6 +67,8 @@ struct sandbox_result {
   unsigned left; /* processes that still ran when the command had ended, and were killed */
   size_t n_layers;
   struct sandbox_layer layers[SANDBOX_LAYERS];
+  size_t n_frames; /* of a traced run that crashed or was killed */
+  struct image_process_frame frames[SANDBOX_FRAMES];
 };
 
 /* Runs the command once. The layers are valid until the next run; sandbox_result_done closes their descriptors. */

@@ -177,8 +177,22 @@ static void take_layers(struct sandbox_result *ret, struct keeper_answer *a, con
   }
 }
 
+static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err *e) {
+  struct keeper_stack *stack = malloc(sizeof *stack);
+  size_t n_fds = 0;
+  int r = stack ? message_receive(s->socket, stack, sizeof *stack, NULL, 0, &n_fds) : -ENOMEM;
+  if (r > 0 && stack->n <= COUNT(ret->frames)) {
+    ret->n_frames = stack->n;
+    memcpy(ret->frames, stack->frames, sizeof ret->frames);
+  }
+  free(stack);
+  if (r > 0) return 0;
+  sandbox_result_done(ret);
+  return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+}
+
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
-  struct keeper_request request = {.wall_ns = job->wall_ns};
+  struct keeper_request request = {.wall_ns = job->wall_ns, .trace = job->trace};
   const int descriptors[3] = {job->in, job->out, job->error};
   int r = message_send(s->socket, &request, sizeof request, descriptors, COUNT(descriptors));
   if (r < 0) return err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r));
@@ -199,7 +213,8 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   ret->usage = a.usage;
   ret->left = a.left;
   take_layers(ret, &a, fds, n_fds);
-  return 0;
+  ret->n_frames = 0;
+  return job->trace ? take_stack(s, ret, e) : 0;
 }
 
 void sandbox_result_done(struct sandbox_result *r) {

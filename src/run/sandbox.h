@@ -14,6 +14,15 @@
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
 struct keeper_request {
   uint64_t wall_ns;
+  bool trace;
+};
+
+/* Where the command was when a signal ended it, or when its time was over; follows the answer to a traced run. */
+struct keeper_stack {
+  uint32_t n;
+  int32_t signal; /* 0 if its time was over */
+  int32_t pid;
+  struct image_process_frame frames[SANDBOX_FRAMES];
 };
 
 struct keeper_answer {
@@ -57,6 +66,13 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket);
  * message in E.
  */
 int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], struct err *e);
+
+/* Attaches to a process that has not become the command yet. 0 or a negative errno. */
+int trace_attach(pid_t pid) MUST_USE;
+/* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
+void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
+/* Takes the stack of a process that is to be killed. */
+void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 
 /* A message of the keeper's with descriptors beside it. */
 int message_send(int socket, const void *p, size_t n, const int *fds, size_t n_fds) MUST_USE;

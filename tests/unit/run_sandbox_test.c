@@ -49,6 +49,8 @@ static int tear_down(void **state) {
 }
 
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
+static bool traced;
+
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
   char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
@@ -67,7 +69,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
     out = memfd_create("out", MFD_CLOEXEC);
-    struct sandbox_job job = {.in = in, .out = out, .error = out, .wall_ns = 2000000000u};
+    struct sandbox_job job = {.in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced};
     if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
   }
   assert_true(pread(out, seen.out, sizeof seen.out - 1, 0) >= 0);
@@ -146,6 +148,31 @@ static void test_world_outside_is_out_of_reach(void **state) {
   assert_string_equal(s.out, "1\n"); /* loopback alone */
 }
 
+static bool on_stack(const struct seen *s, const char *file) {
+  for (size_t i = 0; i < s->result.n_frames; i++)
+    if (strstr(s->result.frames[i].path, file)) return true;
+  return false;
+}
+
+static void test_stack_of_a_crash(void **state) {
+  traced = true;
+  struct seen s = run(*state, "sh -c 'kill -SEGV $$'; echo $?", 2);
+  traced = false;
+  assert_string_equal(s.out, "Segmentation fault\n139\n");
+  assert_true(s.result.n_frames > 2);
+  assert_true(s.result.frames[0].exact);
+  assert_true(on_stack(&s, "libc.so"));
+  assert_true(on_stack(&s, "sh"));
+}
+
+static void test_stack_of_a_hang(void **state) {
+  traced = true;
+  struct seen s = run(*state, "exec sleep 1000", 1);
+  traced = false;
+  assert_true(s.result.timed_out);
+  assert_true(on_stack(&s, "/sleep"));
+}
+
 static void test_missing_program_is_said(void **state) {
   const struct place *p = *state;
   char *const argv[] = {(char *)(uintptr_t) "nothing", NULL};
@@ -170,7 +197,7 @@ int main(void) {
       TEST(test_status_and_output),       TEST(test_changes_stay_inside), TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running), TEST(test_time_is_limited),     TEST(test_keeper_cannot_be_killed),
       TEST(test_file_size_is_limited),    TEST(test_disk_is_limited),     TEST(test_world_outside_is_out_of_reach),
-      TEST(test_missing_program_is_said),
+      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),     TEST(test_missing_program_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
