@@ -126,3 +126,34 @@ void site_write_sarif(const struct site_list *l, size_t n, const struct site_tex
 void site_write_baseline(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
 /* LFI's scenario for the sites with VERDICT. */
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to);
+
+/* --- how likely an error is --------------------------------------------------------------------------------------- */
+
+/* data/relevance, for who has seen the call with its arguments. */
+struct site_likely;
+
+enum site_descriptor {
+  DESCRIPTOR_NONE,
+  DESCRIPTOR_FILE,
+  DESCRIPTOR_DIR,
+  DESCRIPTOR_PIPE,
+  DESCRIPTOR_SOCKET,
+  DESCRIPTOR_TTY,
+  DESCRIPTOR_OTHER
+};
+
+struct site_call {
+  const char *function; /* as it is imported */
+  uint64_t args[6];
+  unsigned n_args; /* that are known */
+  enum site_descriptor descriptor;
+  bool nonblocking, writable;      /* of the descriptor */
+  bool any_handler, plain_handler; /* a signal handler is installed; one without SA_RESTART */
+};
+
+int site_likely_load(const char *data, struct site_likely **ret, struct err *e) MUST_USE;
+void site_likely_free(struct site_likely *l);
+/* 0: never, but for a mistake of the program's own; 1 rare, 2 possible, 3 common. */
+int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
+/* Are what look like errors of the function answers, such as "not found"? FUNCTION: as imported. */
+bool site_likely_answers(const struct site_likely *l, const char *function);
