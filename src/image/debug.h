@@ -2,7 +2,7 @@
 /*
  * What the files about DWARF share: which file has it (debug_file.c), the units and what they cover (debug_unit.c),
  * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called
- * (debug_name.c).
+ * (debug_name.c), which code has a name or a line (debug_find.c).
  *
  * All reading of DWARF is libdw's. It bounds what it reads, but not what it allocates: see struct image_debug's budget.
  * When it has no memory it calls a handler that must not return; ours jumps to where image.h's function was entered.
@@ -85,6 +85,11 @@ bool debug_is_packed(const struct image *file);
 int debug_file_find(const struct image *img, struct image **ret);
 /* The file that .gnu_debugaltlink of FILE names. 0; -ENOENT if it names none; -ENODATA or -ENOMEM. */
 int debug_alt_find(const struct image *file, struct image **ret);
+
+/* --- debug.c ------------------------------------------------------------------------------------------------------ */
+
+/* What WORK returns; -ENOMEM if libdw runs out of memory in it, and from then on. */
+int debug_guard(struct image_debug *d, int (*work)(struct image_debug *d, void *context), void *context);
 
 /* --- debug_unit.c ------------------------------------------------------------------------------------------------- */
 

@@ -131,6 +131,34 @@ bool image_fixed_data(const struct image *img, size_t n, uint64_t *ret_start, ui
 /* Bytes of executable segments in the file. */
 uint64_t image_code_size(const struct image *img);
 
+/* --- unwinding ---------------------------------------------------------------------------------------------------- */
+
+/* Where the canonical frame address is, which is what rsp will be after the function's return. */
+enum image_cfa {
+  IMAGE_CFA_END,    /* the outermost frame, or nothing is known */
+  IMAGE_CFA_RSP,    /* rsp + offset */
+  IMAGE_CFA_RBP,    /* rbp + offset */
+  IMAGE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  IMAGE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  IMAGE_CFA_PLT,    /* in a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  IMAGE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+};
+
+/* How to unwind from START up to the next row. The return address is 8 below the CFA. Written into plans as it is. */
+struct image_row {
+  uint32_t start;
+  uint8_t cfa; /* of enum image_cfa */
+  uint8_t add;
+  int16_t rbp; /* where rbp was saved, from the CFA; 0: it was not, and is still in the register */
+  int32_t offset;
+};
+
+/*
+ * All that .eh_frame says, sorted by start, no two neighbours saying the same; gaps are END. None if there is no
+ * .eh_frame, or if code lies above 4 GiB. *ret is malloc'ed, NULL if there are none. 0 or -ENOMEM.
+ */
+int image_unwind(const struct image *img, struct image_row **ret, size_t *ret_n) MUST_USE;
+
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
 /*
@@ -267,6 +295,19 @@ struct image_frame {
  * returns how many; 0 if nothing is known. Strings live as long as D. One D is for one thread at a time.
  */
 size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max);
+
+struct image_range {
+  uint64_t start, end;
+};
+typedef VEC(struct image_range) image_ranges;
+
+/*
+ * The other direction: pushes on *ret the code of all functions called NAME, of those that were inlined too. In C++ the
+ * end of a qualified name is enough. 0, also if there is none, or -ENOMEM.
+ */
+int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) MUST_USE;
+/* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
+int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
 
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 

@@ -21,6 +21,14 @@ struct told_error {
   int64_t value;
 };
 
+/* Facts about how a function is called; the last four have a number. */
+enum calling_fact { CALL_TWICE, CALL_STRUCT, CALL_RETURNED, CALL_DESCRIPTOR, CALL_SIZE, CALL_STREAM, CALL_ARGUMENTS };
+static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
+  return hash_mix(hash_string(name) + (unsigned)fact);
+}
+/* In place of an argument with a stream: libc's variables. */
+enum { STREAM_STDIN = 100, STREAM_STDOUT };
+
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
@@ -30,6 +38,7 @@ struct knowledge {
   struct map errnos;   /* the same: functions that return the address of errno */
   struct map success;  /* hash of the name to enum profile_success */
   struct map infallible;
+  struct map calling; /* hash of the name, mixed with enum calling_fact, to a number: how it is called */
   VEC(struct told_error) told;
   uint64_t hash; /* of the files' bytes */
 };

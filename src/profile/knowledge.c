@@ -87,7 +87,33 @@ static int read_told(struct reader *r, const char *value, char **save) {
   return vec_push(&r->k->told, t);
 }
 
-/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME */
+/* An argument's number, or a stream of libc. */
+static int read_argument(struct reader *r, enum calling_fact fact, const char *word, uint64_t *ret) {
+  int64_t n;
+  bool in = strcmp(word, "stdin") == 0, out = strcmp(word, "stdout") == 0;
+  if (fact == CALL_STREAM && (in || out))
+    n = in ? STREAM_STDIN : STREAM_STDOUT;
+  else if (number_parse(word, &n) < 0 || n < 0 || n > 15)
+    return bad(r, "not the number of an argument:", word);
+  *ret = (uint64_t)n;
+  return 0;
+}
+
+/* twice NAME, struct NAME, returned NAME; descriptor N NAME, size N NAME, stream N NAME, arguments N NAME */
+static int read_calling(struct reader *r, const char *kind, const char *word, char **save) {
+  static const char *const kinds[] = {"twice", "struct", "returned", "descriptor", "size", "stream", "arguments"};
+  for (unsigned i = 0; i < COUNT(kinds); i++) {
+    if (strcmp(kind, kinds[i]) != 0) continue;
+    uint64_t n = 1;
+    const char *name = i < CALL_DESCRIPTOR ? word : strtok_r(NULL, " \t", save);
+    if (!name) return bad(r, "a name is missing behind", word);
+    int e = i < CALL_DESCRIPTOR ? 0 : read_argument(r, i, word, &n);
+    return e < 0 ? e : map_put(&r->k->calling, calling_key(i, name), n);
+  }
+  return bad(r, "not a fact about functions:", kind);
+}
+
+/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
 static int read_function(struct reader *r, char *line) {
   char *save = NULL, *fact = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
   if (!name) return bad(r, "a name is missing behind", fact);
@@ -96,7 +122,7 @@ static int read_function(struct reader *r, char *line) {
   if (strcmp(fact, "errno") == 0) return map_put(&r->k->errnos, hash_string(name), 1);
   if (strcmp(fact, "error") == 0) return read_told(r, name, &save);
   if (strcmp(fact, "success") == 0) return read_success(r, name, &save);
-  return bad(r, "not a fact about functions:", fact);
+  return read_calling(r, fact, name, &save);
 }
 
 static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
@@ -167,6 +193,7 @@ void knowledge_done(struct knowledge *k) {
   map_done(&k->errnos);
   map_done(&k->success);
   map_done(&k->infallible);
+  map_done(&k->calling);
   vec_done(&k->told);
   vec_done(&k->errors);
   vec_done(&k->conditions);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One experiment: a command is started under a plan, watched until it ends, and its events are read.
+ *
+ * In the order of a run: what the command is (run_target_find), what it consists of (run_modules_load), where the
+ * target's side of it lives (run_folder_make, run_area_make), the start and the watch (run_start), and the log
+ * (run_log_add), from which a scenario can be made that does the same again (run_replay_load).
+ *
+ * -ECANCELED with a message: nothing is wrong with what was asked, but the experiment cannot be made.
  */
 #pragma once
 
@@ -9,6 +15,165 @@
 #include "wire/wire.h"
 
 #include <sys/resource.h>
+#include <sys/types.h>
+
+/* --- what is run (target.c) --------------------------------------------------------------------------------------- */
+
+struct run_target {
+  char *path;  /* of the program: an ELF file */
+  char **argv; /* ends with NULL; of a script, as the kernel would make it for the interpreter */
+  bool script;
+};
+
+/*
+ * What execvp(3) would start for ARGV: looked for in PATH; of a script, its interpreter is the program, and behind
+ * "#!/usr/bin/env NAME" that is NAME, since env is not what anybody wants to test.
+ *
+ * -ENOENT, -EACCES, -ENOEXEC with a message if it cannot be executed; -ECANCELED if the loader would not preload
+ * anything into it: setuid, setgid, file capabilities, statically linked.
+ */
+int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
+void run_target_done(struct run_target *t);
+
+/* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
+
+struct run_module {
+  char *path; /* as the loader will name it */
+  struct image *image;
+  struct image_debug *debug; /* opened when first asked for */
+  bool debug_tried;
+};
+
+/* The program first, then its libraries in the order in which the loader searches them. */
+struct run_modules {
+  VEC(struct run_module) modules;
+  VEC(const char *) functions; /* what any of them imports, sorted by name */
+  const char *sanitizer;       /* path of the library that must be loaded before all others, or NULL */
+  const char *missing;         /* the first library that was not found, or NULL; lives in the arena */
+  struct arena arena;
+};
+
+int run_modules_load(const char *program, struct run_modules *ret, struct err *e) MUST_USE;
+void run_modules_done(struct run_modules *m);
+
+/* The first module that defines FUNCTION, or NULL. */
+const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
+/* Its DWARF, or NULL. */
+struct image_debug *run_module_debug(struct run_module *m);
+
+/* Code as a person names it; what is NULL or 0 was not said. */
+struct run_where {
+  const char *module, *function, *file;
+  unsigned line;
+  const char *any; /* a module or a function */
+};
+
+typedef VEC(struct wire_place) run_places;
+
+/* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
+int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
+/* The number of the module that NAME means: by path, file name, soname, or these up to ".so". -ENOENT if none. */
+int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
+
+/* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */
+
+/* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
+struct run_folder {
+  char *path, *area, *shim;
+};
+
+int run_folder_make(struct run_folder *ret, struct err *e) MUST_USE;
+void run_folder_done(struct run_folder *f);
+/* Writes the shim's bytes there. */
+int run_folder_write(const struct run_folder *f, const struct text *shim, struct err *e) MUST_USE;
+
+/* The shared area. What murphy relies on is kept here: the target may write what it likes to the mapping. */
+struct run_area {
+  struct wire_area *at;
+  size_t size;
+  int file; /* kept open, to notice when the target makes it shorter */
+  struct wire_span events, loaded, points, counts;
+  uint64_t read;
+  VEC(struct wire_event) pending; /* read, and not yet taken */
+  size_t taken;
+};
+
+/* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
+int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) MUST_USE;
+void run_area_done(struct run_area *a);
+/*
+ * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
+ * -EIO if the file is not as it was made; nothing of it can be read any more then.
+ */
+int run_area_drain(struct run_area *a, bool final) MUST_USE;
+/* The next event that was not yet taken; false if there is none. */
+bool run_area_take(struct run_area *a, struct wire_event *ret);
+/* A copy of module number N (from 1) of the target's processes; false if there is none. */
+bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
+uint64_t run_area_count(const struct run_area *a, uint32_t function);
+
+/* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
+
+struct run_request {
+  const struct run_target *target;
+  const char *preload; /* what LD_PRELOAD is set to */
+  /* Called every few milliseconds while the command runs, at once if it returned 1, and once behind its end (FINAL). */
+  int (*tick)(void *context, bool final, struct err *e);
+  void *context;
+};
+
+/*
+ * Starts the command, passes signals on, waits. *ret_status is as a shell has it: what it exited with, 128 + N if
+ * signal N killed it. A tick that fails ends the watch, not the command.
+ */
+int run_start(const struct run_request *request, int *ret_status, struct err *e) MUST_USE;
+
+/* LD_PRELOAD for the command: the sanitizer if there is one, the shim, what the user had there. */
+void run_preload(const struct run_modules *m, const char *shim, struct text *to);
+
+/* --- what became of it (symbols.c, log.c) ------------------------------------------------------------------------- */
+
+/* A place in code that some process of the target has loaded. Strings live as long as the run_symbols. */
+struct run_symbol {
+  const char *module;           /* last part of its path; "" if the place is in no module */
+  const char *path;             /* "" if not known */
+  uint64_t offset;              /* ELF address, or the address itself */
+  const char *function;         /* NULL if not known */
+  uint64_t plus;                /* bytes from its start */
+  struct image_frame frames[8]; /* where it is in the source, inlined functions first */
+  size_t n_frames;
+};
+
+struct run_symbols;
+
+/* Modules that are there already are not opened again; M must live as long. */
+int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
+void run_symbols_free(struct run_symbols *s);
+/* What the return address FRAME belongs to: the call before it. */
+void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
+
+/* What an event's numbers mean. */
+struct run_log {
+  const struct wire_plan *plan; /* checked */
+  struct run_symbols *symbols;
+  uint64_t start;  /* nanoseconds of CLOCK_MONOTONIC */
+  uint64_t events; /* written so far; the next one's number is one more */
+};
+
+/* One JSON object and a newline. */
+void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
+/* One line for people, without a newline. */
+void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
+/* Events that could not be recorded, as a JSON line. */
+void run_log_lost(uint64_t n, struct text *to);
+
+/* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
+
+/*
+ * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is not
+ * what run_log_json writes; -ENODATA if it has no injection.
+ */
+int run_replay_load(const char *path, struct text *ret, struct err *e) MUST_USE;
 
 /* --- sandbox ------------------------------------------------------------------------------------------------------ */
 

@@ -55,6 +55,13 @@ struct scenario_world {
   size_t n_rows;
   /* All code that FRAME means: places are pushed on *RET with their module's index. -ENOENT with a message if none. */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
+  /*
+   * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without
+   * a version serves all. May be NULL.
+   */
+  size_t (*versions)(void *context, const char *function, const char **ret, size_t max);
+  /* Does any library define FUNCTION? Hooks that none defines are left out. May be NULL. */
+  bool (*defined)(void *context, const char *function);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
@@ -67,3 +74,6 @@ struct scenario_world {
  */
 int plan_compile(const struct scenario *s, const struct scenario_world *world, struct text *ret,
                  struct err *e) MUST_USE;
+
+/* What a plan that wire_plan_check accepts does, in words; functions that only have hooks are left out. */
+void plan_dump(const void *plan, struct text *to);

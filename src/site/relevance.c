@@ -402,3 +402,14 @@ int relevance_load(const char *data, struct relevance **ret, struct err *e) {
     *ret = r;
   return error;
 }
+
+int relevance_load_aliases(const char *data, struct relevance **ret, struct err *e) {
+  struct relevance *r = NULL;
+  int error = relevance_new(&r);
+  if (error >= 0) error = load_one(r, data, "aliases", relevance_parse_aliases, e);
+  if (error < 0)
+    relevance_free(r);
+  else
+    *ret = r;
+  return error;
+}

@@ -52,6 +52,8 @@ struct relevance;
 
 /* Reads both files of the data folder. An error says where. */
 int relevance_load(const char *data, struct relevance **ret, struct err *e) MUST_USE;
+/* data/aliases alone. */
+int relevance_load_aliases(const char *data, struct relevance **ret, struct err *e) MUST_USE;
 /* The same from memory, of which BYTES is written to. */
 int relevance_parse(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
 int relevance_parse_aliases(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;

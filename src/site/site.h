@@ -98,6 +98,17 @@ struct site_request {
 int site_check(const struct site_request *request, struct site_list *ret, struct err *e) MUST_USE;
 void site_list_done(struct site_list *l);
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* What data/aliases knows: which function the programmer wrote, where the binary imports another name. */
+struct site_names;
+int site_names_load(const char *data, struct site_names **ret, struct err *e) MUST_USE;
+void site_names_free(struct site_names *n);
+/* "read" for "__read_chk"; IMPORTED itself if it is no alias. */
+const char *site_names_written(const struct site_names *n, const char *imported);
+/* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
+int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
+
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
 /* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */

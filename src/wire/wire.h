@@ -79,28 +79,40 @@ enum wire_hook {
   WIRE_HOOK_NONE,
   WIRE_HOOK_EXECVE, /* (path, argv, envp), and fexecve (fd, argv, envp) */
   WIRE_HOOK_EXECVEAT,
-  WIRE_HOOK_EXECV,   /* execv, execvp: the environment is the process's; nothing to do but keep LD_PRELOAD in it */
+  WIRE_HOOK_EXECV,   /* (path, argv): the environment is the process's */
   WIRE_HOOK_EXECVPE, /* as EXECVE */
   WIRE_HOOK_SPAWN,   /* posix_spawn, posix_spawnp: argument 5 is envp */
   WIRE_HOOK_DLOPEN,  /* the list of modules changes */
   WIRE_HOOK_DLCLOSE,
   WIRE_HOOK_DLSYM, /* (handle, name): an address of an intercepted function becomes its stub's */
   WIRE_HOOK_DLVSYM,
-  WIRE_HOOK_MAIN, /* __libc_start_main */
+  WIRE_HOOK_MAIN,   /* __libc_start_main */
+  WIRE_HOOK_EXECVP, /* as EXECV, but looks for the program in PATH */
+  WIRE_HOOK_EXECL,  /* (path, argument..., NULL) */
+  WIRE_HOOK_EXECLP,
+  WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
+  WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_COUNT,
 };
 
 enum wire_rule_flag {
-  WIRE_UNUSED = 1, /* evaluated for what it does to state; never injects */
-  WIRE_THEN = 2,   /* the real call is made, then reported as failed */
+  WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
+  WIRE_THEN = 2,     /* the real call is made, then reported as failed */
+  WIRE_ONE_SHOT = 4, /* after it has injected it can never hold again, and need not be evaluated */
 };
 
 struct wire_rule {
-  uint32_t code;  /* first instruction; WIRE_NO_CODE: always true */
-  uint32_t fault; /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
-  uint32_t n_faults;
-  uint32_t flags;   /* of enum wire_rule_flag */
-  uint32_t trigger; /* text: what the log says fired: trigger ids of XML, the condition of a rule */
-  uint32_t slot;    /* state slot with the count of its injections; draws of faults depend on it */
+  uint32_t code;     /* first instruction; WIRE_NO_CODE: always true */
+  uint32_t fault;    /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
+  uint32_t n_faults; /* of fault wire_draw(plan->seed ^ index of the rule, injections so far) % n_faults */
+  uint32_t flags;    /* of enum wire_rule_flag */
+  uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
+  uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
+  /*
+   * The condition cannot hold for calls before number `first` or behind number `last`, and nothing it does to state
+   * matters there: it need not be evaluated. 1 and UINT64_MAX if nothing is known. With WIRE_UNUSED always these.
+   */
+  uint64_t first, last;
 };
 #define WIRE_NO_CODE 0xffffffffu
 
@@ -119,7 +131,7 @@ enum wire_side_kind {
   WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
   WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
   WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
-  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, value */
+  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
 struct wire_side {
@@ -170,14 +182,23 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: the canonical frame address is rsp or rbp plus an offset; the return address is 8
- * below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
+ * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
-enum wire_cfa { WIRE_CFA_END /* no unwinding here: outermost frame or not known */, WIRE_CFA_RSP, WIRE_CFA_RBP };
+enum wire_cfa {
+  WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
+  WIRE_CFA_RSP,    /* rsp + offset */
+  WIRE_CFA_RBP,    /* rbp + offset */
+  WIRE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  WIRE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  WIRE_CFA_PLT,    /* a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  WIRE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  WIRE_CFA_COUNT,
+};
 struct wire_row {
   uint32_t start; /* ELF address; a module of more than 4 GiB has no rows */
   uint8_t cfa;    /* of enum wire_cfa */
-  uint8_t pad;
+  uint8_t add;
   int16_t rbp;
   int32_t offset;
 };
@@ -188,17 +209,19 @@ struct wire_row {
  * WIRE_OP_END: it holds if the one value left is not 0.
  */
 #define WIRE_STACK 16
+#define WIRE_MAX_ARGS 22
 enum wire_op {
   WIRE_OP_END,
-  WIRE_OP_NUMBER, /* operand: index in numbers */
-  WIRE_OP_ARG,    /* operand: which argument, from 0; 0..5 in registers, others on the stack */
-  WIRE_OP_CALL,   /* number of this call of the function in this process image, from 1 */
-  WIRE_OP_NEXT,   /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
-  WIRE_OP_ONCE,   /* operand: slot. 1 the first time it is evaluated, 0 ever after */
-  WIRE_OP_RANDOM, /* operand: slot; pops a seed, then a threshold t: 1 with probability t / 2^63; draws from the slot */
-  WIRE_OP_CALLER, /* operand: place. Is the return address, minus 1, in the set? */
-  WIRE_OP_STACK,  /* operand: pattern. Is it on the stack? */
-  WIRE_OP_FD_KIND,   /* pops a descriptor: enum wire_fd, 0 if it is none */
+  WIRE_OP_NUMBER,  /* operand: index in numbers */
+  WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
+  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
+  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
+  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
+  WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
+                     wire_draw(seed, k) >> 1 is below t */
+  WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
+  WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
+  WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
   WIRE_OP_FD_BLOCKS, /* pops a descriptor: 1 if it blocks, 0 if O_NONBLOCK is set, -1 if it is none */
   WIRE_OP_FD_PATH,   /* operand: text, a glob; pops a descriptor: is its path matched? */
   WIRE_OP_POINT,     /* pushes the hash of the call's stack, as the table of points has it */
@@ -239,6 +262,55 @@ enum wire_fd {
   WIRE_FD_OTHER
 };
 
+/* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
+static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
+  uint64_t x = (seed ^ 0x6d75727068790001u) * 0xd6e8feb86659fd93u + k * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
+static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return x == y;
+  case WIRE_OP_NE:
+    return x != y;
+  case WIRE_OP_LT:
+    return x < y;
+  case WIRE_OP_LE:
+    return x <= y;
+  case WIRE_OP_GT:
+    return x > y;
+  case WIRE_OP_GE:
+    return x >= y;
+  case WIRE_OP_ADD:
+    return (int64_t)(a + b);
+  case WIRE_OP_SUB:
+    return (int64_t)(a - b);
+  case WIRE_OP_MUL:
+    return (int64_t)(a * b);
+  case WIRE_OP_DIV: /* by -1 apart: the processor traps on the smallest number */
+    return y == 0 ? 0 : y == -1 ? (int64_t)(0 - a) : x / y;
+  case WIRE_OP_MOD:
+    return y == 0 || y == -1 ? 0 : x % y;
+  case WIRE_OP_AND:
+    return (int64_t)(a & b);
+  case WIRE_OP_OR:
+    return (int64_t)(a | b);
+  case WIRE_OP_XOR:
+    return (int64_t)(a ^ b);
+  case WIRE_OP_SHL:
+    return (int64_t)(a << (b & 63));
+  case WIRE_OP_SHR: /* keeps the sign */
+    return x >> (b & 63);
+  default:
+    return 0;
+  }
+}
+
 uint64_t wire_sum(const void *p, size_t n);
 
 /* NULL if the SIZE bytes at PLAN are a plan of this version whose every index can be used; else what is wrong. */
@@ -251,20 +323,34 @@ const char *wire_plan_check(const void *plan, size_t size);
 /*
  * One intercepted function in the shim. The exported symbol is `stub`: endbr64, then a jump to where `target` points.
  * At first that is `gate`, which loads the entry's number and jumps to the runtime; once no rule can fire any more the
- * runtime points it to the real function.
+ * runtime points it to the real function. `count` is for a function whose rules look at the call's number alone: it
+ * takes 1 from the thread's allowance, and goes to the real function as long as there was one and nobody wants it back,
+ * else to the gate.
  */
 struct wire_entry {
-  uint64_t target, real, stub, gate;
+  uint64_t target, real, stub, gate, count;
 };
 
-/* In the shim's data; the gates reach the runtime through `enter`, so it can change when the runtime is ready. */
+/* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
+struct wire_allowance {
+  int64_t left;    /* only the thread itself writes it; below 0: none */
+  uint64_t recall; /* not 0: some other thread wants the rest */
+  uint64_t state;  /* the runtime's own */
+  uint64_t tally;  /* the runtime's own */
+};
+
+/* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
-  uint64_t enter;
+  uint64_t enter;           /* the runtime's murphy_rt_enter; the function's number is in r11 */
+  uint64_t start;           /* the runtime's murphy_rt_start; the shim's initialiser */
+  uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
+  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
+#define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
 

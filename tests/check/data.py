@@ -87,6 +87,10 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
+FACT = (
+    rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|returned"
+    r"|(?:arguments|descriptor|size|stream) \d+|stream (?:stdin|stdout)"
+)
 
 
 def check_functions(text):
@@ -100,12 +104,12 @@ def check_functions(text):
         if line == "" or line.startswith("#"):
             last = None
             continue
-        match = re.fullmatch(rf"(?:noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
+        match = re.fullmatch(rf"(?:{FACT}) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
         if not match:
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = line[: -len(name)]
+        fact = re.sub(r"^(arguments|descriptor|size|stream) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -146,6 +150,9 @@ BROKEN_FUNCTIONS = {
     "no name": (HEAD_FUNCTIONS + "noreturn\n", 3),
     "unknown kind": (HEAD_FUNCTIONS + "success often open\n", 3),
     "no kind": (HEAD_FUNCTIONS + "success open\n", 3),
+    "argument without a number": (HEAD_FUNCTIONS + "descriptor read\n", 3),
+    "two arguments": (HEAD_FUNCTIONS + "descriptor 0 read\n\ndescriptor 1 read\n", 5),
+    "a stream that is none": (HEAD_FUNCTIONS + "stream stderr perror\n", 3),
     "two names": (HEAD_FUNCTIONS + "noreturn abort exit\n", 3),
     "not sorted": (HEAD_FUNCTIONS + "noreturn exit\nnoreturn abort\n", 4),
     "twice": (HEAD_FUNCTIONS + "noreturn abort\n\nnoreturn abort\n", 5),

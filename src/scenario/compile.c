@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the model to a plan: rules meet the functions that the program imports.
+ *
+ * A rule is about a function as the programmer wrote it, and holds for every name under which a binary imports that
+ * function: open64 and __open_2 for open. Its state is one for all of them.
+ */
+#include "scenario/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+
+static int refuse(struct plan *p, const struct rule *rule, const struct subject *s) {
+  const char *why = NULL;
+  for (int i = 0; i < 2 && !why; i++) {
+    const char *name = i ? s->written : s->name;
+    if (profile_facts_twice(p->facts, name))
+      why = "it returns twice, into a frame that must still be as it was";
+    else if (profile_facts_noreturn(p->facts, name))
+      why = "it never returns, so it cannot return an error";
+    else if (profile_facts_struct(p->facts, name))
+      why = "it returns a structure, and how that is laid out is not known";
+  }
+  if (!why) return 0;
+  return FAIL_AT(rule->at, p->e, -ENOTSUP, "%.60s cannot be intercepted: %s (choose another function)", rule->function,
+                 why);
+}
+
+/* The arguments of the written function, where the imported one has them. */
+static struct roles find_roles(const struct plan *p, const char *name, const char *written) {
+  struct profile_roles from = profile_facts_roles(p->facts, written);
+  struct roles r = {.stream_name = from.variable, .n_args = profile_facts_roles(p->facts, name).arguments};
+  r.descriptor = from.descriptor < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.descriptor);
+  r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
+  r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
+  if (r.n_args < 0 && from.arguments > 0)
+    r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;
+  else if (r.n_args < 0)
+    r.n_args = from.arguments;
+  return r;
+}
+
+static const struct profile_function *find_profile(const struct plan *p, const char *name, const char *written) {
+  const struct profile_function *f = p->world->profile ? profile_function(p->world->profile, name) : NULL;
+  return f || !p->world->profile ? f : profile_function(p->world->profile, written);
+}
+
+static bool about(const struct rule *rule, const struct subject *s) {
+  return strcmp(rule->function, s->name) == 0 || strcmp(rule->function, s->written) == 0;
+}
+
+static enum wire_hook hook_of(const struct plan *p, const char *name) {
+  for (size_t i = 0; i < p->hooks.n; i++)
+    if (strcmp(p->hooks.at[i].name, name) == 0) return p->hooks.at[i].kind;
+  return WIRE_HOOK_NONE;
+}
+
+static int push_function(struct plan *p, struct wire_function f, const char *name) {
+  const char *versions[16] = {NULL};
+  size_t n = p->world->versions ? p->world->versions(p->world->context, name, versions, COUNT(versions)) : 0;
+  int r = plan_string(p, name, &f.name);
+  for (size_t i = 0; i < (n ? n : 1) && r >= 0; i++) {
+    r = plan_string(p, n ? versions[i] : NULL, &f.version);
+    if (r >= 0 && vec_push(&p->functions, f) < 0) r = plan_no_memory(p);
+  }
+  return r;
+}
+
+/* --- rules -------------------------------------------------------------------------------------------------------- */
+
+static int set_condition(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_rule *w) {
+  const struct expr *x = rule->when;
+  *w = (struct wire_rule){.code = WIRE_NO_CODE, .first = 1, .last = UINT64_MAX};
+  if (!x || (x->kind == EXPR_NUMBER && x->number)) return 0;
+  struct range range = expr_range(x);
+  if (range.first > range.last)
+    return FAIL_AT(x->at, p->e, -EINVAL, "this condition never holds (calls are counted from 1)");
+  if (rule->fault.form != FAULT_UNUSED) {
+    w->first = range.first;
+    w->last = range.last;
+    if (expr_one_shot(x)) w->flags |= WIRE_ONE_SHOT;
+  }
+  return plan_condition(p, s, x, &w->code);
+}
+
+static int push_rule(struct plan *p, const struct rule *rule, const struct subject *s) {
+  struct wire_rule w;
+  int r = set_condition(p, rule, s, &w);
+  if (r >= 0) r = plan_faults(p, rule, s, &w.fault, &w.n_faults);
+  if (r >= 0) r = plan_string(p, rule->label, &w.trigger);
+  if (r >= 0) r = plan_slot(p, rule, &w.slot);
+  if (r < 0) return r;
+  if (rule->fault.form == FAULT_UNUSED) w.flags |= WIRE_UNUSED;
+  if (rule->fault.then) w.flags |= WIRE_THEN;
+  return vec_push(&p->rules, w) < 0 ? plan_no_memory(p) : 0;
+}
+
+/* Puts the function into the plan if rules are about it; *MATCHED counts them. */
+static int add_function(struct plan *p, const char *name, size_t *matched) {
+  struct subject s = {.name = name, .written = site_names_written(p->names, name)};
+  struct wire_function f = {.rule = (uint32_t)p->rules.n, .flags = WIRE_ONLY_COUNTS};
+  s.roles = find_roles(p, name, s.written);
+  s.profile = find_profile(p, name, s.written);
+  int n_args = s.roles.n_args;
+  for (size_t i = 0; i < p->scenario->rules.n; i++) {
+    const struct rule *rule = &p->scenario->rules.at[i];
+    if (!about(rule, &s)) continue;
+    int r = refuse(p, rule, &s);
+    if (r >= 0) r = push_rule(p, rule, &s);
+    if (r < 0) return r;
+    if (rule->when && !expr_counts(rule->when)) f.flags &= (uint16_t)~WIRE_ONLY_COUNTS;
+    if (rule->n_args > n_args) n_args = rule->n_args;
+  }
+  f.n_rules = (uint32_t)p->rules.n - f.rule;
+  *matched += f.n_rules;
+  if (!f.n_rules) return 0;
+  f.hook = (uint16_t)hook_of(p, name);
+  if (f.hook) f.flags |= WIRE_ALWAYS_IN;
+  f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
+  f.descriptor = (int8_t)s.roles.descriptor;
+  f.size = (int8_t)s.roles.size;
+  f.stream = (int8_t)s.roles.stream;
+  return push_function(p, f, name);
+}
+
+static bool wanted(const struct plan *p, const char *name) {
+  return map_get(&p->scenario->named, hash_string(name), NULL) ||
+         map_get(&p->scenario->named, hash_string(site_names_written(p->names, name)), NULL);
+}
+
+/* --- what the program does not have ------------------------------------------------------------------------------- */
+
+static bool imported(const struct plan *p, const char *name) {
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    if (strcmp(p->world->functions[i], name) == 0 ||
+        strcmp(site_names_written(p->names, p->world->functions[i]), name) == 0)
+      return true;
+  return false;
+}
+
+/* A program that looks functions up by name may call any. */
+static bool looks_up(const struct plan *p) {
+  for (size_t i = 0; i < p->world->n_functions; i++) {
+    enum wire_hook hook = hook_of(p, p->world->functions[i]);
+    if (hook == WIRE_HOOK_DLSYM || hook == WIRE_HOOK_DLVSYM) return true;
+  }
+  return false;
+}
+
+static const struct rule *first_rule(const struct plan *p, const char *function) {
+  for (size_t i = 0; i < p->scenario->rules.n; i++)
+    if (strcmp(p->scenario->rules.at[i].function, function) == 0) return &p->scenario->rules.at[i];
+  return NULL;
+}
+
+static int not_there(struct plan *p, const struct rule *rule) {
+  char way[SOURCE_HINT];
+  const char *near = name_nearest(rule->function, p->world->functions, p->world->n_functions);
+  return FAIL_AT(rule->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", rule->function,
+                 source_hint(near, "murphy check lists what it calls", way));
+}
+
+/* A function that nobody imports is a slip of the hand, is looked up by name, or is one that is just never called. */
+static int add_missing(struct plan *p, const char *name, size_t *matched) {
+  const struct rule *rule = first_rule(p, name);
+  bool there = !p->world->defined || p->world->defined(p->world->context, name);
+  const char *near = name_nearest(name, p->world->functions, p->world->n_functions);
+  if (!there && near) return not_there(p, rule);
+  if (looks_up(p) && (there || rule->fault.form == FAULT_EXPLICIT)) return add_function(p, name, matched);
+  return 0;
+}
+
+static int add_functions(struct plan *p) {
+  const struct scenario_world *w = p->world;
+  size_t matched = 0;
+  int r = 0;
+  for (size_t i = 0; i < w->n_functions && r >= 0; i++)
+    if (wanted(p, w->functions[i])) r = add_function(p, w->functions[i], &matched);
+  for (size_t i = 0; i < p->scenario->names.n && r >= 0; i++)
+    if (!imported(p, p->scenario->names.at[i])) r = add_missing(p, p->scenario->names.at[i], &matched);
+  if (r < 0 || matched) return r;
+  if (!p->scenario->rules.n) return err_set(p->e, -ENOENT, "the scenario has no rules (write FUNCTION:ERRNO)");
+  return not_there(p, &p->scenario->rules.at[0]);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static bool has_function(const struct plan *p, const char *name) {
+  for (size_t i = 0; i < p->functions.n; i++)
+    if (strcmp(p->text.at + p->functions.at[i].name, name) == 0) return true;
+  return false;
+}
+
+static int add_hooks(struct plan *p) {
+  int r = 0;
+  for (size_t i = 0; i < p->hooks.n && r >= 0; i++) {
+    const struct hook *h = &p->hooks.at[i];
+    if (has_function(p, h->name)) continue;
+    if (p->world->defined && !p->world->defined(p->world->context, h->name)) continue;
+    struct wire_function f = {.rule = (uint32_t)p->rules.n,
+                              .flags = WIRE_ALWAYS_IN,
+                              .descriptor = -1,
+                              .size = -1,
+                              .stream = -1,
+                              .hook = (uint16_t)h->kind};
+    r = push_function(p, f, h->name);
+  }
+  return r;
+}
+
+static int add_modules(struct plan *p) {
+  for (size_t i = 0; i < p->world->n_modules; i++) {
+    struct wire_module m = p->world->modules[i];
+    int r = plan_string(p, p->world->module_names[m.name], &m.name);
+    if (r < 0) return r;
+    if (vec_push(&p->modules, m) < 0) return plan_no_memory(p);
+  }
+  return 0;
+}
+
+static void plan_done(struct plan *p) {
+  profile_facts_free(p->facts);
+  site_names_free(p->names);
+  vec_done(&p->hooks);
+  text_done(&p->text);
+  map_done(&p->strings);
+  vec_done(&p->functions);
+  vec_done(&p->rules);
+  vec_done(&p->code);
+  vec_done(&p->numbers);
+  vec_done(&p->faults);
+  vec_done(&p->sides);
+  vec_done(&p->places.places);
+  vec_done(&p->patterns);
+  vec_done(&p->modules);
+  map_done(&p->slots);
+  map_done(&p->draws);
+  arena_done(&p->arena);
+}
+
+int plan_compile(const struct scenario *s, const struct scenario_world *world, struct text *ret, struct err *e) {
+  struct plan p = {.scenario = s, .world = world, .e = e};
+  int r = profile_facts_load(world->data, &p.facts, e);
+  if (r >= 0) r = site_names_load(world->data, &p.names, e);
+  if (r >= 0) r = plan_load_hooks(&p);
+  if (r >= 0) r = add_modules(&p);
+  if (r >= 0) r = add_functions(&p);
+  if (r >= 0) r = add_hooks(&p);
+  if (r >= 0) r = plan_bytes(&p, ret);
+  plan_done(&p);
+  return r;
+}
