@@ -20,6 +20,14 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
   return (int64_t)(wire_draw((uint64_t)seed, k) >> 1) < threshold;
 }
 
+static int64_t ordered(const struct rt_call *c) {
+  struct wire_order *o = &rt.area->order;
+  if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
+  if (rt_point_hash(c) != o->hash) return 0;
+  uint64_t seen = rt_add(&o->seen, 1) + 1;
+  return o->onwards ? seen >= o->nth : seen == o->nth;
+}
+
 /* Instructions that push one value and take none. */
 static inline int64_t source(const struct rt_call *c, enum wire_op op, uint32_t operand) {
   switch (op) {
@@ -41,13 +49,15 @@ static inline int64_t source(const struct rt_call *c, enum wire_op op, uint32_t 
     return (int64_t)rt_point_hash(c);
   case WIRE_OP_PROCESS:
     return rt_process();
+  case WIRE_OP_ORDER:
+    return ordered(c);
   default:
     return 0;
   }
 }
 
-bool rt_holds(const struct rt_call *c, uint32_t code) {
-  const uint32_t *at = rt_array(code, uint32_t) + code;
+bool rt_holds(const struct rt_call *c) {
+  const uint32_t *at = rt_array(code, uint32_t) + rt_array(rules, struct wire_rule)[c->rule].code;
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
   for (;; at++) {
     enum wire_op op = (enum wire_op)(*at & 0xff);
@@ -60,6 +70,7 @@ bool rt_holds(const struct rt_call *c, uint32_t code) {
     case WIRE_OP_STACK:
     case WIRE_OP_POINT:
     case WIRE_OP_PROCESS:
+    case WIRE_OP_ORDER:
       *top++ = source(c, op, operand);
       break;
     case WIRE_OP_RANDOM:
@@ -83,6 +94,9 @@ bool rt_holds(const struct rt_call *c, uint32_t code) {
       break;
     case WIRE_OP_IS_ZERO:
       top[-1] = top[-1] == 0;
+      break;
+    case WIRE_OP_SERIES:
+      top[-1] = wire_in_series(rt_array(numbers, int64_t) + operand, top[-1]);
       break;
     case WIRE_OP_IF_ZERO:
     case WIRE_OP_IF_SET:

@@ -75,20 +75,20 @@ static inline struct wire_allowance *allowance(uint32_t function) {
 
 /* --- what is quiet ------------------------------------------------------------------------------------------------ */
 
-static bool any_may_hold(const struct wire_function *f, uint64_t first, uint64_t last) {
+bool rt_any_may_hold(const struct wire_function *f, uint64_t first, uint64_t last) {
   for (uint32_t i = 0; i < f->n_rules; i++)
-    if (rt_may_hold(rt_array(rules, struct wire_rule)[f->rule + i].code, first, last)) return true;
+    if (rt_may_hold(f->rule + i, first, last)) return true;
   return false;
 }
 
 uint64_t rt_quiet(uint32_t function, uint64_t first) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
-  if (!any_may_hold(f, first, INT64_MAX)) return UINT64_MAX;
+  if (!rt_any_may_hold(f, first, INT64_MAX)) return UINT64_MAX;
   for (uint64_t k = 0; k < NEAR; k++)
-    if (any_may_hold(f, first + k, first + k)) return k;
+    if (rt_any_may_hold(f, first + k, first + k)) return k;
   uint64_t quiet = NEAR;
   for (uint64_t step = GRANT; step > 0; step /= 2)
-    if (!any_may_hold(f, first + quiet, first + quiet + step - 1)) quiet += step;
+    if (!rt_any_may_hold(f, first + quiet, first + quiet + step - 1)) quiet += step;
   return quiet;
 }
 

@@ -40,6 +40,8 @@ bool rt_count(struct rt_call *c, bool counted) RT_HIDDEN;
 /* The number, for the log, of a call that was not given one. */
 uint64_t rt_count_sum(uint32_t function) RT_HIDDEN;
 
+/* Could any rule of the function hold for a call with a number from FIRST to LAST? */
+bool rt_any_may_hold(const struct wire_function *f, uint64_t first, uint64_t last) RT_HIDDEN;
 /* How many numbers from FIRST on no rule of the function can fire at; UINT64_MAX if it never can again. */
 uint64_t rt_quiet(uint32_t function, uint64_t first) RT_HIDDEN;
 

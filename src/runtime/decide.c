@@ -23,20 +23,8 @@ static enum rt_action missing(struct rt_call *c) {
   return RT_RETURN;
 }
 
-/* Can no rule of the function fire any more, whatever happens? Then calls need not come here. */
-static void retire(uint32_t function) {
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
-  if (!rt_retirable(function)) return;
-  uint64_t next = rt_counter(function)->how == RT_ONE ? rt_load(&rt_counter(function)->given) + 1 : 1;
-  for (uint32_t i = 0; i < f->n_rules; i++) {
-    const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule + i];
-    bool spent = r->flags & WIRE_ONE_SHOT && rt_load(&rt.slots[r->slot]) > 0;
-    if (!spent && rt_may_hold(r->code, next, INT64_MAX)) return;
-  }
-  rt_store(&rt.entries[function].target, rt.entries[function].real);
-}
-
-bool rt_retirable(uint32_t function) {
+/* May calls of the function go around the runtime once no rule can fire? */
+static bool retirable(uint32_t function) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
   if (rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE || rt_counter(function)->shared)
     return false;
@@ -45,12 +33,19 @@ bool rt_retirable(uint32_t function) {
   return true;
 }
 
-static enum rt_action inject(struct rt_call *c, uint32_t rule) {
-  const struct wire_rule *r = &rt_array(rules, struct wire_rule)[rule];
+/* If no rule of the function can fire any more, whatever happens, calls need not come here. */
+void rt_retire(uint32_t function) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
+  struct rt_counter *counter = rt_counter(function);
+  uint64_t next = counter->how == RT_ONE ? rt_load(&counter->given) + 1 : 1;
+  if (retirable(function) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
+    rt_store(&rt.entries[function].target, rt.entries[function].real);
+}
+
+static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
-  c->rule = rule;
   rt_fault_choose(c);
-  retire((uint32_t)c->index);
+  rt_retire((uint32_t)c->index);
   return r->flags & WIRE_THEN ? RT_THEN : rt_fault_apply(c);
 }
 
@@ -70,9 +65,15 @@ enum rt_action rt_decide(struct rt_call *c) {
     if (rt.plan->flags & WIRE_POINTS && rt.area) rt_point_record(c);
   }
   if (!rt_count(c, counted)) return RT_PASS;
+  if (__builtin_expect(rt_load(&rt.modules_pending), 0)) {
+    rt_store(&rt.modules_pending, 0);
+    rt_modules_changed();
+  }
   const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule];
-  for (uint32_t i = 0; i < f->n_rules; i++, r++)
-    if ((r->code == WIRE_NO_CODE || rt_holds(c, r->code)) && !(r->flags & WIRE_UNUSED)) return inject(c, f->rule + i);
+  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
+    c->rule = f->rule + i;
+    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, r);
+  }
   return f->hook != WIRE_HOOK_NONE ? rt_hook(c, f) : RT_PASS;
 }
 

@@ -7,5 +7,5 @@
 enum rt_action rt_decide(struct rt_call *c) RT_HIDDEN;
 /* After the real call of RT_THEN. */
 enum rt_action rt_after(struct rt_call *c) RT_HIDDEN;
-/* May calls of the function go around the runtime once no rule can fire? */
-bool rt_retirable(uint32_t function) RT_HIDDEN;
+/* Lets calls of the function go around the runtime if no rule of it can fire any more. */
+void rt_retire(uint32_t function) RT_HIDDEN;

@@ -69,17 +69,39 @@ static struct range combined(enum wire_op op, struct range a, struct range b) {
   }
 }
 
+/* Is there a member of the series in the range? */
+static struct range serial(const int64_t series[3], struct range r) {
+  if (known(r)) return exactly(wire_in_series(series, r.low));
+  if (r.high < series[0] || r.low > series[1]) return exactly(0);
+  uint64_t from = (uint64_t)series[0], step = (uint64_t)series[2], first = from;
+  if (r.low > series[0]) first += ((uint64_t)r.low - from + step - 1) / step * step;
+  int64_t last = r.high < series[1] ? r.high : series[1];
+  return first > (uint64_t)last ? exactly(0) : yes_or_no;
+}
+
 struct machine {
   struct range stack[WIRE_STACK + 1];
   unsigned n;
 };
 
-static struct range source(uint32_t op, uint32_t operand, struct range call) {
+/* What the conditions are asked for. */
+struct question {
+  uint32_t rule;
+  struct range call;
+};
+
+static struct range source(const struct question *q, uint32_t op, uint32_t operand) {
+  const struct wire_order *order = rt.area ? &rt.area->order : NULL;
   switch (op) {
+  case WIRE_OP_ORDER:
+    return order && rt_load(&order->armed) &&
+                   (order->rule != q->rule || (!order->onwards && rt_load(&order->seen) >= order->nth))
+               ? exactly(0)
+               : yes_or_no;
   case WIRE_OP_NUMBER:
     return exactly(rt_array(numbers, int64_t)[operand]);
   case WIRE_OP_CALL:
-    return call;
+    return q->call;
   case WIRE_OP_NEXT:
     return (struct range){(int64_t)rt_load(&rt.slots[operand]) + 1, MOST};
   case WIRE_OP_ONCE:
@@ -103,7 +125,7 @@ static int taken(uint32_t op, struct range top) {
 }
 
 /* One instruction that is no jump and no end. */
-static void step(struct machine *m, uint32_t op, uint32_t operand, struct range call) {
+static void step(struct machine *m, const struct question *q, uint32_t op, uint32_t operand) {
   struct range *top = m->n > 0 ? &m->stack[m->n - 1] : NULL;
   switch (op) {
   case WIRE_OP_RANDOM: /* a threshold of 0 never comes true */
@@ -112,6 +134,9 @@ static void step(struct machine *m, uint32_t op, uint32_t operand, struct range 
     break;
   case WIRE_OP_FD_KIND ... WIRE_OP_FD_PATH:
     *top = anything;
+    break;
+  case WIRE_OP_SERIES:
+    *top = serial(rt_array(numbers, int64_t) + operand, *top);
     break;
   case WIRE_OP_NOT:
     *top = known(*top) ? exactly(~top->low) : anything;
@@ -127,11 +152,11 @@ static void step(struct machine *m, uint32_t op, uint32_t operand, struct range 
     top[-1] = combined((enum wire_op)op, top[-1], *top);
     break;
   default:
-    m->stack[m->n++] = source(op, operand, call);
+    m->stack[m->n++] = source(q, op, operand);
   }
 }
 
-static bool may_hold(struct machine *m, const uint32_t *at, struct range call, unsigned forks) {
+static bool may_hold(struct machine *m, const struct question *q, const uint32_t *at, unsigned forks) {
   for (;; at++) {
     uint32_t op = *at & 0xff, operand = *at >> 8;
     if (op == WIRE_OP_END) {
@@ -139,7 +164,7 @@ static bool may_hold(struct machine *m, const uint32_t *at, struct range call, u
       return !(known(r) && r.low == 0);
     }
     if (op != WIRE_OP_IF_ZERO && op != WIRE_OP_IF_SET) {
-      step(m, op, operand, call);
+      step(m, q, op, operand);
       continue;
     }
     struct range *top = &m->stack[m->n - 1];
@@ -148,7 +173,7 @@ static bool may_hold(struct machine *m, const uint32_t *at, struct range call, u
       if (forks == MAX_FORKS) return true;
       struct machine jumped = *m;
       if (op == WIRE_OP_IF_ZERO) jumped.stack[m->n - 1] = exactly(0);
-      if (may_hold(&jumped, at + 1 + operand, call, forks + 1)) return true;
+      if (may_hold(&jumped, q, at + 1 + operand, forks + 1)) return true;
     }
     if (way > 0)
       at += operand;
@@ -157,11 +182,13 @@ static bool may_hold(struct machine *m, const uint32_t *at, struct range call, u
   }
 }
 
-bool rt_may_hold(uint32_t code, uint64_t first, uint64_t last) {
-  if (code == WIRE_NO_CODE) return true;
+bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) {
+  const struct wire_rule *r = &rt_array(rules, struct wire_rule)[rule];
+  if ((r->flags & WIRE_ONE_SHOT && rt_load(&rt.slots[r->slot]) > 0) || r->last < first || r->first > last) return false;
+  if (r->code == WIRE_NO_CODE) return true;
   struct machine m = {.n = 0};
-  struct range call = {(int64_t)first, last > (uint64_t)MOST ? MOST : (int64_t)last};
-  return may_hold(&m, rt_array(code, uint32_t) + code, call, 0);
+  struct question q = {.rule = rule, .call = {(int64_t)first, last > (uint64_t)MOST ? MOST : (int64_t)last}};
+  return may_hold(&m, &q, rt_array(code, uint32_t) + r->code, 0);
 }
 
 bool rt_only_counts(uint32_t code) {
@@ -169,7 +196,7 @@ bool rt_only_counts(uint32_t code) {
   for (const uint32_t *at = rt_array(code, uint32_t) + code;; at++) {
     uint32_t op = *at & 0xff;
     if (op == WIRE_OP_END) return true;
-    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_IF_SET);
+    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
     if (!good) return false;
   }
 }

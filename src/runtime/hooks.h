@@ -6,5 +6,5 @@
 
 /* No rule fired: the call is made, here (RT_RETURN) or by enter.S. */
 enum rt_action rt_hook(struct rt_call *c, const struct wire_function *f) RT_HIDDEN;
-/* The process's environment, when it is there: what was put into it to get here, and must not stay, goes. */
-void rt_hook_environment(char **envp) RT_HIDDEN;
+/* Those of the exec family, in exec.c. */
+enum rt_action rt_hook_exec(struct rt_call *c, const struct wire_function *f) RT_HIDDEN;

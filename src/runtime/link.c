@@ -108,7 +108,7 @@ uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *
   return address;
 }
 
-static const struct link_map *shim_map(void) {
+const struct link_map *rt_link_shim(void) {
   const struct link_map *m = rt_link_first();
   while (m && (!rt.shim || (uint64_t)m->l_ld != rt.shim->dynamic))
     m = m->l_next;
@@ -116,7 +116,7 @@ static const struct link_map *shim_map(void) {
 }
 
 uint64_t rt_link_real(const char *name, const char *version) {
-  const struct link_map *shim = shim_map();
+  const struct link_map *shim = rt_link_shim();
   if (!shim) return 0;
   for (const struct link_map *m = shim->l_next; m; m = m->l_next) {
     uint64_t address = m->l_ld == _DYNAMIC ? 0 : rt_link_symbol(m, name, version);
@@ -131,4 +131,22 @@ uint64_t rt_link_any(const char *name) {
     if (address != 0) return address;
   }
   return 0;
+}
+
+void rt_link_each(const struct link_map *m, void (*work)(const char *name, const char *version, uint64_t address)) {
+  struct tables t = tables_of(m);
+  if (!t.symbols || !t.strings || !t.gnu_hash) return;
+  uint32_t n = t.gnu_hash[0], first = t.gnu_hash[1], words = t.gnu_hash[2], last = 0;
+  const uint32_t *buckets = t.gnu_hash + 4 + words * 2, *chains = buckets + n;
+  for (uint32_t b = 0; b < n; b++)
+    last = buckets[b] > last ? buckets[b] : last;
+  if (last < first) return;
+  /* The last bucket's chain ends the table. */
+  while (!(chains[last - first] & 1))
+    last++;
+  for (uint32_t i = first; i <= last; i++) {
+    uint16_t index = t.versym ? t.versym[i] & 0x7fff : 0;
+    work(t.strings + t.symbols[i].st_name, index > VER_NDX_GLOBAL ? version_name(&t, index) : "",
+         m->l_addr + t.symbols[i].st_value);
+  }
 }

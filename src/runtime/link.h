@@ -12,6 +12,9 @@
 /* The first of the list; NULL if there is none. */
 const struct link_map *rt_link_first(void) RT_HIDDEN;
 
+/* The shim's; NULL if it is not in the list. */
+const struct link_map *rt_link_shim(void) RT_HIDDEN;
+
 /* A table of the object's dynamic section as an address; 0 if it has none. */
 uint64_t rt_link_table(const struct link_map *m, int64_t tag) RT_HIDDEN;
 
@@ -25,3 +28,7 @@ uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *
 uint64_t rt_link_real(const char *name, const char *version) RT_HIDDEN;
 /* The first definition in all objects, the program first. */
 uint64_t rt_link_any(const char *name) RT_HIDDEN;
+
+/* Calls WORK for each symbol that the object exports, with its version ("" if it has none). */
+void rt_link_each(const struct link_map *m,
+                  void (*work)(const char *name, const char *version, uint64_t address)) RT_HIDDEN;

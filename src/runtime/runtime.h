@@ -57,8 +57,9 @@ struct rt {
   const struct wire_plan *plan; /* checked */
   struct wire_shim *shim;
   struct wire_entry *entries;
-  struct wire_area *area; /* NULL if it could not be mapped */
-  uint64_t *slots;        /* plan->slots of them; shared by all threads */
+  struct wire_area *area;   /* NULL if it could not be mapped */
+  uint64_t *slots;          /* plan->slots of them; shared by all threads */
+  uint32_t modules_pending; /* a library was being opened: the list of modules may be another */
 };
 extern struct rt rt RT_HIDDEN;
 

@@ -8,9 +8,9 @@
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
+#include "environment.h"
 #include "events.h"
 #include "fault.h"
-#include "hooks.h"
 #include "link.h"
 #include "process.h"
 #include "stack.h"
@@ -72,12 +72,8 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
 static void aim(void) {
   for (uint32_t i = 0; i < rt.shim->n; i++) {
     struct wire_entry *e = &rt.entries[i];
-    const struct wire_function *f = &rt_array(functions, struct wire_function)[i];
-    if (e->real == 0) continue;
-    if (f->n_rules == 0 && rt_retirable(i))
-      rt_store(&e->target, e->real);
-    else if (rt_counter(i)->how == RT_GRANTED)
-      rt_store(&e->target, e->count);
+    if (e->real != 0 && rt_counter(i)->how == RT_GRANTED) rt_store(&e->target, e->count);
+    rt_retire(i);
   }
 }
 
@@ -104,28 +100,40 @@ static bool get_ready(void) {
   return true;
 }
 
-/* The names of a plan that is not good cannot be trusted; those in the shim's own symbol table are the same. */
-static void find_real_by_symbols(void) { /* filled in with the tests of damaged plans */
+static void find_real_of_stub(const char *name, const char *version, uint64_t address) {
+  for (uint32_t i = 0; i < rt.shim->n; i++)
+    if (rt.entries[i].stub == address) rt.entries[i].real = rt_link_real(name, *version ? version : NULL);
+}
+
+/* The names in a plan that is not good cannot be trusted; the shim's own symbols have the same ones. */
+static void find_real_by_symbols(void) {
+  const struct link_map *shim = rt_link_shim();
+  if (shim && rt.shim->magic == WIRE_SHIM_MAGIC && rt.shim->version == WIRE_VERSION)
+    rt_link_each(shim, find_real_of_stub);
+}
+
+/* Says in the area that this process runs without faults, if that can be said. */
+static void refuse(void) {
+  if (rt.area) (void)rt_add(&rt.area->refused, 1);
+  step_aside();
+  rt_store(&rt.ready, RT_OFF);
 }
 
 static void start(struct wire_shim *shim) {
   rt.shim = shim;
   if (!plan_good()) {
     find_real_by_symbols();
-    step_aside();
-    rt_store(&rt.ready, RT_OFF);
+    refuse();
     return;
   }
   find_real();
-  if (get_ready()) {
-    (void)rt_add(&rt.area->attached, 1);
-    aim();
-    rt_store(&rt.ready, RT_READY);
+  if (!get_ready()) {
+    refuse();
     return;
   }
-  if (rt.area) (void)rt_add(&rt.area->refused, 1);
-  step_aside();
-  rt_store(&rt.ready, RT_OFF);
+  (void)rt_add(&rt.area->attached, 1);
+  aim();
+  rt_store(&rt.ready, RT_READY);
 }
 
 void rt_start_once(void) {
@@ -141,5 +149,5 @@ __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **arg
                                                             struct wire_shim *shim) {
   (void)argc, (void)argv, (void)shim;
   rt_start_once();
-  rt_hook_environment(envp);
+  rt_environment_start(envp);
 }

@@ -92,7 +92,7 @@ static const char *check_places(const struct wire_plan *p) {
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* How many values an instruction takes and gives, and what its operand is. */
-enum operand { NO_OPERAND, A_NUMBER, AN_ARG, A_SLOT, A_PLACE, A_PATTERN, A_TEXT, A_JUMP };
+enum operand { NO_OPERAND, A_NUMBER, AN_ARG, A_SLOT, A_PLACE, A_PATTERN, A_TEXT, A_JUMP, A_SERIES };
 static const struct {
   uint8_t takes, gives, operand;
 } shapes[WIRE_OP_COUNT] = {
@@ -110,6 +110,7 @@ static const struct {
     [WIRE_OP_FD_PATH] = {1, 1, A_TEXT},
     [WIRE_OP_POINT] = {0, 1, NO_OPERAND},
     [WIRE_OP_PROCESS] = {0, 1, 0},
+    [WIRE_OP_ORDER] = {0, 1, 0},
     [WIRE_OP_EQ] = {2, 1, 0},
     [WIRE_OP_NE] = {2, 1, NO_OPERAND},
     [WIRE_OP_LT] = {2, 1, 0},
@@ -131,6 +132,7 @@ static const struct {
     [WIRE_OP_IS_ZERO] = {1, 1, 0},
     [WIRE_OP_IF_ZERO] = {1, 0, A_JUMP},
     [WIRE_OP_IF_SET] = {1, 0, A_JUMP},
+    [WIRE_OP_SERIES] = {1, 1, A_SERIES},
 };
 
 static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t operand) {
@@ -149,6 +151,10 @@ static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t 
     return operand < p->text.n;
   case A_JUMP:
     return operand < p->code.n;
+  case A_SERIES: {
+    const int64_t *series = (const int64_t *)array(p, p->numbers) + operand;
+    return operand + 2 < p->numbers.n && series[0] >= 0 && series[2] > 0;
+  }
   case NO_OPERAND:
     return operand == 0;
   }
