@@ -95,3 +95,50 @@ struct campaign_failure {
 size_t campaign_distance(const struct campaign_stack *a, const struct campaign_stack *b);
 /* Have the two one cause: the same outcome, and the same place of the fault or of the crash, or nearly so? */
 bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b);
+
+/* --- the lab: where experiments are made (lab.c) ------------------------------------------------------------------ */
+
+struct lab;
+
+struct lab_request {
+  const struct run_target *target;
+  const char *cwd;
+  char *const *envp;
+  const char *input;  /* path of standard input; NULL for /dev/null */
+  size_t n_functions; /* of the plan */
+  bool points;        /* record them */
+  struct sandbox_limits limits;
+  /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
+  int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
+               struct err *e);
+  void *context;
+};
+
+/* Call it before threads are started. The request's strings must stay. */
+int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) MUST_USE;
+void lab_free(struct lab *l);
+/* For symbols of what it saw. Valid until the next run. */
+const struct run_area *lab_area(const struct lab *l);
+
+struct lab_order {
+  uint64_t hash, nth;
+  uint32_t rule;
+  bool armed, onwards;
+  bool trace;
+  uint64_t wall_ns;
+};
+
+struct lab_result {
+  struct observation seen;
+  bool timed_out, injected;
+  bool attached;           /* the runtime was there */
+  struct wire_event event; /* the first injection */
+  uint64_t wall_ns;
+  uint64_t memory; /* most resident bytes */
+  size_t n_frames;
+  struct image_process_frame frames[SANDBOX_FRAMES];
+};
+
+/* One run. *ret is initialised by this, and only on success. */
+int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
+void lab_result_done(struct lab_result *r);

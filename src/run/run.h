@@ -101,6 +101,10 @@ struct run_area {
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
 int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) MUST_USE;
 void run_area_done(struct run_area *a);
+/* As it was made, for another run; nobody else uses it now. */
+int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
  * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
  * -EIO if the file is not as it was made; nothing of it can be read any more then.
