@@ -3,7 +3,8 @@
  * The command line: one table of commands and options, from which dispatch, --help, shell completion and (compared by a
  * test) the man pages come.
  *
- * A command returns its exit status, or a negative errno with a message; cmd_main alone prints messages, once.
+ * A command returns its exit status, or a negative errno with a message: EXIT_CANNOT for -ECANCELED, else EXIT_BAD.
+ * cmd_main alone prints messages, once.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 enum cmd_exit {
   EXIT_NOTHING = 0, /* nothing wrong found */
   EXIT_FINDINGS = 1,
-  EXIT_BAD = 2, /* bad usage or input */
+  EXIT_BAD = 2,    /* bad usage or input */
+  EXIT_CANNOT = 3, /* the experiment could not be made */
 };
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -61,6 +63,8 @@ struct cmd_args {
   const struct cmd_command *command;
   VEC(struct cmd_arg) options;
   VEC(const char *) operands;
+  bool dashes;     /* there was a "--" */
+  size_t n_before; /* operands before it; all if there was none */
 };
 
 /*
@@ -80,6 +84,8 @@ void cmd_completion_bash(struct text *to);
 
 /* All of T to standard output; an error has a message. -ENOMEM if T failed to grow. */
 int cmd_print(const struct text *t, struct err *e) MUST_USE;
+/* All of T to standard error, for what is told beside the output of a command that runs. */
+int cmd_report(const struct text *t, struct err *e) MUST_USE;
 /* All of T to PATH: whole or not at all if it is a file; "-" is standard output; devices and pipes are written to. */
 int cmd_save(const char *path, const struct text *t, struct err *e) MUST_USE;
 /* "murphy: MESSAGE" on standard error, one line whatever the message holds. */
@@ -107,12 +113,15 @@ void cmd_progress_end(struct cmd_progress *p);
  * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
  */
 int cmd_data_dir(char **ret) MUST_USE;
+/* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
+int cmd_runtime(char **ret) MUST_USE;
 
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 
 int cmd_main(int argc, char *const *argv);
 int cmd_profile_run(const struct cmd_args *args, struct err *e);
 int cmd_check_run(const struct cmd_args *args, struct err *e);
+int cmd_run_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -140,5 +149,16 @@ enum cmd_check_option {
   OPT_BASELINE,
   OPT_CHECK_PROFILE,
   OPT_CHECK_JOBS
+};
+enum cmd_run_option {
+  OPT_RUN_FAIL = 1,
+  OPT_RUN_LOG,
+  OPT_RUN_REPLAY,
+  OPT_RUN_REACH,
+  OPT_RUN_FOLLOW,
+  OPT_RUN_NO_FOLLOW,
+  OPT_RUN_SEED,
+  OPT_RUN_PROFILE,
+  OPT_RUN_EXPLAIN
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

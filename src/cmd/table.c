@@ -138,6 +138,43 @@ static const struct cmd_option check_options[] = {
     {0},
 };
 
+static const struct cmd_option run_options[] = {
+    {.id = OPT_RUN_FAIL,
+     .letter = 'f',
+     .name = "fail",
+     .argument = "RULE",
+     .repeat = true,
+     .help = "Make calls fail by a rule in one line: FUNCTION:FAULT [when EXPR], as in 'read:EIO when call==3'."},
+    {.id = OPT_RUN_LOG,
+     .name = "log",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write each injection to FILE, a JSON object a line, as it happens."},
+    {.id = OPT_RUN_REPLAY,
+     .name = "replay",
+     .argument = "LOG",
+     .complete = COMPLETE_FILE,
+     .help = "Make exactly those calls fail that LOG says."},
+    {.id = OPT_RUN_REACH,
+     .name = "reach",
+     .help = "Say at the end, on standard error, which calls were intercepted and which cannot be, and why."},
+    {.id = OPT_RUN_FOLLOW, .name = "follow", .help = "Go into the programs that the command starts too."},
+    {.id = OPT_RUN_NO_FOLLOW, .name = "no-follow", .help = "Stay with the command and what it forks (the default)."},
+    {.id = OPT_RUN_SEED,
+     .name = "seed",
+     .argument = "N",
+     .help = "What random decisions depend on; the same number gives the same ones. The default is 0."},
+    {.id = OPT_RUN_PROFILE,
+     .name = "profile",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .repeat = true,
+     .help = "Load a profile; its functions go over those that are found in the libraries."},
+    {.id = OPT_RUN_EXPLAIN, .name = "explain", .help = "Print what the rules became, and run nothing."},
+    HELP_OPTION,
+    {0},
+};
+
 static const struct cmd_option help_options[] = {
     HELP_OPTION,
     {0},
@@ -165,6 +202,17 @@ const struct cmd_command cmd_commands[] = {
                  "libc.so.6, which is found as the dynamic loader finds it. Nothing is run.",
         .options = profile_options,
         .run = cmd_profile_run,
+    },
+    {
+        .name = "run",
+        .operands = "[SCENARIO ...] -- COMMAND [ARG ...]",
+        .complete = COMPLETE_FILE,
+        .summary = "Run a command and make library calls in it fail.",
+        .about = "Runs COMMAND, unmodified, and makes those calls of library functions fail that the scenarios and "
+                 "rules say, in the way in which the library itself would. The command's exit status is passed on, "
+                 "128 + N if signal N ended it.",
+        .options = run_options,
+        .run = cmd_run_run,
     },
     {
         .name = "help",

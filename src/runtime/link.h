@@ -15,6 +15,9 @@ const struct link_map *rt_link_first(void) RT_HIDDEN;
 /* The shim's; NULL if it is not in the list. */
 const struct link_map *rt_link_shim(void) RT_HIDDEN;
 
+/* Whether the list can be read: nobody is adding to it or taking from it right now. */
+bool rt_link_settled(void) RT_HIDDEN;
+
 /* A table of the object's dynamic section as an address; 0 if it has none. */
 uint64_t rt_link_table(const struct link_map *m, int64_t tag) RT_HIDDEN;
 

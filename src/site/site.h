@@ -138,6 +138,23 @@ void site_write_baseline(const struct site_list *l, size_t n, const struct site_
 /* LFI's scenario for the sites with VERDICT. */
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to);
 
+/* --- what can be intercepted -------------------------------------------------------------------------------------- */
+
+/* How one image calls one function. */
+struct site_reach {
+  uint32_t imports; /* slots that the loader fills with its address */
+  uint32_t through; /* calls through such a slot, with the PLT or without */
+  uint32_t inside;  /* calls of the image's own definition that no slot is asked for */
+  bool defined;     /* the image defines it */
+};
+
+/*
+ * How IMG calls the functions with these N names: ret[i] for name i. *ret_syscalls: system calls of its own. 0 or
+ * -ENOMEM.
+ */
+int site_reach(const struct image *img, const char *const *names, size_t n, struct site_reach *ret,
+               uint64_t *ret_syscalls) MUST_USE;
+
 /* --- how likely an error is --------------------------------------------------------------------------------------- */
 
 /* data/relevance, for who has seen the call with its arguments. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * While the command runs: events leave the ring at once, so that the target never waits for symbols to be looked up,
+ * and are then written one by one.
+ */
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVENTS_AT_ONCE = 32 };
+
+static int write_all(int fd, const char *at, size_t n) {
+  while (n > 0) {
+    ssize_t done = write(fd, at, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return -errno;
+    at += done;
+    n -= (size_t)done;
+  }
+  return 0;
+}
+
+int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) {
+  if (t->failed) return err_set(e, -ENOMEM, "out of memory");
+  int r = w->file >= 0 ? write_all(w->file, t->at, t->n) : 0;
+  return r < 0 ? err_set(e, r, "%s: %s (the log is not complete)", w->path, strerror(-r)) : 0;
+}
+
+static int write_event(struct run_watch *w, const struct wire_event *event, struct err *e) {
+  struct text t = {0};
+  if (w->terminal) {
+    run_log_line(&w->log, event, &t);
+    if (!t.failed) cmd_complain(t.at);
+    text_done(&t);
+  }
+  run_log_json(&w->log, event, &t);
+  int r = run_watch_write(w, &t, e);
+  text_done(&t);
+  return r;
+}
+
+static int drain(struct run_watch *w, bool final, struct err *e) {
+  int r = run_area_drain(w->area, final);
+  if (r == -EIO)
+    return err_set(e, r, "the program has damaged the area that it shares with murphy; the log ends there");
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+static int write_lost(struct run_watch *w, struct err *e) {
+  struct text t = {0};
+  uint64_t lost = __atomic_load_n(&w->area->at->lost, __ATOMIC_RELAXED);
+  if (lost == 0) return 0;
+  run_log_lost(lost, &t);
+  int r = run_watch_write(w, &t, e);
+  text_done(&t);
+  return r;
+}
+
+/* At most a few at a time: there are signals to pass on. */
+int run_watch_tick(void *context, bool final, struct err *e) {
+  struct run_watch *w = context;
+  struct wire_event event;
+  bool more = true;
+  int r = drain(w, final, e);
+  for (int n = 0; r >= 0 && more && (n < EVENTS_AT_ONCE || final); n++) {
+    more = run_area_take(w->area, &event);
+    if (more) r = write_event(w, &event, e);
+    if (r >= 0 && more) r = drain(w, final, e);
+  }
+  if (r >= 0 && final) return write_lost(w, e);
+  return r < 0 ? r : more;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is loaded into the process, as of some moment.
+ *
+ * A list is never changed while it is in use: when the loader's list has become another one, a new list is made and
+ * published by one pointer. There are a few of them in turn, so that loading and unloading for ever needs no more
+ * memory. Who reads notes the list's version first and asks rt_modules_same afterwards: only if it was away for as long
+ * as all others took their turn, what it read is worth nothing.
+ */
+#pragma once
+
+#include "runtime.h"
+#include "system.h"
+
+struct rt_module {
+  uint64_t start, end; /* addresses */
+  uint64_t bias;       /* address minus ELF address */
+  uint64_t name;       /* hash of the last component of its name; RT_PROGRAM for the program */
+  uint64_t rows;       /* first << 32 | how many; in one word, so that they belong together whatever happens */
+  const void *map;     /* its link_map: to tell it again; not to be read */
+  uint32_t plan;       /* index in the plan's modules plus 1; 0: not in the plan */
+  uint32_t loaded;     /* index in the area's list plus 1; 0: it has no place there */
+  bool exact;          /* is the file that the plan was made for, so that offsets count */
+};
+#define RT_PROGRAM 1
+
+/* A place of the plan as addresses: START and, behind it, SIZE; `last` is the lowest bit of size_last. */
+struct rt_range {
+  uint64_t start, size_last;
+};
+
+/*
+ * How to unwind from an address, in one word: kind, offset / 8, -rbp / 8, and the address above its low bits. What does
+ * not fit is STEP_ROW: the row has to be searched for.
+ */
+enum rt_step_kind {
+  STEP_END,     /* no caller, or not known; also what an empty place of the table says */
+  STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
+  STEP_RSP,     /* CFA = rsp + offset */
+  STEP_RBP,     /* CFA = rbp + offset */
+  STEP_ROW,     /* as the row says */
+  STEP_POINTER, /* a module without rows: rbp may be a frame pointer */
+  STEP_NOWHERE, /* in no module: as above */
+};
+enum { STEP_BITS = 13, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
+#define STEP_KIND(step) ((step)&7)
+
+struct rt_modules {
+  uint64_t version; /* odd while it is being made */
+  uint32_t n, capacity;
+  struct rt_module *at;    /* sorted by start */
+  struct rt_range *ranges; /* one for each place of the plan */
+  uint64_t *steps;         /* 1 << STEP_BITS of them, by address; any thread may put one there */
+};
+
+/* Once, before all others. */
+void rt_modules_start(void) RT_HIDDEN;
+/* The list as of now; NULL if there is none. */
+struct rt_modules *rt_modules_now(void) RT_HIDDEN;
+/* Looks whether the loader's list has changed. True if there is another list now. */
+bool rt_modules_refresh(void) RT_HIDDEN;
+/* NULL if ADDRESS is in none. */
+const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) RT_HIDDEN;
+/* The row for the ELF address AT of a module whose rows are ROWS; NULL if there is none. */
+const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) RT_HIDDEN;
+/* The step for PC from the tables; if it is in no module, *m may become a newer list. */
+uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) RT_HIDDEN;
+
+static inline uint64_t *rt_step_place(const struct rt_modules *m, uint64_t pc) {
+  return &m->steps[(pc ^ pc >> STEP_BITS) & ((1u << STEP_BITS) - 1)];
+}
+
+static inline bool rt_step_known(uint64_t step, uint64_t pc) { return step >> STEP_TAG == pc >> STEP_BITS; }
+
+static inline uint64_t rt_step_at(struct rt_modules **m, uint64_t pc) {
+  uint64_t step = __atomic_load_n(rt_step_place(*m, pc), __ATOMIC_RELAXED);
+  return __builtin_expect(rt_step_known(step, pc), 1) ? step : rt_step_find(m, pc);
+}
+
+static inline bool rt_in_range(const struct rt_modules *m, uint32_t place, uint64_t pc) {
+  for (const struct rt_range *r = &m->ranges[place];; r++) {
+    if (pc - r->start < r->size_last >> 1) return true;
+    if (r->size_last & 1) return false;
+  }
+}
+
+static inline bool rt_modules_same(const struct rt_modules *m, uint64_t version) {
+  return rt_load(&m->version) == version;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From an address to how to unwind from it: a search in the module's rows, and the table that saves most of them.
+ *
+ * An entry of the table is one word with its own key inside, so threads may read and write it as they like.
+ */
+#include "modules.h"
+
+const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) {
+  const struct wire_row *first = rt_array(rows, struct wire_row) + (rows >> 32);
+  uint32_t n = (uint32_t)rows;
+  if (n == 0 || first->start > at) return NULL;
+  while (n > 1) {
+    /* No branch that depends on what is compared: it could not be predicted. */
+    uint32_t half = n / 2;
+    first = first[half].start <= at ? first + half : first;
+    n -= half;
+  }
+  return first;
+}
+
+/* A row in the words of a step, without its tag. */
+static uint64_t packed(const struct wire_row *r) {
+  if (!r || r->cfa == WIRE_CFA_END) return STEP_END;
+  if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
+  bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 0 && r->offset < 8 << 15 &&
+              r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
+  if (!fits) return STEP_ROW;
+  uint64_t kind = r->cfa == WIRE_CFA_RSP ? STEP_RSP : STEP_RBP;
+  return kind | (uint64_t)r->offset / 8 << STEP_OFFSET | (uint64_t)(-r->rbp / 8) << STEP_RBP_AT;
+}
+
+/* An address in no module is looked for once: then the list is as new as it gets. */
+static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc) {
+  const struct rt_module *found = rt_module_at(*m, pc);
+  if (found || !rt_modules_refresh()) return found;
+  *m = rt_modules_now();
+  return rt_module_at(*m, pc);
+}
+
+uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
+  if (pc >> 47) return STEP_NOWHERE; /* no address of a program, and it would not fit */
+  const struct rt_modules *before = *m;
+  uint64_t version = rt_load(&before->version), step = STEP_NOWHERE;
+  const struct rt_module *module = module_of(m, pc);
+  if (*m != before) version = rt_load(&(*m)->version);
+  if (module) {
+    uint64_t rows = __atomic_load_n(&module->rows, __ATOMIC_RELAXED);
+    step = (uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias));
+  }
+  step |= pc >> STEP_BITS << STEP_TAG;
+  /* A list that has become another one must not get what was true of the old one. */
+  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place(*m, pc), step, __ATOMIC_RELAXED);
+  return step;
+}
