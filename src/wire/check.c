@@ -110,6 +110,7 @@ static const struct {
     [WIRE_OP_FD_PATH] = {1, 1, A_TEXT},
     [WIRE_OP_POINT] = {0, 1, NO_OPERAND},
     [WIRE_OP_PROCESS] = {0, 1, 0},
+    [WIRE_OP_ORDER] = {0, 1, 0},
     [WIRE_OP_EQ] = {2, 1, 0},
     [WIRE_OP_NE] = {2, 1, NO_OPERAND},
     [WIRE_OP_LT] = {2, 1, 0},

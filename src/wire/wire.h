@@ -226,6 +226,7 @@ enum wire_op {
   WIRE_OP_FD_PATH,   /* operand: text, a glob; pops a descriptor: is its path matched? */
   WIRE_OP_POINT,     /* pushes the hash of the call's stack, as the table of points has it */
   WIRE_OP_PROCESS,   /* number of the process, from 1 for the first that was started */
+  WIRE_OP_ORDER,     /* 1 if the area's order is for this rule and this call is the one it wants */
   WIRE_OP_EQ,
   WIRE_OP_NE,
   WIRE_OP_LT,
@@ -407,6 +408,18 @@ struct wire_point {
 };
 
 /*
+ * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
+ * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`
+ * before the target starts.
+ */
+struct wire_order {
+  uint64_t hash, nth;
+  uint32_t rule, armed;
+  uint64_t seen;         /* how many such calls there were, in all processes */
+  uint32_t onwards, pad; /* not 0: from the nth on, all of them */
+};
+
+/*
  * The shared file, mapped by murphy and by every process of the target. Arrays follow at the offsets given. Everything
  * that both sides write is written with atomic operations. murphy does not trust what it reads here: the target may
  * have changed it.
@@ -425,4 +438,5 @@ struct wire_area {
   uint32_t attached;    /* process images whose runtime accepted the plan */
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
+  struct wire_order order;
 };

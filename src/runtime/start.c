@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the runtime comes to be ready: by the shim's initialiser, or by the first call through a gate, if some other
+ * library's initialiser makes one before. All relocations are done by then.
+ *
+ * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
+ */
+#include "condition.h"
+#include "count.h"
+#include "decide.h"
+#include "environment.h"
+#include "events.h"
+#include "fault.h"
+#include "link.h"
+#include "process.h"
+#include "stack.h"
+#include "start.h"
+#include "system.h"
+
+/* What enter.S takes for granted. */
+_Static_assert(offsetof(struct rt_call, rax) == 48 && offsetof(struct rt_call, r10) == 56, "enter.S");
+_Static_assert(offsetof(struct rt_call, rbp) == 64 && offsetof(struct rt_call, index) == 72, "enter.S");
+_Static_assert(offsetof(struct rt_call, real) == 80 && offsetof(struct rt_call, retval) == 88, "enter.S");
+_Static_assert(offsetof(struct rt_call, rdx) == 96 && offsetof(struct rt_call, sp) == 128, "enter.S");
+_Static_assert(sizeof(struct rt_call) <= 144 && WIRE_MAX_ARGS - 6 == 16, "enter.S");
+_Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
+
+struct rt rt;
+extern struct wire_shim murphy_shim __attribute__((weak));
+
+static void find_real(void) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
+    rt.entries[i].real = rt_link_real(rt_text(f[i].name), f[i].version ? rt_text(f[i].version) : NULL);
+}
+
+/* Calls go around the runtime from now on. */
+static void step_aside(void) {
+  for (uint32_t i = 0; i < rt.shim->n; i++)
+    if (rt.entries[i].real != 0) rt_store(&rt.entries[i].target, rt.entries[i].real);
+}
+
+/* Which function's rules use a slot: marks both functions if there are two. */
+static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
+  uint32_t owner = owners[slot];
+  owners[slot] = function + 1;
+  if (owner != 0 && owner != function + 1) rt_counter(function)->shared = rt_counter(owner - 1)->shared = 1;
+}
+
+/* How a function's calls are counted, from what its rules ask. */
+static void learn_rules(uint32_t function, uint32_t *owners) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
+  bool counts = true, asks = false, unused = false;
+  for (uint32_t i = 0; i < f->n_rules; i++) {
+    const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule + i];
+    counts &= rt_only_counts(r->code);
+    asks |= rt_asks_number(r->code);
+    unused |= r->flags & WIRE_UNUSED;
+    const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
+    for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
+      uint32_t op = *at & 0xff;
+      if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
+    }
+  }
+  bool seen = rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE;
+  /* A rule without a condition fires at once: what only counts would find that out call by call. */
+  bool granted = f->n_rules > 0 && counts && asks && !unused && !seen;
+  rt_counter(function)->how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
+}
+
+/* Where calls of each function go first. */
+static void aim(void) {
+  for (uint32_t i = 0; i < rt.shim->n; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    if (e->real != 0 && rt_counter(i)->how == RT_GRANTED) rt_store(&e->target, e->count);
+    rt_retire(i);
+  }
+}
+
+static bool plan_good(void) {
+  const struct wire_shim *s = rt.shim;
+  rt.entries = (struct wire_entry *)s->entries;
+  rt.plan = (const struct wire_plan *)s->plan;
+  if (s->magic != WIRE_SHIM_MAGIC || s->version != WIRE_VERSION) return false;
+  return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
+}
+
+static bool get_ready(void) {
+  uint32_t n = rt.plan->functions.n, slots = rt.plan->slots;
+  bool area = rt_area_start();
+  uint64_t *memory = rt_map(slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
+  if (!area || !memory || !rt_count_start(n)) return false;
+  rt.slots = memory;
+  for (uint32_t i = 0; i < n; i++)
+    learn_rules(i, (uint32_t *)(memory + slots));
+  rt_process_start();
+  rt_fault_start();
+  rt_stack_start();
+  rt.shim->thread = rt_count_thread_offset();
+  return true;
+}
+
+static void find_real_of_stub(const char *name, const char *version, uint64_t address) {
+  for (uint32_t i = 0; i < rt.shim->n; i++)
+    if (rt.entries[i].stub == address) rt.entries[i].real = rt_link_real(name, *version ? version : NULL);
+}
+
+/* The names in a plan that is not good cannot be trusted; the shim's own symbols have the same ones. */
+static void find_real_by_symbols(void) {
+  const struct link_map *shim = rt_link_shim();
+  if (shim && rt.shim->magic == WIRE_SHIM_MAGIC && rt.shim->version == WIRE_VERSION)
+    rt_link_each(shim, find_real_of_stub);
+}
+
+/* Says in the area that this process runs without faults, if that can be said. */
+static void refuse(void) {
+  if (rt.area) (void)rt_add(&rt.area->refused, 1);
+  step_aside();
+  rt_store(&rt.ready, RT_OFF);
+}
+
+static void start(struct wire_shim *shim) {
+  rt.shim = shim;
+  if (!plan_good()) {
+    find_real_by_symbols();
+    refuse();
+    return;
+  }
+  find_real();
+  if (!get_ready()) {
+    refuse();
+    return;
+  }
+  (void)rt_add(&rt.area->attached, 1);
+  aim();
+  rt_store(&rt.ready, RT_READY);
+}
+
+void rt_start_once(void) {
+  uint32_t state = RT_NEW;
+  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) start(&murphy_shim);
+  /* Another thread is at it: this early there is nothing that it could wait for. */
+  while (rt_load(&rt.ready) == RT_STARTING)
+    __builtin_ia32_pause();
+}
+
+/* The shim's initialiser comes here. */
+__attribute__((visibility("default"))) void murphy_rt_start(int argc, char **argv, char **envp,
+                                                            struct wire_shim *shim) {
+  (void)argc, (void)argv, (void)shim;
+  rt_start_once();
+  rt_environment_start(envp);
+}
