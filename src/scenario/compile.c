@@ -5,7 +5,7 @@
  * A rule is about a function as the programmer wrote it, and holds for every name under which a binary imports that
  * function: open64 and __open_2 for open. Its state is one for all of them.
  */
-#include "scenario/plan.h"
+#include "scenario/classes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -70,10 +70,42 @@ static int push_function(struct plan *p, struct wire_function f, const char *nam
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
 
-static int set_condition(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_rule *w) {
+/* Does the rule hold for this one function only, so that the function's count of calls is the rule's? */
+static bool only_for(const struct plan *p, const struct rule *rule, const struct subject *s) {
+  const char *versions[2];
+  size_t n = p->world->versions ? p->world->versions(p->world->context, s->name, versions, COUNT(versions)) : 0;
+  for (size_t i = 0; i < p->world->n_functions; i++) {
+    const char *name = p->world->functions[i];
+    struct subject other = {.name = name, .written = site_names_written(p->names, name)};
+    if (strcmp(name, s->name) != 0 && about(rule, &other)) return false;
+  }
+  return n <= 1;
+}
+
+/*
+ * A trigger that nobody else refers to, and that is asked at every call of one function, counts what is counted anyway:
+ * the call's number. NULL if there is no memory.
+ */
+static const struct expr *by_number(struct plan *p, const struct expr *x) {
+  if (x->kind == EXPR_TRIGGER && x->trigger->class->counted && x->trigger->references == 1)
+    return x->trigger->class->counted(&p->arena, x->trigger);
+  if (x->kind != EXPR_AND && x->kind != EXPR_NOT) return x;
+  const struct expr *first = by_number(p, x->args[0]);
+  if (first == x->args[0]) return x;
+  struct expr *copy = first ? arena_memdup(&p->arena, x, sizeof *x) : NULL;
+  if (copy) copy->args[0] = (struct expr *)first;
+  return copy;
+}
+
+/* FIRST: no other rule of the function is evaluated before it. */
+static int set_condition(struct plan *p, const struct rule *rule, const struct subject *s, bool first,
+                         struct wire_rule *w, bool *counts) {
   const struct expr *x = rule->when;
   *w = (struct wire_rule){.code = WIRE_NO_CODE, .first = 1, .last = UINT64_MAX};
   if (!x || (x->kind == EXPR_NUMBER && x->number)) return 0;
+  if (first && rule->ordered && only_for(p, rule, s)) x = by_number(p, x);
+  if (!x) return plan_no_memory(p);
+  if (!expr_counts(x)) *counts = false;
   struct range range = expr_range(x);
   if (range.first > range.last)
     return FAIL_AT(x->at, p->e, -EINVAL, "this condition never holds (calls are counted from 1)");
@@ -85,9 +117,9 @@ static int set_condition(struct plan *p, const struct rule *rule, const struct s
   return plan_condition(p, s, x, &w->code);
 }
 
-static int push_rule(struct plan *p, const struct rule *rule, const struct subject *s) {
+static int push_rule(struct plan *p, const struct rule *rule, const struct subject *s, bool first, bool *counts) {
   struct wire_rule w;
-  int r = set_condition(p, rule, s, &w);
+  int r = set_condition(p, rule, s, first, &w, counts);
   if (r >= 0) r = plan_faults(p, rule, s, &w.fault, &w.n_faults);
   if (r >= 0) r = plan_string(p, rule->label, &w.trigger);
   if (r >= 0) r = plan_slot(p, rule, &w.slot);
@@ -100,7 +132,8 @@ static int push_rule(struct plan *p, const struct rule *rule, const struct subje
 /* Puts the function into the plan if rules are about it; *MATCHED counts them. */
 static int add_function(struct plan *p, const char *name, size_t *matched) {
   struct subject s = {.name = name, .written = site_names_written(p->names, name)};
-  struct wire_function f = {.rule = (uint32_t)p->rules.n, .flags = WIRE_ONLY_COUNTS};
+  struct wire_function f = {.rule = (uint32_t)p->rules.n};
+  bool counts = true;
   s.roles = find_roles(p, name, s.written);
   s.profile = find_profile(p, name, s.written);
   int n_args = s.roles.n_args;
@@ -108,16 +141,15 @@ static int add_function(struct plan *p, const char *name, size_t *matched) {
     const struct rule *rule = &p->scenario->rules.at[i];
     if (!about(rule, &s)) continue;
     int r = refuse(p, rule, &s);
-    if (r >= 0) r = push_rule(p, rule, &s);
+    if (r >= 0) r = push_rule(p, rule, &s, p->rules.n == f.rule, &counts);
     if (r < 0) return r;
-    if (rule->when && !expr_counts(rule->when)) f.flags &= (uint16_t)~WIRE_ONLY_COUNTS;
     if (rule->n_args > n_args) n_args = rule->n_args;
   }
   f.n_rules = (uint32_t)p->rules.n - f.rule;
   *matched += f.n_rules;
   if (!f.n_rules) return 0;
   f.hook = (uint16_t)hook_of(p, name);
-  if (f.hook) f.flags |= WIRE_ALWAYS_IN;
+  f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;

@@ -40,6 +40,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_IS_ZERO] = "not",
     [WIRE_OP_IF_ZERO] = "unless",
     [WIRE_OP_IF_SET] = "if",
+    [WIRE_OP_SERIES] = "series",
 };
 
 struct dump {
@@ -82,6 +83,11 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_NUMBER:
     text_addf(d->to, " %lld", (long long)ARRAY(d, int64_t, numbers)[operand]);
     break;
+  case WIRE_OP_SERIES: {
+    const int64_t *series = &ARRAY(d, int64_t, numbers)[operand];
+    text_addf(d->to, " %lld to %lld step %lld", (long long)series[0], (long long)series[1], (long long)series[2]);
+    break;
+  }
   case WIRE_OP_ARG:
     text_addf(d->to, " %u", operand);
     break;

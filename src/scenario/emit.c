@@ -2,7 +2,7 @@
 /*
  * Conditions as code for the target's stack machine.
  */
-#include "scenario/plan.h"
+#include "scenario/classes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,6 +11,10 @@
 
 static int too_deep(const struct emitter *m) {
   return FAIL_AT(m->at, m->plan->e, -E2BIG, "this condition is nested too deeply (write several rules)");
+}
+
+static int too_many(const struct emitter *m) {
+  return FAIL_AT(m->at, m->plan->e, -E2BIG, "the scenario is too large for a plan (write fewer rules)");
 }
 
 /* How many values the instruction takes off the stack; all but END and the jumps leave one. */
@@ -22,6 +26,7 @@ static unsigned takes(enum wire_op op) {
   case WIRE_OP_NOT:
   case WIRE_OP_NEG:
   case WIRE_OP_IS_ZERO:
+  case WIRE_OP_SERIES:
   case WIRE_OP_END:
     return 1;
   case WIRE_OP_RANDOM:
@@ -49,7 +54,7 @@ int emit_number(struct emitter *m, int64_t number) {
     at = p->numbers.n;
     if (vec_push(&p->numbers, number) < 0) return plan_no_memory(p);
   }
-  if (at > OPERAND_MAX) return FAIL_AT(m->at, p->e, -E2BIG, "too many numbers (write fewer rules)");
+  if (at > OPERAND_MAX) return too_many(m);
   return emit(m, WIRE_OP_NUMBER, (uint32_t)at);
 }
 
@@ -69,10 +74,30 @@ int emit_land(struct emitter *m, size_t jump) {
   return 0;
 }
 
+int emit_series(struct emitter *m, int64_t from, int64_t to, int64_t step) {
+  struct plan *p = m->plan;
+  size_t at = p->numbers.n;
+  if (from == to) {
+    int r = emit_number(m, from);
+    return r < 0 ? r : emit(m, WIRE_OP_EQ, 0);
+  }
+  if (vec_push(&p->numbers, from) < 0 || vec_push(&p->numbers, to) < 0 || vec_push(&p->numbers, step) < 0)
+    return plan_no_memory(p);
+  if (at > OPERAND_MAX) return too_many(m);
+  return emit(m, WIRE_OP_SERIES, (uint32_t)at);
+}
+
+uint64_t plan_draw_seed(struct plan *p, const void *owner) {
+  uint64_t ordinal;
+  if (!map_get(&p->draws, (uintptr_t)owner, &ordinal)) ordinal = p->draws.n;
+  (void)map_put(&p->draws, (uintptr_t)owner, ordinal);
+  return hash_mix(p->world->seed ^ hash_mix(ordinal + 1));
+}
+
 int emit_random(struct emitter *m, const void *owner, double chance, uint64_t seed) {
   uint32_t slot;
   int r = plan_slot(m->plan, owner, &slot);
-  if (r >= 0 && slot > OPERAND_MAX) r = too_deep(m);
+  if (r >= 0 && slot > OPERAND_MAX) r = too_many(m);
   if (r >= 0) r = emit_number(m, (int64_t)(chance * 0x1p63));
   if (r >= 0) r = emit_number(m, (int64_t)seed);
   return r < 0 ? r : emit(m, WIRE_OP_RANDOM, slot);
@@ -93,7 +118,7 @@ static int add_places(struct emitter *m, const struct scenario_frame *frame, str
   for (size_t i = first; i < places->places.n; i++)
     places->places.at[i].flags &= ~(uint32_t)WIRE_LAST;
   places->places.at[places->places.n - 1].flags |= WIRE_LAST;
-  if (first > OPERAND_MAX) return too_deep(m);
+  if (first > OPERAND_MAX) return too_many(m);
   *ret = (uint32_t)first;
   return 0;
 }
@@ -113,7 +138,7 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
     if (r < 0) return r;
     if (vec_push(&p->patterns, pattern) < 0) return plan_no_memory(p);
   }
-  if (first > OPERAND_MAX) return too_deep(m);
+  if (first > OPERAND_MAX) return too_many(m);
   return emit(m, WIRE_OP_STACK, (uint32_t)first);
 }
 
@@ -137,18 +162,10 @@ static int emit_joined(struct emitter *m, const struct expr *x) {
   return r < 0 ? r : emit_land(m, jump);
 }
 
-/* Two draws of one scenario must not decide alike; the same scenario and seed must. */
-static uint64_t draw_seed(struct plan *p, const struct expr *x) {
-  uint64_t ordinal;
-  if (!map_get(&p->draws, (uintptr_t)x, &ordinal)) ordinal = p->draws.n;
-  (void)map_put(&p->draws, (uintptr_t)x, ordinal);
-  return hash_mix(p->world->seed ^ hash_mix(ordinal + 1));
-}
-
 static int emit_once(struct emitter *m, const void *owner) {
   uint32_t slot;
   int r = plan_slot(m->plan, owner, &slot);
-  if (r >= 0 && slot > OPERAND_MAX) r = too_deep(m);
+  if (r >= 0 && slot > OPERAND_MAX) r = too_many(m);
   return r < 0 ? r : emit(m, WIRE_OP_ONCE, slot);
 }
 
@@ -172,10 +189,12 @@ static int emit_expr(struct emitter *m, const struct expr *x) {
   case EXPR_ONCE:
     return emit_once(m, x);
   case EXPR_RANDOM:
-    return emit_random(m, x, x->real, draw_seed(m->plan, x));
+    return emit_random(m, x, x->real, plan_draw_seed(m->plan, x));
   case EXPR_CALLER:
   case EXPR_STACK:
     return emit_frames(m, x);
+  case EXPR_TRIGGER:
+    return x->trigger->class->emit(m, x->trigger);
   case EXPR_AND:
   case EXPR_OR:
     return emit_joined(m, x);

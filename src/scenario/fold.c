@@ -2,7 +2,7 @@
 /*
  * What can be known of a condition before the program runs: constants, and for which calls it can hold at all.
  */
-#include "scenario/model.h"
+#include "scenario/classes.h"
 
 static bool constant(const struct expr *x) { return x->kind == EXPR_NUMBER; }
 
@@ -30,7 +30,7 @@ bool expr_counts(const struct expr *x) {
 
 /* State that other rules see as well. */
 static bool shared(const struct expr *x) {
-  if (x->kind == EXPR_TRIGGER) return true;
+  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1;
   for (size_t i = 0; i < x->n_args; i++)
     if (shared(x->args[i])) return true;
   return false;
@@ -228,7 +228,7 @@ struct range expr_range(const struct expr *x) {
 
 bool expr_one_shot(const struct expr *x) {
   if (shared(x)) return false;
-  if (x->kind == EXPR_ONCE) return true;
+  if (x->kind == EXPR_ONCE || (x->kind == EXPR_TRIGGER && x->trigger->class->once)) return true;
   if (x->kind == EXPR_AND) return expr_one_shot(x->args[0]) || expr_one_shot(x->args[1]);
   struct range r = expr_pure(x) ? can_be(x, true) : all;
   return r.first == r.last;

@@ -71,8 +71,8 @@ static int read_name(struct lexer *l) {
   return l->token.text ? 0 : source_no_memory(l->source, l->e);
 }
 
-/* 0.25, 1e-3: read without the locale's ideas of a decimal point. */
-static int read_real(const char *text, double *ret) {
+/* Without the locale's ideas of a decimal point. */
+int real_parse(const char *text, double *ret) {
   double value = 0, scale = 1;
   int exponent = 0, digits = 0;
   bool point = false;
@@ -110,7 +110,7 @@ static int read_number(struct lexer *l) {
   const char *text = copy(l, l->at, at - l->at);
   if (!text) return source_no_memory(l->source, l->e);
   l->token.kind = real ? TOKEN_REAL : TOKEN_NUMBER;
-  int r = real ? read_real(text, &l->token.real) : number_parse(text, &l->token.number);
+  int r = real ? real_parse(text, &l->token.real) : number_parse(text, &l->token.number);
   if (r == -ERANGE) return fail(l, l->at, "this number does not fit into 64 bits", "write a smaller one");
   if (r < 0) return fail(l, l->at, "this is not a number", "write it as 10, 0x1f or 0.5");
   l->at = at;

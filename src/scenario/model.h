@@ -127,6 +127,10 @@ struct scenario {
 /* Copies the text of a source into the arena: positions point into it. */
 const struct source_text *scenario_source(struct scenario *s, const char *name, const char *bytes, size_t size,
                                           bool one_line);
+/* Adds the file at PATH, which AT asks for. */
+int scenario_include(struct scenario *s, const char *path, struct where at, struct err *e) MUST_USE;
+/* Adds what the XML of SOURCE says. */
+int scenario_read_xml(struct scenario *s, const struct source_text *source, struct err *e) MUST_USE;
 /* A clean expression in the arena; NULL if there is no memory. */
 struct expr *expr_new(struct arena *a, enum expr_kind kind, enum expr_type type, struct where at);
 
@@ -175,6 +179,8 @@ int lexer_start(struct lexer *l, struct arena *a, const struct source_text *sour
 int lexer_next(struct lexer *l) MUST_USE;
 static inline struct where lexer_where(const struct lexer *l) { return (struct where){l->source, l->token.offset}; }
 bool lexer_is(const struct lexer *l, const char *word);
+/* 1, 0.25 or 1e-3. -EINVAL if it is none. */
+int real_parse(const char *text, double *ret) MUST_USE;
 /* "'call'", or what there is instead: "the end". For messages. */
 const char *token_describe(const struct lexer *l, char buffer[80]);
 

@@ -84,9 +84,13 @@ int emit_jump(struct emitter *m, enum wire_op op, size_t *ret) MUST_USE;
 int emit_land(struct emitter *m, size_t jump) MUST_USE;
 /* True with this probability. OWNER has the state; SEED is what the decisions depend on. */
 int emit_random(struct emitter *m, const void *owner, double chance, uint64_t seed) MUST_USE;
-/* Frames of the stack, innermost first. ADJACENT: the first is the direct caller. */
+/* Is what is on the stack FROM, FROM + STEP, … up to TO? */
+int emit_series(struct emitter *m, int64_t from, int64_t to, int64_t step) MUST_USE;
+/* The direct caller; or frames of the stack, innermost first, with others between them. AT is for messages. */
 int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) MUST_USE;
 int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, struct where at) MUST_USE;
+/* What the draws of OWNER depend on: the same for the same scenario and seed, another for each owner. */
+uint64_t plan_draw_seed(struct plan *p, const void *owner);
 /* The code of X, and its end. *ret is where it starts. */
 int plan_condition(struct plan *p, const struct subject *s, const struct expr *x, uint32_t *ret) MUST_USE;
 

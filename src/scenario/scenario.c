@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A scenario for every call of a large program is far below this. */
 #define FILE_LIMIT (64u << 20)
+#define INCLUDES_MAX 16
 
 struct scenario *scenario_new(void) {
   return calloc(1, sizeof(struct scenario));
@@ -89,8 +91,7 @@ static int parse_source(struct scenario *s, const struct source_text *source, st
     first++;
   if (first == source->size)
     return source_error(source, first, e, -EINVAL, "the file is empty (write <scenario>, or rules, one a line)");
-  return source->bytes[first] == '<' ? source_error(source, first, e, -ENOSYS, "XML is not read yet")
-                                     : parse_lines(s, source, e);
+  return source->bytes[first] == '<' ? scenario_read_xml(s, source, e) : parse_lines(s, source, e);
 }
 
 int scenario_parse(struct scenario *s, const char *name, const char *bytes, size_t size, struct err *e) {
@@ -106,15 +107,41 @@ int scenario_parse(struct scenario *s, const char *name, const char *bytes, size
   return settle(s, name, n, n_triggers, parse_source(s, source, e), e);
 }
 
-int scenario_load(struct scenario *s, const char *path, struct err *e) {
-  char *bytes;
+/* The file's one path, so that a circle is noticed however it is written. */
+static int load(struct scenario *s, const char *path, struct err *e) {
+  char *bytes = NULL, *real = realpath(path, NULL);
   size_t size;
+  /* A pipe, as of a shell's <(command), has none. */
+  const char *kept = arena_strdup(&s->arena, real ? real : path);
+  free(real);
+  if (!kept || vec_push(&s->opened, kept) < 0) return err_set(e, -ENOMEM, "%s: out of memory", path);
   int r = file_read(path, FILE_LIMIT, &bytes, &size, e);
-  if (r < 0) return r;
-  r = scenario_parse(s, path, bytes, size, e);
+  if (r >= 0) r = scenario_parse(s, path, bytes, size, e);
   free(bytes);
+  s->opened.n--;
   return r;
 }
+
+static bool is_open(const struct scenario *s, const char *path) {
+  char *real = realpath(path, NULL);
+  bool found = false;
+  for (size_t i = 0; real && i < s->opened.n; i++)
+    found |= strcmp(s->opened.at[i], real) == 0;
+  free(real);
+  return found;
+}
+
+int scenario_include(struct scenario *s, const char *path, struct where at, struct err *e) {
+  struct err why = {0};
+  if (is_open(s, path)) return FAIL_AT(at, e, -ELOOP, "%.200s includes itself (remove one of the includes)", path);
+  if (s->opened.n >= INCLUDES_MAX) return FAIL_AT(at, e, -ELOOP, "files include each other too deeply");
+  int r = access(path, R_OK) < 0 ? -errno : 0;
+  if (r < 0) return FAIL_AT(at, e, r, "%.200s cannot be read: %s", path, strerror(-r));
+  r = load(s, path, &why);
+  return r < 0 ? err_set(e, r, "%s", why.text) : 0;
+}
+
+int scenario_load(struct scenario *s, const char *path, struct err *e) { return load(s, path, e); }
 
 int scenario_functions(const struct scenario *s, const char *const **ret, size_t *ret_n) {
   *ret = s->names.at;
