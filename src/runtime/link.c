@@ -150,5 +150,4 @@ void rt_link_each(const struct link_map *m, void (*work)(const char *name, const
          m->l_addr + t.symbols[i].st_value);
   }
 }
-
 bool rt_link_settled(void) { return &_r_debug && *(const volatile int *)&_r_debug.r_state == RT_CONSISTENT; }
