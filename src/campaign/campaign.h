@@ -44,7 +44,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what);
 
 /* A fault that can be tried at a point. */
 struct campaign_fault {
-  uint32_t function, rule; /* of the plan */
+  uint32_t function, rule, fault; /* of the plan; the fault counts from the rule's first */
   int64_t retval;
   int error;
 };
@@ -60,7 +60,8 @@ struct campaign_point {
 struct campaign_experiment {
   size_t point, fault;
   uint64_t nth;
-  int weight; /* the higher the sooner */
+  bool onwards; /* from then on, every time */
+  int weight;   /* the higher the sooner */
 };
 
 /*
@@ -122,7 +123,7 @@ const struct run_area *lab_area(const struct lab *l);
 
 struct lab_order {
   uint64_t hash, nth;
-  uint32_t rule;
+  uint32_t rule, fault;
   bool armed, onwards;
   bool trace;
   uint64_t wall_ns;
@@ -142,3 +143,61 @@ struct lab_result {
 /* One run. *ret is initialised by this, and only on success. */
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
 void lab_result_done(struct lab_result *r);
+
+/* --- the baseline (baseline.c) ------------------------------------------------------------------------------------ */
+
+enum { BASELINE_RUNS = 3 };
+
+struct baseline {
+  struct lab_result runs[BASELINE_RUNS];
+  size_t n;
+  struct observe_mask mask;
+  struct text notes; /* what varies, a line each */
+  uint64_t wall_ns;  /* the longest */
+};
+
+/*
+ * Runs the command without faults. -ECANCELED with a message if it fails, does not end in WALL_NS, or differs from run to
+ * run in more than can be masked; NOTES has the first difference then.
+ */
+int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) MUST_USE;
+void baseline_done(struct baseline *b);
+
+/* --- the sweep: one experiment after another (sweep.c) ------------------------------------------------------------ */
+
+/* What became of an experiment. */
+struct sweep_done {
+  size_t experiment;
+  enum outcome outcome;
+  const struct lab *lab; /* for symbols */
+  const struct lab_result *result;
+  const struct lab_result *traced; /* with the stack of the crash, or NULL */
+  const char *difference;
+  size_t finding; /* number of the finding from 1 that it belongs to; 0 if it is none */
+  bool is_new;    /* the finding was made by it */
+  double precision;
+};
+
+struct sweep_sink {
+  int (*done)(void *context, const struct sweep_done *d, struct err *e); /* one at a time */
+  void (*progress)(void *context, size_t done, size_t total, size_t findings);
+  void *context;
+};
+
+struct sweep {
+  struct lab **labs; /* as many as experiments run at once */
+  size_t n_labs;
+  const struct campaign_point *points;
+  const struct campaign_fault *faults;
+  const struct campaign_experiment *experiments;
+  size_t n_experiments;
+  const struct baseline *baseline;
+  uint64_t wall_ns;  /* of an experiment */
+  uint64_t deadline; /* CLOCK_MONOTONIC; 0 for none */
+  size_t runs;       /* at most; 0 for all */
+  volatile int *stop;
+  struct sweep_sink sink;
+};
+
+/* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */
+int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) MUST_USE;

@@ -14,12 +14,19 @@ enum {
   WEIGHT_VERDICT = 1000, /* for each step of campaign_point.verdict */
   WEIGHT_LIKELY = 300,   /* for each step of likelihood */
   WEIGHT_MEMORY = -500,
+  WEIGHT_ONWARDS = -350,   /* a fault that stays */
   WEIGHT_REPEATED = -400,  /* a stack that failed before, at a later time */
   WEIGHT_SAME_SITE = -250, /* for each doubling of the stacks from one place */
 };
 
-/* Each stack is made to fail the first time it is reached, and the last: in the middle of a loop it is as at its end. */
-enum { TIMES = 2 };
+/*
+ * Each stack is made to fail the first time it is reached; from then on, every time, where it is reached again or may
+ * be tried again; and the last time.
+ */
+static const struct {
+  bool last, onwards;
+  int weight;
+} times[] = {{false, false, 0}, {false, true, WEIGHT_ONWARDS}, {true, false, WEIGHT_REPEATED}};
 
 static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
   int weight = p->verdict * WEIGHT_VERDICT + likely * WEIGHT_LIKELY;
@@ -46,12 +53,15 @@ static int add_fault(struct planner *p, size_t point, size_t fault, int likely) 
   (void)map_get(&p->seen, key, &before);
   if (map_put(&p->seen, key, before + 1) < 0) return -ENOMEM;
   int weight = weight_of(at, f, likely) + log2_of(before + 1) * WEIGHT_SAME_SITE;
-  const uint64_t times[TIMES] = {1, at->count};
-  for (int i = 0; i < TIMES && (i == 0 || at->count > 1); i++)
-    if (vec_push(&p->all,
-                 (struct campaign_experiment){
-                     .point = point, .fault = fault, .nth = times[i], .weight = weight + i * WEIGHT_REPEATED}) < 0)
-      return -ENOMEM;
+  for (size_t i = 0; i < COUNT(times); i++) {
+    if (times[i].last && at->count < 2) continue;
+    struct campaign_experiment x = {.point = point,
+                                    .fault = fault,
+                                    .nth = times[i].last ? at->count : 1,
+                                    .onwards = times[i].onwards,
+                                    .weight = weight + times[i].weight};
+    if (vec_push(&p->all, x) < 0) return -ENOMEM;
+  }
   return 0;
 }
 
@@ -72,6 +82,7 @@ static int by_weight(const void *a, const void *b) {
   if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
   if (x->point != y->point) return x->point < y->point ? -1 : 1;
   if (x->fault != y->fault) return x->fault < y->fault ? -1 : 1;
+  if (x->onwards != y->onwards) return x->onwards ? 1 : -1;
   return x->nth < y->nth ? -1 : x->nth > y->nth;
 }
 

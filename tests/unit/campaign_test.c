@@ -78,10 +78,11 @@ static void test_order(void **state) {
   struct campaign_experiment *all = NULL;
   size_t n = 0;
   assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(n, 2 + 4 + 1); /* the second point, reached five times, the first and the last time */
+  assert_int_equal(n, 4 + 6 + 2); /* once and from then on; the second point the last time too */
   assert_int_equal(all[0].point, 2);
-  assert_int_equal(all[1].point, 0);
-  assert_int_equal(faults[all[1].fault].error, EIO);
+  assert_true(all[1].onwards);
+  assert_int_equal(all[2].point, 0);
+  assert_int_equal(faults[all[2].fault].error, EIO);
   for (size_t i = 1; i < n; i++)
     assert_true(all[i].weight <= all[i - 1].weight);
   free(all);
