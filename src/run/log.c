@@ -91,7 +91,7 @@ static void add_place(const struct image_frame *f, struct text *to) {
 }
 
 /* The innermost place; the functions that were inlined there beside it. */
-static void add_frame(const struct run_symbol *s, struct text *to) {
+void run_symbol_json(const struct run_symbol *s, struct text *to) {
   text_add(to, "{\"module\":");
   text_add_json(to, s->module);
   text_addf(to, ",\"offset\":\"0x%" PRIx64 "\",\"symbol\":", s->offset);
@@ -124,7 +124,7 @@ static void add_stack(struct run_log *log, const struct wire_event *event, struc
     struct run_symbol s;
     run_symbols_at(log->symbols, &event->frames[i], &s);
     if (i) text_add(to, ",");
-    add_frame(&s, to);
+    run_symbol_json(&s, to);
   }
   text_add(to, "]");
 }

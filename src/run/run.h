@@ -155,6 +155,10 @@ int run_symbols_new(struct run_modules *m, const struct run_area *area, struct r
 void run_symbols_free(struct run_symbols *s);
 /* What the return address FRAME belongs to: the call before it. */
 void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
+/* The same of a frame that was read from a stopped process; FRAME must live as long as *ret. */
+void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret);
+/* As a frame of the log: a JSON object. */
+void run_symbol_json(const struct run_symbol *s, struct text *to);
 
 /* What an event's numbers mean. */
 struct run_log {
