@@ -21,8 +21,18 @@ struct told_error {
   int64_t value;
 };
 
-/* Facts about how a function is called; the last four have a number. */
-enum calling_fact { CALL_TWICE, CALL_STRUCT, CALL_RETURNED, CALL_DESCRIPTOR, CALL_SIZE, CALL_STREAM, CALL_ARGUMENTS };
+/* Facts about how a function is called; the last five have a number. */
+enum calling_fact {
+  CALL_TWICE,
+  CALL_STRUCT,
+  CALL_FLOAT,
+  CALL_RETURNED,
+  CALL_DESCRIPTOR,
+  CALL_SIZE,
+  CALL_STREAM,
+  CALL_CLEARED,
+  CALL_ARGUMENTS,
+};
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);
 }

@@ -68,6 +68,10 @@ bool profile_facts_struct(const struct profile_facts *facts, const char *name) {
   return calling(facts, CALL_STRUCT, name) >= 0;
 }
 
+bool profile_facts_float(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_FLOAT, name) >= 0;
+}
+
 bool profile_facts_returned(const struct profile_facts *facts, const char *name) {
   return calling(facts, CALL_RETURNED, name) >= 0;
 }
@@ -81,6 +85,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .variable = stream == STREAM_STDIN    ? "stdin"
                   : stream == STREAM_STDOUT ? "stdout"
                                             : NULL,
+      .cleared = calling(facts, CALL_CLEARED, name),
       .arguments = calling(facts, CALL_ARGUMENTS, name),
   };
   return roles;

@@ -99,9 +99,10 @@ static int read_argument(struct reader *r, enum calling_fact fact, const char *w
   return 0;
 }
 
-/* twice NAME, struct NAME, returned NAME; descriptor N NAME, size N NAME, stream N NAME, arguments N NAME */
+/* twice NAME, struct NAME, float NAME, returned NAME; descriptor N NAME, size N NAME, stream N NAME, cleared N NAME, arguments N NAME */
 static int read_calling(struct reader *r, const char *kind, const char *word, char **save) {
-  static const char *const kinds[] = {"twice", "struct", "returned", "descriptor", "size", "stream", "arguments"};
+  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "descriptor",
+                                      "size",  "stream", "cleared", "arguments"};
   for (unsigned i = 0; i < COUNT(kinds); i++) {
     if (strcmp(kind, kinds[i]) != 0) continue;
     uint64_t n = 1;

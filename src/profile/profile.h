@@ -171,15 +171,17 @@ bool profile_facts_infallible(const struct profile_facts *facts, const char *nam
 size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max);
 enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name);
 
-/* Does it return twice; return a structure through memory; return the error number and leave errno alone? */
+/* Does it return twice; a structure; a floating-point number; the error number, and leaves errno alone? */
 bool profile_facts_twice(const struct profile_facts *facts, const char *name);
 bool profile_facts_struct(const struct profile_facts *facts, const char *name);
+bool profile_facts_float(const struct profile_facts *facts, const char *name);
 bool profile_facts_returned(const struct profile_facts *facts, const char *name);
 /* What its arguments are, counted from 0; -1 if there is none such, or it is not known. */
 struct profile_roles {
   int descriptor, size;
   int stream;           /* a FILE whose error flag is set when the function fails */
   const char *variable; /* ... that is no argument but a variable of libc: "stdout" */
+  int cleared;          /* a pointer behind it is NULL when the function fails */
   int arguments;        /* how many there are, without floating-point ones */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);

@@ -21,7 +21,9 @@ static int refuse(struct plan *p, const struct rule *rule, const struct subject 
     else if (profile_facts_noreturn(p->facts, name))
       why = "it never returns, so it cannot return an error";
     else if (profile_facts_struct(p->facts, name))
-      why = "it returns a structure, and how that is laid out is not known";
+      why = "it returns a structure, and what an error looks like in it is not known";
+    else if (profile_facts_float(p->facts, name))
+      why = "it returns a floating-point number, which no fault can say yet";
   }
   if (!why) return 0;
   return FAIL_AT(rule->at, p->e, -ENOTSUP, "%.60s cannot be intercepted: %s (choose another function)", rule->function,
@@ -34,6 +36,7 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   struct roles r = {.stream_name = from.variable, .n_args = profile_facts_roles(p->facts, name).arguments};
   r.descriptor = from.descriptor < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.descriptor);
   r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
+  r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
     r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;

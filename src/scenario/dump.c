@@ -19,6 +19,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_FD_PATH] = "path",
     [WIRE_OP_POINT] = "point",
     [WIRE_OP_PROCESS] = "process",
+    [WIRE_OP_ORDER] = "ordered",
     [WIRE_OP_EQ] = "==",
     [WIRE_OP_NE] = "!=",
     [WIRE_OP_LT] = "<",

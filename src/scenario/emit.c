@@ -186,6 +186,8 @@ static int emit_expr(struct emitter *m, const struct expr *x) {
     return emit(m, WIRE_OP_CALL, 0);
   case EXPR_PROCESS:
     return emit(m, WIRE_OP_PROCESS, 0);
+  case EXPR_ORDERED:
+    return emit(m, WIRE_OP_ORDER, 0);
   case EXPR_ONCE:
     return emit_once(m, x);
   case EXPR_RANDOM:

@@ -129,6 +129,15 @@ static int cannot(struct plan *p, const struct rule *rule, const struct subject 
   return r;
 }
 
+/* Not a mistake, but worth knowing: the function may never do this. */
+static void note_unknown(struct plan *p, const struct rule *rule, const struct subject *s) {
+  struct err note;
+  if (!p->world->note) return;
+  (void)FAIL_AT(rule->fault.at, &note, 0, "the profile of %.60s does not have %s", s->written,
+                errno_name(rule->fault.error));
+  p->world->note(p->world->context, note.text);
+}
+
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
 static unsigned errno_count(const struct errno_set *s) {
@@ -136,21 +145,29 @@ static unsigned errno_count(const struct errno_set *s) {
                     __builtin_popcountll(s->bits[2]));
 }
 
-/* Of several values with this errno, the one that has the fewest others: it is the one that means it. */
+/*
+ * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it is
+ * the one that means it.
+ */
 static const struct profile_error *with_errno(const struct errors *es, int error) {
   const struct profile_error *best = NULL;
   for (size_t i = 0; i < es->list.n; i++) {
     const struct profile_error *x = &es->list.at[i];
     if (!errno_set_has(&x->errnos, error)) continue;
+    if (x->retval == -1) return x;
     if (!best || errno_count(&x->errnos) < errno_count(&best->errnos)) best = x;
   }
   return best;
 }
 
-/* Where not all errnos are known: the one value that can stand for any. NULL if there is none, or no single one. */
+/*
+ * For an errno that the profile does not have: the function's only error value, or, where not all errnos are known, the
+ * usual one. NULL if there is none, or no single one.
+ */
 static const struct profile_error *for_any(const struct errors *es) {
   const struct profile_error *best = NULL;
   bool several = false;
+  if (es->list.n == 1) return &es->list.at[0];
   for (size_t i = 0; i < es->list.n; i++) {
     const struct profile_error *x = &es->list.at[i];
     if (!es->incomplete && !x->errno_unknown) continue;
@@ -160,20 +177,27 @@ static const struct profile_error *for_any(const struct errors *es) {
   return !several || (best && (best->retval == -1 || best->retval == 0)) ? best : NULL;
 }
 
-static bool has_value(const struct errors *es, int64_t value) {
+static const struct profile_error *with_value(const struct errors *es, int64_t value) {
   for (size_t i = 0; i < es->list.n; i++)
-    if (es->list.at[i].retval == value) return true;
-  return false;
+    if (es->list.at[i].retval == value) return &es->list.at[i];
+  return NULL;
 }
 
-/* What the function returns when it fails with ERROR, and what errno is then. False if that is not known. */
-static bool choose(const struct errors *es, int error, struct wire_fault *ret, const struct profile_error **ret_from) {
+/*
+ * What the function returns when it fails with ERROR, and what errno is then. False if that is not known; *KNOWN if the
+ * profile has this very error.
+ */
+static bool choose(const struct errors *es, int error, struct wire_fault *ret, const struct profile_error **ret_from,
+                   bool *known) {
   const struct profile_error *x = NULL;
   if (es->numbers || es->negative) {
     ret->retval = es->numbers ? error : -error;
-    return es->incomplete || has_value(es, ret->retval);
+    *ret_from = with_value(es, ret->retval);
+    *known = *ret_from != NULL;
+    return true;
   }
   x = with_errno(es, error);
+  *known = x != NULL;
   if (!x) x = for_any(es);
   if (!x) return false;
   ret->retval = x->retval;
@@ -215,6 +239,13 @@ static int add_stream(struct plan *p, const struct subject *s, struct wire_fault
   return push_side(p, f, side, s->roles.stream < 0 ? s->roles.stream_name : NULL);
 }
 
+/* Functions that return their result behind an argument leave NULL there. */
+static int add_cleared(struct plan *p, const struct subject *s, struct wire_fault *f) {
+  if (s->roles.cleared < 0) return 0;
+  struct wire_side side = {.kind = WIRE_SIDE_ARG, .width = 8, .argument = (uint16_t)s->roles.cleared};
+  return push_side(p, f, side, NULL);
+}
+
 static unsigned width_of(int64_t value) { return value >= INT32_MIN && value <= UINT32_MAX ? 4 : 8; }
 
 /*
@@ -254,7 +285,8 @@ static int add_written(struct plan *p, const struct rule *rule, struct wire_faul
 
 static int add_fault(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault f,
                      const struct profile_error *from) {
-  int r = rule->fault.form == FAULT_UNUSED ? 0 : add_stream(p, s, &f);
+  int r = add_stream(p, s, &f);
+  if (r >= 0) r = add_cleared(p, s, &f);
   if (r >= 0) r = add_exported(p, from, &f);
   if (r >= 0) r = add_written(p, rule, &f);
   return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;
@@ -282,8 +314,9 @@ static int add_profile(struct plan *p, const struct rule *rule, const struct sub
 static int add_errno(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
   struct wire_fault f = {0};
   const struct profile_error *from = NULL;
-  bool infallible = profile_facts_infallible(p->facts, s->written);
-  if (infallible || !choose(es, rule->fault.error, &f, &from)) return cannot(p, rule, s, es);
+  bool infallible = profile_facts_infallible(p->facts, s->written), known;
+  if (infallible || !choose(es, rule->fault.error, &f, &from, &known)) return cannot(p, rule, s, es);
+  if (!known && !es->incomplete && !(from && from->errno_unknown)) note_unknown(p, rule, s);
   return add_fault(p, rule, s, f, from);
 }
 

@@ -15,7 +15,8 @@ static struct expr *set(struct expr *x, enum expr_type type, int64_t number) {
 }
 
 bool expr_pure(const struct expr *x) {
-  if (x->kind == EXPR_ONCE || x->kind == EXPR_RANDOM || x->kind == EXPR_TRIGGER) return false;
+  if (x->kind == EXPR_ONCE || x->kind == EXPR_RANDOM || x->kind == EXPR_TRIGGER || x->kind == EXPR_ORDERED)
+    return false;
   for (size_t i = 0; i < x->n_args; i++)
     if (!expr_pure(x->args[i])) return false;
   return true;

@@ -82,6 +82,7 @@ static const struct word {
 } words[] = {
     {"call", EXPR_CALL, TYPE_NUMBER, 0, 0, false, "call == 3"},
     {"process", EXPR_PROCESS, TYPE_NUMBER, 0, 0, false, "process == 1"},
+    {"ordered", EXPR_ORDERED, TYPE_TRUTH, 0, 0, false, "ordered"},
     {"once", EXPR_ONCE, TYPE_TRUTH, 0, 0, false, "once"},
     {"true", EXPR_NUMBER, TYPE_TRUTH, 0, 0, false, "true"},
     {"false", EXPR_NUMBER, TYPE_TRUTH, 0, 0, false, "false"},

@@ -27,6 +27,7 @@ enum expr_kind {
   EXPR_STRING,  /* `string` */
   EXPR_CALL,    /* number of the call */
   EXPR_PROCESS, /* number of the process */
+  EXPR_ORDERED, /* the area says that this is the call */
   EXPR_ONCE,    /* true once */
   EXPR_RANDOM,  /* args[0] is a real or a number: the probability */
   EXPR_CALLER,  /* args[0] is a string */

@@ -62,6 +62,8 @@ struct scenario_world {
   size_t (*versions)(void *context, const char *function, const char **ret, size_t max);
   /* Does any library define FUNCTION? Hooks that none defines are left out. May be NULL. */
   bool (*defined)(void *context, const char *function);
+  /* Something worth knowing that is not a mistake, with its position. May be NULL. */
+  void (*note)(void *context, const char *text);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */

@@ -23,7 +23,7 @@ static void figure_11_is_read(void **state) {
   (void)state;
   expect_xml(figure_11, "function fopen, 2 arguments\n"
                         "  rule \"Trig8054a69\", injections @0\n"
-                        "    stack ( simple-server[0x8054a69,0x8054a6a) )\n"
+                        "    stack ( /opt/bft/bft-simple/simple-server[0x8054a69,0x8054a6a) )\n"
                         "    fault: return 0, errno EINVAL\n");
 }
 
