@@ -48,7 +48,7 @@ static bool thread_stack(uint64_t sp, uint64_t self) {
   return false;
 }
 
-static struct rt_bounds between(uint64_t sp, uint64_t end) { return (struct rt_bounds){sp, end - sp - 7, 0}; }
+static struct rt_bounds between(uint64_t sp, uint64_t end) { return (struct rt_bounds){sp, (end - sp) / 8, 0}; }
 
 struct rt_bounds rt_bounds_of(uint64_t sp) {
   if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return between(sp, stack_end);
@@ -58,7 +58,7 @@ struct rt_bounds rt_bounds_of(uint64_t sp) {
 }
 
 bool rt_bounds_try(struct rt_bounds *b, uint64_t address) {
-  if (b->size > 0 || address % 8 != 0) return false;
+  if (b->n > 0 || address % 8 != 0) return false;
   if ((address & -PAGE) == b->page) return true;
   long r = rt_system(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0);
   if (r != -22 /* EINVAL */) return false;

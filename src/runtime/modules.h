@@ -36,11 +36,11 @@ struct rt_range {
 enum rt_step_kind {
   STEP_END,     /* no caller, or not known; also what an empty place of the table says */
   STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
-  STEP_RSP,     /* CFA = rsp + offset */
-  STEP_RBP,     /* CFA = rbp + offset */
-  STEP_ROW,     /* as the row says */
   STEP_POINTER, /* a module without rows: rbp may be a frame pointer */
-  STEP_NOWHERE, /* in no module: as above */
+  STEP_RSP,     /* CFA = rsp + offset, at least 8; rbp, if it was saved, is between rsp and the CFA */
+  STEP_RBP,     /* CFA = rbp + offset, at least 8; rbp, if it was saved, is below the CFA */
+  STEP_ROW,     /* as the row says */
+  STEP_NOWHERE, /* in no module: rbp may be a frame pointer */
 };
 enum { STEP_BITS = 13, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
 #define STEP_KIND(step) ((step)&7)

@@ -12,6 +12,7 @@
 
 /* How many places of the table are tried. */
 #define TRIES 64
+#define REPEATS 3
 
 static uint64_t *function_hashes; /* of the functions' names; NULL if there was no memory */
 
@@ -39,15 +40,22 @@ static uint64_t function_hash(uint64_t index) {
                          : text_hash(rt_text(rt_array(functions, struct wire_function)[index].name));
 }
 
-uint64_t rt_point_hash(const struct rt_call *c) {
-  uint64_t h = function_hash(c->index);
+/* 0 if the list of modules has changed under the walk. */
+RT_RAW static uint64_t hash_frames(const struct rt_call *c, uint64_t h) {
   struct rt_walk w;
   unsigned n = 0;
-  if (!rt_walk_start(c, &w)) return h | 1;
+  if (!rt_walk_start(c, &w)) return h;
   do {
     const struct rt_module *m = rt_walk_module(&w);
     h = m ? mix(h, m->name + (w.pc - m->bias) * 2) : mix(h, 0);
   } while (++n < WIRE_FRAMES && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? h : 0;
+}
+
+uint64_t rt_point_hash(const struct rt_call *c) {
+  uint64_t function = function_hash(c->index), h = 0;
+  for (unsigned i = 0; i < REPEATS && h == 0; i++)
+    h = hash_frames(c, function);
   return h ? h : 1;
 }
 

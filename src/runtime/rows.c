@@ -23,9 +23,9 @@ const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) {
 static uint64_t packed(const struct wire_row *r) {
   if (!r || r->cfa == WIRE_CFA_END) return STEP_END;
   if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
-  bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 0 && r->offset < 8 << 15 &&
+  bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 8 && r->offset < 8 << 15 &&
               r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
-  if (!fits) return STEP_ROW;
+  if (!fits || (r->cfa == WIRE_CFA_RSP && -r->rbp > r->offset)) return STEP_ROW;
   uint64_t kind = r->cfa == WIRE_CFA_RSP ? STEP_RSP : STEP_RBP;
   return kind | (uint64_t)r->offset / 8 << STEP_OFFSET | (uint64_t)(-r->rbp / 8) << STEP_RBP_AT;
 }

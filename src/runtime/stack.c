@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stack above a call, and the triggers that look at it.
+ * The triggers that look at where a call comes from, and its stack for the log.
  *
- * A step goes from a frame to its caller: by the unwind rows of the frame's module, else by the frame pointer, if it
- * points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that is
- * found there can lead to a fault; and each step moves up, so that every walk ends.
+ * A list of modules that became another one under a walk is noticed behind it, and the walk repeated.
  */
 #include "stack.h"
 
@@ -15,115 +13,7 @@
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
 #define DEPTH_MAX 16384
 #define PATTERN_MAX 64
-
-/* --- steps -------------------------------------------------------------------------------------------------------- */
-
-/* Words of the stack are not variables of ours: some lie where the sanitizer has marked memory as forbidden. */
-RT_RAW static bool read_word(struct rt_walk *w, uint64_t address, uint64_t *ret) {
-  bool inside = address - w->bounds.low < w->bounds.size && address % 8 == 0;
-  if (!inside && !rt_bounds_try(&w->bounds, address)) return false;
-  *ret = *(const uint64_t *)address;
-  return true;
-}
-
-/* The caller's frame is above CFA; its rbp was saved at SAVED, or is in the register still if that is 0. */
-RT_RAW static bool go_up(struct rt_walk *w, uint64_t cfa, uint64_t saved) {
-  uint64_t address, rbp = w->rbp;
-  if (cfa <= w->sp || !read_word(w, cfa - 8, &address) || address == 0) return false;
-  if (saved && !read_word(w, saved, &rbp)) return false;
-  w->pc = address - 1;
-  w->sp = cfa;
-  w->rbp = rbp;
-  return true;
-}
-
-/* The frame pointer of code that nothing is known about: what it leads to must be code. */
-RT_RAW static bool by_pointer(struct rt_walk *w, bool nowhere) {
-  if (w->rbp < w->sp || !go_up(w, w->rbp + 16, w->rbp)) return false;
-  uint64_t kind = STEP_KIND(rt_step_at(&w->modules, w->pc));
-  return kind != STEP_NOWHERE || nowhere;
-}
-
-/* Where the kernel keeps rsp, rip and rbp of what a signal has interrupted, from the start of its ucontext. */
-RT_RAW static bool by_signal(struct rt_walk *w) {
-  enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
-  uint64_t sp, pc, rbp;
-  if (!read_word(w, w->sp + UC_RSP, &sp) || !read_word(w, w->sp + UC_RIP, &pc) || !read_word(w, w->sp + UC_RBP, &rbp))
-    return false;
-  /* The handler may have its own stack; one change is enough, or a walk could go round. */
-  if (sp <= w->sp && w->moved++) return false;
-  w->bounds = rt_bounds_of(sp);
-  w->pc = pc;
-  w->sp = sp;
-  w->rbp = rbp;
-  return pc != 0;
-}
-
-RT_RAW static bool by_row(struct rt_walk *w) {
-  const struct rt_module *m = rt_module_at(w->modules, w->pc);
-  const struct wire_row *r = m ? rt_row_at(m->rows, w->pc - m->bias) : NULL;
-  uint64_t cfa;
-  if (!r) return false;
-  switch (r->cfa) {
-  case WIRE_CFA_RSP:
-    cfa = w->sp + (uint64_t)r->offset;
-    break;
-  case WIRE_CFA_RBP:
-    cfa = w->rbp + (uint64_t)r->offset;
-    break;
-  case WIRE_CFA_AT_RSP:
-  case WIRE_CFA_AT_RBP:
-    if (!read_word(w, (r->cfa == WIRE_CFA_AT_RSP ? w->sp : w->rbp) + (uint64_t)r->offset, &cfa)) return false;
-    cfa += r->add;
-    break;
-  case WIRE_CFA_PLT:
-    cfa = w->sp + 8 + ((int32_t)(w->pc & 15) >= r->offset ? 8 : 0);
-    break;
-  case WIRE_CFA_SIGNAL:
-    return by_signal(w);
-  default:
-    return false;
-  }
-  uint64_t saved = r->rbp ? cfa + (uint64_t)r->rbp : r->cfa == WIRE_CFA_AT_RBP ? w->rbp : 0;
-  return go_up(w, cfa, saved);
-}
-
-/* To the caller; false if there is none, or none that could be found. */
-RT_RAW bool rt_walk_up(struct rt_walk *w) {
-  uint64_t step = rt_step_at(&w->modules, w->pc);
-  uint64_t offset = (step >> STEP_OFFSET & 0x7fff) * 8, rbp = (step >> STEP_RBP_AT & 0xfff) * 8, cfa;
-  switch (STEP_KIND(step)) {
-  case STEP_FRAME:
-    return go_up(w, w->rbp + 16, w->rbp);
-  case STEP_RSP:
-    cfa = w->sp + offset;
-    return go_up(w, cfa, rbp ? cfa - rbp : 0);
-  case STEP_RBP:
-    cfa = w->rbp + offset;
-    return go_up(w, cfa, rbp ? cfa - rbp : 0);
-  case STEP_ROW:
-    return by_row(w);
-  case STEP_POINTER:
-  case STEP_NOWHERE:
-    return by_pointer(w, STEP_KIND(step) == STEP_NOWHERE);
-  default:
-    return false;
-  }
-}
-
-bool rt_walk_start(const struct rt_call *c, struct rt_walk *ret) {
-  struct rt_modules *m = rt_modules_now();
-  uint64_t sp = (uint64_t)c->sp + 8;
-  if (!m) return false;
-  *ret = (struct rt_walk){.modules = m,
-                          .version = rt_load(&m->version),
-                          .pc = c->sp[0] - 1,
-                          .sp = sp,
-                          .rbp = c->rbp,
-                          .bounds = rt_bounds_of(sp)};
-  ret->bounds.page = (uint64_t)c->sp & -4096ull;
-  return true;
-}
+#define REPEATS 3
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
 
@@ -165,47 +55,64 @@ static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, b
   return now >> (p->n - 1) & 1;
 }
 
+/* What came of a walk; VOID if the list of modules has changed under it. */
+enum outcome { VOID = -1, ABSENT, PRESENT };
+
 /* One frame, anywhere: what nearly all patterns are. */
-RT_RAW static bool has_frame(struct rt_walk *w, uint32_t place) {
+RT_RAW static int has_frame(const struct rt_call *c, uint32_t place) {
+  struct rt_walk w;
   unsigned depth = 0;
+  bool found;
+  if (!rt_walk_start(c, &w)) return ABSENT;
   do
-    if (rt_in_range(w->modules, place, w->pc)) return true;
-  while (++depth < DEPTH_MAX && rt_walk_up(w));
-  return false;
+    found = rt_in_range(w.modules, place, w.pc);
+  while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? found : VOID;
 }
 
-RT_RAW static bool has_frames(struct rt_walk *w, struct matching *p) {
+RT_RAW static int has_frames(const struct rt_call *c, const struct wire_pattern *at, unsigned n) {
+  struct matching p = {.at = at, .n = n};
+  struct rt_walk w;
   unsigned depth = 0;
+  bool found;
+  if (!rt_walk_start(c, &w)) return ABSENT;
   do
-    if (match(p, w->modules, w->pc, depth == 0)) return true;
-  while (++depth < DEPTH_MAX && rt_walk_up(w));
-  return false;
+    found = match(&p, w.modules, w.pc, depth == 0);
+  while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? found : VOID;
 }
 
 bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
   const struct wire_pattern *at = rt_array(patterns, struct wire_pattern) + pattern;
-  struct rt_walk w;
   unsigned n = 1;
+  int found = VOID;
   while (!(at[n - 1].flags & WIRE_LAST))
     n++;
-  if (n > PATTERN_MAX || !rt_walk_start(c, &w)) return false;
-  if (n == 1 && !(at->flags & WIRE_NEXT)) return has_frame(&w, at->place);
-  return has_frames(&w, &(struct matching){.at = at, .n = n});
+  if (n > PATTERN_MAX) return false;
+  for (unsigned i = 0; i < REPEATS && found == VOID; i++)
+    found = n == 1 && !(at->flags & WIRE_NEXT) ? has_frame(c, at->place) : has_frames(c, at, n);
+  return found == PRESENT;
 }
 
-unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
+RT_RAW static int list_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
   struct rt_walk w;
   unsigned n = 0;
-  if (max == 0) return 0;
-  if (!rt_walk_start(c, &w)) {
-    ret[0] = (struct wire_frame){.at = rt_return_address(c)};
-    return 1;
-  }
+  if (!rt_walk_start(c, &w)) return VOID;
   do {
     const struct rt_module *m = rt_walk_module(&w);
     ret[n++] = (struct wire_frame){.module = m ? m->loaded : 0, .at = w.pc + 1 - (m && m->loaded ? m->bias : 0)};
   } while (n < max && rt_walk_up(&w));
-  return n;
+  return rt_walk_valid(&w) ? (int)n : VOID;
+}
+
+unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
+  int n = VOID;
+  if (max == 0) return 0;
+  for (unsigned i = 0; i < REPEATS && n == VOID; i++)
+    n = list_frames(c, ret, max);
+  if (n > 0) return (unsigned)n;
+  ret[0] = (struct wire_frame){.at = rt_return_address(c)};
+  return 1;
 }
 
 void rt_stack_start(void) {

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the triggers that look at callers and stacks cost, in this process, beside backtrace(): 30 functions that call
+ * each other, once with frame pointers and once without. Prints "what nanoseconds" lines for stack_bench.py.
+ */
+#include <execinfo.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "image/image.h"
+#include "runtime/process.h"
+#include "runtime/stack.h"
+#include "tests/unit/made_plan.h"
+
+#define DEPTH 30
+#define CALLS 2000
+#define ROUNDS 300
+#define POINTS 1024
+#define STAY __asm__ volatile("" ::: "memory")
+
+struct rt_call probed;
+void probe(void);
+void probe_reached(void);
+__asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
+        ".cfi_startproc\n endbr64\n"
+        " lea probed(%rip), %rax\n mov %rsp, 128(%rax)\n mov %rbp, 64(%rax)\n"
+        " sub $8, %rsp\n .cfi_adjust_cfa_offset 8\n call probe_reached\n add $8, %rsp\n .cfi_adjust_cfa_offset -8\n"
+        " ret\n .cfi_endproc\n.size probe, .-probe\n");
+
+/* --- thirty functions, twice -------------------------------------------------------------------------------------- */
+
+#define WITH __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
+#define WITHOUT __attribute__((noinline, noclone, optimize("omit-frame-pointer")))
+#define FUNCTION(attribute, name, callee)                                                                              \
+  attribute static void name(void) {                                                                                   \
+    char room[40];                                                                                                     \
+    __asm__ volatile("" ::"r"(room) : "memory");                                                                       \
+    callee();                                                                                                          \
+    STAY;                                                                                                              \
+  }
+#define FIVE(a, p, n0, n1, n2, n3, n4, n5)                                                                             \
+  FUNCTION(a, p##n1, p##n0)                                                                                            \
+  FUNCTION(a, p##n2, p##n1) FUNCTION(a, p##n3, p##n2) FUNCTION(a, p##n4, p##n3) FUNCTION(a, p##n5, p##n4)
+#define THIRTY(a, p)                                                                                                   \
+  FUNCTION(a, p##0, probe)                                                                                             \
+  FIVE(a, p, 0, 1, 2, 3, 4, 5)                                                                                         \
+  FIVE(a, p, 5, 6, 7, 8, 9, 10)                                                                                        \
+  FIVE(a, p, 10, 11, 12, 13, 14, 15)                                                                                   \
+  FIVE(a, p, 15, 16, 17, 18, 19, 20) FIVE(a, p, 20, 21, 22, 23, 24, 25) FIVE(a, p, 25, 26, 27, 28, 29, 30)
+THIRTY(WITH, with)
+THIRTY(WITHOUT, without)
+
+/* --- what is measured --------------------------------------------------------------------------------------------- */
+
+enum { PLACE_HIT, PLACE_MISS, PLACE_OUTERMOST };
+static volatile uint64_t sink;
+
+static void do_nothing(void) { STAY; }
+static void do_caller_hit(void) { sink += rt_caller_in(&probed, PLACE_HIT); }
+static void do_caller_miss(void) { sink += rt_caller_in(&probed, PLACE_MISS); }
+static void do_stack(void) { sink += rt_stack_has(&probed, PLACE_OUTERMOST); }
+static void do_stack_near(void) { sink += rt_stack_has(&probed, PLACE_HIT); }
+static void do_hash(void) { sink += rt_point_hash(&probed); }
+static void do_record(void) { rt_point_record(&probed); }
+static void do_frames(void) {
+  struct wire_frame frames[WIRE_FRAMES];
+  sink += rt_stack_frames(&probed, frames, DEPTH);
+}
+static void do_backtrace(void) {
+  void *frames[DEPTH + 2];
+  sink += (uint64_t)backtrace(frames, DEPTH + 2);
+}
+
+static const struct {
+  const char *name;
+  void (*action)(void);
+  unsigned calls;
+} measured[] = {
+    {"nothing", do_nothing, CALLS},
+    {"caller_hit", do_caller_hit, CALLS},
+    {"caller_miss", do_caller_miss, CALLS},
+    {"stack_near", do_stack_near, CALLS},
+    {"stack", do_stack, CALLS},
+    {"frames", do_frames, CALLS},
+    {"hash", do_hash, CALLS},
+    {"record", do_record, CALLS},
+    {"backtrace", do_backtrace, 100},
+};
+
+static double now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The best of some rounds of each, all at the same call, below thirty frames. */
+void probe_reached(void) {
+  for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+    double best = 1e18;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+      double before = now();
+      for (unsigned k = 0; k < measured[i].calls; k++)
+        measured[i].action();
+      double each = (now() - before) / measured[i].calls;
+      if (each < best) best = each;
+    }
+    printf("%s %.2f\n", measured[i].name, best);
+  }
+}
+
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
+
+static struct {
+  struct wire_area area;
+  struct wire_loaded loaded[64];
+  struct wire_point points[POINTS];
+} area;
+
+static void made_module(struct made_plan *p, const char *path, uint32_t flags, bool with_rows) {
+  struct image *img;
+  struct image_row *rows = NULL;
+  struct err e = {0};
+  size_t n = 0;
+  struct wire_module m = {.name = made_text(p, path), .flags = flags, .row = (uint32_t)p->rows.n};
+  made_must(image_open(flags & WIRE_PROGRAM ? "/proc/self/exe" : path, &img, &e) == 0);
+  if (with_rows) made_must(image_unwind(img, &rows, &n) == 0);
+  m.n_rows = (uint32_t)n;
+  for (size_t i = 0; i < n; i++) {
+    struct wire_row row;
+    memcpy(&row, &rows[i], sizeof row);
+    made_must(vec_push(&p->rows, row) == 0);
+  }
+  free(rows);
+  image_free(img);
+  made_must(vec_push(&p->modules, m) == 0);
+}
+
+struct wanted {
+  struct made_plan *plan;
+  bool rows;
+};
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *context) {
+  struct wanted *w = context;
+  (void)size;
+  if (w->plan->modules.n > 0 && info->dlpi_name[0] != '/') return 0; /* the vDSO */
+  bool program = w->plan->modules.n == 0;
+  made_module(w->plan, program ? "program" : info->dlpi_name, program ? WIRE_PROGRAM : 0, w->rows);
+  return 0;
+}
+
+/* All code of a function of this program, found by its start. */
+static void made_place(struct made_plan *p, void (*function)(void), uint64_t bias) {
+  uint64_t at = (uint64_t)function - bias;
+  made_must(vec_push(&p->places, (struct wire_place){0, WIRE_LAST, at, at + 32}) == 0);
+  made_must(vec_push(&p->patterns, (struct wire_pattern){(uint32_t)p->places.n - 1, WIRE_LAST}) == 0);
+}
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  *(uint64_t *)context = info->dlpi_addr;
+  return 1;
+}
+
+/* How far the call in FUNCTION is from its start does not matter: places are as long as the smallest of them. */
+static void use_plan(bool rows, void (*inner)(void), void (*outer)(void)) {
+  struct made_plan p = {0};
+  uint64_t bias = 0;
+  (void)dl_iterate_phdr(take_bias, &bias);
+  (void)made_function(&p, "probe");
+  (void)dl_iterate_phdr(add_module, &(struct wanted){&p, rows});
+  made_place(&p, inner, bias);
+  made_place(&p, do_nothing, bias);
+  made_place(&p, outer, bias);
+  struct text plan = made_bytes(&p);
+  made_must(!wire_plan_check(plan.at, plan.n));
+  made_done(&p);
+  rt.plan = (const void *)plan.at;
+  area.area.loaded = (struct wire_span){(uint32_t)((char *)area.loaded - (char *)&area), 64};
+  area.area.points = (struct wire_span){(uint32_t)((char *)area.points - (char *)&area), POINTS};
+  rt.area = &area.area;
+  rt_process_start();
+  rt_stack_start();
+}
+
+int main(int argc, char **argv) {
+  const char *way = argc > 1 ? argv[1] : "";
+  if (strcmp(way, "pointers") == 0) {
+    use_plan(false, with0, with30);
+    with30();
+  } else if (strcmp(way, "pointers-rows") == 0) {
+    use_plan(true, with0, with30);
+    with30();
+  } else if (strcmp(way, "rows") == 0) {
+    use_plan(true, without0, without30);
+    without30();
+  } else {
+    return 2;
+  }
+  return 0;
+}
