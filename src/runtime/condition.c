@@ -28,54 +28,53 @@ static int64_t ordered(const struct rt_call *c) {
   return o->onwards ? seen >= o->nth : seen == o->nth;
 }
 
-/* Instructions that push one value and take none. */
-static inline int64_t source(const struct rt_call *c, enum wire_op op, uint32_t operand) {
-  switch (op) {
-  case WIRE_OP_NUMBER:
-    return rt_array(numbers, int64_t)[operand];
-  case WIRE_OP_ARG:
-    return argument(c, operand);
-  case WIRE_OP_CALL:
-    return (int64_t)c->number;
-  case WIRE_OP_NEXT:
-    return (int64_t)rt_add(&rt.slots[operand], 1) + 1;
-  case WIRE_OP_ONCE:
-    return once(operand);
-  case WIRE_OP_CALLER:
-    return rt_caller_in(c, operand);
-  case WIRE_OP_STACK:
-    return rt_stack_has(c, operand);
-  case WIRE_OP_POINT:
-    return (int64_t)rt_point_hash(c);
-  case WIRE_OP_PROCESS:
-    return rt_process();
-  case WIRE_OP_ORDER:
-    return ordered(c);
-  default:
-    return 0;
-  }
-}
-
 bool rt_holds(const struct rt_call *c) {
-  const uint32_t *at = rt_array(code, uint32_t) + rt_array(rules, struct wire_rule)[c->rule].code;
+  const uint32_t *at = rt.code + rt.rules[c->rule].code;
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
+  /* Most conditions that are no numbers alone start with this, and many are nothing else. */
+  if ((*at & 0xff) == WIRE_OP_CALLER) {
+    *top++ = rt_caller_in(c, *at++ >> 8);
+    if ((*at & 0xff) == WIRE_OP_END) return top[-1] != 0;
+  }
   for (;; at++) {
     enum wire_op op = (enum wire_op)(*at & 0xff);
     uint32_t operand = *at >> 8;
     switch (op) {
     case WIRE_OP_END:
       return top[-1] != 0;
-    case WIRE_OP_NUMBER ... WIRE_OP_ONCE:
-    case WIRE_OP_CALLER:
-    case WIRE_OP_STACK:
-    case WIRE_OP_POINT:
-    case WIRE_OP_PROCESS:
-    case WIRE_OP_ORDER:
-      *top++ = source(c, op, operand);
+    case WIRE_OP_NUMBER:
+      *top++ = rt.numbers[operand];
+      break;
+    case WIRE_OP_ARG:
+      *top++ = argument(c, operand);
+      break;
+    case WIRE_OP_CALL:
+      *top++ = (int64_t)c->number;
+      break;
+    case WIRE_OP_NEXT:
+      *top++ = (int64_t)rt_add(&rt.slots[operand], 1) + 1;
+      break;
+    case WIRE_OP_ONCE:
+      *top++ = once(operand);
       break;
     case WIRE_OP_RANDOM:
       top--;
       top[-1] = drawn(operand, top[-1], top[0]);
+      break;
+    case WIRE_OP_CALLER:
+      *top++ = rt_caller_in(c, operand);
+      break;
+    case WIRE_OP_STACK:
+      *top++ = rt_stack_has(c, operand);
+      break;
+    case WIRE_OP_POINT:
+      *top++ = (int64_t)rt_point_hash(c);
+      break;
+    case WIRE_OP_PROCESS:
+      *top++ = rt_process();
+      break;
+    case WIRE_OP_ORDER:
+      *top++ = ordered(c);
       break;
     case WIRE_OP_FD_KIND:
       top[-1] = rt_fd_kind((int)top[-1]);
@@ -96,7 +95,7 @@ bool rt_holds(const struct rt_call *c) {
       top[-1] = top[-1] == 0;
       break;
     case WIRE_OP_SERIES:
-      top[-1] = wire_in_series(rt_array(numbers, int64_t) + operand, top[-1]);
+      top[-1] = wire_in_series(rt.numbers + operand, top[-1]);
       break;
     case WIRE_OP_IF_ZERO:
     case WIRE_OP_IF_SET:

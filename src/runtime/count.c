@@ -12,11 +12,10 @@
 #define DRAIN 2000         /* pauses, at least some 10 µs: until a store of another processor can be seen */
 #define OPEN (1ull << 63)  /* in wire_allowance.state, with a serial number; else what was left when it was closed */
 
-static __thread struct wire_allowance *mine __attribute__((tls_model("initial-exec")));
+__thread struct wire_allowance *rt_mine __attribute__((tls_model("initial-exec")));
 
 /* Blocks of allowances, and whose they are: the thread pointer, which a later thread may have again. */
 static struct {
-  struct rt_counter *counters;
   char *blocks;
   uint64_t *owners;
   uint32_t n_blocks, n_functions, used;
@@ -29,7 +28,7 @@ static uint64_t thread_pointer(void) {
   return p;
 }
 
-uint64_t rt_count_thread_offset(void) { return (uint64_t)&mine - thread_pointer(); }
+uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - thread_pointer(); }
 
 bool rt_count_start(uint32_t n) {
   count.n_functions = n;
@@ -37,17 +36,12 @@ bool rt_count_start(uint32_t n) {
   count.n_blocks = MAX_THREADS;
   while (count.n_blocks > 16 && count.n_blocks * count.block_size > MAX_MEMORY)
     count.n_blocks /= 2;
-  size_t counters = n * sizeof(struct rt_counter), owners = count.n_blocks * sizeof(uint64_t);
-  char *p = rt_map(counters + owners + count.n_blocks * count.block_size);
+  size_t owners = count.n_blocks * sizeof(uint64_t);
+  char *p = rt_map(owners + count.n_blocks * count.block_size);
   if (!p) return false;
-  count.counters = (void *)p;
-  count.owners = (void *)(p + counters);
-  count.blocks = p + counters + owners;
+  count.owners = (void *)p;
+  count.blocks = p + owners;
   return true;
-}
-
-struct rt_counter *rt_counter(uint32_t function) {
-  return &count.counters[function];
 }
 
 static struct wire_allowance *block(uint32_t i) { return (void *)(count.blocks + i * count.block_size); }
@@ -69,20 +63,20 @@ static struct wire_allowance *find_block(void) {
 }
 
 static inline struct wire_allowance *allowance(uint32_t function) {
-  if (__builtin_expect(!mine, 0)) mine = find_block();
-  return mine ? &mine[function] : NULL;
+  if (__builtin_expect(!rt_mine, 0)) rt_mine = find_block();
+  return rt_mine ? &rt_mine[function] : NULL;
 }
 
 /* --- what is quiet ------------------------------------------------------------------------------------------------ */
 
-bool rt_any_may_hold(const struct wire_function *f, uint64_t first, uint64_t last) {
+bool rt_any_may_hold(const struct rt_function *f, uint64_t first, uint64_t last) {
   for (uint32_t i = 0; i < f->n_rules; i++)
     if (rt_may_hold(f->rule + i, first, last)) return true;
   return false;
 }
 
 uint64_t rt_quiet(uint32_t function, uint64_t first) {
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
+  const struct rt_function *f = &rt.functions[function];
   if (!rt_any_may_hold(f, first, INT64_MAX)) return UINT64_MAX;
   for (uint64_t k = 0; k < NEAR; k++)
     if (rt_any_may_hold(f, first + k, first + k)) return k;
@@ -100,7 +94,7 @@ static void pause_a_while(void) {
 }
 
 /* Ends a grant that is still in STATE, of which LEFT were not used: they are ungranted again. */
-static bool close_grant(struct rt_counter *counter, struct wire_allowance *a, uint64_t state, int64_t left) {
+static bool close_grant(struct rt_function *counter, struct wire_allowance *a, uint64_t state, int64_t left) {
   uint64_t rest = left > 0 ? (uint64_t)left : 0;
   if (!rt_swap_if(&a->state, &state, rest)) return false;
   (void)rt_add(&counter->given, -rest);
@@ -112,7 +106,7 @@ static bool close_grant(struct rt_counter *counter, struct wire_allowance *a, ui
  * stored that before it looks at `recall`. So after a while either its store is seen here, or it sees `recall`, and
  * finds out in spend() on which side of the line it was.
  */
-static bool recall(struct rt_counter *counter, uint32_t function) {
+static bool recall(struct rt_function *counter, uint32_t function) {
   bool any = false;
   for (uint32_t i = 0; i < count.n_blocks; i++) {
     struct wire_allowance *a = &block(i)[function];
@@ -150,7 +144,7 @@ static int64_t take_one(struct wire_allowance *a) {
 static void put_back(struct wire_allowance *a) { __asm__ volatile("incq %0" : "+m"(a->left) : : "memory"); }
 
 /* One was taken from the allowance for this call. True if it counts; else it is put back, and the grant is closed. */
-static bool spend(struct rt_counter *counter, struct wire_allowance *a) {
+static bool spend(struct rt_function *counter, struct wire_allowance *a) {
   uint64_t state = rt_load(&a->state);
   int64_t left = rt_load(&a->left);
   if (state & OPEN && left >= 0 && !rt_load(&a->recall)) return true;
@@ -166,7 +160,7 @@ static bool spend(struct rt_counter *counter, struct wire_allowance *a) {
 }
 
 /* A number from the common counter, or a grant that has one for this call. False: quiet. */
-static bool ask(struct rt_call *c, struct rt_counter *counter, struct wire_allowance *a) {
+static bool ask(struct rt_call *c, struct rt_function *counter, struct wire_allowance *a) {
   uint32_t function = (uint32_t)c->index;
   for (;;) {
     uint64_t given = rt_load(&counter->given), quiet = rt_quiet(function, given + 1);
@@ -188,34 +182,34 @@ static bool ask(struct rt_call *c, struct rt_counter *counter, struct wire_allow
   }
 }
 
-bool rt_count(struct rt_call *c, bool counted) {
-  uint32_t function = (uint32_t)c->index;
-  struct rt_counter *counter = &count.counters[function];
-  if (counter->how == RT_ONE) {
-    c->number = rt_add(&counter->given, 1) + 1;
+static bool count_granted(struct rt_call *c, struct rt_function *counter, struct wire_allowance *a, bool counted) {
+  if (a && rt_load(&a->state) & OPEN) {
+    if (!counted) (void)take_one(a);
+    if (spend(counter, a)) return false;
+  } else if (a && counted) {
+    /* Closed by another thread, which has seen this one taken or not. */
+    if (rt_load(&a->left) >= (int64_t)rt_load(&a->state)) return false;
+    put_back(a);
+  }
+  return ask(c, counter, a);
+}
+
+bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) {
+  if (f->how == RT_ONE) {
+    c->number = rt_add(&f->given, 1) + 1;
     return true;
   }
-  struct wire_allowance *a = allowance(function);
-  if (counter->how == RT_GRANTED) {
-    if (a && rt_load(&a->state) & OPEN) {
-      if (!counted) (void)take_one(a);
-      if (spend(counter, a)) return false;
-    } else if (a && counted && rt_load(&a->left) >= (int64_t)rt_load(&a->state)) {
-      return false; /* closed by another thread that has seen it taken */
-    } else if (a && counted) {
-      put_back(a);
-    }
-    return ask(c, counter, a);
-  }
+  struct wire_allowance *a = allowance((uint32_t)c->index);
+  if (f->how == RT_GRANTED) return count_granted(c, f, a, counted);
   if (a)
-    __asm__ volatile("incq %0" : "+m"(a->tally));
+    rt_tally(a);
   else
-    (void)rt_add(&counter->given, 1);
+    (void)rt_add(&f->given, 1);
   return true;
 }
 
 uint64_t rt_count_sum(uint32_t function) {
-  uint64_t sum = rt_load(&count.counters[function].given);
+  uint64_t sum = rt_load(&rt.functions[function].given);
   for (uint32_t i = 0; i < count.n_blocks; i++)
     if (rt_load(&count.owners[i]) != 0) sum += rt_load(&block(i)[function].tally);
   return sum;

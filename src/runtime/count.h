@@ -14,34 +14,31 @@
 
 #include "runtime.h"
 
-enum rt_counting {
-  RT_TALLY,   /* nobody asks, but the log */
-  RT_GRANTED, /* rules that only count */
-  RT_ONE,     /* numbers are asked for, together with other things */
-};
-
-/* A function's, on a cache line of its own. */
-struct rt_counter {
-  uint64_t given;  /* numbers that were given away, to calls and to threads */
-  uint32_t how;    /* of enum rt_counting */
-  uint32_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
-  uint64_t pad[6];
-} __attribute__((aligned(64)));
-
-/* Memory for N functions; false if there is none. */
+/* Memory for the threads' counts of N functions; false if there is none. */
 bool rt_count_start(uint32_t n) RT_HIDDEN;
-struct rt_counter *rt_counter(uint32_t function) RT_HIDDEN;
+
+/* The thread's counts, one for each function; NULL if it has none yet. */
+extern __thread struct wire_allowance *rt_mine __attribute__((tls_model("initial-exec"))) RT_HIDDEN;
 
 /*
  * Gives the call its number. False: the call has none, it is one of those at which no rule can fire. COUNTED: the
  * thread's allowance was taken from already.
  */
-bool rt_count(struct rt_call *c, bool counted) RT_HIDDEN;
+bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) RT_HIDDEN;
+
+/* One instruction: signal handlers count too. */
+static inline void rt_tally(struct wire_allowance *a) { __asm__ volatile("incq %0" : "+m"(a->tally)); }
+
+static inline bool rt_count(struct rt_call *c, struct rt_function *f, bool counted) {
+  if (__builtin_expect(f->how != RT_TALLY || !rt_mine, 0)) return rt_count_asked(c, f, counted);
+  rt_tally(&rt_mine[c->index]);
+  return true;
+}
 /* The number, for the log, of a call that was not given one. */
 uint64_t rt_count_sum(uint32_t function) RT_HIDDEN;
 
 /* Could any rule of the function hold for a call with a number from FIRST to LAST? */
-bool rt_any_may_hold(const struct wire_function *f, uint64_t first, uint64_t last) RT_HIDDEN;
+bool rt_any_may_hold(const struct rt_function *f, uint64_t first, uint64_t last) RT_HIDDEN;
 /* How many numbers from FIRST on no rule of the function can fire at; UINT64_MAX if it never can again. */
 uint64_t rt_quiet(uint32_t function, uint64_t first) RT_HIDDEN;
 

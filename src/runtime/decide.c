@@ -6,6 +6,7 @@
 #include "fault.h"
 #include "hooks.h"
 #include "link.h"
+#include "modules.h"
 #include "stack.h"
 #include "system.h"
 
@@ -13,6 +14,7 @@
 
 /* There is no such function: its library has not been opened yet, or was closed. */
 static enum rt_action missing(struct rt_call *c) {
+  if (!rt.plan) return RT_PASS;
   const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
   c->real = rt_link_real(rt_text(f->name), f->version ? rt_text(f->version) : NULL);
   if (c->real != 0) {
@@ -24,21 +26,18 @@ static enum rt_action missing(struct rt_call *c) {
 }
 
 /* May calls of the function go around the runtime once no rule can fire? */
-static bool retirable(uint32_t function) {
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
-  if (rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE || rt_counter(function)->shared)
-    return false;
+static bool retirable(const struct rt_function *f) {
+  if (rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE || f->shared) return false;
   for (uint32_t i = 0; i < f->n_rules; i++)
-    if (rt_array(rules, struct wire_rule)[f->rule + i].flags & WIRE_UNUSED) return false;
+    if (rt.rules[f->rule + i].flags & WIRE_UNUSED) return false;
   return true;
 }
 
 /* If no rule of the function can fire any more, whatever happens, calls need not come here. */
 void rt_retire(uint32_t function) {
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
-  struct rt_counter *counter = rt_counter(function);
-  uint64_t next = counter->how == RT_ONE ? rt_load(&counter->given) + 1 : 1;
-  if (retirable(function) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
+  const struct rt_function *f = &rt.functions[function];
+  uint64_t next = f->how == RT_ONE ? rt_load(&f->given) + 1 : 1;
+  if (retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
     rt_store(&rt.entries[function].target, rt.entries[function].real);
 }
 
@@ -49,32 +48,50 @@ static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
   return r->flags & WIRE_THEN ? RT_THEN : rt_fault_apply(c);
 }
 
-enum rt_action rt_decide(struct rt_call *c) {
+/* What a call needs beside its rules. False: it is passed through whatever they say. */
+static bool prepare(const struct rt_call *c, uint32_t busy) {
+  if (busy & RT_BUSY_OFF) return false;
+  if (busy & RT_BUSY_MODULES) {
+    (void)__atomic_fetch_and(&rt.busy, ~(uint32_t)RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
+    rt_modules_changed();
+  }
+  if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  return true;
+}
+
+static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) {
   bool counted = c->index & WIRE_COUNTED;
   c->index &= ~(uint64_t)WIRE_COUNTED;
   c->real = rt.entries[c->index].real;
+  if (__builtin_expect(c->real == 0, 0)) {
+    enum rt_action a = missing(c);
+    if (a != RT_PASS) return a;
+  }
+  uint32_t busy = rt_load(&rt.busy);
+  if (__builtin_expect(busy, 0) && !prepare(c, busy)) return RT_PASS;
+  struct rt_function *f = &rt.functions[c->index];
   c->number = 0;
-  if (__builtin_expect(rt.ready != RT_READY || c->real == 0, 0)) {
-    enum rt_action a = c->real == 0 ? missing(c) : RT_PASS;
-    if (rt.ready != RT_READY || a != RT_PASS) return a;
-  }
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
-  if (rt.plan->flags & (WIRE_COUNT | WIRE_POINTS)) {
-    if (rt.plan->flags & WIRE_COUNT && rt.area && rt.area->counts.n > 0)
-      (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
-    if (rt.plan->flags & WIRE_POINTS && rt.area) rt_point_record(c);
-  }
-  if (!rt_count(c, counted)) return RT_PASS;
-  if (__builtin_expect(rt_load(&rt.modules_pending), 0)) {
-    rt_store(&rt.modules_pending, 0);
-    rt_modules_changed();
-  }
-  const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule];
+  if (!rt_count(c, f, counted)) return RT_PASS;
+  const struct wire_rule *r = &rt.rules[f->rule];
   for (uint32_t i = 0; i < f->n_rules; i++, r++) {
     c->rule = f->rule + i;
     if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, r);
   }
-  return f->hook != WIRE_HOOK_NONE ? rt_hook(c, f) : RT_PASS;
+  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
+}
+
+/* The way of most calls under a rule about their caller: it is another one. All else is decided fully. */
+enum rt_action rt_decide(struct rt_call *c) {
+  struct wire_allowance *mine = rt_mine;
+  if (rt_load(&rt.busy) || !mine) return decide_fully(c);
+  uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
+  const struct rt_function *f = &rt.functions[index];
+  c->real = rt.entries[index].real;
+  if (f->caller == 0 || c->real == 0 || rt_place_has(f->caller - 1, rt_return_address(c) - 1) != 0)
+    return decide_fully(c);
+  rt_tally(&mine[index]);
+  return RT_PASS;
 }
 
 enum rt_action rt_after(struct rt_call *c) { return rt_fault_apply(c); }

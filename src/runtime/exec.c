@@ -67,7 +67,7 @@ static enum rt_action hook_inside(struct rt_call *c) {
   return RT_RETURN;
 }
 
-enum rt_action rt_hook_exec(struct rt_call *c, const struct wire_function *f) {
+enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_EXECVE:
   case WIRE_HOOK_EXECVPE:

@@ -43,14 +43,14 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
-enum rt_action rt_hook(struct rt_call *c, const struct wire_function *f) {
+enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_DLSYM:
   case WIRE_HOOK_DLVSYM:
     return hook_dlsym(c);
   case WIRE_HOOK_DLOPEN:
     /* Where the library is looked for depends on the caller, so this is a jump too; the next call looks again. */
-    rt_store(&rt.modules_pending, 1);
+    (void)__atomic_fetch_or(&rt.busy, RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);

@@ -5,6 +5,6 @@
 #include "runtime.h"
 
 /* No rule fired: the call is made, here (RT_RETURN) or by enter.S. */
-enum rt_action rt_hook(struct rt_call *c, const struct wire_function *f) RT_HIDDEN;
+enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;
 /* Those of the exec family, in exec.c. */
-enum rt_action rt_hook_exec(struct rt_call *c, const struct wire_function *f) RT_HIDDEN;
+enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;

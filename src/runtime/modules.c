@@ -17,7 +17,7 @@
 #define CAPACITY 128
 
 static struct rt_modules lists[LISTS];
-static struct rt_modules *now;
+struct rt_modules *rt_modules_list;
 static uint64_t made;  /* how many lists there have been */
 static uint64_t maker; /* process << 1 of who makes one, 0 if nobody does; bit 0: make another one after that */
 
@@ -180,7 +180,7 @@ static bool unchanged(const struct rt_modules *old) {
 }
 
 static bool make(void) {
-  struct rt_modules *old = rt_load(&now), *list = &lists[made % LISTS];
+  struct rt_modules *old = rt_load(&rt_modules_list), *list = &lists[made % LISTS];
   if (old && unchanged(old)) return false;
   uint64_t version = list->version;
   rt_store(&list->version, version + 1);
@@ -189,7 +189,7 @@ static bool make(void) {
   fill(list, old);
   rt_store(&list->version, version + 2);
   made++;
-  rt_store(&now, list);
+  rt_store(&rt_modules_list, list);
   return true;
 }
 
@@ -215,7 +215,7 @@ static bool end_making(uint64_t self) {
 bool rt_modules_refresh(void) {
   uint64_t self = (uint64_t)rt_process() << 1;
   bool changed = false;
-  if (!rt_load(&now) || !rt_link_settled() || !begin_making(self)) return false;
+  if (!rt_load(&rt_modules_list) || !rt_link_settled() || !begin_making(self)) return false;
   do
     changed |= make();
   while (!end_making(self));
@@ -224,15 +224,11 @@ bool rt_modules_refresh(void) {
 
 void rt_modules_changed(void) { (void)rt_modules_refresh(); }
 
-struct rt_modules *rt_modules_now(void) {
-  return rt_load(&now);
-}
-
 void rt_modules_start(void) {
   long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)program, sizeof program - 1, 0, 0, 0);
   program[n > 0 ? n : 0] = 0;
   rt_object_start();
-  rt_store(&now, NULL);
+  rt_store(&rt_modules_list, NULL);
   (void)make();
 }
 

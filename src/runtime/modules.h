@@ -56,7 +56,8 @@ struct rt_modules {
 /* Once, before all others. */
 void rt_modules_start(void) RT_HIDDEN;
 /* The list as of now; NULL if there is none. */
-struct rt_modules *rt_modules_now(void) RT_HIDDEN;
+extern struct rt_modules *rt_modules_list RT_HIDDEN;
+static inline struct rt_modules *rt_modules_now(void) { return rt_load(&rt_modules_list); }
 /* Looks whether the loader's list has changed. True if there is another list now. */
 bool rt_modules_refresh(void) RT_HIDDEN;
 /* NULL if ADDRESS is in none. */
@@ -86,4 +87,15 @@ static inline bool rt_in_range(const struct rt_modules *m, uint32_t place, uint6
 
 static inline bool rt_modules_same(const struct rt_modules *m, uint64_t version) {
   return rt_load(&m->version) == version;
+}
+
+/* Is PC in the set of places? -1 if that cannot be told without a closer look. */
+static inline int rt_place_has(uint32_t place, uint64_t pc) {
+  const struct rt_modules *m = rt_modules_now();
+  if (__builtin_expect(!m, 0)) return -1;
+  uint64_t version = rt_load(&m->version);
+  bool in = rt_in_range(m, place, pc);
+  /* An address in no module that is known: the list may be old. */
+  bool known = in || rt_step_known(__atomic_load_n(rt_step_place(m, pc), __ATOMIC_RELAXED), pc);
+  return __builtin_expect(known && rt_modules_same(m, version), 1) ? in : -1;
 }

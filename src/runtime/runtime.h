@@ -48,18 +48,45 @@ enum rt_action {
 
 static inline uint64_t rt_return_address(const struct rt_call *c) { return c->sp[0]; }
 
+/* How calls of a function are counted; count.h says why. */
+enum rt_counting {
+  RT_TALLY,   /* nobody asks, but the log */
+  RT_GRANTED, /* rules that only count */
+  RT_ONE,     /* numbers are asked for, together with other things */
+};
+
+/* What must be known about a function when it is called, on a cache line of its own. */
+struct rt_function {
+  uint64_t given; /* numbers that were given away, to calls and to threads */
+  uint32_t how;   /* of enum rt_counting */
+  uint32_t rule, n_rules;
+  uint16_t hook;   /* of enum wire_hook */
+  uint32_t caller; /* its one condition is that the caller is in the set caller - 1 of places; 0: it has others */
+  uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
+} __attribute__((aligned(64)));
+
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */
 enum rt_ready { RT_NEW, RT_STARTING, RT_OFF, RT_READY };
 
 /* Everything the runtime knows; constant once rt_start is done, but for what its pointers lead to. */
 struct rt {
-  uint32_t ready;               /* of enum rt_ready; first, for enter.S */
-  const struct wire_plan *plan; /* checked */
-  struct wire_shim *shim;
+  uint32_t ready; /* of enum rt_ready; first, for enter.S */
+  uint32_t busy;  /* not 0: a call needs more than its rules: RT_BUSY_* */
   struct wire_entry *entries;
-  struct wire_area *area;   /* NULL if it could not be mapped */
-  uint64_t *slots;          /* plan->slots of them; shared by all threads */
-  uint32_t modules_pending; /* a library was being opened: the list of modules may be another */
+  const struct wire_plan *plan; /* checked */
+  struct rt_function *functions;
+  const struct wire_rule *rules; /* what the plan has, as pointers */
+  const uint32_t *code;
+  const int64_t *numbers;
+  uint64_t *slots;        /* plan->slots of them; shared by all threads */
+  struct wire_area *area; /* there once it is ready */
+  struct wire_shim *shim;
+};
+enum {
+  RT_BUSY_OFF = 1,     /* not ready */
+  RT_BUSY_MODULES = 2, /* a library was being opened: the list of modules may be another */
+  RT_BUSY_COUNT = 4,   /* WIRE_COUNT */
+  RT_BUSY_POINTS = 8,  /* WIRE_POINTS */
 };
 extern struct rt rt RT_HIDDEN;
 

@@ -18,17 +18,12 @@
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
 
 bool rt_caller_in(const struct rt_call *c, uint32_t place) {
-  struct rt_modules *m = rt_modules_now();
   uint64_t pc = rt_return_address(c) - 1;
+  int in = rt_place_has(place, pc);
+  if (__builtin_expect(in >= 0, 1)) return in;
+  struct rt_modules *m = rt_modules_now();
   if (!m) return false;
-  uint64_t version = rt_load(&m->version);
-  bool in = rt_in_range(m, place, pc);
-  if (__builtin_expect(rt_modules_same(m, version), 1)) {
-    if (in) return true;
-    struct rt_modules *newer = m;
-    (void)rt_step_at(&newer, pc); /* an address in no module that we know: the list may be old */
-    if (newer == m) return false;
-  }
+  (void)rt_step_at(&m, pc); /* looks again if the address is in no module that is known */
   return (m = rt_modules_now()) && rt_in_range(m, place, pc);
 }
 

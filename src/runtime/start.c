@@ -25,7 +25,7 @@ _Static_assert(offsetof(struct rt_call, rdx) == 96 && offsetof(struct rt_call, s
 _Static_assert(sizeof(struct rt_call) <= 144 && WIRE_MAX_ARGS - 6 == 16, "enter.S");
 _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
 
-struct rt rt;
+struct rt rt = {.busy = RT_BUSY_OFF};
 extern struct wire_shim murphy_shim __attribute__((weak));
 
 static void find_real(void) {
@@ -44,7 +44,16 @@ static void step_aside(void) {
 static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   uint32_t owner = owners[slot];
   owners[slot] = function + 1;
-  if (owner != 0 && owner != function + 1) rt_counter(function)->shared = rt_counter(owner - 1)->shared = 1;
+  if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
+}
+
+/* The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it. */
+static uint32_t only_caller(const struct wire_function *f) {
+  const struct wire_rule *r = &rt.rules[f->rule];
+  const uint32_t *code = rt.code + r->code;
+  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE || r->code == WIRE_NO_CODE || (*code & 0xff) != WIRE_OP_CALLER)
+    return 0;
+  return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
 }
 
 /* How a function's calls are counted, from what its rules ask. */
@@ -63,16 +72,20 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
     }
   }
   bool seen = rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE;
-  /* A rule without a condition fires at once: what only counts would find that out call by call. */
-  bool granted = f->n_rules > 0 && counts && asks && !unused && !seen;
-  rt_counter(function)->how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
+  /* Where nothing asks for the number there is no piece of numbers to grant. */
+  bool granted = counts && asks && !unused && !seen;
+  rt.functions[function].how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
+  rt.functions[function].rule = f->rule;
+  rt.functions[function].n_rules = f->n_rules;
+  rt.functions[function].hook = f->hook;
+  rt.functions[function].caller = only_caller(f);
 }
 
 /* Where calls of each function go first. */
 static void aim(void) {
   for (uint32_t i = 0; i < rt.shim->n; i++) {
     struct wire_entry *e = &rt.entries[i];
-    if (e->real != 0 && rt_counter(i)->how == RT_GRANTED) rt_store(&e->target, e->count);
+    if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
     rt_retire(i);
   }
 }
@@ -85,18 +98,31 @@ static bool plan_good(void) {
   return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
 }
 
+/* Memory for what is kept about functions and slots; the last part is needed only while rules are learnt. */
+static uint32_t *make_room(uint32_t functions, uint32_t slots) {
+  size_t size = functions * sizeof(struct rt_function);
+  char *p = rt_map(size + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
+  if (!p) return NULL;
+  rt.functions = (struct rt_function *)p;
+  rt.slots = (uint64_t *)(p + size);
+  return (uint32_t *)(rt.slots + slots);
+}
+
 static bool get_ready(void) {
-  uint32_t n = rt.plan->functions.n, slots = rt.plan->slots;
-  bool area = rt_area_start();
-  uint64_t *memory = rt_map(slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
-  if (!area || !memory || !rt_count_start(n)) return false;
-  rt.slots = memory;
+  uint32_t n = rt.plan->functions.n;
+  rt.rules = rt_array(rules, struct wire_rule);
+  rt.code = rt_array(code, uint32_t);
+  rt.numbers = rt_array(numbers, int64_t);
+  uint32_t *owners = make_room(n, rt.plan->slots);
+  if (!rt_area_start() || !owners || !rt_count_start(n)) return false;
   for (uint32_t i = 0; i < n; i++)
-    learn_rules(i, (uint32_t *)(memory + slots));
+    learn_rules(i, owners);
   rt_process_start();
   rt_fault_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
+  bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;
+  rt.busy = (counts ? RT_BUSY_COUNT : 0) | (rt.plan->flags & WIRE_POINTS ? RT_BUSY_POINTS : 0);
   return true;
 }
 
@@ -115,6 +141,7 @@ static void find_real_by_symbols(void) {
 /* Says in the area that this process runs without faults, if that can be said. */
 static void refuse(void) {
   if (rt.area) (void)rt_add(&rt.area->refused, 1);
+  rt.busy = RT_BUSY_OFF;
   step_aside();
   rt_store(&rt.ready, RT_OFF);
 }
