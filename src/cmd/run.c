@@ -145,7 +145,7 @@ static int make_plan(struct job *job, struct err *e) {
   int r = run_world_make(&request, &job->modules, job->scenario, &job->world, e);
   cmd_progress_end(&job->progress);
   if (r < 0) return r;
-  run_preload(&job->modules, job->folder.shim, &job->preload);
+  run_preload(job->folder.shim, &job->preload);
   if (job->preload.failed) return -ENOMEM;
   w->area = job->folder.area;
   w->preload = job->preload.at;
@@ -179,7 +179,7 @@ static int open_log(struct job *job, struct err *e) {
 static int prepare(struct job *job, struct err *e) {
   int r = run_target_find(job->command.at, &job->target, e);
   if (r >= 0) r = run_modules_load(job->target.path, &job->modules, e);
-  if (r >= 0) r = run_folder_make(&job->folder, e);
+  if (r >= 0) r = run_folder_make(job->modules.asan, &job->folder, e);
   if (r >= 0) r = make_plan(job, e);
   return r;
 }
@@ -224,8 +224,11 @@ static int report_reach(struct job *job, struct err *e) {
 
 static int run_command(struct job *job, struct err *e) {
   int status = 0;
-  struct run_request request = {
-      .target = &job->target, .preload = job->preload.at, .tick = run_watch_tick, .context = &job->watch};
+  struct run_request request = {.target = &job->target,
+                                .preload = job->preload.at,
+                                .follow = job->follow,
+                                .tick = run_watch_tick,
+                                .context = &job->watch};
   job->watch.area = &job->area;
   job->watch.terminal = isatty(STDERR_FILENO) == 1;
   job->watch.log.plan = (const struct wire_plan *)job->plan.at;

@@ -62,19 +62,11 @@ static bool starts_programs(const struct wire_function *f) {
 
 /* --- why not ------------------------------------------------------------------------------------------------------ */
 
-/* The module whose definition the loader finds before the shim's, or -1. */
-static long shadowed_by(const struct reach *r, size_t function) {
-  const struct run_modules *m = r->request->modules;
-  for (size_t i = 0; i < m->modules.n; i++) {
-    bool before = i == 0 || (m->sanitizer && strcmp(m->modules.at[i].path, m->sanitizer) == 0);
-    if (before && at(r, i, function)->defined) return (long)i;
-  }
-  return -1;
-}
+/* The loader finds the program's own definition before the shim's. */
+static bool is_shadowed(const struct reach *r, size_t function) { return at(r, 0, function)->defined; }
 
-static void why_shadowed(const struct reach *r, size_t module, struct text *to) {
-  text_addf(to, "%s defines it itself, before murphy%s", module_name(r, module),
-            module == 0 ? "" : " (a sanitizer must come first)");
+static void why_shadowed(const struct reach *r, struct text *to) {
+  text_addf(to, "%s defines it itself: only what that passes on is intercepted", module_name(r, 0));
 }
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
@@ -86,21 +78,20 @@ static void line(struct text *to, size_t column) {
 
 static void text_function(const struct reach *r, size_t f, size_t column, struct text *to) {
   uint64_t calls = calls_of(r, r->names[f]);
-  long before = shadowed_by(r, f);
+  bool shadowed = is_shadowed(r, f);
   bool any = false;
   text_addf(to, "  %s", r->names[f]);
   text_pad(to, column);
   text_addf(to, "%" PRIu64 " call%s intercepted", calls, calls == 1 ? "" : "s");
-  for (size_t m = 0; m < r->request->modules->modules.n && before < 0; m++) {
+  for (size_t m = 0; m < r->request->modules->modules.n && !shadowed; m++) {
     if (!at(r, m, f)->through) continue;
     text_addf(to, "%s%s: %u site%s", any ? ", " : "; ", module_name(r, m), at(r, m, f)->through,
               at(r, m, f)->through == 1 ? "" : "s");
     any = true;
   }
-  if (before >= 0) {
+  if (shadowed) {
     line(to, column);
-    text_add(to, "cannot be intercepted: ");
-    why_shadowed(r, (size_t)before, to);
+    why_shadowed(r, to);
   }
   for (size_t m = 0; m < r->request->modules->modules.n; m++) {
     if (!at(r, m, f)->inside) continue;
@@ -154,7 +145,7 @@ static void write_text(const struct reach *r, struct text *to) {
 /* --- for scripts -------------------------------------------------------------------------------------------------- */
 
 static void json_function(const struct reach *r, size_t f, struct text *to) {
-  long before = shadowed_by(r, f);
+  bool shadowed = is_shadowed(r, f);
   const char *comma = "";
   text_add(to, "{\"function\":");
   text_add_json(to, r->names[f]);
@@ -164,12 +155,12 @@ static void json_function(const struct reach *r, size_t f, struct text *to) {
     if (!s->through && !s->inside) continue;
     text_addf(to, "%s{\"module\":", comma);
     text_add_json(to, module_name(r, m));
-    text_addf(to, ",\"intercepted\":%u,\"inside\":%u}", before < 0 ? s->through : 0, s->inside);
+    text_addf(to, ",\"intercepted\":%u,\"inside\":%u}", shadowed ? 0 : s->through, s->inside);
     comma = ",";
   }
   text_add(to, "],\"why_not\":");
   struct text why = {0};
-  if (before >= 0) why_shadowed(r, (size_t)before, &why);
+  if (shadowed) why_shadowed(r, &why);
   if (why.n)
     text_add_json(to, why.at);
   else

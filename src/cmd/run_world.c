@@ -165,6 +165,23 @@ static int find_names(const struct run_world *w, const char *data, const struct 
   return r;
 }
 
+/*
+ * A sanitizer's own malloc shows no errno; what it stands for is the one behind it. Profiles are asked for the first
+ * library that has a function, so the sanitizer becomes the last.
+ */
+static void put_sanitizer_last(const struct run_modules *m, struct profile *p) {
+  struct profile_library *all = (struct profile_library *)p->libraries;
+  char *path = m->sanitizer ? realpath(m->sanitizer, NULL) : NULL;
+  for (size_t i = 0; path && i + 1 < p->n_libraries; i++) {
+    if (strcmp(all[i].path, path) != 0) continue;
+    struct profile_library own = all[i];
+    memmove(&all[i], &all[i + 1], (p->n_libraries - i - 1) * sizeof *all);
+    all[p->n_libraries - 1] = own;
+    break;
+  }
+  free(path);
+}
+
 static int overlay(const struct run_world_request *request, struct run_world *w, struct err *e) {
   for (size_t i = 0; i < request->n_profiles; i++) {
     struct profile *file = &w->profiles[w->n_profiles];
@@ -188,6 +205,7 @@ static int find_profile(const struct run_world_request *request, struct run_worl
   vec_done(&names);
   if (r < 0) return r;
   w->n_profiles = 1;
+  put_sanitizer_last(w->modules, &w->profiles[0]);
   return overlay(request, w, e);
 }
 

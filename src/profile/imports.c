@@ -137,14 +137,15 @@ static int find_imports(struct analysis *a, const struct image *program, import_
   return r < 0 ? r : 0;
 }
 
+/* Of all libraries that define one: what stands before another (a sanitizer, an allocator) mostly calls that. */
 static int find_named(struct analysis *a, const char *const *names, size_t n, import_vec *ret) {
   struct map seen = {0};
   int r = 0;
-  for (size_t i = 0; i < n && r >= 0; i++) {
-    unsigned image = 0;
-    const struct image_symbol *symbol = defined(&a->set, names[i], NULL, &image);
-    if (symbol) r = add_import(a, symbol, image, &seen, ret);
-  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < a->set.images.n && r >= 0; k++) {
+      const struct image_symbol *symbol = image_export(a->set.images.at[k], names[i], NULL);
+      if (symbol) r = add_import(a, symbol, (unsigned)k, &seen, ret);
+    }
   map_done(&seen);
   return r < 0 ? r : 0;
 }

@@ -139,8 +139,8 @@ int profile_imports(const struct profile_request *request, const struct image *p
                     struct err *e) MUST_USE;
 
 /*
- * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries; what no
- * library defines is left out.
+ * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries, in all
+ * libraries that define one; what none defines is left out.
  */
 int profile_functions(const struct profile_request *request, const struct image *program, const char *const *names,
                       size_t n, struct profile *ret, struct err *e) MUST_USE;

@@ -21,6 +21,13 @@ enum { EVENTS = 4096, LOADED = 2048, POINTS = 1 << 16 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
 enum { PENDING_MAX = 1 << 16 };
 
+/*
+ * gcc's address sanitizer refuses to start unless it is the first library, and knows itself by a part of a name. It
+ * works as well behind the shim, and only there can calls be made to fail that it would not pass on, such as malloc.
+ * clang's, inside a program, refuses to start beside a library of that name.
+ */
+static const char plain_name[] = "shim.so", asan_name[] = "shim-before-libasan.so";
+
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
 /* LD_PRELOAD is split at spaces and colons; a file system without exec cannot hold a library. */
@@ -38,7 +45,7 @@ static char *join(const char *folder, const char *name) {
   return NULL;
 }
 
-int run_folder_make(struct run_folder *ret, struct err *e) {
+int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) {
   const char *places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
   struct run_folder f = {0};
   int code = -ENOENT;
@@ -56,7 +63,7 @@ int run_folder_make(struct run_folder *ret, struct err *e) {
                    "hold libraries (%s; is one mounted noexec?)",
                    strerror(-code));
   f.area = join(f.path, "area");
-  f.shim = join(f.path, "shim.so");
+  f.shim = join(f.path, before_asan ? asan_name : plain_name);
   if (!f.area || !f.shim) {
     run_folder_done(&f);
     return err_set(e, -ENOMEM, "out of memory");

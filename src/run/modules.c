@@ -57,7 +57,7 @@ static int add_needed(struct run_modules *m, const struct image *img) {
   return 0;
 }
 
-/* gcc's sanitizers refuse to work unless they are the first library; clang's are part of the program. */
+/* gcc's sanitizers are libraries; clang's are part of the program. */
 static const char *find_sanitizer(const struct run_modules *m) {
   static const char *const names[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so"};
   for (size_t i = 1; i < m->modules.n; i++)
@@ -126,6 +126,7 @@ int run_modules_load(const char *program, struct run_modules *ret, struct err *e
     return r;
   }
   m.sanitizer = find_sanitizer(&m);
+  m.asan = m.sanitizer && strncmp(last_part(m.sanitizer), "libasan.so", 10) == 0;
   *ret = m;
   return 0;
 }

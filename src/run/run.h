@@ -48,7 +48,8 @@ struct run_module {
 struct run_modules {
   VEC(struct run_module) modules;
   VEC(const char *) functions; /* what any of them imports, sorted by name */
-  const char *sanitizer;       /* path of the library that must be loaded before all others, or NULL */
+  bool asan;                   /* the sanitizer is libasan */
+  const char *sanitizer;       /* path of a library that stands before functions of others, or NULL */
   const char *missing;         /* the first library that was not found, or NULL; lives in the arena */
   struct arena arena;
 };
@@ -82,7 +83,8 @@ struct run_folder {
   char *path, *area, *shim;
 };
 
-int run_folder_make(struct run_folder *ret, struct err *e) MUST_USE;
+/* BEFORE_ASAN: the program needs libasan, which must not notice that the shim comes before it. */
+int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) MUST_USE;
 void run_folder_done(struct run_folder *f);
 /* Writes the shim's bytes there. */
 int run_folder_write(const struct run_folder *f, const struct text *shim, struct err *e) MUST_USE;
@@ -121,6 +123,7 @@ uint64_t run_area_count(const struct run_area *a, uint32_t function);
 struct run_request {
   const struct run_target *target;
   const char *preload; /* what LD_PRELOAD is set to */
+  bool follow;         /* programs that the command starts get it too */
   /* Called every few milliseconds while the command runs, at once if it returned 1, and once behind its end (FINAL). */
   int (*tick)(void *context, bool final, struct err *e);
   void *context;
@@ -132,8 +135,8 @@ struct run_request {
  */
 int run_start(const struct run_request *request, int *ret_status, struct err *e) MUST_USE;
 
-/* LD_PRELOAD for the command: the sanitizer if there is one, the shim, what the user had there. */
-void run_preload(const struct run_modules *m, const char *shim, struct text *to);
+/* LD_PRELOAD for the command: the shim, then what the user had there. */
+void run_preload(const char *shim, struct text *to);
 
 /* --- what became of it (symbols.c, log.c) ------------------------------------------------------------------------- */
 

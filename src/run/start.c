@@ -21,41 +21,67 @@ enum { TICK_MS = 5 };
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
-void run_preload(const struct run_modules *m, const char *shim, struct text *to) {
+void run_preload(const char *shim, struct text *to) {
   const char *own = getenv("LD_PRELOAD");
-  if (m->sanitizer) text_addf(to, "%s:", m->sanitizer);
   text_add(to, shim);
   if (own && *own) text_addf(to, ":%s", own);
 }
 
 /* --- the environment ---------------------------------------------------------------------------------------------- */
 
-/* A copy of ours with LD_PRELOAD=VALUE behind all others; strings are shared but for the last. */
-static char **make_environment(const char *value) {
-  static const char name[] = "LD_PRELOAD=";
-  size_t n = 0, used = 0;
+/* "NAME=VALUE" or, if there is MORE, "NAME=VALUE:MORE". */
+static char *make_variable(const char *name, const char *value, const char *more) {
   struct text t = {0};
-  while (environ[n])
-    n++;
-  char **to = calloc(n + 2, sizeof *to);
-  text_addf(&t, "%s%s", name, value);
-  if (!to || t.failed) {
-    free(to);
-    text_done(&t);
-    return NULL;
-  }
-  for (size_t i = 0; i < n; i++)
-    if (strncmp(environ[i], name, sizeof name - 1) != 0) to[used++] = environ[i];
-  to[used] = t.at;
-  return to;
+  text_addf(&t, "%s=%s", name, value);
+  if (more && *more) text_addf(&t, ":%s", more);
+  if (!t.failed) return t.at;
+  text_done(&t);
+  return NULL;
 }
 
-static void free_environment(char **env) {
-  size_t n = 0;
-  while (env && env[n])
+static bool is_variable(const char *entry, const char *name) {
+  size_t n = strlen(name);
+  return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+/* Ours, with a few variables in place of those of the same name, or behind all others. */
+struct environment {
+  char **all;
+  char *own[2]; /* LD_PRELOAD, ASAN_OPTIONS; NULL if left alone */
+};
+
+static void environment_done(struct environment *env) {
+  for (size_t i = 0; i < COUNT(env->own); i++)
+    free(env->own[i]);
+  free(env->all);
+}
+
+/*
+ * A program that is started later may have been built with gcc's address sanitizer, which insists on being first. Only
+ * an option makes it accept the shim there, and only if programs are followed is it given.
+ */
+static int make_own(const struct run_request *request, struct environment *env) {
+  env->own[0] = make_variable("LD_PRELOAD", request->preload, NULL);
+  if (request->follow) env->own[1] = make_variable("ASAN_OPTIONS", "verify_asan_link_order=0", getenv("ASAN_OPTIONS"));
+  return env->own[0] && (env->own[1] || !request->follow) ? 0 : -ENOMEM;
+}
+
+static int make_environment(const struct run_request *request, struct environment *env) {
+  static const char *const names[COUNT(env->own)] = {"LD_PRELOAD", "ASAN_OPTIONS"};
+  size_t n = 0, used = 0;
+  while (environ[n])
     n++;
-  if (n) free(env[n - 1]);
-  free(env);
+  env->all = calloc(n + COUNT(env->own) + 1, sizeof *env->all);
+  if (!env->all || make_own(request, env) < 0) return -ENOMEM;
+  for (size_t i = 0; i < n; i++) {
+    bool replaced = false;
+    for (size_t k = 0; k < COUNT(names); k++)
+      replaced |= env->own[k] && is_variable(environ[i], names[k]);
+    if (!replaced) env->all[used++] = environ[i];
+  }
+  for (size_t k = 0; k < COUNT(names); k++)
+    if (env->own[k]) env->all[used++] = env->own[k];
+  return 0;
 }
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
@@ -156,14 +182,18 @@ static int watch(const struct run_request *request, const struct signals *s, pid
 }
 
 int run_start(const struct run_request *request, int *ret_status, struct err *e) {
+  struct environment env = {0};
   struct signals s;
   pid_t pid = 0;
-  char **env = make_environment(request->preload);
-  if (!env) return err_set(e, -ENOMEM, "out of memory");
+  int r = make_environment(request, &env);
+  if (r < 0) {
+    environment_done(&env);
+    return err_set(e, r, "out of memory");
+  }
   signals_take(&s);
-  int r = start(request->target, env, &s, &pid, e);
+  r = start(request->target, env.all, &s, &pid, e);
   if (r >= 0) r = watch(request, &s, pid, ret_status, e);
   signals_give_back(&s);
-  free_environment(env);
+  environment_done(&env);
   return r;
 }

@@ -78,7 +78,8 @@ run run --fail "$never" -- sh -c 'read x; env | grep -v ^_= | sort'
 accepted 'the environment'
 env | grep -v ^_= | sort >wanted
 holds '... is that of the user' cmp out wanted
-LD_PRELOAD=libm.so.6 run run --fail "$never" -- sh -c 'read x; echo "$LD_PRELOAD"'
+# A murphy that was built with a sanitizer would complain.
+ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} LD_PRELOAD=libm.so.6 run run --fail "$never" -- sh -c 'read x; echo "$LD_PRELOAD"'
 holds '... with his LD_PRELOAD' grep -qx libm.so.6 out
 run run --fail "$never" -- sh -c 'read x; ls /proc/self/fd | wc -l'
 ls /proc/self/fd </dev/null 2>/dev/null | wc -l >wanted
@@ -102,6 +103,34 @@ status=$?
 ended 'a signal is passed on' 5
 holds 'nothing is left in the folder for runs' test -z "$(ls -A "$XDG_RUNTIME_DIR")"
 
+# On a terminal: a line for each injection, and an interrupt that reaches both.
+cat >terminal.py <<'PY'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen, deadline = b"", time.time() + 60
+while time.time() < deadline:
+    try:
+        part = os.read(fd, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if b"ready" in seen and b"sent" not in seen:
+        os.write(fd, b"\x03")
+        seen += b"sent"
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+rm -f log
+python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; sleep 60' >out 2>err
+status=$?
+ended 'an interrupt from the terminal' 130
+holds '... keeps the log' log 'len(i) > 0 and i[0]["function"] == "read"'
+holds '... and there was a line for people' grep -Eq 'murphy: read\(.*\) = -1 EIO, call 1, from ' out
+
 # --- programs that it starts ------------------------------------------------------------------------------------------
 
 run run --fail 'read:EIO when caller("cat")' -- sh -c 'cat numbers'
@@ -110,6 +139,37 @@ run run --follow --fail 'read:EIO when call==3' --log log -- sh -c 'cat -v numbe
 ended 'a program is followed into' 1 'cat: numbers: Input/output error'
 run run --no-follow --fail 'read:EIO when call==3' -- sh -c 'cat -v numbers; exit $?'
 accepted '... or not'
+
+# --- programs with a sanitizer ------------------------------------------------------------------------------------------
+
+cat >sanitized.c <<'C'
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	void *p = malloc(10);
+	printf("malloc %d\n", p ? 0 : errno);
+	free(p);
+	ssize_t n = read(0, &c, 1);
+	printf("read %zd %d\n", n, errno);
+	return 0;
+}
+C
+for compiler in gcc clang; do
+  if ! $compiler -w -fsanitize=address sanitized.c -o sanitized 2>/dev/null; then
+    skip "$compiler's address sanitizer" "$compiler has none"
+    continue
+  fi
+  run run --fail 'read:EIO' --fail 'malloc:ENOMEM when caller("main")' -- ./sanitized
+  holds "$compiler's address sanitizer: read fails" grep -qx 'read -1 5' out
+  # clang puts its malloc into the program, where nothing can come before it.
+  [ $compiler = clang ] || holds "... and malloc" grep -qx 'malloc 12' out
+  run run --follow --fail 'read:EIO' -- sh -c './sanitized; ./sanitized'
+  holds "... as a program that is followed" test "$(grep -cx 'read -1 5' out)" = 2
+done
 
 # --- reach ------------------------------------------------------------------------------------------------------------
 

@@ -265,7 +265,7 @@ static void test_folder(void **state) {
   struct stat st;
   struct text shim = {0};
   assert_int_equal(setenv("XDG_RUNTIME_DIR", folder, 1), 0);
-  assert_int_equal(run_folder_make(&f, NULL), 0);
+  assert_int_equal(run_folder_make(false, &f, NULL), 0);
   assert_memory_equal(f.path, folder, strlen(folder));
   assert_int_equal(stat(f.path, &st), 0);
   assert_int_equal(st.st_mode & 0777, 0700);
@@ -279,7 +279,7 @@ static void test_folder(void **state) {
   /* LD_PRELOAD would be split there. */
   assert_int_equal(mkdir(in_folder("a b"), 0700), 0);
   assert_int_equal(setenv("XDG_RUNTIME_DIR", in_folder("a b"), 1), 0);
-  assert_int_equal(run_folder_make(&f, NULL), 0);
+  assert_int_equal(run_folder_make(false, &f, NULL), 0);
   assert_null(strchr(f.path, ' '));
   run_folder_done(&f);
 }
