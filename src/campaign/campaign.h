@@ -108,6 +108,7 @@ struct lab_request {
   const char *input;  /* path of standard input; NULL for /dev/null */
   size_t n_functions; /* of the plan */
   bool points;        /* record them */
+  bool before_asan;   /* as run_folder_make has it */
   struct sandbox_limits limits;
   /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,

@@ -87,7 +87,7 @@ static int make_stage(struct lab *l, struct err *e) {
 }
 
 static int build(struct lab *l, const struct lab_request *request, struct err *e) {
-  int r = run_folder_make(&l->folder, e);
+  int r = run_folder_make(request->before_asan, &l->folder, e);
   if (r >= 0) r = make_stage(l, e);
   if (r >= 0) r = run_area_make(l->folder.area, request->n_functions, request->points, &l->area, e);
   if (r >= 0) r = write_shim(l, request, e);

@@ -147,7 +147,7 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
   const struct test_writer *w = context;
   struct scenario_world world = w->space->world.world;
   struct text plan = {0};
-  run_preload(&w->space->modules, shim, ret_preload);
+  run_preload(shim, ret_preload);
   if (ret_preload->failed) return -ENOMEM;
   world.area = area;
   world.preload = ret_preload->at;

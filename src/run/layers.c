@@ -310,13 +310,13 @@ static int make_parents(char *path, struct err *e) {
   return mkdir(path, 0755) < 0 && errno != EEXIST ? failed("make", path, e) : 0;
 }
 
-static int show_shared(const struct layers *l, const char *shared, struct err *e) {
+static int show_shared(const struct layers *l, struct err *e) {
   char target[PATH_MAX];
-  int r = inside(l, shared, target, e);
+  int r = inside(l, l->shared, target, e);
   if (r < 0) return r;
   struct stat st;
   if (stat(target, &st) < 0 && (r = make_parents(target, e)) < 0) return r;
-  return mount(shared, target, NULL, MS_BIND, NULL) < 0 ? failed("show", shared, e) : 0;
+  return mount(l->shared, target, NULL, MS_BIND, NULL) < 0 ? failed("show", l->shared, e) : 0;
 }
 
 static int make_stage(struct layers *l, uint64_t disk, struct err *e) {
@@ -348,11 +348,12 @@ static int protect_root(const struct layers *l, struct err *e) {
 
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
+  l->shared = options->shared;
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
-  if (r == 0 && options->shared) r = show_shared(l, options->shared, e);
+  if (r == 0 && l->shared) r = show_shared(l, e);
   return r < 0 ? r : protect_root(l, e);
 }
 
@@ -367,7 +368,8 @@ void layers_done(struct layers *l) {
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static bool is_empty(int fd) {
+/* Has it no entries but KNOWN ones? */
+static bool is_empty(int fd, int known) {
   int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *d = copy < 0 ? NULL : fdopendir(copy);
   if (!d) {
@@ -375,10 +377,10 @@ static bool is_empty(int fd) {
     return false;
   }
   int n = 0;
-  while (n < 3 && readdir(d))
+  while (n <= known + 2 && readdir(d))
     n++;
   (void)closedir(d);
-  return n < 3;
+  return n <= known + 2;
 }
 
 int layers_open_changed(const struct layers *l, size_t i) {
@@ -388,7 +390,7 @@ int layers_open_changed(const struct layers *l, size_t i) {
   if (r < 0) return r;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  if (!is_empty(fd)) return fd;
+  if (!is_empty(fd, 0)) return fd;
   (void)close(fd);
   return -ENOENT;
 }
@@ -432,11 +434,12 @@ static int renew_shm(const struct layers *l, struct err *e) {
   if (r < 0) return r;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return failed("look at", path, e);
-  bool clean = is_empty(fd);
+  bool shares = l->shared && strncmp(l->shared, "/dev/shm/", 9) == 0, clean = is_empty(fd, shares);
   (void)close(fd);
   if (clean) return 0;
   if (umount2(path, MNT_DETACH) < 0) return failed("renew", path, e);
-  return mount_shm(l, e);
+  r = mount_shm(l, e);
+  return r < 0 || !shares ? r : show_shared(l, e);
 }
 
 int layers_renew(struct layers *l, struct err *e) {

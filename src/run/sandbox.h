@@ -44,7 +44,8 @@ struct layer {
 };
 
 struct layers {
-  const char *stage; /* where the keeper has mounted its own memory file system */
+  const char *stage;  /* where the keeper has mounted its own memory file system */
+  const char *shared; /* as in the options */
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
