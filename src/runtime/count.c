@@ -126,10 +126,14 @@ static bool recall(struct rt_function *counter, uint32_t function) {
   return true;
 }
 
-/* Gives the thread LEFT more than this call; its grant must be closed. */
-static void open_grant(struct wire_allowance *a, int64_t left) {
+/*
+ * Gives the thread MORE numbers; its grant must be closed. What calls that this one interrupts have taken already, and
+ * not put back yet, comes out of it.
+ */
+static void open_grant(struct wire_allowance *a, int64_t more) {
   static uint64_t serial;
-  rt_store(&a->left, left);
+  int64_t change = more - (int64_t)rt_load(&a->state);
+  __asm__ volatile("addq %1, %0" : "+m"(a->left) : "r"(change) : "memory");
   rt_store(&a->recall, 0);
   rt_store(&a->state, OPEN | (rt_add(&serial, 1) & (OPEN - 1)));
 }
@@ -182,16 +186,29 @@ static bool ask(struct rt_call *c, struct rt_function *counter, struct wire_allo
   }
 }
 
-static bool count_granted(struct rt_call *c, struct rt_function *counter, struct wire_allowance *a, bool counted) {
-  if (a && rt_load(&a->state) & OPEN) {
+/* In a signal handler, above a call of the same function that is not done with its allowance: that is left alone. */
+static bool count_interrupting(struct rt_call *c, struct rt_function *f, struct wire_allowance *a, bool counted) {
+  if (counted && rt_load(&a->state) & OPEN && rt_load(&a->left) >= 0 && !rt_load(&a->recall)) return false;
+  if (counted) put_back(a);
+  return ask(c, f, NULL);
+}
+
+static bool count_granted(struct rt_call *c, struct rt_function *f, struct wire_allowance *a, bool counted) {
+  if (!a) return ask(c, f, NULL);
+  if (rt_load(&a->tally)) return count_interrupting(c, f, a, counted);
+  rt_store(&a->tally, 1); /* until this call is done; nothing else is tallied here */
+  bool number = false;
+  if (rt_load(&a->state) & OPEN) {
     if (!counted) (void)take_one(a);
-    if (spend(counter, a)) return false;
-  } else if (a && counted) {
-    /* Closed by another thread, which has seen this one taken or not. */
-    if (rt_load(&a->left) >= (int64_t)rt_load(&a->state)) return false;
-    put_back(a);
+    number = !spend(f, a) && ask(c, f, a);
+  } else if (counted && rt_load(&a->left) >= (int64_t)rt_load(&a->state)) {
+    /* closed by another thread, which has seen that this one was taken */
+  } else {
+    if (counted) put_back(a);
+    number = ask(c, f, a);
   }
-  return ask(c, counter, a);
+  rt_store(&a->tally, 0);
+  return number;
 }
 
 bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) {

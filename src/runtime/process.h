@@ -8,5 +8,5 @@
 void rt_process_start(void) RT_HIDDEN;
 uint32_t rt_pid(void) RT_HIDDEN;
 uint32_t rt_tid(void) RT_HIDDEN;
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* Nanoseconds of CLOCK_MONOTONIC_COARSE. */
 uint64_t rt_time(void) RT_HIDDEN;

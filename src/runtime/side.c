@@ -77,10 +77,9 @@ static uint64_t thread_variables(const struct link_map *m) {
 }
 
 static uint64_t variable(const struct wire_side *s) {
-  if (s->name != 0) {
-    uint64_t at = rt_link_real(rt_text(s->name), NULL);
-    return at != 0 ? at : rt_link_any(rt_text(s->name));
-  }
+  /* The program may have a copy of a library's variable, which is the one that counts. But of functions the real one. */
+  if (s->name != 0 && s->kind == WIRE_SIDE_TLS) return rt_link_real(rt_text(s->name), NULL);
+  if (s->name != 0) return rt_link_any(rt_text(s->name));
   const struct link_map *m = module_map(s->module);
   if (!m) return 0;
   if (s->kind == WIRE_SIDE_GLOBAL) return m->l_addr + s->offset;

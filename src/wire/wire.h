@@ -375,7 +375,7 @@ struct wire_frame {
 /* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
 struct wire_event {
   uint64_t ready;
-  uint64_t time; /* nanoseconds, CLOCK_MONOTONIC */
+  uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
   uint32_t pid, tid;
   uint32_t process;               /* number of the process image */
   uint32_t function, rule, fault; /* indices in the plan */

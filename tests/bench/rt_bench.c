@@ -2,7 +2,7 @@
 /*
  * rt_bench RULE FUNCTION -- COMMAND...: runs a command under a plan made by hand, for benchmarks that must not wait for
  * an analysis. RULE: idle (can never fire), count (fires at a number that is not reached), caller (a caller that is not
- * there), random (a chance of almost none), none (no murphy at all).
+ * there), random (a chance of almost none), always, none (no murphy at all).
  */
 #include "unit/made_run.h"
 
@@ -15,6 +15,8 @@ static void add_rule(struct made_plan *p, const char *rule) {
     MADE_RULE(p, OP(WIRE_OP_CALLER, 0), OP(WIRE_OP_END, 0));
   else if (strcmp(rule, "random") == 0)
     MADE_RULE(p, OP(WIRE_OP_NUMBER, one), OP(WIRE_OP_NUMBER, zero), OP(WIRE_OP_RANDOM, p->slots++), OP(WIRE_OP_END, 0));
+  else if (strcmp(rule, "always") == 0)
+    made_rule(p, NULL, 0);
   else
     MADE_RULE(p, OP(WIRE_OP_NUMBER, zero), OP(WIRE_OP_END, 0));
 }

@@ -20,6 +20,7 @@
 
 struct made_run {
   char folder[64], area_path[96], shim_path[96];
+  const char *more_preload; /* what LD_PRELOAD has behind the shim; NULL: nothing */
   struct wire_area *area;
   size_t area_size;
   int status;               /* of waitpid */
@@ -76,7 +77,10 @@ static inline void made_begin(struct made_run *r, struct made_plan *plan) {
 }
 
 static inline void made_child(const struct made_run *r, char *const *argv, int out) {
-  if (dup2(out, 1) < 0 || dup2(out, 2) < 0 || setenv("LD_PRELOAD", r->shim_path, 1) < 0) _exit(126);
+  char preload[1024];
+  (void)snprintf(preload, sizeof preload, "%s%s", r->shim_path, r->more_preload ? r->more_preload : "");
+  bool set = *preload ? setenv("LD_PRELOAD", preload, 1) == 0 : unsetenv("LD_PRELOAD") == 0;
+  if (dup2(out, 1) < 0 || dup2(out, 2) < 0 || !set) _exit(126);
   (void)execv(argv[0], argv);
   _exit(127);
 }
