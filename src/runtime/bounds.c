@@ -48,17 +48,15 @@ static bool thread_stack(uint64_t sp, uint64_t self) {
   return false;
 }
 
-static struct rt_bounds between(uint64_t sp, uint64_t end) { return (struct rt_bounds){sp, (end - sp) / 8, 0}; }
-
 struct rt_bounds rt_bounds_of(uint64_t sp) {
-  if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return between(sp, stack_end);
+  if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return (struct rt_bounds){sp, stack_end, 0};
   uint64_t self = thread_pointer();
-  if (sp % 8 == 0 && sp + 8 < self && thread_stack(sp, self)) return between(sp, self);
-  return (struct rt_bounds){sp, 0, 0};
+  if (sp % 8 == 0 && sp + 8 < self && thread_stack(sp, self)) return (struct rt_bounds){sp, self & ~7ull, 0};
+  return (struct rt_bounds){0, 0, 0};
 }
 
 bool rt_bounds_try(struct rt_bounds *b, uint64_t address) {
-  if (b->n > 0 || address % 8 != 0) return false;
+  if (b->high > 0 || address % 8 != 0) return false;
   if ((address & -PAGE) == b->page) return true;
   long r = rt_system(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0);
   if (r != -22 /* EINVAL */) return false;

@@ -5,18 +5,12 @@
 #include "runtime.h"
 
 /*
- * From LOW, a multiple of 8, there are N words that can be read. A stack that is not known has none; then pages are
+ * All words from LOW up to HIGH, multiples of 8, can be read. Of a stack that is not known both are 0; then pages are
  * tried one by one, and PAGE is the last one that could be read.
  */
 struct rt_bounds {
-  uint64_t low, n, page;
+  uint64_t low, high, page;
 };
-
-/* Turned by the 3 bits that must be 0, what is not aligned is far too large. */
-static inline bool rt_bounds_have(const struct rt_bounds *b, uint64_t address) {
-  uint64_t at = address - b->low;
-  return (at >> 3 | at << 61) < b->n;
-}
 
 /* Once, before all others. */
 void rt_bounds_start(void) RT_HIDDEN;

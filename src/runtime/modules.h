@@ -30,20 +30,21 @@ struct rt_range {
 };
 
 /*
- * How to unwind from an address, in one word: kind, offset / 8, -rbp / 8, and the address above its low bits. What does
- * not fit is STEP_ROW: the row has to be searched for.
+ * How to unwind from an address, in one word: kind, offset / 8, -rbp / 8, and the address above its low bits, which is
+ * the key. What does not fit is STEP_ROW: the row has to be searched for. Of the rbp kinds each has bit 2.
  */
 enum rt_step_kind {
   STEP_END,     /* no caller, or not known; also what an empty place of the table says */
-  STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
-  STEP_POINTER, /* a module without rows: rbp may be a frame pointer */
   STEP_RSP,     /* CFA = rsp + offset, at least 8; rbp, if it was saved, is between rsp and the CFA */
   STEP_RBP,     /* CFA = rbp + offset, at least 8; rbp, if it was saved, is below the CFA */
   STEP_ROW,     /* as the row says */
-  STEP_NOWHERE, /* in no module: rbp may be a frame pointer */
+  STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
+  STEP_POINTER, /* a module without rows: rbp may be a frame pointer */
+  STEP_NOWHERE, /* in no module: as above. In the table it has a key that nobody looks for */
 };
-enum { STEP_BITS = 13, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
+enum { STEP_BITS = 14, STEP_BY_RBP = 4, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
 #define STEP_KIND(step) ((step)&7)
+#define STEP_MISSED (1ull << 63) /* no program's address has this bit in its key */
 
 struct rt_modules {
   uint64_t version; /* odd while it is being made */
@@ -67,14 +68,14 @@ const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) RT_HIDDEN;
 /* The step for PC from the tables; if it is in no module, *m may become a newer list. */
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) RT_HIDDEN;
 
-static inline uint64_t *rt_step_place(const struct rt_modules *m, uint64_t pc) {
-  return &m->steps[(pc ^ pc >> STEP_BITS) & ((1u << STEP_BITS) - 1)];
+static inline uint64_t *rt_step_place(uint64_t *steps, uint64_t pc) {
+  return &steps[(pc ^ pc >> STEP_BITS) & ((1u << STEP_BITS) - 1)];
 }
 
 static inline bool rt_step_known(uint64_t step, uint64_t pc) { return step >> STEP_TAG == pc >> STEP_BITS; }
 
 static inline uint64_t rt_step_at(struct rt_modules **m, uint64_t pc) {
-  uint64_t step = __atomic_load_n(rt_step_place(*m, pc), __ATOMIC_RELAXED);
+  uint64_t step = __atomic_load_n(rt_step_place((*m)->steps, pc), __ATOMIC_RELAXED);
   return __builtin_expect(rt_step_known(step, pc), 1) ? step : rt_step_find(m, pc);
 }
 

@@ -41,15 +41,17 @@ static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc) {
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   if (pc >> 47) return STEP_NOWHERE; /* no address of a program, and it would not fit */
   const struct rt_modules *before = *m;
-  uint64_t version = rt_load(&before->version), step = STEP_NOWHERE;
+  uint64_t version = rt_load(&before->version), key = pc >> STEP_BITS << STEP_TAG;
+  if (__atomic_load_n(rt_step_place(before->steps, pc), __ATOMIC_RELAXED) == (key | STEP_MISSED | STEP_NOWHERE))
+    return STEP_NOWHERE;
   const struct rt_module *module = module_of(m, pc);
   if (*m != before) version = rt_load(&(*m)->version);
+  uint64_t step = key | STEP_MISSED | STEP_NOWHERE;
   if (module) {
     uint64_t rows = __atomic_load_n(&module->rows, __ATOMIC_RELAXED);
-    step = (uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias));
+    step = key | ((uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias)));
   }
-  step |= pc >> STEP_BITS << STEP_TAG;
   /* A list that has become another one must not get what was true of the old one. */
-  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place(*m, pc), step, __ATOMIC_RELAXED);
-  return step;
+  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);
+  return step & ~STEP_MISSED;
 }

@@ -53,15 +53,18 @@ static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, b
 /* What came of a walk; VOID if the list of modules has changed under it. */
 enum outcome { VOID = -1, ABSENT, PRESENT };
 
-/* One frame, anywhere: what nearly all patterns are. */
+/* One frame, anywhere: what nearly all patterns are. Its first range is at hand, most have no other. */
 RT_RAW static int has_frame(const struct rt_call *c, uint32_t place) {
   struct rt_walk w;
+  if (!rt_walk_start(c, &w)) return ABSENT;
+  const struct rt_modules *list = w.modules;
+  struct rt_range first = list->ranges[place];
   unsigned depth = 0;
   bool found;
-  if (!rt_walk_start(c, &w)) return ABSENT;
-  do
-    found = rt_in_range(w.modules, place, w.pc);
-  while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
+  do {
+    if (__builtin_expect(w.modules != list, 0)) first = (list = w.modules)->ranges[place];
+    found = w.pc - first.start < first.size_last >> 1 || (!(first.size_last & 1) && rt_in_range(list, place + 1, w.pc));
+  } while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
   return rt_walk_valid(&w) ? found : VOID;
 }
 

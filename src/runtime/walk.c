@@ -7,35 +7,34 @@
 #include "walk.h"
 
 RT_RAW static bool read_word(struct rt_walk *w, uint64_t address, uint64_t *ret) {
-  if (!rt_bounds_have(&w->bounds, address) && !rt_bounds_try(&w->bounds, address)) return false;
+  bool inside = address >= w->bounds.low && address < w->bounds.high && address % 8 == 0;
+  if (!inside && !rt_bounds_try(&w->bounds, address)) return false;
   *ret = *(const uint64_t *)address;
   return true;
 }
 
-void rt_walk_find(struct rt_walk *w) {
+/* A frame pointer of a module may be none: what it leads to must be in a module, too. */
+bool rt_walk_find(struct rt_walk *w, uint64_t from) {
   struct rt_modules *before = w->modules;
+  if (w->pc == UINT64_MAX) return false; /* there was no return address */
   w->step = rt_step_at(&w->modules, w->pc);
-  if (w->modules == before) return;
-  w->version = rt_load(&w->modules->version);
-  w->module = NULL;
+  if (w->modules != before) {
+    w->steps = w->modules->steps;
+    w->version = rt_load(&w->modules->version);
+    w->module = NULL;
+  }
+  return from != STEP_POINTER || STEP_KIND(w->step) != STEP_NOWHERE;
 }
 
 /* The caller's frame is above CFA; its rbp was saved at SAVED, or is in the register still if that is 0. */
 static bool go_up(struct rt_walk *w, uint64_t cfa, uint64_t saved) {
-  uint64_t address, rbp = w->rbp;
-  if (cfa <= w->sp || !read_word(w, cfa - 8, &address) || address == 0) return false;
+  uint64_t address, rbp = w->rbp, from = STEP_KIND(w->step);
+  if (cfa <= w->sp || !read_word(w, cfa - 8, &address)) return false;
   if (saved && !read_word(w, saved, &rbp)) return false;
   w->pc = address - 1;
   w->sp = cfa;
   w->rbp = rbp;
-  rt_walk_find(w);
-  return true;
-}
-
-/* The frame pointer of code that nothing is known about: what it leads to from a module must be in one. */
-static bool by_pointer(struct rt_walk *w, bool nowhere) {
-  if (w->rbp < w->sp || !go_up(w, w->rbp + 16, w->rbp)) return false;
-  return nowhere || STEP_KIND(w->step) != STEP_NOWHERE;
+  return rt_walk_find(w, from);
 }
 
 /* Where the kernel keeps rsp, rip and rbp of what a signal has interrupted, from the start of its ucontext. */
@@ -45,13 +44,12 @@ static bool by_signal(struct rt_walk *w) {
   if (!read_word(w, w->sp + UC_RSP, &sp) || !read_word(w, w->sp + UC_RIP, &pc) || !read_word(w, w->sp + UC_RBP, &rbp))
     return false;
   /* The handler may have its own stack; one change is enough, or a walk could go round. */
-  if (pc == 0 || (sp <= w->sp && w->moved++)) return false;
+  if (sp <= w->sp && w->moved++) return false;
   w->bounds = rt_bounds_of(sp);
   w->pc = pc;
   w->sp = sp;
   w->rbp = rbp;
-  rt_walk_find(w);
-  return true;
+  return rt_walk_find(w, STEP_ROW);
 }
 
 static bool by_row(struct rt_walk *w) {
@@ -85,14 +83,14 @@ static bool by_row(struct rt_walk *w) {
 
 bool rt_walk_slowly(struct rt_walk *w) {
   switch (STEP_KIND(w->step)) {
-  case STEP_FRAME: /* from a stack that is not known, or where nothing can be read */
-  case STEP_RSP:
+  case STEP_RSP: /* these from a stack that is not known, or where nothing can be read */
   case STEP_RBP:
+  case STEP_FRAME:
   case STEP_ROW:
     return by_row(w);
   case STEP_POINTER:
   case STEP_NOWHERE:
-    return by_pointer(w, STEP_KIND(w->step) == STEP_NOWHERE);
+    return w->rbp >= w->sp && go_up(w, w->rbp + 16, w->rbp);
   default:
     return false;
   }

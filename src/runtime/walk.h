@@ -16,6 +16,7 @@
 
 struct rt_walk {
   struct rt_modules *modules;
+  uint64_t *steps;  /* of that list */
   uint64_t version; /* of that list when it was taken */
   uint64_t pc;      /* in the frame: its return address minus 1 */
   uint64_t sp, rbp; /* in the frame, after the call has returned */
@@ -25,9 +26,10 @@ struct rt_walk {
   unsigned moved;                 /* from one stack to another */
 };
 
-/* Any step; and looking up the step for W's pc if it is not in the table. */
+/* Any step. */
 bool rt_walk_slowly(struct rt_walk *w) RT_HIDDEN;
-void rt_walk_find(struct rt_walk *w) RT_HIDDEN;
+/* The step for W's pc, to which a step of the kind FROM has led, if it is not in the table. False if it cannot be. */
+bool rt_walk_find(struct rt_walk *w, uint64_t from) RT_HIDDEN;
 
 /* Is what was found in the lists of modules worth something? */
 static inline bool rt_walk_valid(const struct rt_walk *w) { return rt_modules_same(w->modules, w->version); }
@@ -40,12 +42,18 @@ RT_RAW_INLINE bool rt_walk_aside(struct rt_walk *w) {
   return up;
 }
 
-RT_RAW_INLINE void rt_walk_look_up(struct rt_walk *w) {
-  w->step = __atomic_load_n(rt_step_place(w->modules, w->pc), __ATOMIC_RELAXED);
-  if (__builtin_expect(rt_step_known(w->step, w->pc), 1)) return;
+/* The new frame, as soon as its address is known; false if nothing can be there. */
+RT_RAW_INLINE bool rt_walk_enter(struct rt_walk *w, uint64_t address, uint64_t sp, uint64_t rbp) {
+  uint64_t from = STEP_KIND(w->step);
+  w->pc = address - 1;
+  w->sp = sp;
+  w->rbp = rbp;
+  w->step = __atomic_load_n(rt_step_place(w->steps, w->pc), __ATOMIC_RELAXED);
+  if (__builtin_expect(rt_step_known(w->step, w->pc), 1)) return true;
   struct rt_walk copy = *w;
-  rt_walk_find(&copy);
+  bool found = rt_walk_find(&copy, from);
   *w = copy;
+  return found;
 }
 
 /* At the caller of C. False if nothing is known of any module. */
@@ -53,54 +61,40 @@ RT_RAW_INLINE bool rt_walk_start(const struct rt_call *c, struct rt_walk *w) {
   struct rt_modules *m = rt_modules_now();
   if (!m) return false;
   w->modules = m;
+  w->steps = m->steps;
   w->version = rt_load(&m->version);
-  w->pc = c->sp[0] - 1;
-  w->sp = (uint64_t)(c->sp + 1);
-  w->rbp = c->rbp;
-  w->bounds = rt_bounds_of(w->sp);
+  w->bounds = rt_bounds_of((uint64_t)(c->sp + 1));
   w->bounds.page = (uint64_t)c->sp & -4096ull; /* of the return address: that one has been read */
   w->module = NULL;
   w->moved = 0;
-  rt_walk_look_up(w);
-  return true;
-}
-
-/* The new frame, as soon as its address is known. False if nothing can be there. */
-RT_RAW_INLINE bool rt_walk_enter(struct rt_walk *w, uint64_t address, uint64_t sp, uint64_t rbp) {
-  if (__builtin_expect(address == 0, 0)) return false;
-  w->pc = address - 1;
-  w->sp = sp;
-  w->rbp = rbp;
-  rt_walk_look_up(w);
-  return true;
+  w->step = STEP_END;
+  return rt_walk_enter(w, c->sp[0], (uint64_t)(c->sp + 1), c->rbp);
 }
 
 /*
  * To the caller; false if there is none, or none that could be found. The kinds of steps promise enough for few checks:
- * SP is aligned and in bounds, so is all from there up to a CFA that is in bounds.
+ * in known bounds SP is aligned, and all from there up to a CFA that is not above them can be read.
  */
 RT_RAW_INLINE bool rt_walk_up(struct rt_walk *w) {
-  uint64_t kind = STEP_KIND(w->step), rbp = w->rbp;
+  uint64_t kind = STEP_KIND(w->step), rbp = w->rbp, cfa;
+  if (w->step & STEP_BY_RBP) { /* does not wait for what the table says */
+    cfa = rbp + 16;
+    if (__builtin_expect(rbp < w->sp || cfa > w->bounds.high || rbp % 8 != 0, 0)) return rt_walk_aside(w);
+    return rt_walk_enter(w, ((const uint64_t *)rbp)[1], cfa, *(const uint64_t *)rbp);
+  }
   uint64_t offset = (w->step >> STEP_OFFSET & 0x7fff) * 8, back = (w->step >> STEP_RBP_AT & 0xfff) * 8;
-  if (kind == STEP_FRAME || kind == STEP_POINTER) { /* does not wait for what the table says */
-    if (__builtin_expect(rbp < w->sp || !rt_bounds_have(&w->bounds, rbp + 8), 0)) return rt_walk_aside(w);
-    const uint64_t *at = (const uint64_t *)rbp;
-    return rt_walk_enter(w, at[1], rbp + 16, at[0]) && (kind == STEP_FRAME || STEP_KIND(w->step) != STEP_NOWHERE);
-  }
   if (kind == STEP_RSP) {
-    uint64_t cfa = w->sp + offset;
-    if (__builtin_expect(!rt_bounds_have(&w->bounds, cfa - 8), 0)) return rt_walk_aside(w);
-    if (back) rbp = *(const uint64_t *)(cfa - back);
-    return rt_walk_enter(w, *(const uint64_t *)(cfa - 8), cfa, rbp);
-  }
-  if (kind == STEP_RBP) {
-    uint64_t cfa = rbp + offset, saved = cfa - (back ? back : 8);
-    bool good = cfa > w->sp && saved >= w->sp && rt_bounds_have(&w->bounds, cfa - 8);
+    cfa = w->sp + offset;
+    if (__builtin_expect(cfa > w->bounds.high, 0)) return rt_walk_aside(w);
+  } else if (kind == STEP_RBP) {
+    cfa = rbp + offset;
+    bool good = cfa > w->sp && cfa - back >= w->sp && cfa <= w->bounds.high && cfa % 8 == 0;
     if (__builtin_expect(!good, 0)) return rt_walk_aside(w);
-    if (back) rbp = *(const uint64_t *)saved;
-    return rt_walk_enter(w, *(const uint64_t *)(cfa - 8), cfa, rbp);
+  } else {
+    return kind != STEP_END && rt_walk_aside(w);
   }
-  return kind != STEP_END && rt_walk_aside(w);
+  if (back) rbp = *(const uint64_t *)(cfa - back);
+  return rt_walk_enter(w, *(const uint64_t *)(cfa - 8), cfa, rbp);
 }
 
 /* The module of the frame; NULL if it is in none. Neighbours are often in one module. */
