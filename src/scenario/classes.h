@@ -29,3 +29,12 @@ struct trigger_class {
 
 /* Finds the class by NAME, which stands AT, and lets it read the arguments. */
 int trigger_setup(struct scenario *s, struct trigger *t, const char *name, struct where at, struct err *e) MUST_USE;
+
+/* One file each, but for relatives. */
+extern const struct trigger_class class_stack, class_count, class_singleton, class_random, class_fd, class_pipe;
+
+/* The argument of this name; NULL if it was not given. */
+const struct trigger_arg *trigger_arg(const struct trigger *t, const char *name);
+/* The number that it is, at least LOW; the second leaves *RET alone if there is no such argument. */
+int trigger_number(const struct trigger_arg *a, int64_t low, int64_t *ret, struct err *e) MUST_USE;
+int trigger_maybe_number(const struct trigger *t, const char *name, int64_t low, int64_t *ret, struct err *e) MUST_USE;

@@ -203,7 +203,8 @@ static int add_missing(struct plan *p, const char *name, size_t *matched) {
   bool there = !p->world->defined || p->world->defined(p->world->context, name);
   const char *near = name_nearest(name, p->world->functions, p->world->n_functions);
   if (!there && near) return not_there(p, rule);
-  if (looks_up(p) && (there || rule->fault.form == FAULT_EXPLICIT)) return add_function(p, name, matched);
+  bool known = rule->fault.form == FAULT_EXPLICIT || find_profile(p, name, name);
+  if (looks_up(p) && known) return add_function(p, name, matched);
   return 0;
 }
 

@@ -88,6 +88,12 @@ static int collect(struct plan *p, const struct subject *s, struct errors *es) {
   return r < 0 ? plan_no_memory(p) : 0;
 }
 
+static const struct profile_error *with_value(const struct errors *es, int64_t value) {
+  for (size_t i = 0; i < es->list.n; i++)
+    if (es->list.at[i].retval == value) return &es->list.at[i];
+  return NULL;
+}
+
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
 static void list_errnos(const struct errors *es, struct text *t) {
@@ -116,7 +122,7 @@ static int cannot(struct plan *p, const struct rule *rule, const struct subject 
   bool errnos = t.n > 0;
   if (!errnos) list_values(es, &t);
   const char *has = t.failed || !t.n ? "" : t.at;
-  int64_t value = es->list.n ? es->list.at[0].retval : -1;
+  int64_t value = es->list.n && !with_value(es, -1) ? es->list.at[0].retval : -1;
   /* The way out is what must not be cut off. */
   int room = 300;
   int r = FAIL_AT(rule->fault.at, p->e, -ENOENT, "%.60s is not known to fail with %s (write ret=%lld errno=%s)%s%.*s%s",
@@ -133,7 +139,7 @@ static int cannot(struct plan *p, const struct rule *rule, const struct subject 
 static void note_unknown(struct plan *p, const struct rule *rule, const struct subject *s) {
   struct err note;
   if (!p->world->note) return;
-  (void)FAIL_AT(rule->fault.at, &note, 0, "the profile of %.60s does not have %s", s->written,
+  (void)FAIL_AT(rule->fault.at, &note, -ENOENT, "the profile of %.60s does not have %s", s->written,
                 errno_name(rule->fault.error));
   p->world->note(p->world->context, note.text);
 }
@@ -175,12 +181,6 @@ static const struct profile_error *for_any(const struct errors *es) {
     if (!best || x->retval == -1 || (x->retval == 0 && best->retval != -1)) best = x;
   }
   return !several || (best && (best->retval == -1 || best->retval == 0)) ? best : NULL;
-}
-
-static const struct profile_error *with_value(const struct errors *es, int64_t value) {
-  for (size_t i = 0; i < es->list.n; i++)
-    if (es->list.at[i].retval == value) return &es->list.at[i];
-  return NULL;
 }
 
 /*
@@ -258,9 +258,11 @@ static int add_exported(struct plan *p, const struct profile_error *x, struct wi
     struct wire_side to = {.kind = side->kind == SIDE_TLS ? WIRE_SIDE_TLS : WIRE_SIDE_GLOBAL, .offset = side->offset};
     if (side->kind == SIDE_ARG || !side->name || side->n_values != 1) continue;
     if (module_index(p, side->module, &to.module) < 0) continue;
+    bool by_name = side->kind == SIDE_GLOBAL;
+    if (by_name) to.offset = 0;
     to.value = side->values[0];
     to.width = (uint8_t)width_of(to.value);
-    int r = push_side(p, f, to, side->kind == SIDE_GLOBAL ? side->name : NULL);
+    int r = push_side(p, f, to, by_name ? side->name : NULL);
     if (r < 0) return r;
   }
   return 0;
@@ -285,8 +287,10 @@ static int add_written(struct plan *p, const struct rule *rule, struct wire_faul
 
 static int add_fault(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault f,
                      const struct profile_error *from) {
-  int r = add_stream(p, s, &f);
-  if (r >= 0) r = add_cleared(p, s, &f);
+  /* An explicit value may be a success that is made up: a short count, the end of a file. */
+  bool explicit = rule->fault.form == FAULT_EXPLICIT;
+  int r = explicit && !f.error ? 0 : add_stream(p, s, &f);
+  if (r >= 0 && !(explicit && f.retval == 0)) r = add_cleared(p, s, &f);
   if (r >= 0) r = add_exported(p, from, &f);
   if (r >= 0) r = add_written(p, rule, &f);
   return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;

@@ -230,7 +230,5 @@ struct range expr_range(const struct expr *x) {
 bool expr_one_shot(const struct expr *x) {
   if (shared(x)) return false;
   if (x->kind == EXPR_ONCE || (x->kind == EXPR_TRIGGER && x->trigger->class->once)) return true;
-  if (x->kind == EXPR_AND) return expr_one_shot(x->args[0]) || expr_one_shot(x->args[1]);
-  struct range r = expr_pure(x) ? can_be(x, true) : all;
-  return r.first == r.last;
+  return x->kind == EXPR_AND && (expr_one_shot(x->args[0]) || expr_one_shot(x->args[1]));
 }

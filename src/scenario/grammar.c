@@ -108,7 +108,8 @@ static int parse_or(struct parser *p, struct expr **ret);
 
 static int check_argument(struct parser *p, const struct word *w, const struct expr *x) {
   bool fits = w->strings ? x->kind == EXPR_STRING : x->kind == EXPR_REAL || x->kind == EXPR_NUMBER;
-  if (fits && w->strings && !x->string[0]) return fail(p, x->at, "the name is empty", w->use);
+  if (fits && w->strings && !x->string[0])
+    return FAIL_AT(x->at, p->l->e, -EINVAL, "the name is empty (write %s)", w->use);
   if (fits) return 0;
   return FAIL_AT(x->at, p->l->e, -EINVAL, "%s needs %s here (write %s)", w->name,
                  w->strings ? "a string in quotes" : "a number between 0 and 1", w->use);

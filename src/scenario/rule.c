@@ -137,9 +137,13 @@ static const char *slice(struct arena *a, const struct source_text *s, size_t st
 static int read_condition(struct scenario *s, struct lexer *l, size_t end, struct rule *rule) {
   char found[80];
   if (l->token.kind == TOKEN_END) return 0;
-  if (!lexer_is(l, "when"))
-    return FAIL_AT(lexer_where(l), l->e, -EINVAL, "'when' was expected, not %s (write when and a condition)",
-                   token_describe(l, found));
+  if (!lexer_is(l, "when")) {
+    static const char *const words[] = {"when"};
+    const char *near = l->token.kind == TOKEN_NAME ? name_nearest(l->token.text, words, COUNT(words)) : NULL;
+    char way[SOURCE_HINT];
+    return FAIL_AT(lexer_where(l), l->e, -EINVAL, "%s does not belong here (%s)", token_describe(l, found),
+                   source_hint(near, "write when, and a condition behind it", way));
+  }
   int r = lexer_next(l);
   rule->label = slice(&s->arena, l->source, l->token.offset, end);
   if (!rule->label) return source_no_memory(l->source, l->e);
