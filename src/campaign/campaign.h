@@ -55,6 +55,7 @@ struct campaign_point {
   uint32_t function;
   uint64_t site; /* what calls from the same instruction have in common */
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
+  bool quiet;    /* not to look at this call's errors is custom: that they are not noticed is no finding */
 };
 
 struct campaign_experiment {

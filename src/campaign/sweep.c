@@ -187,7 +187,8 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
   struct sweep_done d = {.experiment = experiment, .lab = l, .result = &result};
   d.outcome = judge(st->s, experiment, &result, &what);
   d.difference = what.at ? what.at : "";
-  if (outcome_is_failure(d.outcome)) {
+  bool custom = d.outcome == OUTCOME_SILENT && st->s->points[st->s->experiments[experiment].point].quiet;
+  if (outcome_is_failure(d.outcome) && !custom) {
     r = handle_failure(st, l, &d);
   } else {
     (void)pthread_mutex_lock(&st->lock);

@@ -35,6 +35,8 @@ struct job {
 
 static void job_done(struct job *job) {
   if (job->watch.file >= 0 && job->watch.path && strcmp(job->watch.path, "-") != 0) (void)close(job->watch.file);
+  text_done(&job->watch.ready);
+  run_log_done(&job->watch.log);
   run_symbols_free(job->watch.log.symbols);
   run_area_done(&job->area);
   run_folder_done(&job->folder);
@@ -214,9 +216,14 @@ static int report_reach(struct job *job, struct err *e) {
       .follow = job->follow,
   };
   struct text text = {0}, json = {0};
-  int r = run_reach(&request, &text, &json);
+  struct site_names *aliases = NULL;
+  int r = scenario_functions(job->scenario, &request.functions, &request.n_functions);
+  if (r >= 0) r = site_names_load(job->data, &aliases, e);
+  request.aliases = aliases;
+  if (r >= 0) r = run_reach(&request, &text, &json);
   if (r >= 0) r = cmd_report(&text, e);
   if (r >= 0) r = run_watch_write(&job->watch, &json, e);
+  site_names_free(aliases);
   text_done(&text);
   text_done(&json);
   return r;

@@ -5,6 +5,7 @@
 #include "profile/profile.h"
 #include "run/run.h"
 #include "scenario/scenario.h"
+#include "site/site.h"
 
 /* --- what a scenario is compiled against (run_world.c) ------------------------------------------------------------ */
 
@@ -38,7 +39,8 @@ struct run_watch {
   struct run_area *area;
   int file; /* of --log, or -1 */
   const char *path;
-  bool terminal; /* a line for each injection on standard error */
+  struct text ready; /* to be written there */
+  bool terminal;     /* a line for each injection on standard error */
 };
 
 /* For run_request.tick; CONTEXT is a struct run_watch. */
@@ -52,6 +54,9 @@ struct run_reach_request {
   const struct run_modules *modules;
   const struct wire_plan *plan; /* checked */
   const struct run_area *area;
+  const char *const *functions; /* as the scenario names them */
+  size_t n_functions;
+  const struct site_names *aliases;
   bool follow;
 };
 

@@ -102,6 +102,20 @@ static void text_function(const struct reach *r, size_t f, size_t column, struct
   text_add(to, "\n");
 }
 
+/* Functions of the scenario that the plan does not have: nobody could call them through the loader. */
+static bool is_planned(const struct reach *r, const char *name) {
+  for (size_t f = 0; f < r->n; f++)
+    if (strcmp(r->names[f], name) == 0 || strcmp(site_names_written(r->request->aliases, r->names[f]), name) == 0)
+      return true;
+  return false;
+}
+
+static void text_absent(const struct reach *r, struct text *to) {
+  for (size_t i = 0; i < r->request->n_functions; i++)
+    if (!is_planned(r, r->request->functions[i]))
+      text_addf(to, "  %s is imported by nothing here: its rules are never asked\n", r->request->functions[i]);
+}
+
 static void text_started(const struct reach *r, struct text *to) {
   const struct wire_plan *p = r->request->plan;
   uint64_t sum = 0;
@@ -136,6 +150,7 @@ static void write_text(const struct reach *r, struct text *to) {
             images == 1 ? "" : "es");
   for (size_t f = 0; f < r->n; f++)
     text_function(r, f, column + 4, to);
+  text_absent(r, to);
   text_started(r, to);
   text_syscalls(r, to);
   if (r->request->modules->missing)
@@ -192,7 +207,17 @@ static void write_json(const struct reach *r, struct text *to) {
     json_function(r, f, to);
   }
   text_add(to, "]");
+  comma = "";
+  text_add(to, ",\"absent\":[");
+  for (size_t i = 0; i < r->request->n_functions; i++) {
+    if (is_planned(r, r->request->functions[i])) continue;
+    text_add(to, comma);
+    text_add_json(to, r->request->functions[i]);
+    comma = ",";
+  }
+  text_add(to, "]");
   json_started(r, to);
+  comma = "";
   text_add(to, ",\"syscalls\":[");
   for (size_t m = 0; m < r->request->modules->modules.n; m++) {
     if (!r->syscalls[m] || is_home(r, m)) continue;

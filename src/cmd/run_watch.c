@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 32 };
+enum { EVENTS_AT_ONCE = 256, READY_MAX = 1 << 16 };
 
 static int write_all(int fd, const char *at, size_t n) {
   while (n > 0) {
@@ -29,17 +29,24 @@ int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) {
   return r < 0 ? err_set(e, r, "%s: %s (the log is not complete)", w->path, strerror(-r)) : 0;
 }
 
+/* What is ready to be written, now or when there is more of it. */
+static int flush(struct run_watch *w, struct err *e) {
+  int r = run_watch_write(w, &w->ready, e);
+  w->ready.n = 0;
+  return r;
+}
+
 static int write_event(struct run_watch *w, const struct wire_event *event, struct err *e) {
-  struct text t = {0};
+  w->log.events++;
   if (w->terminal) {
+    struct text t = {0};
     run_log_line(&w->log, event, &t);
     if (!t.failed) cmd_complain(t.at);
     text_done(&t);
   }
-  run_log_json(&w->log, event, &t);
-  int r = run_watch_write(w, &t, e);
-  text_done(&t);
-  return r;
+  if (w->file < 0) return 0;
+  run_log_json(&w->log, event, &w->ready);
+  return w->ready.failed || w->ready.n >= READY_MAX ? flush(w, e) : 0;
 }
 
 static int drain(struct run_watch *w, bool final, struct err *e) {
@@ -59,17 +66,17 @@ static int write_lost(struct run_watch *w, struct err *e) {
   return r;
 }
 
-/* At most a few at a time: there are signals to pass on. */
+/* At most a few at a time: there are signals to pass on. 1 if there were any. */
 int run_watch_tick(void *context, bool final, struct err *e) {
   struct run_watch *w = context;
   struct wire_event event;
-  bool more = true;
-  int r = drain(w, final, e);
-  for (int n = 0; r >= 0 && more && (n < EVENTS_AT_ONCE || final); n++) {
-    more = run_area_take(w->area, &event);
-    if (more) r = write_event(w, &event, e);
-    if (r >= 0 && more) r = drain(w, final, e);
+  int n = 0, r = drain(w, final, e);
+  while (r >= 0 && (n < EVENTS_AT_ONCE || final) && run_area_take(w->area, &event)) {
+    n++;
+    r = write_event(w, &event, e);
+    if (r >= 0) r = drain(w, final, e);
   }
+  if (r >= 0) r = flush(w, e);
   if (r >= 0 && final) return write_lost(w, e);
-  return r < 0 ? r : more;
+  return r < 0 ? r : n > 0;
 }

@@ -56,7 +56,7 @@ static int name_stacks(struct test_record *r, const struct sweep_done *d, struct
   int code = run_symbols_new(&r->about.space->modules, lab_area(d->lab), &symbols);
   if (code < 0) return code;
   for (size_t i = 0; i < d->result->event.n_frames && i < WIRE_FRAMES; i++) {
-    run_symbols_at(symbols, &d->result->event.frames[i], &s);
+    (void)run_symbols_at(symbols, &d->result->event.frames[i], &s);
     (void)add_symbol(r, &s, frames, &n, COUNT(frames));
   }
   code = keep_stack(r, frames, n, &f->inject);
@@ -90,17 +90,31 @@ static int add_finding(struct test_record *r, const struct sweep_done *d) {
   return code < 0 ? code : vec_push(&r->findings, f);
 }
 
+/* One more experiment with the same cause; the clearest one stands for all. */
+static void join_finding(struct test_record *r, const struct sweep_done *d) {
+  struct test_finding *f = &r->findings.at[d->finding - 1];
+  const struct campaign_experiment *x = &r->about.experiments[d->experiment];
+  const struct campaign_fault *fault = &r->about.space->faults.at[x->fault];
+  f->count++;
+  if (!f->onwards || x->onwards || strcmp(f->function, test_function(r->about.space, fault->function)) != 0) return;
+  f->onwards = false;
+  f->nth = x->nth;
+  f->call = d->result->event.call;
+  f->retval = fault->retval;
+  f->error = fault->error;
+  f->experiment = d->experiment;
+}
+
 int test_record_add(struct test_record *r, const struct sweep_done *d, struct err *e) {
   r->outcomes[d->outcome]++;
   r->done++;
   r->was_done[d->experiment] = true;
-  if (!outcome_is_failure(d->outcome)) return 0;
   if (!d->finding) {
-    r->unconfirmed++;
+    r->unconfirmed += d->traced != NULL;
     return 0;
   }
   if (!d->is_new) {
-    r->findings.at[d->finding - 1].count++;
+    join_finding(r, d);
     return 0;
   }
   int code = add_finding(r, d);

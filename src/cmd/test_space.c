@@ -168,9 +168,12 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   struct site_list list;
   if (site_check(&request, &list, e) < 0) return 0; /* then no verdict is known, which is no reason to stop */
   int r = 0;
-  for (size_t i = 0; i < list.n && r == 0; i++)
-    if (list.sites[i].after)
-      r = map_put(&s->verdicts, site_key(path, list.sites[i].after), (uint64_t)weights[list.sites[i].verdict]);
+  for (size_t i = 0; i < list.n && r == 0; i++) {
+    const struct site *at = &list.sites[i];
+    bool quiet = at->verdict != SITE_ALL && at->verdict != SITE_UNKNOWN && at->rank < SITE_QUIET;
+    if (at->after)
+      r = map_put(&s->verdicts, site_key(path, at->after), (uint64_t)weights[at->verdict] | (uint64_t)quiet << 8);
+  }
   site_list_done(&list);
   return r;
 }
@@ -186,11 +189,18 @@ static int judge_sites(struct test_space *s, struct err *e) {
 
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
-  struct campaign_point add = {.hash = p->hash, .count = p->count, .function = p->function, .verdict = 1};
+  struct campaign_point add = {.hash = p->hash,
+                               .count = p->count,
+                               .function = p->function,
+                               .verdict = 1,
+                               .quiet = site_likely_answers(s->likely, test_function(s, p->function))};
   if (p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded)) {
     uint64_t verdict;
     add.site = site_key(loaded.path, p->frames[0].at);
-    if (map_get(&s->verdicts, add.site, &verdict)) add.verdict = (int)verdict;
+    if (map_get(&s->verdicts, add.site, &verdict)) {
+      add.verdict = (int)(verdict & 0xff);
+      add.quiet |= verdict >> 8 != 0;
+    }
   }
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
 }

@@ -37,8 +37,8 @@ static int add_frame(Dwfl_Frame *state, void *context) {
   if (m) {
     const char *path = NULL;
     GElf_Addr bias = 0;
+    if (dwfl_module_getelf(m, &bias)) f->at = pc - bias; /* only then is its path known */
     (void)dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, &path, NULL);
-    if (dwfl_module_getelf(m, &bias)) f->at = pc - bias;
     (void)snprintf(f->path, sizeof f->path, "%s", path ? path : "");
   }
   w->n++;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The file is sparse: what no event reaches costs nothing. */
-enum { EVENTS = 4096, LOADED = 2048, POINTS = 1 << 16 };
+enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
 enum { PENDING_MAX = 1 << 16 };
 

@@ -91,7 +91,7 @@ static void add_place(const struct image_frame *f, struct text *to) {
 }
 
 /* The innermost place; the functions that were inlined there beside it. */
-void run_symbol_json(const struct run_symbol *s, struct text *to) {
+static void add_frame(const struct run_symbol *s, struct text *to) {
   text_add(to, "{\"module\":");
   text_add_json(to, s->module);
   text_addf(to, ",\"offset\":\"0x%" PRIx64 "\",\"symbol\":", s->offset);
@@ -118,13 +118,28 @@ void run_symbol_json(const struct run_symbol *s, struct text *to) {
   text_add(to, "}");
 }
 
+/* A frame comes again and again; what was written for it once is kept. */
+static const char *known_frame(struct run_log *log, const struct wire_frame *frame) {
+  uint64_t key = hash_mix(frame->at) ^ frame->module, kept;
+  if (map_get(&log->frames, key, &kept)) return (const char *)(uintptr_t)kept;
+  struct text t = {0};
+  struct run_symbol s;
+  bool whole = run_symbols_at(log->symbols, frame, &s);
+  add_frame(&s, &t);
+  const char *copy = t.failed ? NULL : arena_strdup(&log->arena, t.at);
+  text_done(&t);
+  /* Of a module that is not yet in the area more may be known later. */
+  if (copy && whole && map_put(&log->frames, key, (uintptr_t)copy) < 0) copy = NULL;
+  return copy;
+}
+
 static void add_stack(struct run_log *log, const struct wire_event *event, struct text *to) {
   text_add(to, "[");
   for (uint32_t i = 0; i < event->n_frames && i < WIRE_FRAMES; i++) {
-    struct run_symbol s;
-    run_symbols_at(log->symbols, &event->frames[i], &s);
+    const char *frame = known_frame(log, &event->frames[i]);
     if (i) text_add(to, ",");
-    run_symbol_json(&s, to);
+    if (!frame) to->failed = true;
+    if (frame) text_add(to, frame);
   }
   text_add(to, "]");
 }
@@ -133,10 +148,15 @@ static double seconds(const struct run_log *log, const struct wire_event *event)
   return event->time > log->start ? (double)(event->time - log->start) / 1e9 : 0;
 }
 
+void run_log_done(struct run_log *log) {
+  map_done(&log->frames);
+  arena_done(&log->arena);
+}
+
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to) {
   struct about a = look_up(log->plan, event);
   text_addf(to, "{\"event\":\"inject\",\"seq\":%" PRIu64 ",\"time\":%.6f,\"pid\":%u,\"tid\":%u,\"process\":%u",
-            ++log->events, seconds(log, event), event->pid, event->tid, event->process);
+            log->events, seconds(log, event), event->pid, event->tid, event->process);
   text_add(to, ",\"function\":");
   text_add_json(to, a.name);
   text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",\"errno\":", event->call, event->retval);
@@ -201,7 +221,7 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
   if (event->process > 1) text_addf(to, " of process %u", event->pid);
   if (event->n_frames) {
     struct run_symbol s;
-    run_symbols_at(log->symbols, &event->frames[0], &s);
+    (void)run_symbols_at(log->symbols, &event->frames[0], &s);
     text_add(to, ", from ");
     add_where(&s, to);
   }

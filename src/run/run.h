@@ -124,7 +124,7 @@ struct run_request {
   const struct run_target *target;
   const char *preload; /* what LD_PRELOAD is set to */
   bool follow;         /* programs that the command starts get it too */
-  /* Called every few milliseconds while the command runs, at once if it returned 1, and once behind its end (FINAL). */
+  /* Called every few milliseconds while the command runs, sooner if it returned 1, and once behind its end (FINAL). */
   int (*tick)(void *context, bool final, struct err *e);
   void *context;
 };
@@ -156,20 +156,22 @@ struct run_symbols;
 /* Modules that are there already are not opened again; M must live as long. */
 int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
 void run_symbols_free(struct run_symbols *s);
-/* What the return address FRAME belongs to: the call before it. */
-void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
+/* What the return address FRAME belongs to: the call before it. False if its module is not known, or not yet. */
+bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
 /* The same of a frame that was read from a stopped process; FRAME must live as long as *ret. */
 void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret);
-/* As a frame of the log: a JSON object. */
-void run_symbol_json(const struct run_symbol *s, struct text *to);
 
 /* What an event's numbers mean. */
 struct run_log {
   const struct wire_plan *plan; /* checked */
   struct run_symbols *symbols;
-  uint64_t start;  /* nanoseconds of CLOCK_MONOTONIC */
-  uint64_t events; /* written so far; the next one's number is one more */
+  uint64_t start;     /* nanoseconds of CLOCK_MONOTONIC */
+  uint64_t events;    /* the number of the event that is being written, from 1 */
+  struct map frames;  /* what is kept from one event to the next */
+  struct arena arena; /* ... */
 };
+
+void run_log_done(struct run_log *log);
 
 /* One JSON object and a newline. */
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);

@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 5 };
+/* How long to wait for news: a target that injects a lot must not wait for its ring to be emptied. */
+enum { TICK_NS = 5000000, BUSY_NS = 100000 };
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
@@ -168,11 +169,11 @@ static int look(pid_t pid, int *ret_status) {
 
 static int watch(const struct run_request *request, const struct signals *s, pid_t pid, int *ret_status,
                  struct err *e) {
-  const struct timespec tick = {.tv_nsec = TICK_MS * 1000000}, none = {0};
+  const struct timespec tick = {.tv_nsec = TICK_NS}, busy = {.tv_nsec = BUSY_NS};
   int ticked = 0;
   for (;;) {
     siginfo_t info;
-    int sig = sigtimedwait(&s->waited, &info, ticked > 0 ? &none : &tick);
+    int sig = sigtimedwait(&s->waited, &info, ticked > 0 ? &busy : &tick);
     if (sig > 0 && sig != SIGCHLD && was_sent(&info, pid)) (void)kill(pid, sig);
     int r = look(pid, ret_status);
     if (r < 0) return err_set(e, r, "cannot wait for %s: %s", request->target->path, strerror(-r));

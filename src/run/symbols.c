@@ -112,11 +112,13 @@ static void fill(struct run_module *m, const char *path, uint64_t call, struct r
   if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
 }
 
-void run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
+bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
   *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
   const struct known *k = module_of(s, frame->module);
+  if (!k || !k->path) return false;
   /* A return address may be the first byte behind a function that ends with a call. */
-  if (k && k->path) fill(k->module, k->path, frame->at - 1, ret);
+  fill(k->module, k->path, frame->at - 1, ret);
+  return true;
 }
 
 void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret) {

@@ -179,6 +179,10 @@ holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"]
 run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
 holds 'reach: programs that are not followed' grep -q 'to start other programs, which were not followed' err
 
+run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
+holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err
+holds '... in the log too' log 'l[-1]["absent"] == ["recvmsg"]'
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 run run --fail 'read:EIO'
