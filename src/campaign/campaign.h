@@ -37,8 +37,11 @@ struct outcome_facts {
   int error; /* of the fault */
 };
 
-/* What became of a run. For people, in WHAT (may be NULL): how it looked different from the baseline. */
-enum outcome outcome_of(const struct outcome_facts *f, struct text *what);
+/*
+ * What became of a run. For people, in WHAT (may be NULL): how it looked different from the baseline. *ret_differs: enum
+ * observe_difference; may be NULL.
+ */
+enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs);
 
 /* --- which experiment next ---------------------------------------------------------------------------------------- */
 
@@ -55,7 +58,8 @@ struct campaign_point {
   uint32_t function;
   uint64_t site; /* what calls from the same instruction have in common */
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
-  bool quiet;    /* not to look at this call's errors is custom: that they are not noticed is no finding */
+  bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
+  bool excused;  /* nor is it then */
 };
 
 struct campaign_experiment {

@@ -75,9 +75,10 @@ static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f)
   }
 }
 
-enum outcome outcome_of(const struct outcome_facts *f, struct text *what) {
+enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
   int signal = signal_of(f->run->status);
+  if (ret_differs) *ret_differs = differs;
   if (!f->injected) return OUTCOME_MISSED;
   if (f->timed_out) return OUTCOME_HANG;
   if (is_sanitizer_report(&f->run->streams[OBSERVE_ERROR]) &&

@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { REPEATS = 3, PATIENCE = 3 /* times the limit, for repeats of hangs */ };
+/* A hang is repeated with more time, and less often. */
+enum { REPEATS = 3, HANG_REPEATS = 2, PATIENCE = 2 };
 
 struct finding {
   struct campaign_failure failure;
@@ -25,7 +26,10 @@ struct finding {
 struct state {
   const struct sweep *s;
   pthread_mutex_t lock;
-  size_t next, done;
+  size_t next, done, taken;
+  bool *failed;      /* of each point: a finding is known there */
+  VEC(size_t) later; /* experiments at such points, for when all others are done */
+  size_t next_later;
   VEC(struct finding *) findings;
   int r;
   struct err e;
@@ -100,23 +104,24 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
                             .wall_ns = s->wall_ns};
 }
 
-static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what) {
+static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
+                          unsigned *ret_differs) {
   struct outcome_facts facts = {.baseline = &s->baseline->runs[0].seen,
                                 .run = &r->seen,
                                 .mask = &s->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
                                 .error = s->faults[s->experiments[experiment].fault].error};
-  return outcome_of(&facts, what);
+  return outcome_of(&facts, what, ret_differs);
 }
 
 /* How many of the repeats came out the same; the first is traced, and stays in *ret. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
-                  unsigned *ret_same, struct err *e) {
+                  double *ret_precision, struct err *e) {
   struct lab_order order = order_of(s, experiment);
-  unsigned same = 0;
+  unsigned same = 0, n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS;
   if (outcome == OUTCOME_HANG) order.wall_ns *= PATIENCE;
-  for (unsigned i = 0; i < REPEATS; i++) {
+  for (unsigned i = 0; i < n; i++) {
     struct lab_result again;
     order.trace = i == 0;
     int r = lab_run(l, &order, &again, e);
@@ -124,19 +129,20 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
       if (i > 0) lab_result_done(ret);
       return r;
     }
-    same += judge(s, experiment, &again, NULL) == outcome;
+    same += judge(s, experiment, &again, NULL, NULL) == outcome;
     if (i == 0)
       *ret = again;
     else
       lab_result_done(&again);
   }
-  *ret_same = same;
+  *ret_precision = (double)same / n;
   return 0;
 }
 
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
+  if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
@@ -153,18 +159,16 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   if (d->finding) return r;
 
   struct lab_result traced;
-  unsigned same = 0;
   struct err e = {0};
-  r = repeat(st->s, l, d->experiment, d->outcome, &traced, &same, &e);
+  r = repeat(st->s, l, d->experiment, d->outcome, &traced, &d->precision, &e);
   if (r < 0) {
     st->e = e;
     return r;
   }
   describe(&f, d->outcome, l, d->result, &traced);
   d->traced = &traced;
-  d->precision = (double)same / REPEATS;
   (void)pthread_mutex_lock(&st->lock);
-  if (same > 0 && !(d->finding = find_cause(st, &f))) {
+  if (d->precision > 0 && !(d->finding = find_cause(st, &f))) {
     d->is_new = true;
     r = add_finding(st, &f, &d->finding);
   }
@@ -172,6 +176,11 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   (void)pthread_mutex_unlock(&st->lock);
   lab_result_done(&traced);
   return r;
+}
+
+/* Nobody expects a program to notice this. */
+static bool is_custom(const struct campaign_point *p, unsigned differs) {
+  return p->excused || (p->quiet && !(differs & DIFFERS_LOSS));
 }
 
 static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
@@ -185,9 +194,10 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
     return r;
   }
   struct sweep_done d = {.experiment = experiment, .lab = l, .result = &result};
-  d.outcome = judge(st->s, experiment, &result, &what);
+  unsigned differs = 0;
+  d.outcome = judge(st->s, experiment, &result, &what, &differs);
   d.difference = what.at ? what.at : "";
-  bool custom = d.outcome == OUTCOME_SILENT && st->s->points[st->s->experiments[experiment].point].quiet;
+  bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
   if (outcome_is_failure(d.outcome) && !custom) {
     r = handle_failure(st, l, &d);
   } else {
@@ -202,13 +212,29 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
+/* In their order, but what is known to fail at a point waits until everything else was tried. The lock is held. */
+static bool take_one(struct state *st, size_t *ret) {
+  const struct sweep *s = st->s;
+  while (st->next < s->n_experiments) {
+    size_t i = st->next++;
+    if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
+      *ret = i;
+      return true;
+    }
+  }
+  if (st->next_later == st->later.n) return false;
+  *ret = st->later.at[st->next_later++];
+  return true;
+}
+
 /* The next experiment, if there is one and the budget allows it. */
 static bool take(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
-  bool more = st->r == 0 && st->next < s->n_experiments && !(s->runs && st->next >= s->runs) &&
-              !(s->deadline && now_ns() >= s->deadline) && !(s->stop && *s->stop);
-  if (more) *ret = st->next++;
+  bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) &&
+              !(s->stop && *s->stop);
+  if (more) more = take_one(st, ret);
+  st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
   return more;
 }
@@ -227,7 +253,14 @@ static void work(void *context, unsigned worker) {
 
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   struct state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER};
+  size_t n_points = 0;
+  for (size_t i = 0; i < s->n_experiments; i++)
+    if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
+  st.failed = calloc(n_points + 1, sizeof *st.failed);
+  if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
   worker_run((unsigned)s->n_labs, work, &st);
+  free(st.failed);
+  vec_done(&st.later);
   for (size_t i = 0; i < st.findings.n; i++)
     free(st.findings.at[i]);
   vec_done(&st.findings);

@@ -17,6 +17,7 @@ struct test_space {
   struct run_world world;
   struct text plan; /* without area and preload: for its faults and names */
   struct site_likely *likely;
+  struct profile_facts *facts;
   struct map verdicts; /* of call sites, by module and return address */
   VEC(struct campaign_fault) faults;
   VEC(struct campaign_point) points;

@@ -121,12 +121,15 @@ static int add_faults(struct test_space *s, const struct test_scope *scope, uint
   const struct wire_plan *p = plan_of(s);
   const struct wire_rule *rules = plan_array(s, p->rules);
   const struct wire_fault *faults = plan_array(s, p->faults);
+  const char *name = test_function(s, function);
+  bool returned = profile_facts_returned(s->facts, name);
   for (uint32_t i = f->rule; i < f->rule + f->n_rules; i++)
     for (uint32_t k = 0; k < rules[i].n_faults; k++) {
       const struct wire_fault *fault = &faults[rules[i].fault + k];
       struct campaign_fault add = {
           .function = function, .rule = i, .fault = k, .retval = fault->retval, .error = fault->error};
-      if (wants_error(scope, fault->error) && vec_push(&s->faults, add) < 0) return -ENOMEM;
+      if (!add.error && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
+      if (wants_error(scope, add.error) && vec_push(&s->faults, add) < 0) return -ENOMEM;
     }
   return 0;
 }
@@ -193,7 +196,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .count = p->count,
                                .function = p->function,
                                .verdict = 1,
-                               .quiet = site_likely_answers(s->likely, test_function(s, p->function))};
+                               .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   if (p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded)) {
     uint64_t verdict;
     add.site = site_key(loaded.path, p->frames[0].at);
@@ -243,8 +246,9 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   vec_done(&names);
   for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++)
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
-  if (r >= 0) r = find_faults(s, scope, e);
   if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
+  if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
+  if (r >= 0) r = find_faults(s, scope, e);
   return r < 0 ? r : judge_sites(s, e);
 }
 
@@ -254,6 +258,7 @@ void test_space_done(struct test_space *s) {
   run_modules_done(&s->modules);
   run_target_done(&s->target);
   site_likely_free(s->likely);
+  profile_facts_free(s->facts);
   map_done(&s->verdicts);
   vec_done(&s->faults);
   vec_done(&s->points);

@@ -94,12 +94,14 @@ static bool same_varying(const struct observation *a, const struct observation *
 struct shown {
   struct text *to;
   size_t n;
+  bool loss;
 };
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
-  return s->to && s->n <= SHOWN_FILES;
+  s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
+  return !s->loss || (s->to && s->n <= SHOWN_FILES);
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
@@ -112,8 +114,8 @@ static bool same_stream(const struct observation *a, const struct observation *b
   return plain_hash(x->at, x->n, level) == plain_hash(y->at, y->n, level);
 }
 
-static bool same_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
-                       struct text *what) {
+static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
+                              struct text *what) {
   struct shown shown = {.to = what};
   compare_entries(a, b, mask, show_entry, &shown);
   for (size_t i = 0; i < mask->names.n; i++)
@@ -121,7 +123,7 @@ static bool same_files(const struct observation *a, const struct observation *b,
       if (what) text_addf(what, "%s: more or fewer of these files\n", mask->names.at[i]);
       shown.n++;
     }
-  return shown.n == 0;
+  return shown.n ? DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) : 0;
 }
 
 unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
@@ -134,8 +136,7 @@ unsigned observe_compare(const struct observation *a, const struct observation *
     text_addf(what, "%s:\n", stream_names[i]);
     plain_difference(&a->streams[i], &b->streams[i], mask->streams[i], what);
   }
-  if (!same_files(a, b, mask, what)) differs |= DIFFERS_FILES;
-  return differs;
+  return differs | compare_files(a, b, mask, what);
 }
 
 /* --- learning ----------------------------------------------------------------------------------------------------- */

@@ -79,6 +79,7 @@ enum observe_difference {
   DIFFERS_OUT = 2,
   DIFFERS_ERROR = 4,
   DIFFERS_FILES = 8,
+  DIFFERS_LOSS = 16, /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
 };
 
 /* In which ways B is not as A; the first lines of each are added to WHAT, which may be NULL. */

@@ -173,6 +173,15 @@ static int answer(const struct keeper *k, const struct keeper_request *request, 
   return r;
 }
 
+/* The command knows its files by their paths in its own root. */
+static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+  size_t n = strlen(k->root);
+  for (uint32_t i = 0; i < stack->n; i++) {
+    char *path = stack->frames[i].path;
+    if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
+  }
+}
+
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
   struct keeper_answer a = {0};
   struct keeper_stack stack = {0};
@@ -186,6 +195,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
     (void)end_all();
   else
     watch_command(pid, start, request, &a, &stack);
+  shorten_paths(k, &stack);
   return answer(k, request, &a, &stack);
 }
 

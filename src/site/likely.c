@@ -63,6 +63,8 @@ int site_likely_of(const struct site_likely *l, const struct site_call *c, int e
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
 }
 
-bool site_likely_answers(const struct site_likely *l, const char *function) {
-  return relevance_answers(l->relevance, relevance_written(l->relevance, function));
+bool site_likely_excused(const struct site_likely *l, const char *function) {
+  const char *written = relevance_written(l->relevance, function);
+  return relevance_nothing(l->relevance, written) || relevance_answers(l->relevance, written) ||
+         relevance_kept(l->relevance, written) >= 0;
 }

@@ -183,5 +183,8 @@ int site_likely_load(const char *data, struct site_likely **ret, struct err *e) 
 void site_likely_free(struct site_likely *l);
 /* 0: never, but for a mistake of the program's own; 1 rare, 2 possible, 3 common. */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
-/* Are what look like errors of the function answers, such as "not found"? FUNCTION: as imported. */
-bool site_likely_answers(const struct site_likely *l, const char *function);
+/*
+ * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing, or
+ * no more, or the stream keeps it for later? FUNCTION: as imported.
+ */
+bool site_likely_excused(const struct site_likely *l, const char *function);

@@ -30,7 +30,7 @@ static enum outcome outcome_with(int status, const char *out, const char *messag
   struct observe_mask mask = {0};
   struct outcome_facts f = {
       .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .timed_out = timed_out, .error = error};
-  return outcome_of(&f, NULL);
+  return outcome_of(&f, NULL, NULL);
 }
 
 static void test_outcomes(void **state) {

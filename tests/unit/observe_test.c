@@ -172,7 +172,8 @@ static void test_lost_file_is_said(void **state) {
   struct observation with = look(w), without = {0};
   struct observe_mask mask = {0};
   struct text what = {0};
-  assert_int_equal(observe_compare(&with, &without, &mask, &what), DIFFERS_FILES);
+  assert_int_equal(observe_compare(&with, &without, &mask, &what), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_int_equal(observe_compare(&without, &with, &mask, NULL), DIFFERS_FILES);
   assert_non_null(strstr(what.at, "/result: missing\n"));
   text_done(&what);
   observation_done(&with);
