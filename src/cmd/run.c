@@ -140,6 +140,7 @@ static int make_plan(struct job *job, struct err *e) {
       .data = job->data,
       .profiles = job->profiles.at,
       .n_profiles = job->profiles.n,
+      .follow = job->follow,
       .progress = cmd_progress_step,
       .context = &job->progress,
   };
@@ -180,7 +181,7 @@ static int open_log(struct job *job, struct err *e) {
 
 static int prepare(struct job *job, struct err *e) {
   int r = run_target_find(job->command.at, &job->target, e);
-  if (r >= 0) r = run_modules_load(job->target.path, &job->modules, e);
+  if (r >= 0) r = run_modules_load(job->target.path, job->follow, &job->modules, e);
   if (r >= 0) r = run_folder_make(job->modules.asan, &job->folder, e);
   if (r >= 0) r = make_plan(job, e);
   return r;

@@ -12,6 +12,7 @@
 struct run_world {
   struct scenario_world world;
   struct run_modules *modules;
+  bool follow;
   VEC(struct wire_module) wire;
   VEC(const char *) names;
   VEC(struct wire_row) rows;
@@ -23,6 +24,7 @@ struct run_world_request {
   const char *data;
   const char *const *profiles; /* files, put over what is found in the libraries */
   size_t n_profiles;
+  bool follow; /* modules may also be of programs that the command starts */
   void (*progress)(void *context, size_t done, size_t total);
   void *context;
 };

@@ -39,16 +39,50 @@ static int find_offset(const struct run_modules *m, const struct scenario_frame 
   return add_offset(m, (size_t)module, f->offset, ret);
 }
 
+/* A library that is opened later, or that is in a program that is started: known by its name when it comes. */
+static bool may_come(const struct run_world *w, const char *name) {
+  return name && *name && (strstr(name, ".so") || w->follow);
+}
+
+static int find_late(struct run_world *w, const char *name, run_places *ret) {
+  size_t i = w->modules->modules.n;
+  while (i < w->names.n && strcmp(w->names.at[i], name) != 0)
+    i++;
+  if (i == w->names.n) {
+    struct wire_module m = {.name = (uint32_t)i, .row = (uint32_t)w->rows.n};
+    if (vec_push(&w->names, name) < 0 || vec_push(&w->wire, m) < 0) return -ENOMEM;
+    w->world.modules = w->wire.at;
+    w->world.module_names = w->names.at;
+    w->world.n_modules = w->wire.n;
+  }
+  return vec_push(ret, (struct wire_place){.module = (uint32_t)i, .flags = WIRE_ANYWHERE});
+}
+
+/* 1 if F is a whole module that is not there yet. */
+static int try_late(struct run_world *w, const struct scenario_frame *f, run_places *ret) {
+  const char *name = f->any ? f->any : f->function || f->file || f->has_offset ? NULL : f->module;
+  if (!may_come(w, name) || run_modules_named(w->modules, name) >= 0) return 0;
+  struct run_where where = {.any = name};
+  if (f->any && run_modules_find(w->modules, &where, ret, NULL) >= 0) return 1;
+  int r = find_late(w, name, ret);
+  return r < 0 ? r : 1;
+}
+
+static int find_known(struct run_world *w, const struct scenario_frame *f, run_places *ret, struct err *e) {
+  struct run_where where = {
+      .module = f->module, .function = f->function, .file = f->file, .line = f->line, .any = f->any};
+  return f->has_offset ? find_offset(w->modules, f, ret, e) : run_modules_find(w->modules, &where, ret, e);
+}
+
 static int find_places(void *context, const struct scenario_frame *f, struct scenario_places *ret, struct err *e) {
   struct run_world *w = context;
   run_places found = {0};
-  struct run_where where = {
-      .module = f->module, .function = f->function, .file = f->file, .line = f->line, .any = f->any};
-  int r = f->has_offset ? find_offset(w->modules, f, &found, e) : run_modules_find(w->modules, &where, &found, e);
+  int r = try_late(w, f, &found);
+  if (r == 0) r = find_known(w, f, &found, e);
   for (size_t i = 0; i < found.n && r >= 0; i++)
     r = vec_push(&ret->places, found.at[i]);
   vec_done(&found);
-  return r;
+  return r < 0 ? r : 0;
 }
 
 /* --- versions ----------------------------------------------------------------------------------------------------- */
@@ -215,6 +249,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
                    struct run_world *ret, struct err *e) {
   memset(ret, 0, sizeof *ret);
   ret->modules = m;
+  ret->follow = request->follow;
   int r = find_profile(request, ret, s, e);
   if (r >= 0) r = add_modules(ret);
   if (r < 0) {

@@ -57,12 +57,12 @@ static int add_needed(struct run_modules *m, const struct image *img) {
   return 0;
 }
 
-/* gcc's sanitizers are libraries; clang's are part of the program. */
+/* gcc's sanitizers are libraries; clang's are part of the program, unless it was asked for a library. */
 static const char *find_sanitizer(const struct run_modules *m) {
-  static const char *const names[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so"};
+  static const char *const names[] = {"libasan.so", "libclang_rt.asan", "libtsan.so", "libclang_rt.tsan", "liblsan.so"};
   for (size_t i = 1; i < m->modules.n; i++)
     for (size_t k = 0; k < COUNT(names); k++)
-      if (strncmp(image_name(m->modules.at[i].image), names[k], strlen(names[k])) == 0) return m->modules.at[i].path;
+      if (strncmp(last_part(m->modules.at[i].path), names[k], strlen(names[k])) == 0) return m->modules.at[i].path;
   return NULL;
 }
 
@@ -100,11 +100,28 @@ static int add_imports(struct run_modules *m, const struct image *img, struct ma
   return r;
 }
 
-static int find_imports(struct run_modules *m) {
+/* What programs that are started later may import of the same libraries. */
+static int add_exports(struct run_modules *m, const struct image *img, struct map *seen) {
+  const struct image_symbol *all;
+  size_t n = image_exports(img, &all);
+  int r = 0;
+  for (size_t i = 0; i < n && r >= 0; i++) {
+    if (all[i].kind != SYMBOL_FUNCTION && all[i].kind != SYMBOL_IFUNC) continue;
+    uint64_t key = hash_string(all[i].name);
+    if (map_get(seen, key, NULL)) continue;
+    r = map_put(seen, key, 1);
+    if (r >= 0) r = vec_push(&m->functions, all[i].name);
+  }
+  return r;
+}
+
+static int find_functions(struct run_modules *m, bool exports) {
   struct map seen = {0};
   int r = 0;
   for (size_t i = 0; i < m->modules.n && r >= 0; i++)
     r = add_imports(m, m->modules.at[i].image, &seen);
+  for (size_t i = 1; i < m->modules.n && r >= 0 && exports; i++)
+    r = add_exports(m, m->modules.at[i].image, &seen);
   map_done(&seen);
   if (r >= 0 && m->functions.n) qsort(m->functions.at, m->functions.n, sizeof *m->functions.at, by_name);
   return r;
@@ -112,21 +129,21 @@ static int find_imports(struct run_modules *m) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-int run_modules_load(const char *program, struct run_modules *ret, struct err *e) {
+int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) {
   struct run_modules m = {0};
   /* The loader knows the program by no name; the runtime tells it by a flag. */
   char *path = realpath(program, NULL);
   int r = path ? add_module(&m, path, e) : -errno;
   for (size_t i = 0; i < m.modules.n && r >= 0; i++)
     r = add_needed(&m, m.modules.at[i].image);
-  if (r >= 0) r = find_imports(&m);
+  if (r >= 0) r = find_functions(&m, exports);
   if (r < 0) {
     if (e && !e->text[0]) (void)err_set(e, r, "%s: %s", program, strerror(-r));
     run_modules_done(&m);
     return r;
   }
   m.sanitizer = find_sanitizer(&m);
-  m.asan = m.sanitizer && strncmp(last_part(m.sanitizer), "libasan.so", 10) == 0;
+  m.asan = m.sanitizer && strstr(last_part(m.sanitizer), "asan") != NULL;
   *ret = m;
   return 0;
 }

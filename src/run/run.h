@@ -54,7 +54,8 @@ struct run_modules {
   struct arena arena;
 };
 
-int run_modules_load(const char *program, struct run_modules *ret, struct err *e) MUST_USE;
+/* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
+int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
 void run_modules_done(struct run_modules *m);
 
 /* The first module that defines FUNCTION, or NULL. */

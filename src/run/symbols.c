@@ -77,6 +77,19 @@ static struct run_module *open_module(struct run_symbols *s, const char *path) {
   return NULL;
 }
 
+/* Is IMG of the size that the target has loaded? Else its file is another one by now, or was found by a wrong name. */
+static bool is_size(const struct image *img, const struct wire_loaded *l) {
+  return image_is_mapped(img, l->start - l->bias) && image_is_mapped(img, l->end - l->bias - 1) &&
+         !image_is_mapped(img, l->end - l->bias);
+}
+
+/* A name that is relative was so for the target; murphy was started in the same folder. */
+static struct run_module *find_or_open(struct run_symbols *s, const struct wire_loaded *l) {
+  struct run_module *m = find_module(s, l->path);
+  if (!m && strchr(l->path, '/')) m = open_module(s, l->path);
+  return m && is_size(m->image, l) ? m : NULL;
+}
+
 static const struct known *module_of(struct run_symbols *s, uint32_t number) {
   struct wire_loaded loaded;
   if (number == 0 || number > s->area->loaded.n) return NULL;
@@ -85,9 +98,7 @@ static const struct known *module_of(struct run_symbols *s, uint32_t number) {
   if (!run_area_loaded(s->area, number, &loaded)) return NULL;
   k->tried = true;
   k->path = strdup(loaded.path);
-  if (!k->path || k->path[0] != '/') return k;
-  k->module = find_module(s, k->path);
-  if (!k->module) k->module = open_module(s, k->path);
+  if (k->path) k->module = find_or_open(s, &loaded);
   return k;
 }
 

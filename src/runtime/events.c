@@ -13,7 +13,7 @@
 #include "stack.h"
 #include "system.h"
 
-#define PATIENCE (1 << 16) /* turns that are waited for murphy to read */
+#define PATIENCE 1000000000u /* nanoseconds */
 
 static bool span_fits(const struct wire_area *a, struct wire_span s, size_t size) {
   return s.at % 8 == 0 && s.at >= sizeof *a && s.at <= a->size && s.n <= (a->size - s.at) / size;
@@ -45,17 +45,32 @@ bool rt_area_start(void) {
   return true;
 }
 
+/*
+ * Is it worth waiting on for murphy to read? Not for longer than PATIENCE, and not at all if it has read nothing since
+ * somebody waited in vain. Nothing is called that a filter could forbid, so this is a loop.
+ */
+static bool worth_waiting(const struct wire_area *a, uint64_t *start) {
+  static uint64_t read_in_vain = UINT64_MAX;
+  uint64_t now = rt_time(), read = rt_load(&a->read);
+  if (*start == 0) *start = now;
+  if (read == rt_load(&read_in_vain)) return false;
+  if (now != 0 && now - *start < PATIENCE) return true;
+  rt_store(&read_in_vain, read);
+  return false;
+}
+
 /* The number of an event that is this call's alone; false if murphy has not made room in time. */
 static bool reserve(struct wire_area *a, uint64_t *ret) {
-  uint64_t next = rt_load(&a->next_event);
-  for (unsigned turn = 0; turn < PATIENCE; turn++) {
-    if (next - rt_load(&a->read) >= a->events.n) {
-      __builtin_ia32_pause();
-      next = rt_load(&a->next_event);
-    } else if (rt_swap_if(&a->next_event, &next, next + 1)) {
+  uint64_t next = rt_load(&a->next_event), start = 0;
+  for (;;) {
+    if (next - rt_load(&a->read) < a->events.n) {
+      if (!rt_swap_if(&a->next_event, &next, next + 1)) continue;
       *ret = next;
       return true;
     }
+    if (!worth_waiting(a, &start)) break;
+    __builtin_ia32_pause();
+    next = rt_load(&a->next_event);
   }
   (void)rt_add(&a->lost, 1);
   return false;

@@ -97,6 +97,6 @@ static inline int rt_place_has(uint32_t place, uint64_t pc) {
   uint64_t version = rt_load(&m->version);
   bool in = rt_in_range(m, place, pc);
   /* An address in no module that is known: the list may be old. */
-  bool known = in || rt_step_known(__atomic_load_n(rt_step_place(m, pc), __ATOMIC_RELAXED), pc);
+  bool known = in || rt_step_known(__atomic_load_n(rt_step_place(m->steps, pc), __ATOMIC_RELAXED), pc);
   return __builtin_expect(known && rt_modules_same(m, version), 1) ? in : -1;
 }

@@ -5,6 +5,9 @@
  * Addresses differ from run to run; a module's name and the ELF address in it do not. Code in no module counts as a
  * frame without an address.
  */
+#include <fcntl.h>
+
+#include "fd.h"
 #include "modules.h"
 #include "stack.h"
 #include "walk.h"
@@ -59,16 +62,65 @@ uint64_t rt_point_hash(const struct rt_call *c) {
   return h ? h : 1;
 }
 
-/* The first call of a point: what only it knows. */
+/* --- facts about the first call ----------------------------------------------------------------------------------- */
+
+/* Where glibc's FILE has its descriptor; ABI, since programs were once compiled with it. */
+#define FILE_FD 112
+#define SIGNALS 64
+
+/* The kernel's struct sigaction. */
+struct kernel_action {
+  uint64_t handler, flags, restorer, mask;
+};
+#define RESTART 0x10000000u
+
+static uint8_t handlers(void) {
+  uint8_t found = 0;
+  for (long signal = 1; signal <= SIGNALS; signal++) {
+    struct kernel_action a = {0};
+    if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) continue;
+    if (a.handler > 1) found |= WIRE_HANDLER | (a.flags & RESTART ? 0 : WIRE_HANDLER_STOPS);
+  }
+  return found;
+}
+
+/* The descriptor that the call is about; -1 if there is none. */
+static int descriptor(const struct rt_call *c) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
+  if (f->descriptor >= 0 && f->descriptor < 6) return (int)c->args[f->descriptor];
+  if (f->stream < 0 || f->stream >= 6 || c->args[f->stream] == 0) return -1;
+  return *(const volatile int *)(c->args[f->stream] + FILE_FD);
+}
+
 static void enter(struct wire_point *p, const struct rt_call *c) {
+  int fd = descriptor(c);
+  long flags = fd < 0 ? -1 : rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
   p->function = (uint32_t)c->index;
   p->process = rt_process();
+  for (unsigned i = 0; i < WIRE_ARGS; i++)
+    p->args[i] = c->args[i];
+  p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
+  p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
+  p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+  p->handlers = handlers();
   p->n_frames = rt_stack_frames(c, p->frames, WIRE_FRAMES);
   rt_store(&p->ready, 1);
 }
 
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+/* Is the caller in a module whose calls are the user's own? */
+static bool in_scope(const struct rt_call *c) {
+  struct rt_modules *m = rt_modules_now();
+  uint64_t pc = rt_return_address(c) - 1;
+  if (!m) return false;
+  (void)rt_step_at(&m, pc); /* looks for new modules */
+  const struct rt_module *module = rt_module_at(m, pc);
+  return module && module->plan && rt_array(modules, struct wire_module)[module->plan - 1].flags & WIRE_IN_SCOPE;
+}
+
 void rt_point_record(const struct rt_call *c) {
-  if (!rt.area || rt.area->points.n == 0) return;
+  if (!rt.area || rt.area->points.n == 0 || !in_scope(c)) return;
   uint64_t hash = rt_point_hash(c);
   struct wire_point *points = rt_area_array(points, struct wire_point);
   uint64_t mask = rt.area->points.n - 1;

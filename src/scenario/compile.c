@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the model to a plan: rules meet the functions that the program imports.
- *
- * A rule is about a function as the programmer wrote it, and holds for every name under which a binary imports that
- * function: open64 and __open_2 for open. Its state is one for all of them.
+ * From the model to a plan: functions with the rules that are about them.
  */
 #include "scenario/classes.h"
 
@@ -45,21 +42,6 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   return r;
 }
 
-static const struct profile_function *find_profile(const struct plan *p, const char *name, const char *written) {
-  const struct profile_function *f = p->world->profile ? profile_function(p->world->profile, name) : NULL;
-  return f || !p->world->profile ? f : profile_function(p->world->profile, written);
-}
-
-static bool about(const struct rule *rule, const struct subject *s) {
-  return strcmp(rule->function, s->name) == 0 || strcmp(rule->function, s->written) == 0;
-}
-
-static enum wire_hook hook_of(const struct plan *p, const char *name) {
-  for (size_t i = 0; i < p->hooks.n; i++)
-    if (strcmp(p->hooks.at[i].name, name) == 0) return p->hooks.at[i].kind;
-  return WIRE_HOOK_NONE;
-}
-
 static int push_function(struct plan *p, struct wire_function f, const char *name) {
   const char *versions[16] = {NULL};
   size_t n = p->world->versions ? p->world->versions(p->world->context, name, versions, COUNT(versions)) : 0;
@@ -77,11 +59,8 @@ static int push_function(struct plan *p, struct wire_function f, const char *nam
 static bool only_for(const struct plan *p, const struct rule *rule, const struct subject *s) {
   const char *versions[2];
   size_t n = p->world->versions ? p->world->versions(p->world->context, s->name, versions, COUNT(versions)) : 0;
-  for (size_t i = 0; i < p->world->n_functions; i++) {
-    const char *name = p->world->functions[i];
-    struct subject other = {.name = name, .written = site_names_written(p->names, name)};
-    if (strcmp(name, s->name) != 0 && about(rule, &other)) return false;
-  }
+  for (size_t i = 0; i < p->chosen.n; i++)
+    if (strcmp(p->chosen.at[i], s->name) != 0 && plan_about(p, rule, p->chosen.at[i])) return false;
   return n <= 1;
 }
 
@@ -132,26 +111,24 @@ static int push_rule(struct plan *p, const struct rule *rule, const struct subje
   return vec_push(&p->rules, w) < 0 ? plan_no_memory(p) : 0;
 }
 
-/* Puts the function into the plan if rules are about it; *MATCHED counts them. */
-static int add_function(struct plan *p, const char *name, size_t *matched) {
+/* Puts the function into the plan, with all rules that are about it. */
+static int add_function(struct plan *p, const char *name) {
   struct subject s = {.name = name, .written = site_names_written(p->names, name)};
   struct wire_function f = {.rule = (uint32_t)p->rules.n};
   bool counts = true;
   s.roles = find_roles(p, name, s.written);
-  s.profile = find_profile(p, name, s.written);
+  s.profile = plan_profile(p, name);
   int n_args = s.roles.n_args;
   for (size_t i = 0; i < p->scenario->rules.n; i++) {
     const struct rule *rule = &p->scenario->rules.at[i];
-    if (!about(rule, &s)) continue;
+    if (!plan_about(p, rule, name)) continue;
     int r = refuse(p, rule, &s);
     if (r >= 0) r = push_rule(p, rule, &s, p->rules.n == f.rule, &counts);
     if (r < 0) return r;
     if (rule->n_args > n_args) n_args = rule->n_args;
   }
   f.n_rules = (uint32_t)p->rules.n - f.rule;
-  *matched += f.n_rules;
-  if (!f.n_rules) return 0;
-  f.hook = (uint16_t)hook_of(p, name);
+  f.hook = (uint16_t)plan_hook(p, name);
   f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
@@ -160,65 +137,11 @@ static int add_function(struct plan *p, const char *name, size_t *matched) {
   return push_function(p, f, name);
 }
 
-static bool wanted(const struct plan *p, const char *name) {
-  return map_get(&p->scenario->named, hash_string(name), NULL) ||
-         map_get(&p->scenario->named, hash_string(site_names_written(p->names, name)), NULL);
-}
-
-/* --- what the program does not have ------------------------------------------------------------------------------- */
-
-static bool imported(const struct plan *p, const char *name) {
-  for (size_t i = 0; i < p->world->n_functions; i++)
-    if (strcmp(p->world->functions[i], name) == 0 ||
-        strcmp(site_names_written(p->names, p->world->functions[i]), name) == 0)
-      return true;
-  return false;
-}
-
-/* A program that looks functions up by name may call any. */
-static bool looks_up(const struct plan *p) {
-  for (size_t i = 0; i < p->world->n_functions; i++) {
-    enum wire_hook hook = hook_of(p, p->world->functions[i]);
-    if (hook == WIRE_HOOK_DLSYM || hook == WIRE_HOOK_DLVSYM) return true;
-  }
-  return false;
-}
-
-static const struct rule *first_rule(const struct plan *p, const char *function) {
-  for (size_t i = 0; i < p->scenario->rules.n; i++)
-    if (strcmp(p->scenario->rules.at[i].function, function) == 0) return &p->scenario->rules.at[i];
-  return NULL;
-}
-
-static int not_there(struct plan *p, const struct rule *rule) {
-  char way[SOURCE_HINT];
-  const char *near = name_nearest(rule->function, p->world->functions, p->world->n_functions);
-  return FAIL_AT(rule->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", rule->function,
-                 source_hint(near, "murphy check lists what it calls", way));
-}
-
-/* A function that nobody imports is a slip of the hand, is looked up by name, or is one that is just never called. */
-static int add_missing(struct plan *p, const char *name, size_t *matched) {
-  const struct rule *rule = first_rule(p, name);
-  bool there = !p->world->defined || p->world->defined(p->world->context, name);
-  const char *near = name_nearest(name, p->world->functions, p->world->n_functions);
-  if (!there && near) return not_there(p, rule);
-  bool known = rule->fault.form == FAULT_EXPLICIT || find_profile(p, name, name);
-  if (looks_up(p) && known) return add_function(p, name, matched);
-  return 0;
-}
-
 static int add_functions(struct plan *p) {
-  const struct scenario_world *w = p->world;
-  size_t matched = 0;
   int r = 0;
-  for (size_t i = 0; i < w->n_functions && r >= 0; i++)
-    if (wanted(p, w->functions[i])) r = add_function(p, w->functions[i], &matched);
-  for (size_t i = 0; i < p->scenario->names.n && r >= 0; i++)
-    if (!imported(p, p->scenario->names.at[i])) r = add_missing(p, p->scenario->names.at[i], &matched);
-  if (r < 0 || matched) return r;
-  if (!p->scenario->rules.n) return err_set(p->e, -ENOENT, "the scenario has no rules (write FUNCTION:ERRNO)");
-  return not_there(p, &p->scenario->rules.at[0]);
+  for (size_t i = 0; i < p->chosen.n && r >= 0; i++)
+    r = add_function(p, p->chosen.at[i]);
+  return r;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -260,6 +183,7 @@ static void plan_done(struct plan *p) {
   profile_facts_free(p->facts);
   site_names_free(p->names);
   vec_done(&p->hooks);
+  vec_done(&p->chosen);
   text_done(&p->text);
   map_done(&p->strings);
   vec_done(&p->functions);
@@ -281,9 +205,11 @@ int plan_compile(const struct scenario *s, const struct scenario_world *world, s
   int r = profile_facts_load(world->data, &p.facts, e);
   if (r >= 0) r = site_names_load(world->data, &p.names, e);
   if (r >= 0) r = plan_load_hooks(&p);
-  if (r >= 0) r = add_modules(&p);
+  if (r >= 0) r = plan_choose(&p);
   if (r >= 0) r = add_functions(&p);
   if (r >= 0) r = add_hooks(&p);
+  /* Names in conditions may have added to them. */
+  if (r >= 0) r = add_modules(&p);
   if (r >= 0) r = plan_bytes(&p, ret);
   plan_done(&p);
   return r;

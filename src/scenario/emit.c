@@ -105,6 +105,17 @@ int emit_random(struct emitter *m, const void *owner, double chance, uint64_t se
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
+/* A library that is not there yet may be opened later: it is known by its name alone. -ENOENT if that is no library's. */
+static int add_later_module(struct plan *p, const struct scenario_frame *f) {
+  const char *name = f->any ? f->any : f->module;
+  if (!name || !strstr(name, ".so") || f->function || f->file || f->has_offset) return -ENOENT;
+  struct wire_module module = {0};
+  struct wire_place place = {.module = (uint32_t)p->modules.n, .flags = WIRE_ANYWHERE};
+  int r = plan_string(p, name, &module.name);
+  if (r < 0) return r;
+  return vec_push(&p->modules, module) < 0 || vec_push(&p->places.places, place) < 0 ? plan_no_memory(p) : 0;
+}
+
 static int add_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) {
   const struct scenario_world *w = m->plan->world;
   struct scenario_places *places = &m->plan->places;
@@ -112,6 +123,7 @@ static int add_places(struct emitter *m, const struct scenario_frame *frame, str
   struct err why = {0};
   if (!w->places) return FAIL_AT(at, m->plan->e, -ENOSYS, "places in the program are not known here");
   int r = w->places(w->context, frame, places, &why);
+  if (r == -ENOENT) r = add_later_module(m->plan, frame);
   if (r >= 0 && places->places.n == first) r = -ENOENT;
   if (r < 0)
     return FAIL_AT(at, m->plan->e, r, "%s", why.text[0] ? why.text : "no code of the program is meant by this");

@@ -36,6 +36,7 @@ struct plan {
   struct profile_facts *facts;
   struct site_names *names;
   VEC(struct hook) hooks;
+  VEC(const char *) chosen; /* the functions that rules are about, sorted */
   struct text text;
   struct map strings; /* hash of a string to its offset in text */
   VEC(struct wire_function) functions;
@@ -59,6 +60,16 @@ int plan_string(struct plan *p, const char *s, uint32_t *ret) MUST_USE;
 int plan_slot(struct plan *p, const void *owner, uint32_t *ret) MUST_USE;
 /* The bytes of the whole. */
 int plan_bytes(struct plan *p, struct text *ret) MUST_USE;
+
+/* --- choose.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fills `chosen`. -ENOENT with a message if there is none, or a name that is not known. */
+int plan_choose(struct plan *p) MUST_USE;
+/* Is the rule about the function that is imported as NAME? */
+bool plan_about(const struct plan *p, const struct rule *rule, const char *name);
+/* The profile of NAME, or of one of its aliases; NULL if there is none. */
+const struct profile_function *plan_profile(const struct plan *p, const char *name);
+enum wire_hook plan_hook(const struct plan *p, const char *name);
 
 /* --- hooks.c ------------------------------------------------------------------------------------------------------ */
 

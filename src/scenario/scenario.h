@@ -53,7 +53,10 @@ struct scenario_world {
   size_t n_modules;
   const struct wire_row *rows;
   size_t n_rows;
-  /* All code that FRAME means: places are pushed on *RET with their module's index. -ENOENT with a message if none. */
+  /*
+   * All code that FRAME means: places are pushed on *RET with their module's index. -ENOENT with a message if none. It
+   * may add to the modules, behind those that are there.
+   */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
   /*
    * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without

@@ -281,6 +281,7 @@ int xml_tree(struct arena *a, const struct source_text *source, struct xml_node 
   read_document(&r);
   xmlSetStructuredErrorFunc(context_before, before);
   xmlFreeParserCtxt(r.parser);
+  xmlResetLastError(); /* it keeps a copy of the message */
   for (size_t i = 0; i < COUNT(r.content); i++)
     text_done(&r.content[i]);
   if (r.result == 0) *ret = r.root;

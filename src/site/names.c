@@ -24,3 +24,7 @@ const char *site_names_written(const struct site_names *n, const char *imported)
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg) {
   return relevance_argument_of(of(n), imported, arg);
 }
+
+const char *site_names_alias(const struct site_names *n, const char *written, const char *after) {
+  return relevance_alias(of(n), written, after);
+}

@@ -310,7 +310,8 @@ static int read_alias(const struct reader *rd, char **words, size_t n) {
   if (!a) return -ENOMEM;
   if (n != 2 && n != 3) return bad(rd, "not 'IMPORTED WRITTEN [ARGUMENTS]':", words[0]);
   a->written = arena_strdup(&rd->r->arena, words[1]);
-  if (!a->written) return -ENOMEM;
+  a->imported = arena_strdup(&rd->r->arena, words[0]);
+  if (!a->written || !a->imported) return -ENOMEM;
   if (n == 2) {
     a->follow = true;
   } else {
@@ -327,6 +328,8 @@ static int read_alias(const struct reader *rd, char **words, size_t n) {
       a->at[a->n++] = strcmp(word, "-") == 0 ? -1 : (int8_t)arg;
     }
   }
+  *(rd->r->last_alias ? rd->r->last_alias : &rd->r->first_alias) = a;
+  rd->r->last_alias = &a->next;
   return map_put(&rd->r->aliases, hash_string(words[0]), (uintptr_t)a);
 }
 

@@ -64,6 +64,8 @@ void relevance_free(struct relevance *r);
 
 /* The name that the programmer wrote for an imported one. */
 const char *relevance_written(const struct relevance *r, const char *imported);
+/* The alias of WRITTEN that stands behind the alias AFTER in the file, or the first one if AFTER is NULL; NULL if none. */
+const char *relevance_alias(const struct relevance *r, const char *written, const char *after);
 /* The number of the written function's argument that IMPORTED has as argument ARG, or -1. */
 int relevance_argument(const struct relevance *r, const char *imported, unsigned arg);
 /* The other way round: where the imported function has the written one's argument ARG, or -1. */

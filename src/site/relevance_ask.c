@@ -30,6 +30,13 @@ const char *relevance_written(const struct relevance *r, const char *imported) {
   return a ? a->written : imported;
 }
 
+const char *relevance_alias(const struct relevance *r, const char *written, const char *after) {
+  const struct alias *a = after ? alias_of(r, after) : NULL;
+  for (a = a ? a->next : r->first_alias; a; a = a->next)
+    if (strcmp(a->written, written) == 0) return a->imported;
+  return NULL;
+}
+
 int relevance_argument_of(const struct relevance *r, const char *imported, unsigned arg) {
   const struct alias *a = alias_of(r, imported);
   if (!a) return (int)arg;

@@ -28,8 +28,9 @@ struct rule {
 };
 
 struct alias {
-  const char *written;
-  int8_t at[12]; /* by argument of the written function: that of the imported one, or -1 */
+  const char *imported, *written;
+  const struct alias *next; /* of all, in the order of the file */
+  int8_t at[12];            /* by argument of the written function: that of the imported one, or -1 */
   uint8_t n;
   bool follow; /* the rest follows there */
 };
@@ -37,6 +38,7 @@ struct alias {
 struct relevance {
   struct arena arena;
   struct map constants, known, answers, nothing, kept, descriptors, effects, openers, aliases;
+  const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */
   VEC(struct rule) rules;

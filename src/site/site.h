@@ -106,6 +106,8 @@ int site_names_load(const char *data, struct site_names **ret, struct err *e) MU
 void site_names_free(struct site_names *n);
 /* "read" for "__read_chk"; IMPORTED itself if it is no alias. */
 const char *site_names_written(const struct site_names *n, const char *imported);
+/* The names under which WRITTEN may be imported, one after another: the first for AFTER == NULL; NULL behind the last. */
+const char *site_names_alias(const struct site_names *n, const char *written, const char *after);
 /* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
 

@@ -396,14 +396,28 @@ struct wire_loaded {
   char path[232];
 };
 
-/* A call stack that reached a function. Complete once `ready` is 1. */
+enum wire_handlers {
+  WIRE_HANDLER = 1,
+  WIRE_HANDLER_STOPS = 2 /* one without SA_RESTART: system calls end with EINTR */
+};
+
+/*
+ * A function and a call stack that reached it from a module in scope; arguments and facts are those of the first call.
+ * Complete once `ready` is 1.
+ */
 struct wire_point {
-  uint64_t hash;
+  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
   uint64_t count;
   uint32_t ready;
   uint32_t function;
   uint32_t n_frames;
   uint32_t process; /* which saw it first */
+  uint64_t args[WIRE_ARGS];
+  uint8_t fd;          /* of enum wire_fd: of the descriptor that it was given, or of the stream's; 0 if it has none */
+  uint8_t nonblocking; /* 1 if the descriptor is */
+  uint8_t writable;    /* 1 if the descriptor can be written to */
+  uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
+  uint32_t pad;
   struct wire_frame frames[WIRE_FRAMES];
 };
 

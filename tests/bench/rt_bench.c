@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   add_rule(&p, argv[1]);
   add_place(&p);
   struct made_run r;
+  if (getenv("MADE_SHIM_NAME")) made_shim_name = getenv("MADE_SHIM_NAME");
   made_begin(&r, &p);
   if (strcmp(argv[1], "none") == 0) (void)snprintf(r.shim_path, sizeof r.shim_path, "%s", "");
   made_start(&r, argv + 4);

@@ -10,10 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "image/image.h"
 #include "runtime/process.h"
 #include "runtime/stack.h"
-#include "tests/unit/made_plan.h"
+#include "tests/unit/made_module.h"
 
 #define DEPTH 30
 #define CALLS 2000
@@ -119,25 +118,6 @@ static struct {
   struct wire_point points[POINTS];
 } area;
 
-static void made_module(struct made_plan *p, const char *path, uint32_t flags, bool with_rows) {
-  struct image *img;
-  struct image_row *rows = NULL;
-  struct err e = {0};
-  size_t n = 0;
-  struct wire_module m = {.name = made_text(p, path), .flags = flags, .row = (uint32_t)p->rows.n};
-  made_must(image_open(flags & WIRE_PROGRAM ? "/proc/self/exe" : path, &img, &e) == 0);
-  if (with_rows) made_must(image_unwind(img, &rows, &n) == 0);
-  m.n_rows = (uint32_t)n;
-  for (size_t i = 0; i < n; i++) {
-    struct wire_row row;
-    memcpy(&row, &rows[i], sizeof row);
-    made_must(vec_push(&p->rows, row) == 0);
-  }
-  free(rows);
-  image_free(img);
-  made_must(vec_push(&p->modules, m) == 0);
-}
-
 struct wanted {
   struct made_plan *plan;
   bool rows;
@@ -148,15 +128,19 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   if (w->plan->modules.n > 0 && info->dlpi_name[0] != '/') return 0; /* the vDSO */
   bool program = w->plan->modules.n == 0;
-  made_module(w->plan, program ? "program" : info->dlpi_name, program ? WIRE_PROGRAM : 0, w->rows);
+  struct image *img;
+  struct err e = {0};
+  made_must(image_open(program ? "/proc/self/exe" : info->dlpi_name, &img, &e) == 0);
+  (void)made_module(w->plan, program ? "program" : info->dlpi_name, program ? WIRE_PROGRAM | WIRE_IN_SCOPE : 0, img,
+                    w->rows);
+  image_free(img);
   return 0;
 }
 
-/* All code of a function of this program, found by its start. */
-static void made_place(struct made_plan *p, void (*function)(void), uint64_t bias) {
+/* All code of a function of this program, found by its start; none is longer. */
+static void made_start(struct made_plan *p, void (*function)(void), uint64_t bias) {
   uint64_t at = (uint64_t)function - bias;
-  made_must(vec_push(&p->places, (struct wire_place){0, WIRE_LAST, at, at + 32}) == 0);
-  made_must(vec_push(&p->patterns, (struct wire_pattern){(uint32_t)p->places.n - 1, WIRE_LAST}) == 0);
+  (void)made_place(p, 0, 0, at, at + 32);
 }
 
 static int take_bias(struct dl_phdr_info *info, size_t size, void *context) {
@@ -165,16 +149,15 @@ static int take_bias(struct dl_phdr_info *info, size_t size, void *context) {
   return 1;
 }
 
-/* How far the call in FUNCTION is from its start does not matter: places are as long as the smallest of them. */
 static void use_plan(bool rows, void (*inner)(void), void (*outer)(void)) {
   struct made_plan p = {0};
   uint64_t bias = 0;
   (void)dl_iterate_phdr(take_bias, &bias);
   (void)made_function(&p, "probe");
   (void)dl_iterate_phdr(add_module, &(struct wanted){&p, rows});
-  made_place(&p, inner, bias);
-  made_place(&p, do_nothing, bias);
-  made_place(&p, outer, bias);
+  made_start(&p, inner, bias);
+  made_start(&p, do_nothing, bias);
+  made_start(&p, outer, bias);
   struct text plan = made_bytes(&p);
   made_must(!wire_plan_check(plan.at, plan.n));
   made_done(&p);

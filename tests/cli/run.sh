@@ -140,6 +140,34 @@ ended 'a program is followed into' 1 'cat: numbers: Input/output error'
 run run --no-follow --fail 'read:EIO when call==3' -- sh -c 'cat -v numbers; exit $?'
 accepted '... or not'
 
+run run --follow --fail 'unlinkat:EPERM' -- sh -c 'read x; : >file; rm file; exit $?'
+ended 'a function that only a program that is started calls' 1 "cannot remove 'file': Operation not permitted"
+
+# A library that is opened later is known by its name.
+cat >plugin.c <<'C'
+#include <unistd.h>
+long work(void) { char c; return read(0, &c, 1); }
+C
+cat >opens.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	void *h = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	long (*work)(void) = (long (*)(void))dlsym(h, "work");
+	char c;
+	printf("program %zd\n", read(0, &c, 1));
+	printf("plugin %ld\n", work());
+	return 0;
+}
+C
+${CC:-cc} -w -shared -fPIC plugin.c -o plugin.so && ${CC:-cc} -w opens.c -o opens || exit 1
+run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
+holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
+holds '... has its name in the log' log \
+  'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+
 # --- programs with a sanitizer ------------------------------------------------------------------------------------------
 
 cat >sanitized.c <<'C'
@@ -158,15 +186,16 @@ int main(void)
 	return 0;
 }
 C
-for compiler in gcc clang; do
-  if ! $compiler -w -fsanitize=address sanitized.c -o sanitized 2>/dev/null; then
+for compiler in gcc clang 'clang -shared-libasan'; do
+  shared=$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so 2>/dev/null)")
+  if ! $compiler -w -fsanitize=address sanitized.c -o sanitized "-Wl,-rpath,$shared" 2>/dev/null; then
     skip "$compiler's address sanitizer" "$compiler has none"
     continue
   fi
   run run --fail 'read:EIO' --fail 'malloc:ENOMEM when caller("main")' -- ./sanitized
   holds "$compiler's address sanitizer: read fails" grep -qx 'read -1 5' out
   # clang puts its malloc into the program, where nothing can come before it.
-  [ $compiler = clang ] || holds "... and malloc" grep -qx 'malloc 12' out
+  [ "$compiler" = clang ] || holds "... and malloc" grep -qx 'malloc 12' out
   run run --follow --fail 'read:EIO' -- sh -c './sanitized; ./sanitized'
   holds "... as a program that is followed" test "$(grep -cx 'read -1 5' out)" = 2
 done

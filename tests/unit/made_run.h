@@ -18,6 +18,8 @@
 #define MADE_POINTS 256
 #define MADE_OUTPUT 8192
 
+static const char *made_shim_name = "shim.so";
+
 struct made_run {
   char folder[64], area_path[96], shim_path[96];
   const char *more_preload; /* what LD_PRELOAD has behind the shim; NULL: nothing */
@@ -60,7 +62,7 @@ static inline void made_begin(struct made_run *r, struct made_plan *plan) {
   *r = (struct made_run){.folder = "/tmp/murphy-made-XXXXXX"};
   made_must(mkdtemp(r->folder));
   (void)snprintf(r->area_path, sizeof r->area_path, "%s/area", r->folder);
-  (void)snprintf(r->shim_path, sizeof r->shim_path, "%s/shim.so", r->folder);
+  (void)snprintf(r->shim_path, sizeof r->shim_path, "%s/%s", r->folder, made_shim_name);
   plan->area = made_text(plan, r->area_path);
   plan->preload = made_text(plan, r->shim_path);
   made_area(r, plan->functions.n);

@@ -119,8 +119,8 @@ static void made_note(void *context, const char *text) {
 }
 
 /* Compiles S into *ret; the result of plan_compile. NOTES may be NULL. */
-static inline int made_compile(const struct scenario *s, uint64_t seed, struct text *notes, struct text *ret,
-                               struct err *e) {
+static inline int made_compile_with(const struct scenario *s, uint64_t seed, uint32_t flags, struct text *notes,
+                                    struct text *ret, struct err *e) {
   struct profile profile;
   struct err bad = {0};
   if (profile_parse("made", made_profile, sizeof made_profile - 1, &profile, &bad) < 0) fail_msg("%s", bad.text);
@@ -139,8 +139,14 @@ static inline int made_compile(const struct scenario *s, uint64_t seed, struct t
       .area = "/area",
       .preload = "/shim.so",
       .seed = seed,
+      .flags = flags,
   };
   int r = plan_compile(s, &world, ret, e);
   profile_done(&profile);
   return r;
+}
+
+static inline int made_compile(const struct scenario *s, uint64_t seed, struct text *notes, struct text *ret,
+                               struct err *e) {
+  return made_compile_with(s, seed, 0, notes, ret, e);
 }

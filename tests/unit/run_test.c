@@ -163,7 +163,7 @@ static void test_modules(void **state) {
   struct run_modules m;
   struct err e = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), &m, &e), 0);
+  assert_int_equal(run_modules_load(in_folder("p"), false, &m, &e), 0);
   assert_true(m.modules.n >= 3);
   assert_null(m.missing);
   assert_int_equal(run_modules_named(&m, "p"), 0);
@@ -178,6 +178,10 @@ static void test_modules(void **state) {
     assert_true(strcmp(m.functions.at[i - 1], m.functions.at[i]) < 0);
   assert_ptr_equal(run_modules_define(&m, "own"), &m.modules.at[1]);
   assert_null(run_modules_define(&m, "stdout"));
+  run_modules_done(&m);
+  assert_int_equal(run_modules_load(in_folder("p"), true, &m, &e), 0);
+  assert_true(has(&m, "own") && has(&m, "other") && has(&m, "unlinkat"));
+  assert_false(has(&m, "stdout") || has(&m, "main"));
   run_modules_done(&m);
 }
 
@@ -194,7 +198,7 @@ static void test_places(void **state) {
   struct run_modules m;
   run_places p = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), &m, NULL), 0);
+  assert_int_equal(run_modules_load(in_folder("p"), false, &m, NULL), 0);
   assert_int_equal(places(&m, (struct run_where){.any = "libown"}, &p), 1);
   assert_int_equal(p.at[0].module, 1);
   assert_int_equal(p.at[0].flags, WIRE_ANYWHERE);

@@ -4,6 +4,7 @@
  * rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of rubbish.
  */
 #include <execinfo.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,14 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "image/image.h"
-#include "made_plan.h"
+#include "made_module.h"
 #include "runtime/modules.h"
 #include "runtime/process.h"
 #include "runtime/stack.h"
@@ -96,29 +95,7 @@ NO_INLINE static void never(void) {
   STAY;
 }
 
-static void made_module(struct made_plan *p, const char *name, uint32_t flags, const struct image *img, bool rows) {
-  struct image_row *at = NULL;
-  size_t n = 0;
-  struct wire_module m = {.name = made_text(p, name), .flags = flags, .row = (uint32_t)p->rows.n};
-  if (rows) assert_int_equal(image_unwind(img, &at, &n), 0);
-  for (size_t i = 0; i < n; i++) {
-    struct wire_row row;
-    _Static_assert(sizeof row == sizeof *at && WIRE_CFA_SIGNAL == (int)IMAGE_CFA_SIGNAL, "rows are the same");
-    memcpy(&row, &at[i], sizeof row);
-    assert_int_equal(vec_push(&p->rows, row), 0);
-  }
-  m.n_rows = (uint32_t)n;
-  const char *id = image_build_id(img);
-  for (; id[2 * m.n_build_id] && m.n_build_id < 20; m.n_build_id++) {
-    unsigned byte;
-    assert_int_equal(sscanf(id + 2 * m.n_build_id, "%2x", &byte), 1);
-    m.build_id[m.n_build_id] = (uint8_t)byte;
-  }
-  free(at);
-  assert_int_equal(vec_push(&p->modules, m), 0);
-}
-
-static void made_place(struct made_plan *p, void (*function)(void), uint32_t flags) {
+static void made_function_place(struct made_plan *p, void (*function)(void), uint32_t flags) {
   uint64_t at = (uint64_t)function - bias;
   const struct image_function *f = image_function_at(images[PROGRAM], at);
   assert_non_null(f);
@@ -142,22 +119,22 @@ static void made_patterns(struct made_plan *p) {
     assert_int_equal(vec_push(&p->patterns, patterns[i]), 0);
 }
 
-static void use_plan(bool rows, bool wrong_build) {
+static void use_plan(bool rows, bool wrong_build, bool in_scope) {
   struct made_plan p = {0};
-  (void)made_function(&p, "probe");
-  made_module(&p, "program", WIRE_PROGRAM | WIRE_IN_SCOPE, images[PROGRAM], rows);
-  made_module(&p, "/elsewhere/libc.so.6", 0, images[LIBC], rows);
+  made_function(&p, "probe")->descriptor = 1;
+  (void)made_module(&p, "program", WIRE_PROGRAM | (in_scope ? WIRE_IN_SCOPE : 0), images[PROGRAM], rows);
+  (void)made_module(&p, "/elsewhere/libc.so.6", 0, images[LIBC], rows);
   for (size_t i = LIBC + 1; i < n_images; i++)
-    made_module(&p, image_path(images[i]), 0, images[i], rows);
+    (void)made_module(&p, image_path(images[i]), 0, images[i], rows);
   if (wrong_build) {
     p.modules.at[PROGRAM].build_id[0] ^= 1;
     p.modules.at[PROGRAM].n_build_id = 20;
   }
-  made_place(&p, outer, WIRE_LAST);
-  made_place(&p, inner, WIRE_LAST);
-  made_place(&p, never, WIRE_LAST);
-  made_place(&p, never, 0);
-  made_place(&p, inner, WIRE_LAST);
+  made_function_place(&p, outer, WIRE_LAST);
+  made_function_place(&p, inner, WIRE_LAST);
+  made_function_place(&p, never, WIRE_LAST);
+  made_function_place(&p, never, 0);
+  made_function_place(&p, inner, WIRE_LAST);
   assert_int_equal(vec_push(&p.places, (struct wire_place){PROGRAM, WIRE_LAST | WIRE_ANYWHERE, 0, 0}), 0);
   assert_int_equal(vec_push(&p.places, (struct wire_place){LIBC, WIRE_LAST | WIRE_ANYWHERE, 0, 0}), 0);
   made_patterns(&p);
@@ -176,13 +153,13 @@ static void use_plan(bool rows, bool wrong_build) {
 
 static int with_rows(void **state) {
   (void)state;
-  use_plan(true, false);
+  use_plan(true, false, true);
   return 0;
 }
 
 static int without_rows(void **state) {
   (void)state;
-  use_plan(false, false);
+  use_plan(false, false, true);
   return 0;
 }
 
@@ -192,12 +169,14 @@ static struct wire_frame frames[FRAMES];
 static void *oracle[FRAMES];
 static unsigned n_frames;
 static int n_oracle;
+static uint64_t from; /* the probed call's return address */
 
 static uint64_t frame_address(const struct wire_frame *f) {
   return f->at + (f->module ? area->loaded[f->module - 1].bias : 0);
 }
 
 static void take_both(void) {
+  from = probed.sp[0];
   n_frames = rt_stack_frames(&probed, frames, FRAMES);
   n_oracle = backtrace(oracle, FRAMES);
 }
@@ -208,7 +187,7 @@ static void take_both(void) {
  */
 static void expect_same(int least) {
   int skip = 0;
-  while (skip < n_oracle && (uint64_t)oracle[skip] != probed.sp[0])
+  while (skip < n_oracle && (uint64_t)oracle[skip] != from)
     skip++;
   assert_true(skip < n_oracle);
   for (unsigned i = 0; i < n_frames && (int)i + skip < n_oracle; i++) {
@@ -405,7 +384,7 @@ static void test_patterns(void **state) {
 
 static void test_another_build(void **state) {
   (void)state;
-  use_plan(true, true);
+  use_plan(true, true, true);
   probe_action = ask;
   outer();
   assert_false(caller_in[PLACE_INNER] || caller_in[PLACE_TWO]); /* offsets of another file mean nothing */
@@ -430,7 +409,10 @@ static void test_hashes(void **state) {
 
 /* --- points ------------------------------------------------------------------------------------------------------- */
 
-static void record(void) { rt_point_record(&probed); }
+static void record(void) {
+  from = probed.sp[0];
+  rt_point_record(&probed);
+}
 
 static void test_points(void **state) {
   (void)state;
@@ -446,10 +428,50 @@ static void test_points(void **state) {
     assert_int_equal(p->ready, 1);
     assert_true(p->count == 3 || p->count == 1);
     assert_true(p->n_frames > 2);
-    assert_true(frame_address(&p->frames[0]) == probed.sp[0]);
+    assert_true(frame_address(&p->frames[0]) == from);
   }
   assert_int_equal(found, 2);
   assert_int_equal(area->area.lost_points, 0);
+}
+
+static const struct wire_point *only_point(void) {
+  const struct wire_point *found = NULL;
+  for (unsigned i = 0; i < POINTS; i++) {
+    if (area->points[i].hash == 0) continue;
+    assert_null(found);
+    found = &area->points[i];
+  }
+  return found;
+}
+
+static void test_point_out_of_scope(void **state) {
+  (void)state;
+  use_plan(true, false, false);
+  probe_action = record;
+  outer();
+  assert_null(only_point());
+}
+
+static void test_facts_of_a_point(void **state) {
+  (void)state;
+  int ends[2];
+  struct sigaction action = {.sa_handler = handler}, old;
+  assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  assert_int_equal(sigaction(SIGUSR2, &action, &old), 0);
+  probe_action = record;
+  probed.args[0] = 77;
+  probed.args[1] = (uint64_t)ends[1];
+  outer();
+  const struct wire_point *p = only_point();
+  assert_non_null(p);
+  assert_int_equal(p->args[0], 77);
+  assert_int_equal(p->args[1], ends[1]);
+  assert_int_equal(p->fd, WIRE_FD_PIPE);
+  assert_int_equal(p->nonblocking, 1);
+  assert_int_equal(p->writable, 1);
+  assert_int_equal(p->handlers & WIRE_HANDLER_STOPS, WIRE_HANDLER_STOPS);
+  assert_int_equal(sigaction(SIGUSR2, &old, NULL), 0);
+  assert_int_equal(close(ends[0]) + close(ends[1]), 0);
 }
 
 static void test_points_are_full(void **state) {
@@ -560,10 +582,8 @@ static int open_images(void **state) {
   struct err e = {0};
   n_images = LIBC + 1;
   if (image_open("/proc/self/exe", &images[PROGRAM], &e) < 0 || dl_iterate_phdr(open_library, NULL) < 0) return -1;
-  const struct image_function *f;
-  size_t n = image_functions(images[PROGRAM], &f);
-  for (size_t i = 0; i < n; i++)
-    if (f[i].name && strcmp(f[i].name, "probe_reached") == 0) bias = (uint64_t)probe_reached - f[i].address;
+  const struct image_function *f = made_find(images[PROGRAM], "probe_reached");
+  bias = f ? (uint64_t)probe_reached - f->address : 0;
   area = calloc(1, sizeof *area);
   return !images[LIBC] || !area || bias == 0 ? -1 : 0;
 }
@@ -590,6 +610,8 @@ int main(void) {
       cmocka_unit_test_setup(test_another_build, with_rows),
       cmocka_unit_test_setup(test_hashes, with_rows),
       cmocka_unit_test_setup(test_points, with_rows),
+      cmocka_unit_test_setup(test_point_out_of_scope, with_rows),
+      cmocka_unit_test_setup(test_facts_of_a_point, with_rows),
       cmocka_unit_test_setup(test_points_are_full, with_rows),
       cmocka_unit_test_setup(test_rubbish, with_rows),
       cmocka_unit_test_setup(test_rubbish, without_rows),

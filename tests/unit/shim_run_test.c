@@ -378,6 +378,37 @@ static void jemalloc_is_the_real_one(void **state) {
   says(".E... jemalloc\n");
 }
 
+/* gcc's sanitizer is a library that insists on being the first; clang's is in the program, which has its malloc. */
+#ifdef __clang__
+static const bool sanitizer_is_library = false;
+#else
+static const bool sanitizer_is_library = true;
+#endif
+
+static void sanitized(const char *function, int64_t retval, const char *argument) {
+  tear_down(NULL), set_up(NULL);
+  made_function(&plan, function);
+  made_fault(&plan, retval, retval == 0 ? ENOMEM : EIO);
+  MADE_RULE(&plan, OP(WIRE_OP_ARG, 0), NUMBER(retval == 0 ? 100 : (uint32_t)-7), OP(WIRE_OP_EQ, 0), END);
+  made_shim_name = sanitizer_is_library ? "libasan.so-shim.so" : "shim.so";
+  target("sanitized", argument);
+  made_shim_name = "shim.so";
+}
+
+static void sanitized_programs_work(void **state) {
+  (void)state;
+  sanitized("close", -1, NULL);
+  says("-1 EIO -1 EBADF\n");
+  sanitized("read", -1, NULL);
+  says("-1 EBADF -1 EIO\n");
+  sanitized("close", -1, "bad");
+  assert_non_null(strstr(run.output, "heap-buffer-overflow"));
+  assert_true(WIFEXITED(run.status) && WEXITSTATUS(run.status) != 0);
+  if (!sanitizer_is_library) return;
+  sanitized("malloc", 0, NULL);
+  says("-1 EBADF -1 EBADF\nno memory\n");
+}
+
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 
 static void exec_hooks(void) {
@@ -598,6 +629,7 @@ int main(void) {
       TEST(streams_get_their_flag),
       TEST(descriptors_are_told_apart),
       TEST(jemalloc_is_the_real_one),
+      TEST(sanitized_programs_work),
       TEST(followed_whatever_the_environment),
       TEST(not_followed_and_not_seen),
       TEST(nothing_is_seen_in_the_environment),
