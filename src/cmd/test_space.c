@@ -227,11 +227,27 @@ int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
+static enum site_descriptor descriptor_of(uint8_t fd) {
+  static const enum site_descriptor kinds[] = {
+      [WIRE_FD_NONE] = DESCRIPTOR_NONE, [WIRE_FD_FILE] = DESCRIPTOR_FILE,     [WIRE_FD_DIR] = DESCRIPTOR_DIR,
+      [WIRE_FD_PIPE] = DESCRIPTOR_PIPE, [WIRE_FD_SOCKET] = DESCRIPTOR_SOCKET, [WIRE_FD_TTY] = DESCRIPTOR_TTY,
+  };
+  return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
+}
+
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
   const struct wire_point *seen = &s->seen.at[p - s->points.at];
-  struct site_call c = {.function = test_function(s, p->function)};
-  (void)seen;
+  const struct wire_function *functions = plan_array(s, plan_of(s)->functions);
+  struct site_call c = {.function = test_function(s, p->function),
+                        .n_args = functions[p->function].n_args,
+                        .descriptor = descriptor_of(seen->fd),
+                        .nonblocking = seen->nonblocking,
+                        .writable = seen->writable,
+                        .any_handler = seen->handlers & WIRE_HANDLER,
+                        .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
+  if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);
+  memcpy(c.args, seen->args, sizeof c.args);
   return site_likely_of(s->likely, &c, f->error, f->retval);
 }
 

@@ -142,7 +142,7 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     *top = known(*top) ? exactly(~top->low) : anything;
     break;
   case WIRE_OP_NEG:
-    *top = subtracted(exactly(0), *top);
+    *top = known(*top) ? exactly(wire_compute(WIRE_OP_SUB, 0, top->low)) : subtracted(exactly(0), *top);
     break;
   case WIRE_OP_IS_ZERO:
     *top = truth(known(*top) && top->low == 0, top->low > 0 || top->high < 0);

@@ -10,11 +10,14 @@
 
 const struct link_map *rt_link_first(void) { return &_r_debug ? _r_debug.r_map : NULL; }
 
+/* The loader adds the load address in place, but not where the section cannot be written, as in the vDSO. */
+static uint64_t address_in(const struct link_map *m, const ElfW(Dyn) * d) {
+  return d->d_un.d_ptr < m->l_addr ? d->d_un.d_ptr + m->l_addr : d->d_un.d_ptr;
+}
+
 uint64_t rt_link_table(const struct link_map *m, int64_t tag) {
   for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
-    if (d->d_tag == tag)
-      /* The loader adds the load address in place, but not where the section cannot be written, as in the vDSO. */
-      return d->d_un.d_ptr < m->l_addr ? d->d_un.d_ptr + m->l_addr : d->d_un.d_ptr;
+    if (d->d_tag == tag) return address_in(m, d);
   return 0;
 }
 
@@ -28,16 +31,35 @@ struct tables {
   const Elf64_Verdef *verdef;
 };
 
+/* One pass: with many functions and many libraries this is what the start takes its time for. */
 static struct tables tables_of(const struct link_map *m) {
-  return (struct tables){
-      .map = m,
-      .symbols = (const void *)rt_link_table(m, DT_SYMTAB),
-      .strings = (const void *)rt_link_table(m, DT_STRTAB),
-      .gnu_hash = (const void *)rt_link_table(m, DT_GNU_HASH),
-      .hash = (const void *)rt_link_table(m, DT_HASH),
-      .versym = (const void *)rt_link_table(m, DT_VERSYM),
-      .verdef = (const void *)rt_link_table(m, DT_VERDEF),
-  };
+  struct tables t = {.map = m};
+  for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+    const void *at = (const void *)address_in(m, d);
+    switch (d->d_tag) {
+    case DT_SYMTAB:
+      t.symbols = at;
+      break;
+    case DT_STRTAB:
+      t.strings = at;
+      break;
+    case DT_GNU_HASH:
+      t.gnu_hash = at;
+      break;
+    case DT_HASH:
+      t.hash = at;
+      break;
+    case DT_VERSYM:
+      t.versym = at;
+      break;
+    case DT_VERDEF:
+      t.verdef = at;
+      break;
+    default:
+      break;
+    }
+  }
+  return t;
 }
 
 static const char *version_name(const struct tables *t, uint16_t index) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of modules: made from the loader's, matched with the plan's, published.
+ * Lists of modules: made from the loader's at the start, then from what is met on stacks, and published.
  *
  * One thread makes a list at a time; another one that would like to leaves word and goes on with the old list. After a
  * fork the maker may be gone: a process that is not the maker's takes the work over.
@@ -8,9 +8,7 @@
 #include "modules.h"
 
 #include "link.h"
-#include "object.h"
 #include "stack.h"
-#include "words.h"
 
 /* Lists in turn; and modules that a list has room for at first. */
 #define LISTS 16
@@ -19,89 +17,7 @@
 static struct rt_modules lists[LISTS];
 struct rt_modules *rt_modules_list;
 static uint64_t made;  /* how many lists there have been */
-static uint64_t maker; /* process << 1 of who makes one, 0 if nobody does; bit 0: make another one after that */
-
-static char program[sizeof((struct wire_loaded *)NULL)->path];
-
-/* --- one module --------------------------------------------------------------------------------------------------- */
-
-static const char *last_component(const char *path) {
-  const char *last = path;
-  for (; *path; path++)
-    if (*path == '/') last = path + 1;
-  return last;
-}
-
-/* FNV-1a; never one of the small numbers that have a meaning of their own. */
-static uint64_t name_hash(const char *s) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (; *s; s++)
-    h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-  return h | 1ull << 63;
-}
-
-/* The module of the plan that M is: by its whole name, else by the last part of it. */
-static uint32_t plan_module(const struct link_map *m, bool is_program) {
-  const struct wire_module *w = rt_array(modules, struct wire_module);
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < rt.plan->modules.n; i++, w++) {
-    if (is_program != !!(w->flags & WIRE_PROGRAM)) continue;
-    const char *name = rt_text(w->name);
-    if (is_program || rt_same(name, m->l_name)) return i + 1;
-    if (!found && rt_same(last_component(name), last_component(m->l_name))) found = i + 1;
-  }
-  return found;
-}
-
-static void copy_path(const char *path, char *to, size_t room) {
-  if (rt_length(path) >= room) path = last_component(path);
-  size_t i = 0;
-  for (; path[i] && i + 1 < room; i++)
-    to[i] = path[i];
-  to[i] = 0;
-}
-
-/* Tells murphy about it; how many it has been told about with that. 0 if there is no room left. */
-static uint32_t publish(const struct rt_module *m, const char *path) {
-  if (!rt.area || rt_load(&rt.area->next_loaded) >= rt.area->loaded.n) return 0;
-  uint32_t i = rt_add(&rt.area->next_loaded, 1);
-  if (i >= rt.area->loaded.n) return 0;
-  struct wire_loaded *l = &rt_area_array(loaded, struct wire_loaded)[i];
-  l->process = rt_process();
-  l->start = m->start;
-  l->end = m->end;
-  l->bias = m->bias;
-  copy_path(path, l->path, sizeof l->path);
-  rt_store(&l->ready, 1);
-  return i + 1;
-}
-
-static const struct rt_module *known_before(const struct rt_modules *old, const struct rt_module *m) {
-  for (uint32_t i = 0; old && i < old->n; i++)
-    if (old->at[i].map == m->map && old->at[i].start == m->start && old->at[i].name == m->name) return &old->at[i];
-  return NULL;
-}
-
-/* M as a module; false if it cannot be told where it is. */
-static bool module_of(const struct link_map *m, bool is_program, const struct rt_modules *old, struct rt_module *ret) {
-  struct rt_module module = {.bias = m->l_addr, .map = m};
-  if (!rt_object_extent(m, &module.start, &module.end)) return false;
-  module.name = is_program ? RT_PROGRAM : name_hash(last_component(m->l_name));
-  const struct rt_module *before = known_before(old, &module);
-  if (before) {
-    *ret = *before;
-    return true;
-  }
-  module.plan = plan_module(m, is_program);
-  if (module.plan) {
-    const struct wire_module *w = &rt_array(modules, struct wire_module)[module.plan - 1];
-    module.exact = w->n_build_id == 0 || rt_object_is(m, w->build_id, w->n_build_id);
-    if (module.exact) module.rows = (uint64_t)w->row << 32 | w->n_rows;
-  }
-  module.loaded = publish(&module, is_program ? program : m->l_name);
-  *ret = module;
-  return true;
-}
+static uint64_t maker; /* process << 1 of who makes one, 0 if nobody does; bit 0: somebody else wanted to */
 
 /* --- one list ----------------------------------------------------------------------------------------------------- */
 
@@ -147,49 +63,59 @@ static bool reserve(struct rt_modules *list, uint32_t n) {
   return true;
 }
 
-static uint32_t link_count(void) {
+/* A list to be filled, with room for N modules; NULL if there is no memory. */
+static struct rt_modules *begin_list(uint32_t n) {
+  struct rt_modules *list = &lists[made % LISTS];
+  rt_store(&list->version, list->version | 1);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (!reserve(list, n)) return NULL;
+  list->n = 0;
+  return list;
+}
+
+static void end_list(struct rt_modules *list) {
+  resolve(list);
+  rt_store(&list->version, list->version + 1);
+  made++;
+  rt_store(&rt_modules_list, list);
+}
+
+/* All that the loader has, by its list: at the start, when nobody changes it. */
+static void list_all(void) {
   uint32_t n = 0;
   for (const struct link_map *m = rt_link_first(); m; m = m->l_next)
     n++;
-  return n;
-}
-
-static void fill(struct rt_modules *list, const struct rt_modules *old) {
-  bool is_program = true;
-  list->n = 0;
-  for (const struct link_map *m = rt_link_first(); m && list->n < list->capacity; m = m->l_next, is_program = false) {
+  struct rt_modules *list = begin_list(n);
+  if (!list) return;
+  for (const struct link_map *m = rt_link_first(); m && list->n < list->capacity; m = m->l_next) {
     struct rt_module module;
-    if (module_of(m, is_program, old, &module)) insert(list, module);
+    uint64_t start, end;
+    if (!rt_object_extent(m, &start, &end)) continue;
+    struct rt_object o = rt_object_at(start);
+    if (rt_module_describe(m, &o, &module)) insert(list, module);
   }
-  resolve(list);
+  end_list(list);
 }
 
-/* Is the loader's list what OLD was made from? Entries come and go at the end, so that the same ones are the same. */
-static bool unchanged(const struct rt_modules *old) {
-  uint32_t n = 0;
-  bool is_program = true;
-  for (const struct link_map *m = rt_link_first(); m; m = m->l_next, is_program = false) {
-    struct rt_module module = {.map = m};
-    uint64_t end;
-    if (!rt_object_extent(m, &module.start, &end)) continue;
-    module.name = is_program ? RT_PROGRAM : name_hash(last_component(m->l_name));
-    if (!known_before(old, &module)) return false;
-    n++;
-  }
-  return n == old->n;
+/* Is it what it was? What the loader never knew by address stays. */
+static bool still_there(const struct rt_module *m) {
+  struct rt_object o = rt_object_at(m->start);
+  return !m->object.map || rt_object_same(&m->object, &o);
 }
 
-static bool make(void) {
-  struct rt_modules *old = rt_load(&rt_modules_list), *list = &lists[made % LISTS];
-  if (old && unchanged(old)) return false;
-  uint64_t version = list->version;
-  rt_store(&list->version, version + 1);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (!reserve(list, link_count())) return false;
-  fill(list, old);
-  rt_store(&list->version, version + 2);
-  made++;
-  rt_store(&rt_modules_list, list);
+/* The modules of OLD that are still there, and MORE, if it is not NULL. */
+static void list_again(const struct rt_modules *old, const struct rt_module *more) {
+  struct rt_modules *list = begin_list(old->n + 1);
+  if (!list) return;
+  for (uint32_t i = 0; i < old->n; i++)
+    if (still_there(&old->at[i])) insert(list, old->at[i]);
+  if (more) insert(list, *more);
+  end_list(list);
+}
+
+static bool all_there(const struct rt_modules *list) {
+  for (uint32_t i = 0; i < list->n; i++)
+    if (!still_there(&list->at[i])) return false;
   return true;
 }
 
@@ -212,24 +138,39 @@ static bool end_making(uint64_t self) {
   return (expected & ~1ull) != self;
 }
 
-bool rt_modules_refresh(void) {
+bool rt_modules_learn(uint64_t pc) {
   uint64_t self = (uint64_t)rt_process() << 1;
-  bool changed = false;
-  if (!rt_load(&rt_modules_list) || !rt_link_settled() || !begin_making(self)) return false;
-  do
-    changed |= make();
-  while (!end_making(self));
-  return changed;
+  struct rt_object o = rt_object_at(pc);
+  struct rt_module module;
+  if (!begin_making(self)) return false;
+  const struct rt_modules *now = rt_modules_now();
+  const struct rt_module *known = rt_module_at(now, pc);
+  bool same = known && rt_object_same(&known->object, &o);
+  if (!same && o.map && rt_module_describe(o.map, &o, &module)) list_again(now, &module);
+  if (!end_making(self)) rt_modules_changed();
+  return true;
 }
 
-void rt_modules_changed(void) { (void)rt_modules_refresh(); }
+/*
+ * A loader that cannot be asked by address is asked for its list again, if that is not just changing; another thread may
+ * still change it under our eyes, which is the reason why it is not done where it need not be.
+ */
+void rt_modules_changed(void) {
+  uint64_t self = (uint64_t)rt_process() << 1;
+  if (!rt_modules_now() || !begin_making(self)) return;
+  do {
+    if (!rt_object_findable() && rt_link_settled())
+      list_all();
+    else if (rt_object_findable() && !all_there(rt_modules_now()))
+      list_again(rt_modules_now(), NULL);
+  } while (!end_making(self));
+}
 
 void rt_modules_start(void) {
-  long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)program, sizeof program - 1, 0, 0, 0);
-  program[n > 0 ? n : 0] = 0;
   rt_object_start();
+  rt_module_start();
   rt_store(&rt_modules_list, NULL);
-  (void)make();
+  list_all();
 }
 
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) {

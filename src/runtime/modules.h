@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is loaded into the process, as of some moment.
+ * What is loaded into the process, as far as it has been seen.
  *
- * A list is never changed while it is in use: when the loader's list has become another one, a new list is made and
- * published by one pointer. There are a few of them in turn, so that loading and unloading for ever needs no more
- * memory. Who reads notes the list's version first and asks rt_modules_same afterwards: only if it was away for as long
- * as all others took their turn, what it read is worth nothing.
+ * A list is never changed while it is in use: a new one is made and published by one pointer. There are a few of them in
+ * turn, so that loading and unloading for ever needs no more memory. Who reads notes the list's version first and asks
+ * rt_modules_same afterwards: only if it was away for as long as all others took their turn, what it read is worth
+ * nothing.
  */
 #pragma once
 
+#include "object.h"
 #include "runtime.h"
 #include "system.h"
 
 struct rt_module {
   uint64_t start, end; /* addresses */
   uint64_t bias;       /* address minus ELF address */
-  uint64_t name;       /* hash of the last component of its name; RT_PROGRAM for the program */
+  uint64_t name;       /* hash of the last component of its name */
   uint64_t rows;       /* first << 32 | how many; in one word, so that they belong together whatever happens */
-  const void *map;     /* its link_map: to tell it again; not to be read */
-  uint32_t plan;       /* index in the plan's modules plus 1; 0: not in the plan */
-  uint32_t loaded;     /* index in the area's list plus 1; 0: it has no place there */
-  bool exact;          /* is the file that the plan was made for, so that offsets count */
+  struct rt_object object;
+  uint32_t plan;   /* index in the plan's modules plus 1; 0: not in the plan */
+  uint32_t loaded; /* index in the area's list plus 1; 0: it has no place there */
+  bool exact;      /* is the file that the plan was made for, so that offsets count */
 };
-#define RT_PROGRAM 1
 
 /* A place of the plan as addresses: START and, behind it, SIZE; `last` is the lowest bit of size_last. */
 struct rt_range {
@@ -59,8 +59,15 @@ void rt_modules_start(void) RT_HIDDEN;
 /* The list as of now; NULL if there is none. */
 extern struct rt_modules *rt_modules_list RT_HIDDEN;
 static inline struct rt_modules *rt_modules_now(void) { return rt_load(&rt_modules_list); }
-/* Looks whether the loader's list has changed. True if there is another list now. */
-bool rt_modules_refresh(void) RT_HIDDEN;
+/*
+ * Makes sure that what the loader has at PC is in the list. PC is in code that runs, or it may be gone while it is looked
+ * at. False if that is not the moment for it: somebody else is making a list.
+ */
+bool rt_modules_learn(uint64_t pc) RT_HIDDEN;
+/* Once, before rt_module_describe. */
+void rt_module_start(void) RT_HIDDEN;
+/* M as what it is to the plan; false if it cannot be told where it is. O is what the loader says of it. */
+bool rt_module_describe(const struct link_map *m, const struct rt_object *o, struct rt_module *ret) RT_HIDDEN;
 /* NULL if ADDRESS is in none. */
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) RT_HIDDEN;
 /* The row for the ELF address AT of a module whose rows are ROWS; NULL if there is none. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Program headers of what is loaded.
+ * Objects that the loader has, and their program headers.
+ *
+ * The loader's list may change under whoever reads it, and what was unloaded cannot be read any more. So the list is
+ * only walked at the start, and objects are asked for by an address later: _dl_find_object of glibc 2.35 takes no lock
+ * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in code
+ * that runs.
  *
  * struct link_map as everybody knows it has no program headers, and an ELF header need not be where the object's
  * addresses start. The loader's own struct goes on behind the public part: it has a pointer to the headers, the entry
@@ -18,6 +23,14 @@ extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")))
 /* glibc has it at 0x2a0 to 0x2b8. */
 #define SEARCHED 0x400
 
+/* struct dl_find_object, which older headers lack. */
+struct found {
+  uint64_t flags, start, end;
+  const struct link_map *map;
+  uint64_t frames, reserved[7];
+};
+
+static int (*find)(uint64_t address, struct found *ret);
 static size_t headers_at; /* offset in the loader's struct; 0 if it is not known */
 
 static const void *field(const struct link_map *m, size_t at) { return (const char *)m + at; }
@@ -28,7 +41,7 @@ static const ElfW(Phdr) * headers(const struct link_map *m, unsigned *ret_n) {
   return *(const ElfW(Phdr) *const *)field(m, headers_at);
 }
 
-void rt_object_start(void) {
+static void find_headers(void) {
   const struct link_map *own = rt_link_first();
   if (!&__ehdr_start) return;
   uint64_t known = (uint64_t)&__ehdr_start + __ehdr_start.e_phoff;
@@ -41,6 +54,19 @@ void rt_object_start(void) {
       headers_at = at;
       return;
     }
+}
+
+void rt_object_start(void) {
+  find = (int (*)(uint64_t, struct found *))rt_link_any("_dl_find_object");
+  find_headers();
+}
+
+bool rt_object_findable(void) { return find; }
+
+struct rt_object rt_object_at(uint64_t address) {
+  struct found f = {0};
+  if (!find || find(address, &f) != 0) return (struct rt_object){0};
+  return (struct rt_object){f.map, f.start, f.end, f.frames};
 }
 
 bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *ret_end) {

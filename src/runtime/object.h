@@ -6,8 +6,23 @@
 
 #include "runtime.h"
 
-/* Finds out where the loader keeps program headers; before all others. */
+/* What the loader has at an address: two that are equal are the same object, unless somebody means to deceive. */
+struct rt_object {
+  const struct link_map *map; /* NULL: nothing */
+  uint64_t start, end, frames;
+};
+
+/* Finds out what the loader can tell; before all others. */
 void rt_object_start(void) RT_HIDDEN;
+/* Can the loader be asked by address? glibc before 2.35 cannot. */
+bool rt_object_findable(void) RT_HIDDEN;
+/* The object at ADDRESS, without any lock; its map is NULL if there is none. */
+struct rt_object rt_object_at(uint64_t address) RT_HIDDEN;
+
+static inline bool rt_object_same(const struct rt_object *a, const struct rt_object *b) {
+  return a->map == b->map && a->start == b->start && a->end == b->end && a->frames == b->frames;
+}
+
 /* The addresses from the first to the last segment; false if it cannot be told. */
 bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *ret_end) RT_HIDDEN;
 /* Is its build ID the N bytes at ID? */

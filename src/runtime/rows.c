@@ -30,21 +30,27 @@ static uint64_t packed(const struct wire_row *r) {
   return kind | (uint64_t)r->offset / 8 << STEP_OFFSET | (uint64_t)(-r->rbp / 8) << STEP_RBP_AT;
 }
 
-/* An address in no module is looked for once: then the list is as new as it gets. */
-static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc) {
+/* The module of PC, which the loader is asked for if it is met for the first time; it may put *m out of date. */
+static const struct rt_module *module_of(struct rt_modules **m, uint64_t pc, bool *ret_certain) {
   const struct rt_module *found = rt_module_at(*m, pc);
-  if (found || !rt_modules_refresh()) return found;
+  *ret_certain = true;
+  if (!rt_object_findable()) return found;
+  struct rt_object o = rt_object_at(pc);
+  if (found ? rt_object_same(&found->object, &o) || !found->object.map : !o.map) return found;
+  *ret_certain = rt_modules_learn(pc);
   *m = rt_modules_now();
   return rt_module_at(*m, pc);
 }
 
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   if (pc >> 47) return STEP_NOWHERE; /* no address of a program, and it would not fit */
-  const struct rt_modules *before = *m;
-  uint64_t version = rt_load(&before->version), key = pc >> STEP_BITS << STEP_TAG;
-  if (__atomic_load_n(rt_step_place(before->steps, pc), __ATOMIC_RELAXED) == (key | STEP_MISSED | STEP_NOWHERE))
+  uint64_t key = pc >> STEP_BITS << STEP_TAG;
+  if (__atomic_load_n(rt_step_place((*m)->steps, pc), __ATOMIC_RELAXED) == (key | STEP_MISSED | STEP_NOWHERE))
     return STEP_NOWHERE;
-  const struct rt_module *module = module_of(m, pc);
+  bool certain;
+  const struct rt_modules *before = *m;
+  uint64_t version = rt_load(&before->version);
+  const struct rt_module *module = module_of(m, pc, &certain);
   if (*m != before) version = rt_load(&(*m)->version);
   uint64_t step = key | STEP_MISSED | STEP_NOWHERE;
   if (module) {
@@ -52,6 +58,6 @@ uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
     step = key | ((uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias)));
   }
   /* A list that has become another one must not get what was true of the old one. */
-  if (rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);
+  if (certain && rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);
   return step & ~STEP_MISSED;
 }

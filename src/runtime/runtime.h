@@ -97,3 +97,19 @@ static inline const char *rt_text(uint32_t at) { return (const char *)rt.plan + 
 
 /* The number of this process, from 1; a fork's child gets its own when it is first asked for. */
 uint32_t rt_process(void) RT_HIDDEN;
+
+/*
+ * What must not be called in the target does not compile there; unit tests, which link this too, may. The headers that
+ * name such functions come first.
+ */
+#ifdef MURPHY_RUNTIME
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#pragma GCC poison malloc calloc realloc free alloca printf fprintf snprintf puts fopen fputs mmap munmap syscall
+#pragma GCC poison exit _exit abort rand random srand getenv setenv dlsym dlopen dlerror backtrace pthread_mutex_lock
+#pragma GCC poison errno strlen strcmp strcpy memcpy memset getpid gettid clock_gettime
+#endif

@@ -18,7 +18,7 @@ bool rt_walk_find(struct rt_walk *w, uint64_t from) {
   struct rt_modules *before = w->modules;
   if (w->pc == UINT64_MAX) return false; /* there was no return address */
   w->step = rt_step_at(&w->modules, w->pc);
-  if (w->modules != before) {
+  if (w->modules != before) { /* there was something new */
     w->steps = w->modules->steps;
     w->version = rt_load(&w->modules->version);
     w->module = NULL;

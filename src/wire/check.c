@@ -80,6 +80,9 @@ static const char *check_places(const struct wire_plan *p) {
   const struct wire_place *place = array(p, p->places);
   for (uint32_t i = 0; i < p->places.n; i++, place++)
     if (place->module >= p->modules.n || place->start > place->end) return "a bad place";
+  const struct wire_row *row = array(p, p->rows);
+  for (uint32_t i = 0; i < p->rows.n; i++, row++)
+    if (row->cfa >= WIRE_CFA_COUNT) return "a bad row for unwinding";
   const struct wire_pattern *pattern = array(p, p->patterns);
   for (uint32_t i = 0; i < p->patterns.n; i++, pattern++)
     if (pattern->place >= p->places.n) return "a bad pattern of frames";

@@ -163,6 +163,16 @@ static void a_library_that_nobody_says_is_opened(void **state) {
   opened_library("plain " MANY, "1/2 " MANY_FAIL " end\n", false);
 }
 
+/* Lists of modules come and go under those who read them. */
+static void libraries_come_and_go(void **state) {
+  (void)state;
+  fails_when(WIRE_OP_STACK, place_of("right"));
+  made_function(&plan, "dlopen")->hook = WIRE_HOOK_DLOPEN;
+  made_function(&plan, "dlclose")->hook = WIRE_HOOK_DLCLOSE;
+  go("race plugin plain");
+  assert_string_equal(run.output, "0/0 1/-1 end\n");
+}
+
 /* --- events and points -------------------------------------------------------------------------------------------- */
 
 /* The function of the program that a frame is in; "" if it is elsewhere. */
@@ -236,6 +246,8 @@ int main(void) {
       BY_ROWS(not_the_caller_itself),
       BY_ROWS(a_library_that_is_opened_later),
       BY_ROWS(a_library_that_nobody_says_is_opened),
+      BY_ROWS(libraries_come_and_go),
+      BY_POINTERS(libraries_come_and_go),
       BY_ROWS(an_event_has_its_frames),
       BY_POINTERS(an_event_has_its_frames),
       BY_ROWS(points_are_the_same_in_each_run),

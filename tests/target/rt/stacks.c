@@ -2,7 +2,8 @@
 /*
  * stacks WAY...: calls target_nothing by left and by right, in the ways given, and says after each what came back:
  * plain, sorted (called by qsort), deep (below 200 frames), handled (in a signal handler), aside (in one with a stack of
- * its own), thread, child, or PLUGIN.so, whose plugin_enter makes the call.
+ * its own), thread, child, or PLUGIN.so, whose plugin_enter makes the call. After "race", PLUGIN.so is opened and closed
+ * many times while two threads call by both, and what comes back is how many calls were not answered like the first.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,7 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 #define STAY __asm__ volatile("" ::: "memory")
 
 long target_nothing(long a);
@@ -87,6 +92,34 @@ static void plugin(const char *path) {
   if (dlclose(library) != 0) exit(1);
 }
 
+/* --- a race --- */
+
+static volatile int over;
+
+static void *caller(void *ret_different) {
+  long first = left(1), second = right(2);
+  for (unsigned long n = 0; !over; n++)
+    *(long *)ret_different += (left(1) != first) + (right(2) != second);
+  STAY;
+  return NULL;
+}
+
+static void race(const char *path) {
+  long different[2] = {0};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++)
+    if (pthread_create(&threads[i], NULL, caller, &different[i]) != 0) exit(1);
+  for (int i = 0; i < 2000; i++) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library || dlclose(library) != 0) exit(1);
+  }
+  over = 1;
+  for (int i = 0; i < 2; i++)
+    (void)pthread_join(threads[i], NULL);
+  results[0] = different[0];
+  results[1] = different[1];
+}
+
 static void child(void) {
   pid_t id = fork();
   int status = 0;
@@ -125,7 +158,10 @@ static void go(const char *way) {
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     results[0] = results[1] = 0;
-    go(argv[i]);
+    if (strcmp(argv[i], "race") == 0 && i + 1 < argc)
+      race(argv[++i]);
+    else
+      go(argv[i]);
     printf("%ld/%ld ", results[0], results[1]);
   }
   printf("end\n");
