@@ -256,7 +256,7 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
   name_list names = {0};
   int r = run_target_find(command, &s->target, e);
-  if (r >= 0) r = run_modules_load(s->target.path, &s->modules, e);
+  if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
   if (r >= 0) r = find_names(s, scope, &names);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
