@@ -140,8 +140,12 @@ static int rewind_files(struct lab *l, struct err *e) {
 }
 
 static void give_order(struct lab *l, const struct lab_order *order) {
-  l->area.at->order = (struct wire_order){
-      .hash = order->hash, .nth = order->nth, .rule = order->rule, .armed = order->armed, .onwards = order->onwards};
+  l->area.at->order = (struct wire_order){.hash = order->hash,
+                                          .nth = order->nth,
+                                          .rule = order->rule,
+                                          .fault = order->fault,
+                                          .armed = order->armed,
+                                          .onwards = order->onwards};
 }
 
 static int see_files(struct lab *l, const struct sandbox_result *from, struct observation *to) {

@@ -56,6 +56,8 @@ static void tell_arguments(const struct relevance *r, struct relevance_call *to,
 
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = {.name = relevance_written(l->relevance, c->function)};
+  if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
+  if (relevance_inside(l->relevance, call.name, error, retval)) return 0;
   tell_descriptor(&call, c);
   tell_arguments(l->relevance, &call, c);
   set(&call, ABOUT_ANY_HANDLER, c->any_handler);

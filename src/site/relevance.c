@@ -165,7 +165,11 @@ static int read_fail(const struct reader *rd, char **words, size_t n) {
   if (r < 0) return r;
   rule.value = (uint8_t)r;
   size_t at = 4;
-  if (at + 1 < n && strcmp(words[at], "when") == 0) at += 2;
+  if (at + 1 < n && strcmp(words[at], "when") == 0) {
+    rule.caused = true;
+    rule.inside = strcmp(words[at + 1], "input") == 0 || strcmp(words[at + 1], "bug") == 0;
+    at += 2;
+  }
   if (at < n && strcmp(words[at], "if") != 0) return bad(rd, "not understood:", words[at]);
   if (at < n) r = read_tests(rd, words + at + 1, n - at - 1, &rule);
   for (char *rest = words[2], *error; r >= 0 && (error = strsep(&rest, ",")) != NULL;) {

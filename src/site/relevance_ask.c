@@ -152,6 +152,14 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
   return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
 }
 
+bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval) {
+  const struct rule *u = fail_rule(r, name, error, retval, false);
+  if (!u) u = fail_rule(r, name, error, retval, true);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, false);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, true);
+  return u && u->inside;
+}
+
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {
   enum likelihood best = LIKELY_CONTRIVED;
   for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))

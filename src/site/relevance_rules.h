@@ -19,8 +19,9 @@ struct test {
 
 struct rule {
   uint8_t kind, value, otherwise;
-  bool any, code; /* of all errors; of the code RETVAL */
-  int error;      /* errno, or 0 for a failure without */
+  bool any, code;      /* of all errors; of the code RETVAL */
+  bool caused, inside; /* a cause is given; it is the input, or a mistake of the program's own */
+  int error;           /* errno, or 0 for a failure without */
   int64_t retval;
   uint64_t name; /* hash */
   uint32_t first_test, n_tests;

@@ -183,7 +183,10 @@ struct site_call {
 
 int site_likely_load(const char *data, struct site_likely **ret, struct err *e) MUST_USE;
 void site_likely_free(struct site_likely *l);
-/* 0: never, but for a mistake of the program's own; 1 rare, 2 possible, 3 common. */
+/*
+ * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the function;
+ * 1 rare, 2 possible, 3 common.
+ */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
 /*
  * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing, or
