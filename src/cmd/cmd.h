@@ -142,6 +142,7 @@ int cmd_main(int argc, char *const *argv);
 int cmd_profile_run(const struct cmd_args *args, struct err *e);
 int cmd_check_run(const struct cmd_args *args, struct err *e);
 int cmd_run_run(const struct cmd_args *args, struct err *e);
+int cmd_test_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -180,5 +181,17 @@ enum cmd_run_option {
   OPT_RUN_SEED,
   OPT_RUN_PROFILE,
   OPT_RUN_EXPLAIN
+};
+enum cmd_test_option {
+  OPT_TEST_BUDGET = 1,
+  OPT_TEST_CAMPAIGN,
+  OPT_TEST_FROM,
+  OPT_TEST_FUNCTION,
+  OPT_TEST_ERRNO,
+  OPT_TEST_INPUT,
+  OPT_TEST_TIMEOUT,
+  OPT_TEST_FOLLOW,
+  OPT_TEST_FORMAT,
+  OPT_TEST_JOBS
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

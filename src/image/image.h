@@ -13,6 +13,8 @@
 
 #include "base/base.h"
 
+#include <sys/types.h>
+
 struct image;
 
 enum image_symbol_kind { SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
@@ -309,3 +311,17 @@ typedef VEC(struct image_range) image_ranges;
 int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) MUST_USE;
 /* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
 int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
+
+/* --- processes ---------------------------------------------------------------------------------------------------- */
+
+/* A frame of a call stack. */
+struct image_process_frame {
+  uint64_t address; /* where it goes on */
+  uint64_t at;      /* the same as an address of the file PATH, if that is not "" */
+  bool exact;       /* it is the instruction itself, not the one behind a call */
+  char path[256];
+};
+
+/* The stack of thread TID of process PID, which the caller has stopped with ptrace: innermost first, at most MAX. */
+int image_process_stack(pid_t pid, pid_t tid, struct image_process_frame *ret, size_t max, size_t *ret_n,
+                        struct err *e) MUST_USE;

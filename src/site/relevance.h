@@ -73,6 +73,7 @@ int relevance_argument_of(const struct relevance *r, const char *imported, unsig
 
 bool relevance_knows(const struct relevance *r, const char *name);
 bool relevance_answers(const struct relevance *r, const char *name);
+bool relevance_nothing(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */
 int relevance_kept(const struct relevance *r, const char *name);
 /* What the function does with NULL, or with -1, as its argument ARG. */
@@ -84,6 +85,8 @@ int relevance_descriptor(const struct relevance *r, const char *name);
 /* ERROR: an errno; 0 for a failure without; RETVAL is the returned code. */
 enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
                                      int64_t retval);
+/* Does the error come from what the program was given, or from a mistake of its own, and not from the world around it? */
+bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval);
 /* The likeliest failure that the function has a line of its own for. */
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
 enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c);

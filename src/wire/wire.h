@@ -429,8 +429,9 @@ struct wire_point {
 struct wire_order {
   uint64_t hash, nth;
   uint32_t rule, armed;
-  uint64_t seen;         /* how many such calls there were, in all processes */
-  uint32_t onwards, pad; /* not 0: from the nth on, all of them */
+  uint64_t seen;    /* how many such calls there were, in all processes */
+  uint32_t onwards; /* not 0: from the nth on, all of them */
+  uint32_t fault;   /* which of the rule's faults, from 0 */
 };
 
 /*
