@@ -202,7 +202,7 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
   size_t low = FIRST_FROM(p->calls.at, p->calls.n, to, entry), n = low;
   while (n < p->calls.n && p->calls.at[n].to == entry)
     n++;
-  *ret = p->calls.at + low;
+  *ret = n > low ? p->calls.at + low : NULL;
   return n - low;
 }
 
@@ -210,7 +210,7 @@ size_t functions_readers(const struct program *p, uint64_t variable, const struc
   size_t low = FIRST_FROM(p->readers.at, p->readers.n, variable, variable), n = low;
   while (n < p->readers.n && p->readers.at[n].variable == variable)
     n++;
-  *ret = p->readers.at + low;
+  *ret = n > low ? p->readers.at + low : NULL;
   return n - low;
 }
 
