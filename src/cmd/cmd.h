@@ -82,6 +82,8 @@ void cmd_help(struct text *to);
 void cmd_help_command(const struct cmd_command *command, struct text *to);
 void cmd_completion_bash(struct text *to);
 
+/* All N bytes to a descriptor. 0 or a negative errno. */
+int cmd_write(int fd, const char *at, size_t n);
 /* All of T to standard output; an error has a message. -ENOMEM if T failed to grow. */
 int cmd_print(const struct text *t, struct err *e) MUST_USE;
 /* All of T to standard error, for what is told beside the output of a command that runs. */

@@ -4,6 +4,7 @@
  * that the scenario names, and the code that names of functions and modules mean.
  */
 #include "cmd/run.h"
+#include "cmd/cmd.h"
 #include "cmd/select.h"
 #include "code/code.h"
 #include "site/site.h"
@@ -257,6 +258,14 @@ static int find_profile(const struct run_world_request *request, struct run_worl
   return overlay(request, w, e);
 }
 
+static void say_note(void *context, const char *text) {
+  struct text t = {0};
+  (void)context;
+  text_addf(&t, "note: %s", text);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int run_world_make(const struct run_world_request *request, struct run_modules *m, const struct scenario *s,
@@ -284,6 +293,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .calls = is_call_of,
       .versions = find_versions,
       .defined = is_defined,
+      .note = say_note,
       .context = ret,
   };
   return 0;

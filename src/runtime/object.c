@@ -30,7 +30,7 @@ struct found {
   uint64_t frames, reserved[7];
 };
 
-static int (*find)(uint64_t address, struct found *ret);
+static uint64_t find;     /* int (*)(uint64_t address, struct found *ret) */
 static size_t headers_at; /* offset in the loader's struct; 0 if it is not known */
 
 static const void *field(const struct link_map *m, size_t at) { return (const char *)m + at; }
@@ -57,15 +57,15 @@ static void find_headers(void) {
 }
 
 void rt_object_start(void) {
-  find = (int (*)(uint64_t, struct found *))rt_link_any("_dl_find_object");
+  find = rt_link_any("_dl_find_object");
   find_headers();
 }
 
-bool rt_object_findable(void) { return find; }
+bool rt_object_findable(void) { return find != 0; }
 
 struct rt_object rt_object_at(uint64_t address) {
   struct found f = {0};
-  if (!find || find(address, &f) != 0) return (struct rt_object){0};
+  if (!find || (int)rt_foreign(find, address, (uint64_t)&f) != 0) return (struct rt_object){0};
   return (struct rt_object){f.map, f.start, f.end, f.frames};
 }
 

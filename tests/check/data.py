@@ -120,7 +120,7 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "execve|execveat|execv|execvpe|spawn|dlopen|dlclose|dlsym|dlvsym|main"
+HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main"
 
 
 def check_hooks(text):

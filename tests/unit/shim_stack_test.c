@@ -173,6 +173,24 @@ static void libraries_come_and_go(void **state) {
   assert_string_equal(run.output, "0/0 1/-1 end\n");
 }
 
+/* To look for a caller, the loader is asked, which uses vector registers: arguments may be in them. */
+static void arguments_stay_in_their_registers(void **state) {
+  (void)state;
+  static const char *const functions[] = {"kinds_doubles", "kinds_pair", "kinds_mixed", "kinds_complex",
+                                          "kinds_variadic"};
+  char path[512];
+  uint32_t place = made_place(&plan, 1, 0, 16, 32); /* nothing in libc that calls */
+  fails_when(WIRE_OP_CALLER, place);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    made_function(&plan, functions[i]);
+    fails_when(WIRE_OP_CALLER, place);
+  }
+  made_begin(&run, &plan);
+  made_path(path, sizeof path, "MURPHY_BUILD", "tests/target-intact");
+  made_start(&run, (char *[]){path, NULL});
+  assert_string_equal(run.output, "intact\n");
+}
+
 /* --- events and points -------------------------------------------------------------------------------------------- */
 
 /* The function of the program that a frame is in; "" if it is elsewhere. */
@@ -246,6 +264,7 @@ int main(void) {
       BY_ROWS(not_the_caller_itself),
       BY_ROWS(a_library_that_is_opened_later),
       BY_ROWS(a_library_that_nobody_says_is_opened),
+      BY_ROWS(arguments_stay_in_their_registers),
       BY_ROWS(libraries_come_and_go),
       BY_POINTERS(libraries_come_and_go),
       BY_ROWS(an_event_has_its_frames),
