@@ -276,10 +276,12 @@ static int run_campaign(struct job *job, struct err *e) {
                                  .baseline = &job->baseline,
                                  .experiments = job->experiments,
                                  .n_experiments = job->n_experiments,
-                                 .command = job->command.at};
+                                 .command = job->command.at,
+                                 .follow = job->follow};
   r = test_record_start(&job->record, &summary, e);
   if (r >= 0) r = sweep_all(job, e);
   if (r < 0) return r;
+  test_record_finish(&job->record);
   job->record.seconds = (double)(now_ns() - job->started) / 1e9;
   struct text t = {0};
   if (job->json)

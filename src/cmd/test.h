@@ -60,6 +60,7 @@ struct test_summary {
   const struct campaign_experiment *experiments;
   size_t n_experiments;
   char *const *command;
+  bool follow;
 };
 
 struct test_frame {
@@ -78,6 +79,7 @@ struct test_finding {
   int signal;
   const char *function;
   uint64_t call, nth;
+  uint32_t process;
   int64_t retval;
   int error;
   bool onwards;
@@ -100,6 +102,8 @@ struct test_record {
 
 int test_record_start(struct test_record *r, const struct test_summary *about, struct err *e) MUST_USE;
 int test_record_add(struct test_record *r, const struct sweep_done *d, struct err *e) MUST_USE;
+/* Nothing is added any more: puts the findings in order. */
+void test_record_finish(struct test_record *r);
 void test_record_done(struct test_record *r);
 
 void test_write_text(const struct test_record *r, struct text *to);

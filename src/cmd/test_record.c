@@ -14,6 +14,23 @@ int test_record_start(struct test_record *r, const struct test_summary *about, s
   return r->was_done ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
+/* The worst first; among equals, in the order in which they were found. */
+static int worth(const struct test_finding *f) {
+  static const int order[OUTCOMES] = {
+      [OUTCOME_CRASH] = 5, [OUTCOME_SANITIZER] = 4, [OUTCOME_SILENT] = 3, [OUTCOME_HANG] = 2, [OUTCOME_ABORT] = 1};
+  return order[f->kind];
+}
+
+static int by_worth(const void *a, const void *b) {
+  const struct test_finding *x = a, *y = b;
+  if (worth(x) != worth(y)) return worth(x) > worth(y) ? -1 : 1;
+  return x->experiment < y->experiment ? -1 : x->experiment > y->experiment;
+}
+
+void test_record_finish(struct test_record *r) {
+  if (r->findings.n) qsort(r->findings.at, r->findings.n, sizeof *r->findings.at, by_worth);
+}
+
 void test_record_done(struct test_record *r) {
   vec_done(&r->findings);
   free(r->was_done);
@@ -79,6 +96,7 @@ static int add_finding(struct test_record *r, const struct sweep_done *d) {
                            .function = test_function(r->about.space, fault->function),
                            .call = d->result->event.call,
                            .nth = x->nth,
+                           .process = d->result->event.process,
                            .retval = fault->retval,
                            .error = fault->error,
                            .onwards = x->onwards,
@@ -100,6 +118,7 @@ static void join_finding(struct test_record *r, const struct sweep_done *d) {
   f->onwards = false;
   f->nth = x->nth;
   f->call = d->result->event.call;
+  f->process = d->result->event.process;
   f->retval = fault->retval;
   f->error = fault->error;
   f->experiment = d->experiment;

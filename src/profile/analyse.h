@@ -37,6 +37,7 @@ enum calling_fact {
   CALL_SIZE,
   CALL_STREAM,
   CALL_CLEARED,
+  CALL_EMPTIED,
   CALL_ARGUMENTS,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {

@@ -185,6 +185,7 @@ struct profile_roles {
   int stream;           /* a FILE whose error flag is set when the function fails */
   const char *variable; /* ... that is no argument but a variable of libc: "stdout" */
   int cleared;          /* a pointer behind it is NULL when the function fails */
+  int emptied;          /* a stream that loses what was not yet written when the function fails */
   int arguments;        /* how many there are, without floating-point ones */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);

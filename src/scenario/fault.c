@@ -239,6 +239,14 @@ static int add_stream(struct plan *p, const struct subject *s, struct wire_fault
   return push_side(p, f, side, s->roles.stream < 0 ? s->roles.stream_name : NULL);
 }
 
+/* What could not be written when the stream was flushed will not be written later either. */
+static int add_emptied(struct plan *p, const struct subject *s, struct wire_fault *f) {
+  if (s->roles.emptied < 0) return 0;
+  struct wire_side side = {
+      .kind = WIRE_SIDE_STREAM, .width = 4, .argument = (uint16_t)s->roles.emptied, .value = WIRE_STREAM_EMPTIED};
+  return push_side(p, f, side, NULL);
+}
+
 /* Functions that return their result behind an argument leave NULL there. */
 static int add_cleared(struct plan *p, const struct subject *s, struct wire_fault *f) {
   if (s->roles.cleared < 0) return 0;
@@ -290,6 +298,7 @@ static int add_fault(struct plan *p, const struct rule *rule, const struct subje
   /* An explicit value may be a success that is made up: a short count, the end of a file. */
   bool explicit = rule->fault.form == FAULT_EXPLICIT;
   int r = explicit && !f.error ? 0 : add_stream(p, s, &f);
+  if (r >= 0 && !(explicit && !f.error)) r = add_emptied(p, s, &f);
   if (r >= 0 && !(explicit && f.retval == 0)) r = add_cleared(p, s, &f);
   if (r >= 0) r = add_exported(p, from, &f);
   if (r >= 0) r = add_written(p, rule, &f);

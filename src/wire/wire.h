@@ -134,6 +134,9 @@ enum wire_side_kind {
   WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
+/* Beside the bits of a stream: what is still in its buffer is forgotten. */
+#define WIRE_STREAM_EMPTIED 0x100000000ll
+
 struct wire_side {
   uint8_t kind;      /* of enum wire_side_kind */
   uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
