@@ -38,8 +38,8 @@ struct outcome_facts {
 };
 
 /*
- * What became of a run. For people, in WHAT (may be NULL): how it looked different from the baseline. *ret_differs: enum
- * observe_difference; may be NULL.
+ * What became of a run. For people, in WHAT (may be NULL): how it looked different from the baseline. *ret_differs:
+ * enum observe_difference; may be NULL.
  */
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs);
 
@@ -163,8 +163,8 @@ struct baseline {
 };
 
 /*
- * Runs the command without faults. -ECANCELED with a message if it fails, does not end in WALL_NS, or differs from run to
- * run in more than can be masked; NOTES has the first difference then.
+ * Runs the command without faults. -ECANCELED with a message if it fails, does not end in WALL_NS, or differs from run
+ * to run in more than can be masked; NOTES has the first difference then.
  */
 int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) MUST_USE;
 void baseline_done(struct baseline *b);

@@ -2,8 +2,8 @@
 /*
  * Experiments with one cause, told by their stacks: AFEX's clusters by edit distance.
  *
- * The inner frames matter most: a crash in the same function, reached in two ways, is one bug. So stacks are compared up
- * to a depth, and may differ in a quarter of that.
+ * The inner frames matter most: a crash in the same function, reached in two ways, is one bug. So stacks are compared
+ * up to a depth, and may differ in a quarter of that.
  */
 #include "campaign/campaign.h"
 

@@ -180,7 +180,9 @@ static void bound(struct wire_event *event) {
   if (event->n_frames > WIRE_FRAMES) event->n_frames = WIRE_FRAMES;
 }
 
-/* Copies event number K if it is complete. Its bytes may still change afterwards, in the mapping but not in the copy. */
+/*
+ * Copies event number K if it is complete. Its bytes may still change afterwards, in the mapping but not in the copy.
+ */
 static int read_event(struct run_area *a, uint64_t k, bool *ret_complete) {
   const struct wire_event *from = element(a, a->events, k, sizeof *from);
   *ret_complete = __atomic_load_n(&from->ready, __ATOMIC_ACQUIRE) == k + 1;

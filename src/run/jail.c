@@ -18,8 +18,8 @@ static int failed(const char *what, struct err *e) {
 }
 
 /*
- * A process leaves a changed root only with CAP_SYS_CHROOT, or through /proc/1/root with all that the keeper may do; the
- * command has neither. A mount namespace and pivot_root would cost as much as the rest of the start together.
+ * A process leaves a changed root only with CAP_SYS_CHROOT, or through /proc/1/root with all that the keeper may do;
+ * the command has neither. A mount namespace and pivot_root would cost as much as the rest of the start together.
  */
 static int change_root(const char *root, struct err *e) {
   if (chroot(root) < 0) return failed("change the root", e);

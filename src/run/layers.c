@@ -3,9 +3,9 @@
  * The file system that a command sees in the sandbox: the one outside, under overlays.
  *
  * An overlay cannot lie over a folder with other mounts below it, at least not in a user namespace (they are locked
- * together), so such folders are made anew and filled entry by entry. Devices are a small choice of harmless ones, /proc
- * is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each layer; a
- * layer whose folder is empty was not changed and stays mounted for the next run.
+ * together), so such folders are made anew and filled entry by entry. Devices are a small choice of harmless ones,
+ * /proc is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each
+ * layer; a layer whose folder is empty was not changed and stays mounted for the next run.
  */
 #include "run/sandbox.h"
 

@@ -185,17 +185,17 @@ void run_log_lost(uint64_t n, struct text *to);
 /* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
 
 /*
- * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is not
- * what run_log_json writes; -ENODATA if it has no injection.
+ * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is
+ * not what run_log_json writes; -ENODATA if it has no injection.
  */
 int run_replay_load(const char *path, struct text *ret, struct err *e) MUST_USE;
 
 /* --- sandbox ------------------------------------------------------------------------------------------------------ */
 
 /*
- * A place to run one command again and again, each time in the world as it is outside: own user, mount, pid, network and
- * IPC namespaces, the file system under overlays whose changes are seen afterwards and thrown away, nothing left running.
- * Needs no privileges, but a kernel that lets users make namespaces.
+ * A place to run one command again and again, each time in the world as it is outside: own user, mount, pid, network
+ * and IPC namespaces, the file system under overlays whose changes are seen afterwards and thrown away, nothing left
+ * running. Needs no privileges, but a kernel that lets users make namespaces.
  */
 struct sandbox;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The supervisor: the command runs under ptrace, and when a signal is about to end a process of it, or its time is over,
- * the stack is taken before it goes on.
+ * The supervisor: the command runs under ptrace, and when a signal is about to end a process of it, or its time is
+ * over, the stack is taken before it goes on.
  *
  * Every process and thread of the command is attached from its birth. Signals are passed on as they come; only their
  * arrival is looked at.

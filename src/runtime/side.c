@@ -134,7 +134,10 @@ static uint64_t variable(const struct wire_side *s) {
   return 0;
 }
 
-/* A FILE starts with its flags, 32 bits; of its pointers, the fourth is where unwritten bytes begin, the fifth their end. */
+/*
+ * A FILE starts with its flags, 32 bits; of its pointers, the fourth is where unwritten bytes begin, the fifth their
+ * end.
+ */
 static void set_flags(uint64_t stream, int64_t bits) {
   if (stream == 0) return;
   volatile uint64_t *words = (volatile uint64_t *)stream;

@@ -31,8 +31,8 @@ static bool only_errno(const struct profile_error *x, int e) {
 }
 
 /*
- * Without a fact, a function returns error numbers if all of its values are such, none contradicts the errno that is set
- * beside it, and one proves it: errno is set to the very value that is returned.
+ * Without a fact, a function returns error numbers if all of its values are such, none contradicts the errno that is
+ * set beside it, and one proves it: errno is set to the very value that is returned.
  */
 static bool returns_numbers(const struct errors *es) {
   bool proved = false;
@@ -46,8 +46,8 @@ static bool returns_numbers(const struct errors *es) {
 }
 
 /*
- * Many libraries have small negative codes of their own. A function returns negated error numbers if all of its negative
- * values could be, no errno is set, and one of the two that hardly any such function lacks is among them.
+ * Many libraries have small negative codes of their own. A function returns negated error numbers if all of its
+ * negative values could be, no errno is set, and one of the two that hardly any such function lacks is among them.
  */
 static bool returns_negative(const struct errors *es) {
   bool proved = false;
@@ -152,8 +152,8 @@ static unsigned errno_count(const struct errno_set *s) {
 }
 
 /*
- * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it is
- * the one that means it.
+ * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it
+ * is the one that means it.
  */
 static const struct profile_error *with_errno(const struct errors *es, int error) {
   const struct profile_error *best = NULL;

@@ -106,7 +106,9 @@ int site_names_load(const char *data, struct site_names **ret, struct err *e) MU
 void site_names_free(struct site_names *n);
 /* "read" for "__read_chk"; IMPORTED itself if it is no alias. */
 const char *site_names_written(const struct site_names *n, const char *imported);
-/* The names under which WRITTEN may be imported, one after another: the first for AFTER == NULL; NULL behind the last. */
+/*
+ * The names under which WRITTEN may be imported, one after another: the first for AFTER == NULL; NULL behind the last.
+ */
 const char *site_names_alias(const struct site_names *n, const char *written, const char *after);
 /* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
@@ -186,12 +188,12 @@ struct site_call {
 int site_likely_load(const char *data, struct site_likely **ret, struct err *e) MUST_USE;
 void site_likely_free(struct site_likely *l);
 /*
- * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the function;
- * 1 rare, 2 possible, 3 common.
+ * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the
+ * function; 1 rare, 2 possible, 3 common.
  */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
 /*
- * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing, or
- * no more, or the stream keeps it for later? FUNCTION: as imported.
+ * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing,
+ * or no more, or the stream keeps it for later? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);

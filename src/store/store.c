@@ -2,9 +2,9 @@
 /*
  * The tables, and a statement for each thing that is done with them.
  *
- * Writes are gathered into transactions, so that an experiment costs microseconds and not a disk's turn; store_flush ends
- * one. The write-ahead log keeps the file whole if murphy is killed; a power cut may lose the last transactions, not the
- * file.
+ * Writes are gathered into transactions, so that an experiment costs microseconds and not a disk's turn; store_flush
+ * ends one. The write-ahead log keeps the file whole if murphy is killed; a power cut may lose the last transactions,
+ * not the file.
  */
 #include "store/store.h"
 

@@ -2,8 +2,8 @@
 /*
  * The campaign's database: what was planned, what was done, what was found. An SQLite file that anybody can query.
  *
- * Killed at any moment, it holds everything up to the last store_flush; a disk that is full is an error of the call that
- * noticed, and what is in the file stays readable. One thread at a time.
+ * Killed at any moment, it holds everything up to the last store_flush; a disk that is full is an error of the call
+ * that noticed, and what is in the file stays readable. One thread at a time.
  */
 #pragma once
 

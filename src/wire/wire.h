@@ -185,8 +185,8 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
- * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The
+ * return address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
 enum wire_cfa {
   WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
