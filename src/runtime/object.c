@@ -84,6 +84,19 @@ bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *r
   return true;
 }
 
+struct rt_frames rt_object_frames(const struct link_map *m) {
+  unsigned n;
+  const ElfW(Phdr) *p = headers(m, &n), *frames = NULL;
+  for (unsigned i = 0; p && i < n; i++)
+    if (p[i].p_type == PT_GNU_EH_FRAME) frames = &p[i];
+  for (unsigned i = 0; frames && i < n; i++)
+    if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_R && frames->p_vaddr - p[i].p_vaddr < p[i].p_filesz) {
+      uint64_t start = m->l_addr + p[i].p_vaddr;
+      return (struct rt_frames){m->l_addr + frames->p_vaddr, start, start + p[i].p_filesz};
+    }
+  return (struct rt_frames){0};
+}
+
 static bool same_bytes(const uint8_t *a, const uint8_t *b, uint32_t n) {
   while (n > 0 && a[n - 1] == b[n - 1])
     n--;

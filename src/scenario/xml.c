@@ -2,7 +2,8 @@
 /*
  * The XML of the LFI paper, figures 7 to 11, and what murphy adds to it, as rules and triggers of the model.
  *
- * Triggers of a file and of what it includes are read before its functions, so that their order does not matter.
+ * Triggers are read first, then what is included, then functions, so that these can refer to triggers that stand behind
+ * them or in another file. The order of rules is still that in which they are written.
  */
 #include "scenario/classes.h"
 #include "scenario/xml.h"
@@ -38,7 +39,7 @@ static int read_args(struct xml_reader *r, const struct xml_node *n, unsigned de
   return 0;
 }
 
-static int read_trigger(struct xml_reader *r, const struct xml_node *n) {
+static int read_trigger(struct xml_reader *r, struct xml_node *n) {
   static const char *const known[] = {"id", "class"}, *const inside[] = {"args"};
   const struct xml_attribute *id, *class;
   struct trigger *t = arena_zalloc(&r->s->arena, sizeof *t);
@@ -68,7 +69,7 @@ static int read_trigger(struct xml_reader *r, const struct xml_node *n) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static int read_rule(struct xml_reader *r, const struct xml_node *n) {
+static int read_rule(struct xml_reader *r, struct xml_node *n) {
   const struct source_text *source;
   size_t start, end;
   int e = xml_check_attributes(r, n, NULL, 0);
@@ -79,11 +80,29 @@ static int read_rule(struct xml_reader *r, const struct xml_node *n) {
   return e < 0 ? e : rule_parse(r->s, source, start, end, r->e);
 }
 
-/* Beside the file that includes it, unless it is a whole path. */
-static int read_include(struct xml_reader *r, const struct xml_node *n) {
+/* Takes the rules from number FIRST on away, and keeps them with the element. */
+static int keep_rules(struct xml_reader *r, struct xml_node *n, size_t first) {
+  size_t count = r->s->rules.n - first;
+  if (!count) return 0;
+  n->rules = arena_memdup(&r->s->arena, r->s->rules.at + first, count * sizeof *n->rules);
+  if (!n->rules) return xml_no_memory(r);
+  n->n_rules = count;
+  r->s->rules.n = first;
+  return 0;
+}
+
+static int add_kept(struct xml_reader *r, struct xml_node *n) {
+  for (size_t i = 0; i < n->n_rules; i++)
+    if (vec_push(&r->s->rules, n->rules[i]) < 0) return xml_no_memory(r);
+  return 0;
+}
+
+/* The file is beside the one that includes it, unless it is a whole path. */
+static int read_include(struct xml_reader *r, struct xml_node *n) {
   static const char *const known[] = {"file"};
   const struct xml_attribute *file;
   struct text path = {0};
+  size_t first = r->s->rules.n;
   int e = xml_check_attributes(r, n, known, COUNT(known));
   if (e >= 0) e = xml_check_empty(r, n);
   if (e >= 0) e = xml_must_have(r, n, "file", &file);
@@ -94,31 +113,30 @@ static int read_include(struct xml_reader *r, const struct xml_node *n) {
   text_add(&path, file->value.text);
   e = path.failed ? xml_no_memory(r) : scenario_include(r->s, path.at, xml_where(r, file->value.start), r->e);
   text_done(&path);
-  return e;
+  return e < 0 ? e : keep_rules(r, n, first);
 }
 
+#define PASSES 3
 static const struct {
   const char *name;
-  int pass;
-  int (*read)(struct xml_reader *r, const struct xml_node *n);
+  int (*read[PASSES])(struct xml_reader *r, struct xml_node *n);
 } elements[] = {
-    {"include", 0, read_include},
-    {"trigger", 0, read_trigger},
-    {"function", 1, xml_read_function},
-    {"rule", 1, read_rule},
+    {"trigger", {read_trigger, NULL, NULL}},
+    {"include", {NULL, read_include, add_kept}},
+    {"function", {NULL, NULL, xml_read_function}},
+    {"rule", {NULL, NULL, read_rule}},
 };
 
 static int read_root(struct xml_reader *r, const struct xml_node *root, int pass) {
   const char *names[COUNT(elements)];
   for (size_t i = 0; i < COUNT(elements); i++)
     names[i] = elements[i].name;
-  for (const struct xml_node *n = root->child; n; n = n->next) {
+  for (struct xml_node *n = root->child; n; n = n->next) {
     size_t i = 0;
     while (i < COUNT(elements) && strcmp(names[i], n->name) != 0)
       i++;
-    int e = i == COUNT(elements)       ? xml_not_here(r, n, names, COUNT(names))
-            : elements[i].pass == pass ? elements[i].read(r, n)
-                                       : 0;
+    if (i == COUNT(elements)) return xml_not_here(r, n, names, COUNT(names));
+    int e = elements[i].read[pass] ? elements[i].read[pass](r, n) : 0;
     if (e < 0) return e;
   }
   return 0;
@@ -133,7 +151,7 @@ int scenario_read_xml(struct scenario *s, const struct source_text *source, stru
     return FAIL(&r, root->at, "<%.60s> is not a scenario (it must start with <scenario>)", root->name);
   result = xml_check_attributes(&r, root, NULL, 0);
   if (result >= 0) result = xml_check_no_text(&r, root);
-  for (int pass = 0; pass < 2 && result >= 0; pass++)
+  for (int pass = 0; pass < PASSES && result >= 0; pass++)
     result = read_root(&r, root, pass);
   return result;
 }

@@ -36,4 +36,4 @@ int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct s
 
 /* The trigger of this id; NULL if there is none. */
 struct trigger *scenario_trigger(const struct scenario *s, const char *id);
-int xml_read_function(struct xml_reader *r, const struct xml_node *n) MUST_USE;
+int xml_read_function(struct xml_reader *r, struct xml_node *n) MUST_USE;

@@ -182,7 +182,7 @@ static int read_inside(struct xml_reader *r, const struct xml_node *n, struct ru
   return 0;
 }
 
-int xml_read_function(struct xml_reader *r, const struct xml_node *n) {
+int xml_read_function(struct xml_reader *r, struct xml_node *n) {
   static const char *const known[] = {"name", "numargs", "return", "retval", "errno", "random", "then", "when"};
   const struct xml_attribute *name, *numargs = xml_find(n, "numargs"), *when = xml_find(n, "when");
   struct rule rule = {.n_args = -1, .ordered = true};
