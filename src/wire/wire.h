@@ -349,7 +349,7 @@ struct wire_allowance {
   uint64_t tally;  /* the runtime's own */
 };
 
-/* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
+/* In the shim's data right behind its dynamic section, exported as `murphy_shim`; all functions of the runtime are reached through it. */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
@@ -358,7 +358,6 @@ struct wire_shim {
   uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
-  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
 #define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
