@@ -305,35 +305,36 @@ static bool run(struct machine *m, struct reader r, uint64_t at, uint64_t pc) {
   return true;
 }
 
-static bool to_row(const struct rules *r, struct wire_row *ret) {
-  struct wire_row row = {.cfa = r->cfa, .add = r->add, .offset = (int32_t)r->offset};
-  if (r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && r->rip == FROM_RSP && r->rip_at == 168 &&
-      r->rbp == FROM_RSP && r->rbp_at == 120) {
-    *ret = (struct wire_row){.cfa = WIRE_CFA_SIGNAL};
-    return true;
-  }
+static bool is_signal(const struct rules *r) {
+  return r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && r->rip == FROM_RSP && r->rip_at == 168 &&
+         r->rbp == FROM_RSP && r->rbp_at == 120;
+}
+
+static struct wire_row to_row(const struct rules *r) {
+  struct wire_row row = {.cfa = r->cfa, .add = r->add, .offset = (int32_t)r->offset}, end = {.cfa = WIRE_CFA_END};
   bool aligned = r->cfa == WIRE_CFA_AT_RBP;
   bool rbp = r->rbp == SAME       ? !aligned
              : r->rbp == FROM_CFA ? r->rbp_at != 0 && r->rbp_at >= INT16_MIN && r->rbp_at <= INT16_MAX
                                   : aligned && r->rbp == FROM_RBP && r->rbp_at == 0;
-  if (r->cfa == WIRE_CFA_END || r->rip != FROM_CFA || r->rip_at != -8 || !rbp || row.offset != r->offset) return false;
+  if (is_signal(r)) return (struct wire_row){.cfa = WIRE_CFA_SIGNAL};
+  if (r->cfa == WIRE_CFA_END || r->rip != FROM_CFA || r->rip_at != -8 || !rbp || row.offset != r->offset) return end;
   row.rbp = r->rbp == FROM_CFA ? (int16_t)r->rbp_at : 0;
-  *ret = row;
-  return true;
+  return row;
 }
 
-bool rt_frames_row(const struct rt_frames *f, uint64_t pc, struct wire_row *ret) {
-  if (f->header < f->start || f->header >= f->end) return false;
+struct wire_row rt_frames_row(const struct rt_frames *f, uint64_t pc) {
+  struct wire_row none = {.cfa = WIRE_CFA_NONE}, end = {.cfa = WIRE_CFA_END};
+  if (f->header < f->start || f->header >= f->end) return none;
   struct reader r = entry_at(f, search(f, pc));
   struct common c;
   uint64_t here = r.at, back = number(&r, 4);
-  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return false;
+  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return none;
   uint64_t start = pointer(&r, c.encoding), size = number(&r, c.encoding == PE_PCREL4 ? 4 : 8);
   if (c.sized) skip(&r, leb128(&r, false));
-  if (r.failed || pc - start >= size) return false;
+  if (r.failed || pc - start >= size) return none;
   struct machine m = {.common = &c, .now = {.cfa = WIRE_CFA_END, .rip = LOST, .reg = UINT64_MAX}};
   m.initial = m.now;
-  if (!run(&m, c.program, 0, UINT64_MAX)) return false;
+  if (!run(&m, c.program, 0, UINT64_MAX)) return end;
   m.initial = m.now;
-  return run(&m, r, start, pc) && to_row(&m.now, ret);
+  return run(&m, r, start, pc) ? to_row(&m.now) : end;
 }
