@@ -198,12 +198,10 @@ static uint64_t now_ns(void) {
 /* A run into which nothing was injected because murphy was not there must not look like one that passed. */
 static int check_attached(const struct job *job, struct err *e) {
   const struct wire_area *area = job->area.at;
-  if (__atomic_load_n(&area->refused, __ATOMIC_RELAXED))
-    return err_set(e, -ECANCELED,
-                   "%s: the runtime refused the plan, nothing was injected (are murphy and %s of one "
-                   "version?)",
-                   job->target.path, job->runtime);
   if (__atomic_load_n(&area->attached, __ATOMIC_RELAXED)) return 0;
+  if (__atomic_load_n(&area->refused, __ATOMIC_RELAXED))
+    return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
+                   job->target.path, job->runtime);
   return err_set(e, -ECANCELED, "%s: the runtime was not loaded into it, nothing was injected (does it start at all?)",
                  job->target.path);
 }

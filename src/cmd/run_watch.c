@@ -8,24 +8,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EVENTS_AT_ONCE = 256, READY_MAX = 1 << 16 };
 
-static int write_all(int fd, const char *at, size_t n) {
-  while (n > 0) {
-    ssize_t done = write(fd, at, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return -errno;
-    at += done;
-    n -= (size_t)done;
-  }
-  return 0;
-}
-
 int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) {
   if (t->failed) return err_set(e, -ENOMEM, "out of memory");
-  int r = w->file >= 0 ? write_all(w->file, t->at, t->n) : 0;
+  int r = w->file >= 0 ? cmd_write(w->file, t->at, t->n) : 0;
   return r < 0 ? err_set(e, r, "%s: %s (the log is not complete)", w->path, strerror(-r)) : 0;
 }
 

@@ -4,6 +4,7 @@
  * that the scenario names, and the code that names of functions and modules mean.
  */
 #include "cmd/run.h"
+#include "cmd/cmd.h"
 #include "cmd/select.h"
 #include "code/code.h"
 #include "site/site.h"
@@ -83,6 +84,20 @@ static int find_places(void *context, const struct scenario_frame *f, struct sce
     r = vec_push(&ret->places, found.at[i]);
   vec_done(&found);
   return r < 0 ? r : 0;
+}
+
+/* With the PLT or without. */
+static bool is_call_of(void *context, const struct wire_place *p, const char *function) {
+  const struct run_world *w = context;
+  struct insn in;
+  struct image_slot slot;
+  if (p->module >= w->modules->modules.n || p->flags & WIRE_ANYWHERE) return false;
+  const struct image *img = w->modules->modules.at[p->module].image;
+  if (code_read(img, p->start, &in) < 0 || p->start + in.length != p->end) return false;
+  struct code_target to = {.slot = in.op == OP_CALL_SLOT, .address = (uint64_t)in.disp};
+  if (in.op == OP_CALL) to = code_follow_plt(img, (uint64_t)in.imm);
+  if (!to.slot || !image_slot_after(img, to.address, &slot) || slot.at != to.address) return false;
+  return slot.kind == SLOT_IMPORT && slot.name && strcmp(slot.name, function) == 0;
 }
 
 /* --- versions ----------------------------------------------------------------------------------------------------- */
@@ -243,6 +258,14 @@ static int find_profile(const struct run_world_request *request, struct run_worl
   return overlay(request, w, e);
 }
 
+static void say_note(void *context, const char *text) {
+  struct text t = {0};
+  (void)context;
+  text_addf(&t, "note: %s", text);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int run_world_make(const struct run_world_request *request, struct run_modules *m, const struct scenario *s,
@@ -267,8 +290,10 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .rows = ret->rows.at,
       .n_rows = ret->rows.n,
       .places = find_places,
+      .calls = is_call_of,
       .versions = find_versions,
       .defined = is_defined,
+      .note = say_note,
       .context = ret,
   };
   return 0;

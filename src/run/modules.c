@@ -142,6 +142,7 @@ int run_modules_load(const char *program, bool exports, struct run_modules *ret,
     run_modules_done(&m);
     return r;
   }
+  m.command = arena_strdup(&m.arena, last_part(program));
   m.sanitizer = find_sanitizer(&m);
   m.asan = m.sanitizer && strstr(last_part(m.sanitizer), "asan") != NULL;
   *ret = m;
@@ -187,6 +188,7 @@ static bool is_named(const struct run_module *m, const char *name) {
 }
 
 int run_modules_named(const struct run_modules *m, const char *name) {
+  if (m->command && strcmp(name, m->command) == 0) return 0;
   for (size_t i = 0; i < m->modules.n; i++)
     if (is_named(&m->modules.at[i], name)) return (int)i;
   return -ENOENT;

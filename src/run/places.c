@@ -97,8 +97,29 @@ static int add_function(struct run_modules *m, size_t module, const char *name, 
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static int no_module(const struct run_modules *m, const char *name, struct err *e) {
-  return err_set(e, -ENOENT, "no module '%s' in %s and its libraries", name, m->modules.at[0].path);
+typedef VEC(const char *) name_list;
+
+/* Names that NAME may be a slip of; what there is no memory for is not offered. */
+static const char *nearest(const struct run_modules *m, const char *name, bool functions) {
+  name_list names = {0};
+  int r = 0;
+  for (size_t i = 0; i < m->modules.n && r >= 0; i++)
+    r = vec_push(&names, image_name(m->modules.at[i].image));
+  for (size_t i = 0; i < m->modules.n && functions; i++) {
+    const struct image_function *all;
+    size_t n = image_functions(m->modules.at[i].image, &all);
+    for (size_t k = 0; k < n && r >= 0; k++)
+      if (all[k].name) r = vec_push(&names, all[k].name);
+  }
+  const char *near = name_nearest(name, names.at, names.n);
+  vec_done(&names);
+  return near;
+}
+
+static int not_named(const struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
+  const char *near = nearest(m, name, functions);
+  return err_set(e, -ENOENT, "no %s '%s' in %s and its libraries%s%s%s", what, name, m->modules.at[0].path,
+                 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static int nothing_found(const struct run_modules *m, const struct run_where *w, struct err *e) {
@@ -108,8 +129,7 @@ static int nothing_found(const struct run_modules *m, const struct run_where *w,
                    program);
   if (w->file)
     return err_set(e, -ENOENT, "no code of %s in %s and its libraries (are there debug symbols?)", w->file, program);
-  return err_set(e, -ENOENT, "no %sfunction '%s' in %s and its libraries", w->any ? "module or " : "",
-                 w->any ? w->any : w->function, program);
+  return not_named(m, w->any ? "module or function" : "function", w->any ? w->any : w->function, true, e);
 }
 
 static int find_any(struct run_modules *m, const char *name, run_places *ret) {
@@ -129,7 +149,7 @@ static int find_in(struct run_modules *m, size_t i, const struct run_where *w, r
 int run_modules_find(struct run_modules *m, const struct run_where *w, run_places *ret, struct err *e) {
   size_t before = ret->n;
   int r = 0, only = w->module ? run_modules_named(m, w->module) : -1;
-  if (w->module && only < 0) return no_module(m, w->module, e);
+  if (w->module && only < 0) return not_named(m, "module", w->module, false, e);
   if (w->any) {
     r = find_any(m, w->any, ret);
   } else {

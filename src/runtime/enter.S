@@ -3,7 +3,7 @@
  * Where the shim's gates lead: r11 holds the function's number, everything else is as the caller left it.
  *
  * Lays down a struct rt_call (offsets as in runtime.h; start.c asserts them), asks rt_decide, and does what it says.
- * Vector registers are not saved, because the C code does not use them; but for the very first call, which may run
+ * Vector registers are not saved, because the C code does not use them; but for the very first call, which runs
  * resolvers of other libraries. RT_THEN makes a real call with a copy of the words above the return address, since
  * arguments may be there, so that returns pair with calls also for a shadow stack.
  */
@@ -20,7 +20,6 @@
 #define SP 128
 #define XMM 144         /* behind the struct: xmm0 and xmm1 of a real call */
 #define FRAME 184       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
-#define VECTORS 128     /* xmm0 to xmm7 */
 #define STACK_WORDS 16  /* WIRE_MAX_ARGS without the six in registers */
 
 	.macro load_arguments
@@ -115,21 +114,8 @@ murphy_rt_enter:
 	jmp	.Lreturn
 
 .Lstart:
-	sub	$VECTORS, %rsp
-	.cfi_adjust_cfa_offset VECTORS
-	.set	i, 0
-	.irp	register, xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7
-	movups	%\register, 16 * i(%rsp)
-	.set	i, i + 1
-	.endr
-	call	rt_start_once
-	.set	i, 0
-	.irp	register, xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7
-	movups	16 * i(%rsp), %\register
-	.set	i, i + 1
-	.endr
-	add	$VECTORS, %rsp
-	.cfi_adjust_cfa_offset -VECTORS
+	lea	rt_start_once(%rip), %rdi
+	call	rt_foreign
 	jmp	.Lready
 	.cfi_endproc
 	.size	murphy_rt_enter, . - murphy_rt_enter

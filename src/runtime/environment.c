@@ -71,10 +71,11 @@ static bool make_room(struct rt_environment *e, size_t n, size_t size, char **re
   return e->mapped;
 }
 
-void rt_environment_make(struct rt_environment *e, char **envp) {
+/* ENVP with FIRST, and what the user has, in LD_PRELOAD. */
+static void make(struct rt_environment *e, char **envp, const char *first) {
   e->mapped = NULL;
   size_t n = 0, at = SIZE_MAX;
-  const char *list = preload_of(envp, &at), *first = wanted() ? rt_text(rt.plan->preload) : "";
+  const char *list = preload_of(envp, &at);
   const char *rest = list ? before_murphy(list) : NULL;
   rest = rest ? rest : list ? list : "";
   while (envp && envp[n])
@@ -96,6 +97,10 @@ void rt_environment_make(struct rt_environment *e, char **envp) {
       e->at[out++] = string;
   if (at == SIZE_MAX && !empty) e->at[out++] = string;
   e->at[out] = NULL;
+}
+
+void rt_environment_make(struct rt_environment *e, char **envp) {
+  make(e, envp, wanted() ? rt_text(rt.plan->preload) : "");
 }
 
 void rt_environment_done(struct rt_environment *e) {
@@ -122,7 +127,9 @@ void rt_environment_start(char **envp) {
   shim_path = shim ? shim->l_name : NULL;
   for (size_t i = 0; i < 3; i++)
     variables[i] = (char ***)rt_link_any(names[i]);
-  if (wanted() || rt_environment_good(envp)) return;
-  rt_environment_make(&own, envp);
+  size_t at;
+  const char *list = preload_of(envp, &at);
+  if (!list || !before_murphy(list)) return;
+  make(&own, envp, "");
   rt_environment_set(envp, own.at);
 }

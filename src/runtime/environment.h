@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD in the environment: programs that are followed into must have it, whatever the target did to the
- * environment; where nothing is followed the target must not see it.
+ * LD_PRELOAD in the environment: the target does not see what murphy put there; programs that are followed into have it
+ * when they start, whatever the target did to the environment.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct rt_environment {
   char preload[RT_ENV_BYTES];
 };
 
-/* The process's environment is there: without WIRE_FOLLOW, what led here goes out of it. */
+/* The process's environment is there: what led here goes out of it. */
 void rt_environment_start(char **envp) RT_HIDDEN;
 /* The process's own, as libc has it; NULL if it has none. */
 char **rt_environment_own(void) RT_HIDDEN;

@@ -126,7 +126,7 @@ uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *
   uint32_t i = t.gnu_hash ? find_gnu(&t, name, version) : find_old(&t, name, version);
   if (i == 0) return 0;
   uint64_t address = m->l_addr + t.symbols[i].st_value;
-  if (ELF64_ST_TYPE(t.symbols[i].st_info) == STT_GNU_IFUNC) address = ((uint64_t(*)(void))address)();
+  if (ELF64_ST_TYPE(t.symbols[i].st_info) == STT_GNU_IFUNC) address = rt_foreign(address, 0, 0);
   return address;
 }
 

@@ -3,10 +3,9 @@
  * Objects that the loader has, and their program headers.
  *
  * The loader's list may change under whoever reads it, and what was unloaded cannot be read any more. So the list is
- * only walked at the start, and objects are asked for by an address later: _dl_find_object of glibc 2.35 takes no lock,
- * since it is made for unwinders. What it finds can be looked at, because the address is in code that runs. It uses
- * vector registers, which may hold arguments of the call: these are saved, the low halves of the eight of them, since
- * code that is compiled for every x86-64 leaves the others alone.
+ * only walked at the start, and objects are asked for by an address later: _dl_find_object of glibc 2.35 takes no lock
+ * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in
+ * code that runs.
  *
  * struct link_map as everybody knows it has no program headers, and an ELF header need not be where the object's
  * addresses start. The loader's own struct goes on behind the public part: it has a pointer to the headers, the entry
@@ -31,7 +30,7 @@ struct found {
   uint64_t frames, reserved[7];
 };
 
-static int (*find)(uint64_t address, struct found *ret);
+static uint64_t find;     /* int (*)(uint64_t address, struct found *ret) */
 static size_t headers_at; /* offset in the loader's struct; 0 if it is not known */
 
 static const void *field(const struct link_map *m, size_t at) { return (const char *)m + at; }
@@ -58,30 +57,15 @@ static void find_headers(void) {
 }
 
 void rt_object_start(void) {
-  find = (int (*)(uint64_t, struct found *))rt_link_any("_dl_find_object");
+  find = rt_link_any("_dl_find_object");
   find_headers();
 }
 
-/*
- * FIND(ADDRESS, RET), after which all registers in which arguments can be are what they were. The stack is aligned first:
- * not every program does that for a function that never minded.
- */
-int rt_find_saving(uint64_t address, struct found *ret, int (*function)(uint64_t, struct found *)) RT_HIDDEN;
-__asm__(".text\n.hidden rt_find_saving\n.globl rt_find_saving\n.type rt_find_saving, @function\nrt_find_saving:\n"
-        " .cfi_startproc\n endbr64\n push %rbp\n .cfi_adjust_cfa_offset 8\n .cfi_rel_offset rbp, 0\n"
-        " mov %rsp, %rbp\n .cfi_def_cfa_register rbp\n and $-16, %rsp\n sub $128, %rsp\n"
-        " movaps %xmm0, (%rsp)\n movaps %xmm1, 16(%rsp)\n movaps %xmm2, 32(%rsp)\n movaps %xmm3, 48(%rsp)\n"
-        " movaps %xmm4, 64(%rsp)\n movaps %xmm5, 80(%rsp)\n movaps %xmm6, 96(%rsp)\n movaps %xmm7, 112(%rsp)\n"
-        " call *%rdx\n"
-        " movaps (%rsp), %xmm0\n movaps 16(%rsp), %xmm1\n movaps 32(%rsp), %xmm2\n movaps 48(%rsp), %xmm3\n"
-        " movaps 64(%rsp), %xmm4\n movaps 80(%rsp), %xmm5\n movaps 96(%rsp), %xmm6\n movaps 112(%rsp), %xmm7\n"
-        " leave\n .cfi_def_cfa rsp, 8\n ret\n .cfi_endproc\n.size rt_find_saving, .-rt_find_saving\n");
-
-bool rt_object_findable(void) { return find; }
+bool rt_object_findable(void) { return find != 0; }
 
 struct rt_object rt_object_at(uint64_t address) {
   struct found f = {0};
-  if (!find || rt_find_saving(address, &f, find) != 0) return (struct rt_object){0};
+  if (!find || (int)rt_foreign(find, address, (uint64_t)&f) != 0) return (struct rt_object){0};
   return (struct rt_object){f.map, f.start, f.end, f.frames};
 }
 

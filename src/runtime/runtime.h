@@ -95,6 +95,9 @@ extern struct rt rt RT_HIDDEN;
 #define rt_area_array(span, type) ((type *)((char *)rt.area + rt.area->span.at))
 static inline const char *rt_text(uint32_t at) { return (const char *)rt.plan + rt.plan->text.at + at; }
 
+/* Calls FUNCTION(A, B), code of somebody else, and keeps the vector registers that it may use. */
+uint64_t rt_foreign(uint64_t function, uint64_t a, uint64_t b) RT_HIDDEN;
+
 /* The number of this process, from 1; a fork's child gets its own when it is first asked for. */
 uint32_t rt_process(void) RT_HIDDEN;
 

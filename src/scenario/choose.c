@@ -3,8 +3,8 @@
  * Which functions the rules are about.
  *
  * A rule names a function as the programmer wrote it, and holds for every name under which a binary imports that
- * function: open64 and __open_2 for open. Its state is one for all of them. The name itself is intercepted too, for those
- * who look it up while the program runs; and if other programs are followed into, all names that there are.
+ * function: open64 and __open_2 for open. Its state is one for all of them. If functions are looked up while the
+ * program runs, the name itself is intercepted too; and if other programs are followed into, all names that there are.
  */
 #include "scenario/plan.h"
 
@@ -87,8 +87,8 @@ static int choose_missing(struct plan *p, const char *function, bool any) {
   bool there = defined(p, function), follow = p->world->flags & WIRE_FOLLOW;
   bool explicit = rule->fault.form == FAULT_EXPLICIT;
   if (!there && !any && name_nearest(function, p->world->functions, p->world->n_functions)) return not_there(p, rule);
-  bool wanted =
-      any ? there : (follow && (there || explicit)) || (looks_up(p) && (explicit || plan_profile(p, function)));
+  bool called = any ? there : explicit || plan_profile(p, function);
+  bool wanted = (follow && (there || explicit)) || (looks_up(p) && called);
   return wanted ? choose(p, function) : 0;
 }
 

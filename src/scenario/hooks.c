@@ -14,7 +14,8 @@ static const char *const kinds[] = {
     [WIRE_HOOK_EXECVE] = "execve",   [WIRE_HOOK_EXECVEAT] = "execveat", [WIRE_HOOK_EXECV] = "execv",
     [WIRE_HOOK_EXECVPE] = "execvpe", [WIRE_HOOK_SPAWN] = "spawn",       [WIRE_HOOK_DLOPEN] = "dlopen",
     [WIRE_HOOK_DLCLOSE] = "dlclose", [WIRE_HOOK_DLSYM] = "dlsym",       [WIRE_HOOK_DLVSYM] = "dlvsym",
-    [WIRE_HOOK_MAIN] = "main",
+    [WIRE_HOOK_MAIN] = "main",       [WIRE_HOOK_EXECVP] = "execvp",     [WIRE_HOOK_EXECL] = "execl",
+    [WIRE_HOOK_EXECLP] = "execlp",   [WIRE_HOOK_EXECLE] = "execle",     [WIRE_HOOK_SYSTEM] = "system",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

@@ -9,10 +9,10 @@
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-/* Names of functions may be mangled or have dots; @ comes before a version. */
+/* Names of functions may be mangled or have dots. */
 static bool is_name(char c, bool first) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-         (!first && (is_digit(c) || c == '.' || c == '@'));
+         (!first && (is_digit(c) || c == '.'));
 }
 
 static const struct {

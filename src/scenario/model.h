@@ -120,6 +120,7 @@ struct scenario {
   struct arena arena;
   VEC(struct rule) rules;
   VEC(struct trigger *) triggers;
+  struct map ids;           /* hash of an id to the trigger's index; may have entries of triggers that were forgotten */
   VEC(const char *) names;  /* of scenario_functions */
   struct map named;         /* their hashes */
   VEC(const char *) opened; /* real paths of the files that are being read, outermost first */

@@ -2,7 +2,7 @@
 /*
  * A scenario as its parts come in: files of XML or of rules, and rules of the command line.
  */
-#include "scenario/model.h"
+#include "scenario/xml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ void scenario_free(struct scenario *s) {
   vec_done(&s->triggers);
   vec_done(&s->names);
   map_done(&s->named);
+  map_done(&s->ids);
   vec_done(&s->opened);
   arena_done(&s->arena);
   free(s);
@@ -50,8 +51,8 @@ static int add_names(struct scenario *s, size_t from) {
 }
 
 /*
- * Ends what began when there were N rules and N_TRIGGERS triggers, with the result R: a file counts as a whole or not at
- * all.
+ * Ends what began when there were N rules and N_TRIGGERS triggers, with the result R: a file counts as a whole or not
+ * at all.
  */
 static int settle(struct scenario *s, const char *name, size_t n, size_t n_triggers, int r, struct err *e) {
   if (r >= 0 && add_names(s, n) < 0) r = err_set(e, -ENOMEM, "%s: out of memory", name);
@@ -68,6 +69,12 @@ int scenario_add_rule(struct scenario *s, const char *origin, const char *rule, 
   int r = source_check(source, e);
   if (r >= 0) r = rule_parse(s, source, 0, source->size, e);
   return settle(s, origin, n, s->triggers.n, r, e);
+}
+
+struct trigger *scenario_trigger(const struct scenario *s, const char *id) {
+  uint64_t i;
+  if (!map_get(&s->ids, hash_string(id), &i) || i >= s->triggers.n) return NULL;
+  return strcmp(s->triggers.at[i]->id, id) == 0 ? s->triggers.at[i] : NULL;
 }
 
 static int parse_lines(struct scenario *s, const struct source_text *source, struct err *e) {
@@ -94,8 +101,7 @@ static int parse_source(struct scenario *s, const struct source_text *source, st
   return source->bytes[first] == '<' ? scenario_read_xml(s, source, e) : parse_lines(s, source, e);
 }
 
-int scenario_parse(struct scenario *s, const char *name, const char *bytes, size_t size, struct err *e) {
-  size_t n = s->rules.n, n_triggers = s->triggers.n;
+static int parse(struct scenario *s, const char *name, const char *bytes, size_t size, struct err *e) {
   if (size > FILE_LIMIT)
     return err_set(e, -EFBIG, "%s: larger than %u bytes (is it the right file?)", name, FILE_LIMIT);
   if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
@@ -104,7 +110,12 @@ int scenario_parse(struct scenario *s, const char *name, const char *bytes, size
   }
   const struct source_text *source = scenario_source(s, name, bytes, size, false);
   if (!source) return err_set(e, -ENOMEM, "%s: out of memory", name);
-  return settle(s, name, n, n_triggers, parse_source(s, source, e), e);
+  return parse_source(s, source, e);
+}
+
+int scenario_parse(struct scenario *s, const char *name, const char *bytes, size_t size, struct err *e) {
+  size_t n = s->rules.n, n_triggers = s->triggers.n;
+  return settle(s, name, n, n_triggers, parse(s, name, bytes, size, e), e);
 }
 
 /* The file's one path, so that a circle is noticed however it is written. */
@@ -116,7 +127,7 @@ static int load(struct scenario *s, const char *path, struct err *e) {
   free(real);
   if (!kept || vec_push(&s->opened, kept) < 0) return err_set(e, -ENOMEM, "%s: out of memory", path);
   int r = file_read(path, FILE_LIMIT, &bytes, &size, e);
-  if (r >= 0) r = scenario_parse(s, path, bytes, size, e);
+  if (r >= 0) r = parse(s, path, bytes, size, e);
   free(bytes);
   s->opened.n--;
   return r;
@@ -141,7 +152,10 @@ int scenario_include(struct scenario *s, const char *path, struct where at, stru
   return r < 0 ? err_set(e, r, "%s", why.text) : 0;
 }
 
-int scenario_load(struct scenario *s, const char *path, struct err *e) { return load(s, path, e); }
+int scenario_load(struct scenario *s, const char *path, struct err *e) {
+  size_t n = s->rules.n, n_triggers = s->triggers.n;
+  return settle(s, path, n, n_triggers, load(s, path, e), e);
+}
 
 int scenario_functions(const struct scenario *s, const char *const **ret, size_t *ret_n) {
   *ret = s->names.at;

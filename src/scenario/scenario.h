@@ -58,6 +58,8 @@ struct scenario_world {
    * may add to the modules, behind those that are there.
    */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
+  /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
+  bool (*calls)(void *context, const struct wire_place *place, const char *function);
   /*
    * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without
    * a version serves all. May be NULL.

@@ -26,6 +26,8 @@ struct xml_node {
   size_t n_attributes;
   struct xml_text content; /* without the space around it; NULL if that is all */
   struct xml_node *parent, *child, *last, *next;
+  struct rule *rules; /* of an <include>, until their turn comes */
+  size_t n_rules;
 };
 
 /* Reads the bytes of SOURCE, and makes a root of elements that have none. Errors say where. */

@@ -11,7 +11,7 @@ from tap import Tap
 IMPORTS = {"_r_debug", "murphy_shim"}
 EXPORTS = {"murphy_rt_enter", "murphy_rt_start"}
 # The only functions that may touch vector registers: they save and restore those of others.
-VECTORS_IN = {"murphy_rt_enter", "rt_find_saving"}
+VECTORS_IN = {"murphy_rt_enter", "rt_foreign"}
 VECTOR = re.compile(r"%(xmm|ymm|zmm|mm|st)\d?")
 
 

@@ -64,6 +64,9 @@ holds 'the same seed makes the same calls fail' python3 -c 'import json
 def calls(name): return [json.loads(line)["call"] for line in open(name)]
 assert calls("log") == calls("first") != []'
 
+run run --fail 'read:ENOTDIR when call==1' -- cat -v numbers
+ended 'an errno that is not in the profile is said' 1 'murphy: note: --fail:'
+
 # --- the command is as it would be ------------------------------------------------------------------------------------
 
 never='read:EIO when call==1000000000'
@@ -169,6 +172,49 @@ run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
 holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
 holds '... has its name in the log' log \
   'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+
+# --- source lines -----------------------------------------------------------------------------------------------------
+
+cat >lines.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) long inner(void)
+{
+	char c;
+	return read(0, &c, 1) + 10;
+}
+__attribute__((noinline)) static long outer(void)
+{
+	return inner() + 100;
+}
+int main(void)
+{
+	long first = inner();
+	printf("%ld %ld\n", first, outer());
+	return 0;
+}
+C
+${CC:-cc} -O2 -g lines.c -o lines && objcopy --only-keep-debug lines lines.debug && strip lines &&
+  objcopy --add-gnu-debuglink=lines.debug lines || exit 1
+run run --fail 'read:EIO when call==2' --log log -- ./lines
+holds 'lines come from a separate file' log \
+  'i[0]["stack"][0]["symbol"] == "outer" and i[0]["stack"][0]["line"] == 6
+   and i[0]["stack"][0]["file"].endswith("lines.c")
+   and [f["function"] for f in i[0]["stack"][0]["inlined"]] == ["inner"]'
+for frame in '<file>lines.c</file><line>10</line>' '<function>outer</function>' '<module>lines</module><function>outer</function>'; do
+  cat >frames.xml <<XML
+<scenario>
+  <trigger id="here" class="CallStackTrigger"><args><frame>$frame</frame></args></trigger>
+  <function name="read" return="-1" errno="EIO"><reftrigger ref="here"/></function>
+</scenario>
+XML
+  run run frames.xml -- ./lines
+  holds "a frame: $frame" grep -qx '10 109' out
+done
+run run --fail 'read:EIO when caller("inner")' -- ./lines
+holds 'a caller that was inlined' grep -qx '9 109' out
+run run --fail 'read:EIO when stack("outer")' -- ./lines
+holds 'a function on the stack' grep -qx '10 109' out
 
 # --- programs with a sanitizer ------------------------------------------------------------------------------------------
 

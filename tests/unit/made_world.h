@@ -116,6 +116,12 @@ static int made_places(void *context, const struct scenario_frame *f, struct sce
   return vec_push(&ret->places, place);
 }
 
+/* What is at 0x8054a69 calls fopen. */
+static bool made_calls(void *context, const struct wire_place *place, const char *function) {
+  (void)context;
+  return place->start == 0x8054a69 && made_is(function, "fopen");
+}
+
 static bool made_defined(void *context, const char *name) {
   (void)context;
   return strcmp(name, "reed") != 0 && strcmp(name, "plugin_start") != 0 && strcmp(name, "frob") != 0;
@@ -141,6 +147,7 @@ static inline int made_compile_with(const struct scenario *s, uint64_t seed, uin
       .module_names = made_module_names,
       .n_modules = COUNT(made_modules),
       .places = made_places,
+      .calls = made_calls,
       .defined = made_defined,
       .note = made_note,
       .context = notes,

@@ -185,6 +185,22 @@ static void test_modules(void **state) {
   run_modules_done(&m);
 }
 
+static void test_names_of_a_program(void **state) {
+  (void)state;
+  struct run_modules m;
+  struct err e = {0};
+  run_places p = {0};
+  build_modules();
+  assert_true(shell("ln -sf p other-name"));
+  assert_int_equal(run_modules_load(in_folder("other-name"), false, &m, &e), 0);
+  assert_int_equal(run_modules_named(&m, "other-name"), 0);
+  assert_int_equal(run_modules_named(&m, "p"), 0);
+  assert_int_equal(run_modules_find(&m, &(struct run_where){.any = "libowm"}, &p, &e), -ENOENT);
+  assert_int_equal(run_modules_find(&m, &(struct run_where){.any = "ohter"}, &p, &e), -ENOENT);
+  assert_non_null(strstr(e.text, "did you mean other?"));
+  run_modules_done(&m);
+}
+
 static size_t places(struct run_modules *m, struct run_where w, run_places *ret) {
   struct err e = {0};
   ret->n = 0;
@@ -440,12 +456,13 @@ static void test_bad_replay(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_path),    cmocka_unit_test(test_scripts),
-      cmocka_unit_test(test_loop),    cmocka_unit_test(test_not_interceptable),
-      cmocka_unit_test(test_modules), cmocka_unit_test(test_places),
-      cmocka_unit_test(test_area),    cmocka_unit_test(test_folder),
-      cmocka_unit_test(test_log),     cmocka_unit_test(test_hostile_events),
-      cmocka_unit_test(test_replay),  cmocka_unit_test(test_bad_replay),
+      cmocka_unit_test(test_path),           cmocka_unit_test(test_scripts),
+      cmocka_unit_test(test_loop),           cmocka_unit_test(test_not_interceptable),
+      cmocka_unit_test(test_modules),        cmocka_unit_test(test_names_of_a_program),
+      cmocka_unit_test(test_places),         cmocka_unit_test(test_area),
+      cmocka_unit_test(test_folder),         cmocka_unit_test(test_log),
+      cmocka_unit_test(test_hostile_events), cmocka_unit_test(test_replay),
+      cmocka_unit_test(test_bad_replay),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -434,7 +434,7 @@ static void followed_whatever_the_environment(void **state) {
     always_fails("close");
     exec_hooks();
     target("children", ways_to_start[i]);
-    says("-1/EIO preload\n");
+    says("-1/EIO clean\n");
     assert_true(run.area->attached >= 2);
     assert_true(made_event(&run, 0)->process >= 2);
     tear_down(NULL);

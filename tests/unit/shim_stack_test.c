@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where calls come from, inside a target: tests/target/rt/stacks.c calls by left and by right in many ways, and only what
- * the plan asks for fails. By unwind rows of the plan, by tables in memory, and by frame pointers where there are none.
+ * Where calls come from, inside a target: tests/target/rt/stacks.c calls by left and by right in many ways, and only
+ * what the plan asks for fails. By unwind rows of the plan, by tables in memory, and by frame pointers where there are
+ * none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
