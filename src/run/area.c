@@ -111,6 +111,19 @@ static int map_file(const char *path, size_t size, void **ret, int *ret_file, st
   return 0;
 }
 
+static void write_header(struct run_area *a) {
+  *a->at = (struct wire_area){
+      .magic = WIRE_AREA_MAGIC,
+      .version = WIRE_VERSION,
+      .header = sizeof *a->at,
+      .size = a->size,
+      .events = a->events,
+      .loaded = a->loaded,
+      .points = a->points,
+      .counts = a->counts,
+  };
+}
+
 int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) {
   struct run_area a = {0};
   void *at = NULL;
@@ -123,18 +136,29 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   int r = map_file(path, a.size, &at, &a.file, e);
   if (r < 0) return r;
   a.at = at;
-  *a.at = (struct wire_area){
-      .magic = WIRE_AREA_MAGIC,
-      .version = WIRE_VERSION,
-      .header = sizeof *a.at,
-      .size = a.size,
-      .events = a.events,
-      .loaded = a.loaded,
-      .points = a.points,
-      .counts = a.counts,
-  };
+  write_header(&a);
   *ret = a;
   return 0;
+}
+
+/* Holes in the file are as good as zeroes, and cost nothing; the target may have made it shorter. */
+int run_area_reset(struct run_area *a, struct err *e) {
+  if (fallocate(a->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)a->size) < 0 ||
+      ftruncate(a->file, (off_t)a->size) < 0)
+    return err_set(e, -errno, "cannot empty the area: %m");
+  write_header(a);
+  a->read = 0;
+  a->pending.n = a->taken = 0;
+  return 0;
+}
+
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  if (i >= a->points.n) return false;
+  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
+  if (__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE) != 1) return false;
+  memcpy(ret, p, sizeof *ret);
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
 }
 
 void run_area_done(struct run_area *a) {
@@ -156,7 +180,9 @@ static void bound(struct wire_event *event) {
   if (event->n_frames > WIRE_FRAMES) event->n_frames = WIRE_FRAMES;
 }
 
-/* Copies event number K if it is complete. Its bytes may still change afterwards, in the mapping but not in the copy. */
+/*
+ * Copies event number K if it is complete. Its bytes may still change afterwards, in the mapping but not in the copy.
+ */
 static int read_event(struct run_area *a, uint64_t k, bool *ret_complete) {
   const struct wire_event *from = element(a, a->events, k, sizeof *from);
   *ret_complete = __atomic_load_n(&from->ready, __ATOMIC_ACQUIRE) == k + 1;

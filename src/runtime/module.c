@@ -99,6 +99,7 @@ bool rt_module_describe(const struct link_map *m, const struct rt_object *o, str
     module.exact = is_exact(m, w);
     if (module.exact) module.rows = (uint64_t)w->row << 32 | w->n_rows;
   }
+  if ((uint32_t)module.rows == 0) module.frames = rt_object_frames(m);
   module.loaded = publish(&module, path);
   *ret = module;
   return true;

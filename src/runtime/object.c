@@ -4,8 +4,8 @@
  *
  * The loader's list may change under whoever reads it, and what was unloaded cannot be read any more. So the list is
  * only walked at the start, and objects are asked for by an address later: _dl_find_object of glibc 2.35 takes no lock
- * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in code
- * that runs.
+ * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in
+ * code that runs.
  *
  * struct link_map as everybody knows it has no program headers, and an ELF header need not be where the object's
  * addresses start. The loader's own struct goes on behind the public part: it has a pointer to the headers, the entry
@@ -82,6 +82,19 @@ bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *r
   *ret_start = m->l_addr + start;
   *ret_end = m->l_addr + end;
   return true;
+}
+
+struct rt_frames rt_object_frames(const struct link_map *m) {
+  unsigned n;
+  const ElfW(Phdr) *p = headers(m, &n), *frames = NULL;
+  for (unsigned i = 0; p && i < n; i++)
+    if (p[i].p_type == PT_GNU_EH_FRAME) frames = &p[i];
+  for (unsigned i = 0; frames && i < n; i++)
+    if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_R && frames->p_vaddr - p[i].p_vaddr < p[i].p_filesz) {
+      uint64_t start = m->l_addr + p[i].p_vaddr;
+      return (struct rt_frames){m->l_addr + frames->p_vaddr, start, start + p[i].p_filesz};
+    }
+  return (struct rt_frames){0};
 }
 
 static bool same_bytes(const uint8_t *a, const uint8_t *b, uint32_t n) {

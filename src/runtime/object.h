@@ -4,6 +4,7 @@
 
 #include <link.h>
 
+#include "frames.h"
 #include "runtime.h"
 
 /* What the loader has at an address: two that are equal are the same object, unless somebody means to deceive. */
@@ -25,5 +26,7 @@ static inline bool rt_object_same(const struct rt_object *a, const struct rt_obj
 
 /* The addresses from the first to the last segment; false if it cannot be told. */
 bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *ret_end) RT_HIDDEN;
+/* Its unwinding tables; their header is 0 if it has none. */
+struct rt_frames rt_object_frames(const struct link_map *m) RT_HIDDEN;
 /* Is its build ID the N bytes at ID? */
 bool rt_object_is(const struct link_map *m, const uint8_t *id, uint32_t n) RT_HIDDEN;

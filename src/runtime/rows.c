@@ -6,7 +6,8 @@
  */
 #include "modules.h"
 
-const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) {
+/* The row for the ELF address AT; NULL if there is none. */
+static const struct wire_row *row_at(uint64_t rows, uint64_t at) {
   const struct wire_row *first = rt_array(rows, struct wire_row) + (rows >> 32);
   uint32_t n = (uint32_t)rows;
   if (n == 0 || first->start > at) return NULL;
@@ -19,9 +20,20 @@ const struct wire_row *rt_row_at(uint64_t rows, uint64_t at) {
   return first;
 }
 
+bool rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc, struct wire_row *ret) {
+  uint64_t version = rt_load(&list->version), rows = __atomic_load_n(&m->rows, __ATOMIC_RELAXED);
+  if ((uint32_t)rows == 0) {
+    struct rt_frames frames = m->frames;
+    /* What is not of one piece must not be followed. */
+    return rt_modules_same(list, version) && frames.header && rt_frames_row(&frames, pc, ret);
+  }
+  const struct wire_row *row = row_at(rows, pc - m->bias);
+  if (row) *ret = *row;
+  return row && row->cfa != WIRE_CFA_END;
+}
+
 /* A row in the words of a step, without its tag. */
 static uint64_t packed(const struct wire_row *r) {
-  if (!r || r->cfa == WIRE_CFA_END) return STEP_END;
   if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
   bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 8 && r->offset < 8 << 15 &&
               r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
@@ -54,8 +66,9 @@ uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   if (*m != before) version = rt_load(&(*m)->version);
   uint64_t step = key | STEP_MISSED | STEP_NOWHERE;
   if (module) {
-    uint64_t rows = __atomic_load_n(&module->rows, __ATOMIC_RELAXED);
-    step = key | ((uint32_t)rows == 0 ? STEP_POINTER : packed(rt_row_at(rows, pc - module->bias)));
+    struct wire_row row;
+    bool tables = (uint32_t)module->rows != 0 || module->frames.header != 0;
+    step = key | (rt_module_row(*m, module, pc, &row) ? packed(&row) : tables ? STEP_END : STEP_POINTER);
   }
   /* A list that has become another one must not get what was true of the old one. */
   if (certain && rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);

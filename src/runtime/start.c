@@ -48,7 +48,9 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
-/* The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it. */
+/*
+ * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
+ */
 static uint32_t only_caller(const struct wire_function *f) {
   const struct wire_rule *r = &rt.rules[f->rule];
   const uint32_t *code = rt.code + r->code;

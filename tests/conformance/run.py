@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the conformance suite under a tool, or under several, and compares them.
 
-  run.py [--tool murphy|libfiu|strace|none]... [--case NAME]... [--tap] [--write FILE] [-v]
+  run.py [--tool murphy|libfiu|strace|none]... [--case NAME]... [--tap] [--write FILE]
+  run.py --more [--tool none]
 
 --tap prints one test a case and mode; without it there is a table, and the reasons for what is wrong. --write puts the
 table into a document, between its markers. What each tool is told is in the file `faults`.
+
+--more runs murphy over a hundred functions beyond those of the suite, by rules that were written without looking at what
+murphy knows of them: it shows whether what is right in the suite is right by more than chance. Always TAP.
 
 The suite tests itself as well: with tool `none`, every check must hold where nothing fails and where a perfect tool is
 played, and each case must notice that nothing fails.
@@ -40,8 +44,10 @@ class Missing(Exception):
 def build(folder):
     shared = ["raw.c"]
     surroundings = ["surroundings.c"]
-    cases = sorted(p.name for p in HERE.glob("*.c") if p.name not in shared + surroundings)
-    for name, sources in (("conform", shared + cases + ["call.S"]), (PROCESS, shared + surroundings)):
+    more = ["more.c"]
+    cases = sorted(p.name for p in HERE.glob("*.c") if p.name not in shared + surroundings + more)
+    for name, sources in (("conform", shared + cases + ["call.S"]), (PROCESS, shared + surroundings),
+                          ("more", shared + more + ["call.S"])):
         subprocess.run(["cc", *FLAGS, *sources, "-o", folder / name], cwd=HERE, check=True)
 
 
@@ -252,6 +258,33 @@ def self_test(cases, folder, tap):
         tap(f"{case}: the suite itself", problems)
 
 
+def run_more(tool, folder, tap, jobs):
+    """One call of each function of more.c, under its rule; with no tool, each must notice that."""
+    listed = subprocess.run([folder / "more", "--list"], cwd=tempfile.mkdtemp(dir=folder), stdout=subprocess.PIPE,
+                            text=True, check=True).stdout
+    rules = dict(line.split() for line in listed.splitlines())
+
+    def one(name):
+        work = tempfile.mkdtemp(dir=folder)
+        command = tool.command(name, "failed", rules[name], [str(folder / "more"), name], folder)
+        try:
+            done = subprocess.run(command, cwd=work, env=environment(folder), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+        except subprocess.TimeoutExpired:
+            return name, ["hangs"]
+        text = done.stdout.decode(errors="replace")
+        problems = [check for check, bad in parse(text).items() if bad]
+        if not re.search(r"^1\.\.\d+$", text, re.M):
+            problems.append(death(done))
+        return name, problems
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for name, problems in pool.map(one, rules):
+            if tool.name == "none":
+                problems = [] if problems else ["does not notice that nothing fails"]
+            tap(f"{rules[name]}", problems)
+
+
 # --- output -----------------------------------------------------------------------------------------------------------
 
 
@@ -348,6 +381,7 @@ def main():
     parser.add_argument("--case", action="append")
     parser.add_argument("--murphy", default=os.environ.get("MURPHY", "build/murphy"))
     parser.add_argument("--tap", action="store_true")
+    parser.add_argument("--more", action="store_true")
     parser.add_argument("--write")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -363,7 +397,9 @@ def main():
         if set(cases) - set(faults):
             sys.exit(f"run.py: no line in faults for {set(cases) - set(faults)}")
         tap = Tap()
-        if tools == ["none"]:
+        if args.more:
+            run_more(makers[(args.tool or ["murphy"])[0]](), folder, tap, args.jobs)
+        elif tools == ["none"]:
             self_test(cases, folder, tap)
         else:
             wanted = {(c, m): wanted_checks(c, m, folder) for c in cases for m in modes_of(c)}
@@ -378,7 +414,7 @@ def main():
                 print("\n".join(lines))
                 if args.write:
                     write_document(args.write, lines)
-        if args.tap or tools == ["none"]:
+        if args.tap or args.more or tools == ["none"]:
             print(f"1..{tap.count}")
         sys.exit(tap.failed > 0)
 
