@@ -162,7 +162,8 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   if (r == -EIO) return 0;
   if (r < 0) return r;
   ret->injected = run_area_take(&l->area, &ret->event);
-  ret->attached = __atomic_load_n(&l->area.at->attached, __ATOMIC_RELAXED) != 0;
+  struct run_totals totals;
+  ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
   return 0;
 }
 

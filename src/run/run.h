@@ -95,6 +95,7 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
 struct run_area {
   struct wire_area *at;
   size_t size;
+  int file; /* of the mapping, for run_area_reset */
   struct wire_span events, loaded, points, counts;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */

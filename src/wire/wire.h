@@ -350,7 +350,10 @@ struct wire_allowance {
   uint64_t tally;  /* the runtime's own */
 };
 
-/* In the shim's data right behind its dynamic section, exported as `murphy_shim`; all functions of the runtime are reached through it. */
+/*
+ * In the shim's data right behind its dynamic section, exported as `murphy_shim`; all functions of the runtime are
+ * reached through it.
+ */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
