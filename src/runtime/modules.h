@@ -2,9 +2,9 @@
 /*
  * What is loaded into the process, as far as it has been seen.
  *
- * A list is never changed while it is in use: a new one is made and published by one pointer. There are a few of them in
- * turn, so that loading and unloading for ever needs no more memory. Who reads notes the list's version first and asks
- * rt_modules_same afterwards: only if it was away for as long as all others took their turn, what it read is worth
+ * A list is never changed while it is in use: a new one is made and published by one pointer. There are a few of them
+ * in turn, so that loading and unloading for ever needs no more memory. Who reads notes the list's version first and
+ * asks rt_modules_same afterwards: only if it was away for as long as all others took their turn, what it read is worth
  * nothing.
  */
 #pragma once
@@ -61,8 +61,8 @@ void rt_modules_start(void) RT_HIDDEN;
 extern struct rt_modules *rt_modules_list RT_HIDDEN;
 static inline struct rt_modules *rt_modules_now(void) { return rt_load(&rt_modules_list); }
 /*
- * Makes sure that what the loader has at PC is in the list. PC is in code that runs, or it may be gone while it is looked
- * at. False if that is not the moment for it: somebody else is making a list.
+ * Makes sure that what the loader has at PC is in the list. PC is in code that runs, or it may be gone while it is
+ * looked at. False if that is not the moment for it: somebody else is making a list.
  */
 bool rt_modules_learn(uint64_t pc) RT_HIDDEN;
 /* Once, before rt_module_describe. */

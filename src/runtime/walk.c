@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps from a frame to its caller, of all kinds: by the unwind rows of the frame's module, else by the frame pointer, if
- * it points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that is
- * found there can lead to a fault; and each step moves up, so that every walk ends.
+ * Steps from a frame to its caller, of all kinds: by the unwind rows of the frame's module, else by the frame pointer,
+ * if it points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that
+ * is found there can lead to a fault; and each step moves up, so that every walk ends.
  */
 #include "walk.h"
 

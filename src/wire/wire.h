@@ -2,9 +2,9 @@
 /*
  * The byte formats that murphy and the target share: the plan, the shim's table, the area with events and counts.
  *
- * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check looks
- * at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format has its
- * own version; a reader refuses one that it does not know.
+ * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check
+ * looks at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format
+ * has its own version; a reader refuses one that it does not know.
  */
 #pragma once
 
@@ -134,6 +134,9 @@ enum wire_side_kind {
   WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
+/* Beside the bits of a stream: what is still in its buffer is forgotten. */
+#define WIRE_STREAM_EMPTIED 0x100000000ll
+
 struct wire_side {
   uint8_t kind;      /* of enum wire_side_kind */
   uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
@@ -182,8 +185,8 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
- * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The
+ * return address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
 enum wire_cfa {
   WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
@@ -428,8 +431,9 @@ struct wire_point {
 struct wire_order {
   uint64_t hash, nth;
   uint32_t rule, armed;
-  uint64_t seen;         /* how many such calls there were, in all processes */
-  uint32_t onwards, pad; /* not 0: from the nth on, all of them */
+  uint64_t seen;    /* how many such calls there were, in all processes */
+  uint32_t onwards; /* not 0: from the nth on, all of them */
+  uint32_t fault;   /* which of the rule's faults, from 0 */
 };
 
 /*

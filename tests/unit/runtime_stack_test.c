@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of this process itself, walked as the runtime does it inside a target, with backtrace() as the oracle: by unwind
- * rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of rubbish.
+ * Stacks of this process itself, walked as the runtime does it inside a target, with backtrace() as the oracle: by
+ * unwind rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of
+ * rubbish.
  */
 #include <execinfo.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where calls come from, inside a target: tests/target/rt/stacks.c calls by left and by right in many ways, and only what
- * the plan asks for fails. Once by unwind rows, once by frame pointers alone.
+ * Where calls come from, inside a target: tests/target/rt/stacks.c calls by left and by right in many ways, and only
+ * what the plan asks for fails. Once by unwind rows, once by frame pointers alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
