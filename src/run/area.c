@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -148,12 +149,12 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   int r = map_file(path, a.size, &at, &a.file, e);
   if (r < 0) return r;
   a.at = at;
+  write_header(&a);
   a.batch = malloc(sizeof *a.batch);
   if (!a.batch) {
     run_area_done(&a);
     return err_set(e, -ENOMEM, "out of memory");
   }
-  write_header(&a);
   *ret = a;
   return 0;
 }
@@ -181,8 +182,8 @@ void run_area_done(struct run_area *a) {
 
 /* --- looking at it ------------------------------------------------------------------------------------------------ */
 
-/* Where this thread goes on if the area is not there any more; NULL while it does not look at it. */
-static __thread sigjmp_buf *volatile looking;
+/* Where the thread goes on if the area is not there any more; NULL while it does not look at it. */
+static _Thread_local sigjmp_buf *volatile looking;
 
 static void area_is_gone(int number) {
   if (looking) siglongjmp(*looking, 1);
@@ -190,21 +191,18 @@ static void area_is_gone(int number) {
   (void)signal(number, SIG_DFL);
 }
 
-/* The handler stays: several threads may look at areas of their own. */
-static int guard(void) {
-  static int guarded;
-  if (__atomic_load_n(&guarded, __ATOMIC_ACQUIRE)) return 0;
-  struct sigaction catch = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER};
-  if (sigaction(SIGBUS, &catch, NULL) < 0) return -errno;
-  __atomic_store_n(&guarded, 1, __ATOMIC_RELEASE);
-  return 0;
+/* Once and for all: several threads may look at several areas. */
+static void catch_bus(void) {
+  struct sigaction action = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER};
+  (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for this signal */
 }
 
 /* Does COPY(to, from, n) over the area; -EIO if it is not there. */
 static int look(void (*copy)(void *to, const void *from, size_t n), void *to, const void *from, size_t n) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   sigjmp_buf here;
-  volatile int r = guard();
-  if (r < 0) return r;
+  volatile int r = 0;
+  (void)pthread_once(&once, catch_bus);
   if (sigsetjmp(here, 0) == 0) {
     looking = &here;
     copy(to, from, n);
@@ -291,15 +289,6 @@ bool run_area_take(struct run_area *a, struct wire_event *ret) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
-  uint32_t ready = 0;
-  if (i >= a->points.n) return false;
-  const struct wire_point *from = element(a, a->points, i, sizeof *from);
-  if (LOAD(from->ready, &ready) < 0 || ready != 1 || look(copy_bytes, ret, from, sizeof *ret) < 0) return false;
-  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
-  return true;
-}
-
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret) {
   uint32_t ready = 0;
   if (n == 0 || n > a->loaded.n) return false;
@@ -332,4 +321,14 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
 int run_area_stop(struct run_area *a) {
   uint32_t stop = 1;
   return STORE(a->at->stop, &stop);
+}
+
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  if (i >= a->points.n) return false;
+  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
+  uint32_t ready = 0;
+  if (look(copy_bytes, &ready, &p->ready, sizeof ready) < 0 || ready != 1) return false;
+  if (look(copy_bytes, ret, p, sizeof *ret) < 0) return false;
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
 }
