@@ -156,16 +156,25 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
   return r;
 }
 
+/* A command that has damaged the area shows nothing of what was injected; the next run has a whole one again. */
+static int see_events(struct lab *l, struct lab_result *ret) {
+  int r = run_area_drain(&l->area, true);
+  if (r == -EIO) return 0;
+  if (r < 0) return r;
+  ret->injected = run_area_take(&l->area, &ret->event);
+  struct run_totals totals;
+  ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
+  return 0;
+}
+
 static int see(struct lab *l, const struct sandbox_result *from, struct lab_result *ret, struct err *e) {
   struct observation *seen = &ret->seen;
   seen->status = from->status;
   int r = observe_stream(seen, OBSERVE_OUT, l->out, OUTPUT_MAX);
   if (r == 0) r = observe_stream(seen, OBSERVE_ERROR, l->error, OUTPUT_MAX);
   if (r == 0) r = see_files(l, from, seen);
-  if (r == 0) r = run_area_drain(&l->area, true);
+  if (r == 0) r = see_events(l, ret);
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
-  ret->injected = run_area_take(&l->area, &ret->event);
-  ret->attached = __atomic_load_n(&l->area.at->attached, __ATOMIC_RELAXED) != 0;
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;

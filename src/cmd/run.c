@@ -197,9 +197,10 @@ static uint64_t now_ns(void) {
 
 /* A run into which nothing was injected because murphy was not there must not look like one that passed. */
 static int check_attached(const struct job *job, struct err *e) {
-  const struct wire_area *area = job->area.at;
-  if (__atomic_load_n(&area->attached, __ATOMIC_RELAXED)) return 0;
-  if (__atomic_load_n(&area->refused, __ATOMIC_RELAXED))
+  struct run_totals totals;
+  if (run_area_totals(&job->area, &totals) < 0) return run_watch_damaged(e);
+  if (totals.attached) return 0;
+  if (totals.refused)
     return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
                    job->target.path, job->runtime);
   return err_set(e, -ECANCELED, "%s: the runtime was not loaded into it, nothing was injected (does it start at all?)",
@@ -241,7 +242,7 @@ static int run_command(struct job *job, struct err *e) {
   job->watch.log.start = now_ns();
   int r = run_symbols_new(&job->modules, &job->area, &job->watch.log.symbols);
   if (r >= 0) r = run_start(&request, &status, e);
-  __atomic_store_n(&job->area.at->stop, 1, __ATOMIC_RELEASE);
+  (void)run_area_stop(&job->area);
   if (r >= 0) r = check_attached(job, e);
   if (r >= 0 && job->reach) r = report_reach(job, e);
   if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) cmd_complain("no call was made to fail");

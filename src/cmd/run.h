@@ -47,6 +47,8 @@ struct run_watch {
 
 /* For run_request.tick; CONTEXT is a struct run_watch. */
 int run_watch_tick(void *context, bool final, struct err *e);
+/* -ECANCELED, and says that the area cannot be read any more. */
+int run_watch_damaged(struct err *e);
 /* Appends T to the log, if there is one. */
 int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) MUST_USE;
 

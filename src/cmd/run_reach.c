@@ -141,8 +141,9 @@ static void text_syscalls(const struct reach *r, struct text *to) {
 }
 
 static void write_text(const struct reach *r, struct text *to) {
-  const struct wire_area *area = r->request->area->at;
-  uint32_t images = __atomic_load_n(&area->attached, __ATOMIC_RELAXED);
+  struct run_totals totals = {0};
+  (void)!run_area_totals(r->request->area, &totals);
+  uint32_t images = totals.attached;
   size_t column = 0;
   for (size_t f = 0; f < r->n; f++)
     if (strlen(r->names[f]) > column) column = strlen(r->names[f]);

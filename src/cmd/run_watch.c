@@ -37,19 +37,24 @@ static int write_event(struct run_watch *w, const struct wire_event *event, stru
   return w->ready.failed || w->ready.n >= READY_MAX ? flush(w, e) : 0;
 }
 
+int run_watch_damaged(struct err *e) {
+  return err_set(e, -ECANCELED, "the program has damaged the area that it shares with murphy (the log ends there)");
+}
+
 static int drain(struct run_watch *w, bool final, struct err *e) {
   int r = run_area_drain(w->area, final);
-  if (r == -EIO)
-    return err_set(e, r, "the program has damaged the area that it shares with murphy; the log ends there");
+  if (r == -EIO) return run_watch_damaged(e);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
 static int write_lost(struct run_watch *w, struct err *e) {
   struct text t = {0};
-  uint64_t lost = __atomic_load_n(&w->area->at->lost, __ATOMIC_RELAXED);
-  if (lost == 0) return 0;
-  run_log_lost(lost, &t);
-  int r = run_watch_write(w, &t, e);
+  struct run_totals totals;
+  int r = run_area_totals(w->area, &totals);
+  if (r < 0) return run_watch_damaged(e);
+  if (totals.lost == 0) return 0;
+  run_log_lost(totals.lost, &t);
+  r = run_watch_write(w, &t, e);
   text_done(&t);
   return r;
 }

@@ -135,13 +135,14 @@ uint64_t image_code_size(const struct image *img);
 
 /* Where the canonical frame address is, which is what rsp will be after the function's return. */
 enum image_cfa {
-  IMAGE_CFA_END,    /* the outermost frame, or nothing is known */
+  IMAGE_CFA_END,    /* the outermost frame, or what a row cannot say */
   IMAGE_CFA_RSP,    /* rsp + offset */
   IMAGE_CFA_RBP,    /* rbp + offset */
   IMAGE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
   IMAGE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
   IMAGE_CFA_PLT,    /* in a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
   IMAGE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  IMAGE_CFA_NONE,   /* .eh_frame says nothing of this code: rbp may be a frame pointer, or not */
 };
 
 /* How to unwind from START up to the next row. The return address is 8 below the CFA. Written into plans as it is. */
@@ -154,7 +155,7 @@ struct image_row {
 };
 
 /*
- * All that .eh_frame says, sorted by start, no two neighbours saying the same; gaps are END. None if there is no
+ * All that .eh_frame says, sorted by start, no two neighbours saying the same; gaps are NONE. None if there is no
  * .eh_frame, or if code lies above 4 GiB. *ret is malloc'ed, NULL if there are none. 0 or -ENOMEM.
  */
 int image_unwind(const struct image *img, struct image_row **ret, size_t *ret_n) MUST_USE;

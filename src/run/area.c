@@ -3,12 +3,16 @@
  * The folder of a run, and in it the area that murphy shares with the processes of the target.
  *
  * The target is about to misbehave, and the area is memory that it can write to: nothing in it is used as an index, a
- * size or a string before it was checked against what murphy itself remembers.
+ * size or a string before it was checked against what murphy itself remembers. It can even make the file shorter, after
+ * which to look at it is a SIGBUS; so murphy looks through area_read and area_write only.
  */
 #include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +23,7 @@
 /* The file is sparse: what no event reaches costs nothing. */
 enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
-enum { PENDING_MAX = 1 << 16 };
+enum { PENDING_MAX = 1 << 16, BATCH = 64 };
 
 /*
  * gcc's address sanitizer refuses to start unless it is the first library, and knows itself by a part of a name. It
@@ -88,6 +92,15 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
   return file_write(f->shim, shim->at, shim->n, e);
 }
 
+/* Events on their way from the ring, many at a time. */
+struct batch {
+  const struct run_area *area;
+  uint64_t read, next;
+  bool final;
+  size_t n;
+  struct wire_event events[BATCH];
+};
+
 /* --- the area ----------------------------------------------------------------------------------------------------- */
 
 static struct wire_span place(size_t *end, size_t n, size_t size) {
@@ -137,6 +150,11 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   if (r < 0) return r;
   a.at = at;
   write_header(&a);
+  a.batch = malloc(sizeof *a.batch);
+  if (!a.batch) {
+    run_area_done(&a);
+    return err_set(e, -ENOMEM, "out of memory");
+  }
   *ret = a;
   return 0;
 }
@@ -152,23 +170,68 @@ int run_area_reset(struct run_area *a, struct err *e) {
   return 0;
 }
 
-bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
-  if (i >= a->points.n) return false;
-  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
-  if (__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE) != 1) return false;
-  memcpy(ret, p, sizeof *ret);
-  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
-  return true;
-}
-
 void run_area_done(struct run_area *a) {
   if (a->at) {
     (void)munmap(a->at, a->size);
     (void)close(a->file);
   }
   vec_done(&a->pending);
+  free(a->batch);
   memset(a, 0, sizeof *a);
 }
+
+/* --- looking at it ------------------------------------------------------------------------------------------------ */
+
+/* Where the thread goes on if the area is not there any more; NULL while it does not look at it. */
+static _Thread_local sigjmp_buf *volatile looking;
+
+static void area_is_gone(int number) {
+  if (looking) siglongjmp(*looking, 1);
+  /* Not ours: it happens again, and does what it would have done without us. */
+  (void)signal(number, SIG_DFL);
+}
+
+/* Once and for all: several threads may look at several areas. */
+static void catch_bus(void) {
+  struct sigaction action = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER};
+  (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for this signal */
+}
+
+/* Does COPY(to, from, n) over the area; -EIO if it is not there. */
+static int look(void (*copy)(void *to, const void *from, size_t n), void *to, const void *from, size_t n) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  sigjmp_buf here;
+  volatile int r = 0;
+  (void)pthread_once(&once, catch_bus);
+  if (sigsetjmp(here, 0) == 0) {
+    looking = &here;
+    copy(to, from, n);
+  } else {
+    r = -EIO;
+  }
+  looking = NULL;
+  return r;
+}
+
+static void copy_bytes(void *to, const void *from, size_t n) { memcpy(to, from, n); }
+
+static void load_word(void *to, const void *from, size_t n) {
+  if (n == sizeof(uint64_t))
+    *(uint64_t *)to = __atomic_load_n((const uint64_t *)from, __ATOMIC_ACQUIRE);
+  else
+    *(uint32_t *)to = __atomic_load_n((const uint32_t *)from, __ATOMIC_ACQUIRE);
+}
+
+static void store_word(void *to, const void *from, size_t n) {
+  if (n == sizeof(uint64_t))
+    __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELEASE);
+  else
+    __atomic_store_n((uint32_t *)to, *(const uint32_t *)from, __ATOMIC_RELEASE);
+}
+
+/* A field that the target changes while murphy looks; *RET is left alone if the area is gone. */
+#define LOAD(field, ret) look(load_word, (ret), &(field), sizeof(field))
+#define STORE(field, value) look(store_word, &(field), (value), sizeof(field))
 
 static const void *element(const struct run_area *a, struct wire_span span, uint64_t i, size_t size) {
   return (const char *)a->at + span.at + (i % span.n) * size;
@@ -176,46 +239,46 @@ static const void *element(const struct run_area *a, struct wire_span span, uint
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-static void bound(struct wire_event *event) {
-  if (event->n_frames > WIRE_FRAMES) event->n_frames = WIRE_FRAMES;
+/* Copies complete events. Their bytes may still change afterwards, in the mapping but not in the copy. */
+static void take_batch(void *to, const void *from, size_t unused) {
+  struct batch *b = to;
+  (void)unused;
+  (void)from;
+  b->next = __atomic_load_n(&b->area->at->next_event, __ATOMIC_ACQUIRE);
+  /* A target that scribbles over the counter must not keep us here for 2^64 events. */
+  if (b->next - b->read > b->area->events.n) b->next = b->read + b->area->events.n;
+  for (b->n = 0; b->read < b->next && b->n < BATCH; b->read++) {
+    const struct wire_event *event = element(b->area, b->area->events, b->read, sizeof *event);
+    bool complete = __atomic_load_n(&event->ready, __ATOMIC_ACQUIRE) == b->read + 1;
+    if (!complete && !b->final) break;
+    if (complete) memcpy(&b->events[b->n++], event, sizeof *event);
+  }
+  __atomic_store_n(&b->area->at->read, b->read, __ATOMIC_RELEASE);
 }
 
-/*
- * Copies event number K if it is complete. Its bytes may still change afterwards, in the mapping but not in the copy.
- */
-static int read_event(struct run_area *a, uint64_t k, bool *ret_complete) {
-  const struct wire_event *from = element(a, a->events, k, sizeof *from);
-  *ret_complete = __atomic_load_n(&from->ready, __ATOMIC_ACQUIRE) == k + 1;
-  if (!*ret_complete) return 0;
-  struct wire_event *to = vec_more(&a->pending);
-  if (!to) return -ENOMEM;
-  memcpy(to, from, sizeof *to);
-  to->ready = k + 1;
-  bound(to);
-  return 0;
-}
-
-/* A file that is shorter than its mapping is a SIGBUS. */
-static bool is_whole(const struct run_area *a) {
-  struct stat st;
-  return fstat(a->file, &st) == 0 && (uint64_t)st.st_size >= a->size;
+/* 1 if there may be more. */
+static int drain_batch(struct run_area *a, struct batch *b) {
+  int r = look(take_batch, b, NULL, 0);
+  if (r < 0) return r;
+  a->read = b->read;
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->events[i].n_frames > WIRE_FRAMES) b->events[i].n_frames = WIRE_FRAMES;
+    if (vec_push(&a->pending, b->events[i]) < 0) return -ENOMEM;
+  }
+  return b->n == BATCH;
 }
 
 int run_area_drain(struct run_area *a, bool final) {
-  if (!is_whole(a)) return -EIO;
-  uint64_t next = __atomic_load_n(&a->at->next_event, __ATOMIC_ACQUIRE);
+  struct batch *b = a->batch;
+  int r = 1;
   if (a->taken == a->pending.n) a->taken = a->pending.n = 0;
-  /* A target that scribbles over the counter must not keep us here for 2^64 events. */
-  if (next - a->read > a->events.n) next = a->read + a->events.n;
-  while (a->read < next && a->pending.n - a->taken < PENDING_MAX) {
-    bool complete;
-    int r = read_event(a, a->read, &complete);
-    if (r < 0) return r;
-    if (!complete && !final) break;
-    a->read++;
-    __atomic_store_n(&a->at->read, a->read, __ATOMIC_RELEASE);
+  while (r > 0 && a->pending.n - a->taken < PENDING_MAX) {
+    b->area = a;
+    b->read = a->read;
+    b->final = final;
+    r = drain_batch(a, b);
   }
-  return 0;
+  return r < 0 ? r : 0;
 }
 
 bool run_area_take(struct run_area *a, struct wire_event *ret) {
@@ -224,17 +287,48 @@ bool run_area_take(struct run_area *a, struct wire_event *ret) {
   return true;
 }
 
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
+
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret) {
+  uint32_t ready = 0;
   if (n == 0 || n > a->loaded.n) return false;
   const struct wire_loaded *from = element(a, a->loaded, n - 1, sizeof *from);
-  if (__atomic_load_n(&from->ready, __ATOMIC_ACQUIRE) != 1) return false;
-  memcpy(ret, from, sizeof *ret);
-  ret->path[sizeof ret->path - 1] = 0;
+  if (LOAD(from->ready, &ready) < 0 || ready != 1) return false;
+  struct wire_loaded copy;
+  if (look(copy_bytes, &copy, from, sizeof copy) < 0) return false;
+  copy.path[sizeof copy.path - 1] = 0;
+  *ret = copy;
   return true;
 }
 
 uint64_t run_area_count(const struct run_area *a, uint32_t function) {
+  uint64_t count = 0;
   if (function >= a->counts.n) return 0;
   const uint64_t *at = element(a, a->counts, function, sizeof *at);
-  return __atomic_load_n(at, __ATOMIC_RELAXED);
+  (void)LOAD(*at, &count);
+  return count;
+}
+
+int run_area_totals(const struct run_area *a, struct run_totals *ret) {
+  struct run_totals t = {0};
+  int r = LOAD(a->at->attached, &t.attached);
+  if (r >= 0) r = LOAD(a->at->refused, &t.refused);
+  if (r >= 0) r = LOAD(a->at->lost, &t.lost);
+  if (r >= 0) *ret = t;
+  return r;
+}
+
+int run_area_stop(struct run_area *a) {
+  uint32_t stop = 1;
+  return STORE(a->at->stop, &stop);
+}
+
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  if (i >= a->points.n) return false;
+  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
+  uint32_t ready = 0;
+  if (look(copy_bytes, &ready, &p->ready, sizeof ready) < 0 || ready != 1) return false;
+  if (look(copy_bytes, ret, p, sizeof *ret) < 0) return false;
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
 }

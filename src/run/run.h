@@ -95,11 +95,17 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
 struct run_area {
   struct wire_area *at;
   size_t size;
-  int file; /* kept open, to notice when the target makes it shorter */
+  int file; /* of the mapping, for run_area_reset */
   struct wire_span events, loaded, points, counts;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
+  struct batch *batch;
+};
+
+struct run_totals {
+  uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
+  uint64_t lost;              /* events that found no place */
 };
 
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
@@ -111,7 +117,7 @@ int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
  * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
- * -EIO if the file is not as it was made; nothing of it can be read any more then.
+ * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
  */
 int run_area_drain(struct run_area *a, bool final) MUST_USE;
 /* The next event that was not yet taken; false if there is none. */
@@ -119,6 +125,10 @@ bool run_area_take(struct run_area *a, struct wire_event *ret);
 /* A copy of module number N (from 1) of the target's processes; false if there is none. */
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
+/* 0 or -EIO. */
+int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* Nothing is injected any more. 0 or -EIO. */
+int run_area_stop(struct run_area *a);
 
 /* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ enum rt_step_kind {
   STEP_RBP,     /* CFA = rbp + offset, at least 8; rbp, if it was saved, is below the CFA */
   STEP_ROW,     /* as the row says */
   STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
-  STEP_POINTER, /* a module without any tables: rbp may be a frame pointer */
+  STEP_POINTER, /* code of a module that no table describes: rbp may be a frame pointer */
   STEP_NOWHERE, /* in no module: as above. In the table it has a key that nobody looks for */
 };
 enum { STEP_BITS = 14, STEP_BY_RBP = 4, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
@@ -71,9 +71,8 @@ void rt_module_start(void) RT_HIDDEN;
 bool rt_module_describe(const struct link_map *m, const struct rt_object *o, struct rt_module *ret) RT_HIDDEN;
 /* NULL if ADDRESS is in none. */
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) RT_HIDDEN;
-/* How to unwind from PC in M; of the list, of which M must be. False if nothing is known. */
-bool rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc,
-                   struct wire_row *ret) RT_HIDDEN;
+/* How to unwind from PC in M, a module of LIST. */
+struct wire_row rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc) RT_HIDDEN;
 /* The step for PC from the tables; if it is in no module, *m may become a newer list. */
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) RT_HIDDEN;
 

@@ -274,8 +274,16 @@ static void test_area(void **state) {
   assert_false(run_area_loaded(&a, 0, &loaded));
   assert_false(run_area_loaded(&a, 1, &loaded));
   assert_false(run_area_loaded(&a, UINT32_MAX, &loaded));
-  assert_int_equal(truncate(in_folder("area"), 64), 0);
+  struct run_totals totals;
+  assert_int_equal(run_area_totals(&a, &totals), 0);
+  assert_int_equal(run_area_stop(&a), 0);
+  assert_int_equal(a.at->stop, 1);
+  assert_int_equal(truncate(in_folder("area"), 0), 0);
   assert_int_equal(run_area_drain(&a, false), -EIO);
+  assert_int_equal(run_area_totals(&a, &totals), -EIO);
+  assert_int_equal(run_area_stop(&a), -EIO);
+  assert_int_equal(run_area_count(&a, 2), 0);
+  assert_false(run_area_loaded(&a, 1, &loaded));
   run_area_done(&a);
 }
 
