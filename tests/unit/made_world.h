@@ -25,25 +25,19 @@ static const char made_profile[] =
         "0") "</function>"
              "<function name=\"puts\" unknown=\"indirect call\">" MADE_ERROR("-1") "</function>"
     /* Pointers and numbers, with errno. */
-    MADE_FUNCTION("__open_2", MADE_ERROR("-1", MADE_ERRNO("ENOENT"))) MADE_FUNCTION(
-        "close", MADE_ERROR("-1", MADE_ERRNO("EIO") MADE_ERRNO("EBADF")))
-        MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE"))) MADE_FUNCTION(
-            "malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
-            MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM"))) MADE_FUNCTION(
-                "open64",
-                MADE_ERROR(
-                    "-1",
-                    MADE_ERRNO("ENOENT")
-                        MADE_ERRNO(
-                            "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
-                                        "errno-unknown=\"true\">" MADE_ERRNO("EIO") "</error-codes></"
-                                                                                    "function>" MADE_FUNCTION("read",
-                                                                                                              MADE_ERROR(
-                                                                                                                  "-1",
-                                                                                                                  MADE_ERRNO(
-                                                                                                                      "EIO")
-                                                                                                                      MADE_ERRNO(
-                                                                                                                          "EINTR")))
+    MADE_FUNCTION("__open_2", MADE_ERROR("-1", MADE_ERRNO("ENOENT")))
+        MADE_FUNCTION("close", MADE_ERROR("-1", MADE_ERRNO("EIO") MADE_ERRNO("EBADF")))
+            MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE"))) MADE_FUNCTION(
+                "malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
+                MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM"))) MADE_FUNCTION(
+                    "open64", MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
+                                                   "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
+                                                               "errno-unknown=\"true\">" MADE_ERRNO(
+                                                                   "EIO") "</error-codes></"
+                                                                          "function>" MADE_FUNCTION(
+                                                                              "read",
+                                                                              MADE_ERROR("-1", MADE_ERRNO("EIO")
+                                                                                                   MADE_ERRNO("EINTR")))
     /* Two values with the same errno: the one that means it. */
     MADE_FUNCTION("resolve", MADE_ERROR("-2", MADE_ERRNO("ENOMEM") MADE_ERRNO("ENOENT") MADE_ERRNO("EIO"))
                                  MADE_ERROR("-10", MADE_ERRNO("ENOMEM")))
