@@ -289,6 +289,15 @@ bool run_area_take(struct run_area *a, struct wire_event *ret) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  uint32_t ready = 0;
+  if (i >= a->points.n) return false;
+  const struct wire_point *from = element(a, a->points, i, sizeof *from);
+  if (LOAD(from->ready, &ready) < 0 || ready != 1 || look(copy_bytes, ret, from, sizeof *ret) < 0) return false;
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
+}
+
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret) {
   uint32_t ready = 0;
   if (n == 0 || n > a->loaded.n) return false;

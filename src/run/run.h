@@ -117,7 +117,7 @@ int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
  * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
- * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
+ * -EIO if the target has made the file shorter.
  */
 int run_area_drain(struct run_area *a, bool final) MUST_USE;
 /* The next event that was not yet taken; false if there is none. */
