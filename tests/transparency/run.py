@@ -75,10 +75,9 @@ def results(package, folder, output):
     for pattern in PACKAGES[package]["logs"]:
         for log in sorted(folder.glob(pattern)):
             text = log.read_text(errors="replace")
-            for number, what in re.findall(r"^Test #(\d+): (.*)$", text, re.M):
-                tests[f"{log.name} {number}"] = what
-            for line in re.findall(r"^(\*\*\* .*|\d+ of \d+ tests passed.*)$", text, re.M):
-                tests[f"{log.name} {line}"] = "said"
+            # A line for each test, then what it had to complain about; the last is followed by a summary.
+            for name, said in re.findall(r"^Testing (.*)\n((?:(?!Testing ).*\n)*)", text, re.M):
+                tests[f"{log.name} {name}"] = said or "PASS"
     return tests
 
 
