@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,16 @@ int cmd_save(const char *path, const struct text *t, struct err *e) {
   ret = file_write(real, t->at ? t->at : "", t->n, e);
   free(real);
   return ret;
+}
+
+struct cmd_terminal cmd_terminal(const char *output) {
+  struct winsize size;
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  struct cmd_terminal t = {0};
+  if (output || isatty(STDOUT_FILENO) != 1) return t;
+  t.color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) t.columns = size.ws_col;
+  return t;
 }
 
 void cmd_complain(const char *message) {

@@ -175,12 +175,75 @@ static const struct cmd_option run_options[] = {
     {0},
 };
 
+static const struct cmd_option test_options[] = {
+    {.id = OPT_TEST_BUDGET,
+     .letter = 'b',
+     .name = "budget",
+     .argument = "LIMIT",
+     .help = "When to stop: after a time (90s, 5m) or a number of experiments (500runs); by default after 60s."},
+    {.id = OPT_TEST_CAMPAIGN,
+     .name = "campaign",
+     .argument = "DIR",
+     .complete = COMPLETE_FILE,
+     .help = "Keep the campaign in DIR instead of .murphy."},
+    {.id = OPT_TEST_FROM,
+     .name = "from",
+     .argument = "MODULE",
+     .repeat = true,
+     .help = "Let calls from this program or library fail only; by default those from the program and from libraries "
+             "outside of the system's folders."},
+    {.id = OPT_TEST_FUNCTION,
+     .letter = 'f',
+     .name = "function",
+     .argument = "NAME",
+     .repeat = true,
+     .help = "Let this function fail only; several with commas or by repeating the option."},
+    {.id = OPT_TEST_ERRNO,
+     .name = "errno",
+     .argument = "NAME",
+     .repeat = true,
+     .help = "Try this error only; several with commas or by repeating the option."},
+    {.id = OPT_TEST_INPUT,
+     .name = "input",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Give the command this standard input; by default there is nothing to read."},
+    {.id = OPT_TEST_TIMEOUT,
+     .name = "timeout",
+     .argument = "TIME",
+     .help = "How long the command may take without any fault (10s)."},
+    {.id = OPT_TEST_FOLLOW, .name = "follow", .help = "Let calls fail in programs that the command starts, too."},
+    {.id = OPT_TEST_FORMAT,
+     .name = "format",
+     .argument = "text|json",
+     .help = "What to print: text to read (the default) or JSON for scripts."},
+    {.id = OPT_TEST_JOBS,
+     .letter = 'j',
+     .name = "jobs",
+     .argument = "N",
+     .help = "Make N experiments at once; by default one for each processor."},
+    HELP_OPTION,
+    {0},
+};
+
 static const struct cmd_option help_options[] = {
     HELP_OPTION,
     {0},
 };
 
 const struct cmd_command cmd_commands[] = {
+    {
+        .name = "test",
+        .operands = "-- COMMAND [ARG ...]",
+        .complete = COMPLETE_FILE,
+        .summary = "Find the failures that a command does not survive.",
+        .about =
+            "Runs COMMAND again and again in a sandbox, each time with one library call that fails, and tells which "
+            "failures crash it, hang it, or make it lose data without a word. Nothing outside of the sandbox is "
+            "changed. Exits with 1 if there are findings.",
+        .options = test_options,
+        .run = cmd_test_run,
+    },
     {
         .name = "check",
         .operands = "PROG ...",

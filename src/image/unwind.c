@@ -91,7 +91,7 @@ static int entry_rows(struct gathering *g, const struct entry *e, uint64_t end) 
     r = cfa_run(&group->cie, &group->initial, e->program, e->start, end, take_row, g);
   else
     r = take_row(g, (struct image_row){.start = (uint32_t)e->start});
-  return r < 0 ? r : take_row(g, (struct image_row){.start = (uint32_t)end});
+  return r < 0 ? r : take_row(g, (struct image_row){.start = (uint32_t)end, .cfa = IMAGE_CFA_NONE});
 }
 
 static int make_rows(struct gathering *g) {

@@ -86,6 +86,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
                   : stream == STREAM_STDOUT ? "stdout"
                                             : NULL,
       .cleared = calling(facts, CALL_CLEARED, name),
+      .emptied = calling(facts, CALL_EMPTIED, name),
       .arguments = calling(facts, CALL_ARGUMENTS, name),
   };
   return roles;

@@ -64,12 +64,15 @@ struct profile_function {
   const struct profile_error *errors; /* sorted by retval */
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
+  bool alone;       /* it calls nothing: its errors can only be about its arguments; not kept in files */
   unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 
 struct profile_library {
   const char *name, *path, *build_id;
-  const char *modules;                      /* of a kernel: those that were analysed with it; not kept in files */
+  const char *modules;                      /* of a kernel: those that were analysed with it, with spaces; or NULL */
+  const char *modules_missing;              /* ... those that it has not built in, and that were not found */
+  bool functions_only;                      /* ... its symbols name no data, so that no tables were found */
   const struct profile_function *functions; /* sorted by name */
   size_t n_functions;
 };
@@ -182,6 +185,7 @@ struct profile_roles {
   int stream;           /* a FILE whose error flag is set when the function fails */
   const char *variable; /* ... that is no argument but a variable of libc: "stdout" */
   int cleared;          /* a pointer behind it is NULL when the function fails */
+  int emptied;          /* a stream that loses what was not yet written when the function fails */
   int arguments;        /* how many there are, without floating-point ones */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
   return file_write(f->shim, shim->at, shim->n, e);
 }
 
-/* Events on their way from the ring: many at a time, since each look costs two system calls. */
+/* Events on their way from the ring, many at a time. */
 struct batch {
   const struct run_area *area;
   uint64_t read, next;
@@ -108,16 +109,32 @@ static struct wire_span place(size_t *end, size_t n, size_t size) {
   return s;
 }
 
-static int map_file(const char *path, size_t size, void **ret, struct err *e) {
+static int map_file(const char *path, size_t size, void **ret, int *ret_file, struct err *e) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return err_set(e, -errno, "%s: %s", path, strerror(errno));
   int r = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
   void *at = r < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (r == 0 && at == MAP_FAILED) r = -errno;
-  (void)close(fd); /* empty: nothing can be lost */
-  if (r < 0) return err_set(e, r, "%s: %s", path, strerror(-r));
+  if (r < 0) {
+    (void)close(fd);
+    return err_set(e, r, "%s: %s", path, strerror(-r));
+  }
   *ret = at;
+  *ret_file = fd;
   return 0;
+}
+
+static void write_header(struct run_area *a) {
+  *a->at = (struct wire_area){
+      .magic = WIRE_AREA_MAGIC,
+      .version = WIRE_VERSION,
+      .header = sizeof *a->at,
+      .size = a->size,
+      .events = a->events,
+      .loaded = a->loaded,
+      .points = a->points,
+      .counts = a->counts,
+  };
 }
 
 int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) {
@@ -129,30 +146,35 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   a.events = place(&end, EVENTS, sizeof(struct wire_event));
   a.points = place(&end, points ? POINTS : 0, sizeof(struct wire_point));
   a.size = end;
-  int r = map_file(path, a.size, &at, e);
+  int r = map_file(path, a.size, &at, &a.file, e);
   if (r < 0) return r;
   a.at = at;
+  write_header(&a);
   a.batch = malloc(sizeof *a.batch);
   if (!a.batch) {
     run_area_done(&a);
     return err_set(e, -ENOMEM, "out of memory");
   }
-  *a.at = (struct wire_area){
-      .magic = WIRE_AREA_MAGIC,
-      .version = WIRE_VERSION,
-      .header = sizeof *a.at,
-      .size = a.size,
-      .events = a.events,
-      .loaded = a.loaded,
-      .points = a.points,
-      .counts = a.counts,
-  };
   *ret = a;
   return 0;
 }
 
+/* Holes in the file are as good as zeroes, and cost nothing; the target may have made it shorter. */
+int run_area_reset(struct run_area *a, struct err *e) {
+  if (fallocate(a->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)a->size) < 0 ||
+      ftruncate(a->file, (off_t)a->size) < 0)
+    return err_set(e, -errno, "cannot empty the area: %m");
+  write_header(a);
+  a->read = 0;
+  a->pending.n = a->taken = 0;
+  return 0;
+}
+
 void run_area_done(struct run_area *a) {
-  if (a->at) (void)munmap(a->at, a->size);
+  if (a->at) {
+    (void)munmap(a->at, a->size);
+    (void)close(a->file);
+  }
   vec_done(&a->pending);
   free(a->batch);
   memset(a, 0, sizeof *a);
@@ -160,8 +182,8 @@ void run_area_done(struct run_area *a) {
 
 /* --- looking at it ------------------------------------------------------------------------------------------------ */
 
-/* Where to go on if the area is not there any more; NULL while nobody looks at it. */
-static sigjmp_buf *volatile looking;
+/* Where the thread goes on if the area is not there any more; NULL while it does not look at it. */
+static _Thread_local sigjmp_buf *volatile looking;
 
 static void area_is_gone(int number) {
   if (looking) siglongjmp(*looking, 1);
@@ -169,12 +191,18 @@ static void area_is_gone(int number) {
   (void)signal(number, SIG_DFL);
 }
 
+/* Once and for all: several threads may look at several areas. */
+static void catch_bus(void) {
+  struct sigaction action = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER};
+  (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for this signal */
+}
+
 /* Does COPY(to, from, n) over the area; -EIO if it is not there. */
 static int look(void (*copy)(void *to, const void *from, size_t n), void *to, const void *from, size_t n) {
-  struct sigaction catch = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER}, before;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   sigjmp_buf here;
   volatile int r = 0;
-  if (sigaction(SIGBUS, &catch, &before) < 0) return -errno;
+  (void)pthread_once(&once, catch_bus);
   if (sigsetjmp(here, 0) == 0) {
     looking = &here;
     copy(to, from, n);
@@ -182,7 +210,6 @@ static int look(void (*copy)(void *to, const void *from, size_t n), void *to, co
     r = -EIO;
   }
   looking = NULL;
-  (void)sigaction(SIGBUS, &before, NULL);
   return r;
 }
 
@@ -294,4 +321,14 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
 int run_area_stop(struct run_area *a) {
   uint32_t stop = 1;
   return STORE(a->at->stop, &stop);
+}
+
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  if (i >= a->points.n) return false;
+  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
+  uint32_t ready = 0;
+  if (look(copy_bytes, &ready, &p->ready, sizeof ready) < 0 || ready != 1) return false;
+  if (look(copy_bytes, ret, p, sizeof *ret) < 0) return false;
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A log becomes a scenario that makes the same calls fail again: the same call of the same function in the process with
- * the same number. Processes are numbered in the order in which they come, so that a program that starts them in a fixed
- * order gets the same faults.
+ * the same number. Processes are numbered in the order in which they come, so that a program that starts them in a
+ * fixed order gets the same faults.
  */
 #include "run/run.h"
 

@@ -14,6 +14,7 @@
 #include "image/image.h"
 #include "wire/wire.h"
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* --- what is run (target.c) --------------------------------------------------------------------------------------- */
@@ -94,6 +95,7 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
 struct run_area {
   struct wire_area *at;
   size_t size;
+  int file; /* of the mapping, for run_area_reset */
   struct wire_span events, loaded, points, counts;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
@@ -109,6 +111,10 @@ struct run_totals {
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
 int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) MUST_USE;
 void run_area_done(struct run_area *a);
+/* As it was made, for another run; nobody else uses it now. */
+int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
  * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
  * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
@@ -164,6 +170,8 @@ int run_symbols_new(struct run_modules *m, const struct run_area *area, struct r
 void run_symbols_free(struct run_symbols *s);
 /* What the return address FRAME belongs to: the call before it. False if its module is not known, or not yet. */
 bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
+/* The same of a frame that was read from a stopped process; FRAME must live as long as *ret. */
+void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret);
 
 /* What an event's numbers mean. */
 struct run_log {
@@ -187,7 +195,72 @@ void run_log_lost(uint64_t n, struct text *to);
 /* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
 
 /*
- * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is not
- * what run_log_json writes; -ENODATA if it has no injection.
+ * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is
+ * not what run_log_json writes; -ENODATA if it has no injection.
  */
 int run_replay_load(const char *path, struct text *ret, struct err *e) MUST_USE;
+
+/* --- sandbox ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A place to run one command again and again, each time in the world as it is outside: own user, mount, pid, network
+ * and IPC namespaces, the file system under overlays whose changes are seen afterwards and thrown away, nothing left
+ * running. Needs no privileges, but a kernel that lets users make namespaces.
+ */
+struct sandbox;
+
+/* 0 means no limit. */
+struct sandbox_limits {
+  uint64_t cpu_seconds;   /* of each process */
+  uint64_t address_space; /* of each process, bytes */
+  uint64_t file_size;     /* of each file, output too, bytes */
+  uint64_t processes;
+  uint64_t disk; /* all that is written, bytes; 0 for half of the machine's memory */
+};
+
+struct sandbox_options {
+  const char *folder; /* an empty folder of the caller's, for mount points; stays as long as the sandbox */
+  const char *shared; /* a folder that is the same inside and outside, or NULL */
+  const char *cwd;    /* absolute */
+  const char *path;   /* the program: absolute, or relative to cwd */
+  char *const *argv, *const *envp;
+  struct sandbox_limits limits;
+};
+
+/*
+ * Call it before threads are started. The strings of OPTIONS must stay. -EPERM and the like come with a message that
+ * says what the kernel refused and what would allow it.
+ */
+int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
+/* Ends what still runs. */
+void sandbox_free(struct sandbox *s);
+
+struct sandbox_job {
+  int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
+  uint64_t wall_ns;   /* killed when this has passed; 0 for never */
+  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+};
+
+/* A part of the file system that was changed. */
+struct sandbox_layer {
+  char at[256]; /* where it is: "/home" */
+  int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
+};
+
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64 };
+
+struct sandbox_result {
+  int status;     /* as of waitpid */
+  bool timed_out; /* killed by murphy */
+  uint64_t wall_ns;
+  struct rusage usage;
+  unsigned left; /* processes that still ran when the command had ended, and were killed */
+  size_t n_layers;
+  struct sandbox_layer layers[SANDBOX_LAYERS];
+  size_t n_frames; /* of a traced run that crashed or was killed */
+  struct image_process_frame frames[SANDBOX_FRAMES];
+};
+
+/* Runs the command once. The layers are valid until the next run; sandbox_result_done closes their descriptors. */
+int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
+void sandbox_result_done(struct sandbox_result *r);

@@ -111,19 +111,31 @@ static void name_function(const struct image *img, uint64_t call, struct run_sym
   ret->plus = ret->offset - f->address;
 }
 
+/* CALL is inside of the instruction, RET->offset what is shown. */
+static void fill(struct run_module *m, const char *path, uint64_t call, struct run_symbol *ret) {
+  const char *slash = strrchr(path, '/');
+  ret->path = path;
+  ret->module = slash ? slash + 1 : path;
+  if (!m) return;
+  name_function(m->image, call, ret);
+  struct image_debug *debug = run_module_debug(m);
+  if (debug) ret->n_frames = image_debug_at(debug, call, ret->frames, COUNT(ret->frames));
+  if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
+}
+
 bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret) {
   *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
   const struct known *k = module_of(s, frame->module);
   if (!k || !k->path) return false;
-  const char *slash = strrchr(k->path, '/');
-  ret->path = k->path;
-  ret->module = slash ? slash + 1 : k->path;
-  if (!k->module) return true;
   /* A return address may be the first byte behind a function that ends with a call. */
-  uint64_t call = frame->at - 1;
-  name_function(k->module->image, call, ret);
-  struct image_debug *debug = run_module_debug(k->module);
-  if (debug) ret->n_frames = image_debug_at(debug, call, ret->frames, COUNT(ret->frames));
-  if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
+  fill(k->module, k->path, frame->at - 1, ret);
   return true;
+}
+
+void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret) {
+  *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
+  if (!frame->path[0]) return;
+  struct run_module *m = find_module(s, frame->path);
+  if (!m && frame->path[0] == '/') m = open_module(s, frame->path);
+  fill(m, m ? m->path : frame->path, frame->exact ? frame->at : frame->at - 1, ret);
 }

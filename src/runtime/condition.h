@@ -13,7 +13,7 @@ bool rt_only_counts(uint32_t code) RT_HIDDEN;
 bool rt_asks_number(uint32_t code) RT_HIDDEN;
 
 /*
- * Could that of RULE hold for some call whose number is from FIRST to LAST, with the state as it is now? True in doubt; false is
- * for ever, as state only moves on.
+ * Could that of RULE hold for some call whose number is from FIRST to LAST, with the state as it is now? True in doubt;
+ * false is for ever, as state only moves on.
  */
 bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;

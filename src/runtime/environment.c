@@ -2,6 +2,7 @@
 /* LD_PRELOAD in the environment. */
 #include "environment.h"
 
+#include "fd.h"
 #include "link.h"
 #include "system.h"
 #include "words.h"
@@ -43,9 +44,26 @@ static const char *before_murphy(const char *list) {
   return rest;
 }
 
+/*
+ * Does LIST name the shim of another murphy, which this one is used to test? Then its command is its own: two shims
+ * would be two tables for one runtime.
+ */
+static bool others_shim(const char *list) {
+  while (*list) {
+    size_t n = 0;
+    while (!separates(list[n]))
+      n++;
+    bool own = shim_path && rt_length(shim_path) == n && rt_behind(list, shim_path);
+    if (!own && rt_glob("*/murphy-*/shim*.so", list, n)) return true;
+    list += list[n] ? n + 1 : n;
+  }
+  return false;
+}
+
 bool rt_environment_good(char *const *envp) {
   size_t at;
   const char *list = preload_of(envp, &at);
+  if (list && others_shim(list)) return true;
   if (wanted()) return list && behind_path(list, rt_text(rt.plan->preload));
   return !list || !before_murphy(list);
 }

@@ -18,7 +18,10 @@ void rt_fault_choose(struct rt_call *c) {
   const struct wire_rule *r = &rt_array(rules, struct wire_rule)[c->rule];
   uint64_t k = rt_add(&rt.slots[r->slot], 1);
   c->fault = r->fault;
-  if (r->n_faults > 1) c->fault += wire_draw(rt.plan->seed ^ c->rule, k) % r->n_faults;
+  if (r->n_faults < 2) return;
+  const struct wire_order *order = rt.area ? &rt.area->order : NULL;
+  bool ordered = order && order->armed && order->rule == c->rule;
+  c->fault += (ordered ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
 }
 
 enum rt_action rt_fault_apply(struct rt_call *c) {

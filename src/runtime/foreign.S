@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rt_foreign(function, a, b): calls code of others (a resolver, the loader) in the middle of a call that must go on as if
- * nothing had happened. The runtime itself leaves vector registers alone, but they need not.
+ * rt_foreign(function, a, b): calls code of others (a resolver, the loader) in the middle of a call that must go on as
+ * if nothing had happened. The runtime itself leaves vector registers alone, but they need not.
  */
 #include <cet.h>
 

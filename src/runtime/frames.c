@@ -90,15 +90,15 @@ struct common {
   struct reader program;
 };
 
+/* What an unknown letter means is unknown, and so is all behind it. */
 static void augmentation(struct reader r, const char *letters, struct common *c) {
-  for (; *letters == 'R' || *letters == 'L' || *letters == 'S' || *letters == 'B'; letters++) {
-    if (*letters == 'R') c->encoding = (uint8_t)number(&r, 1);
-    if (*letters == 'L') (void)number(&r, 1);
+  for (; *letters == 'R' || *letters == 'L' || *letters == 'P' || *letters == 'S' || *letters == 'B'; letters++) {
+    if (*letters == 'S' || *letters == 'B') continue;
+    uint8_t encoding = (uint8_t)number(&r, 1);
+    if (*letters == 'R') c->encoding = encoding;
+    /* The address of a function that is not called here. */
+    if (*letters == 'P') skip(&r, (encoding & 7) == 3 ? 4 : 8);
   }
-  if (*letters != 'P') return;
-  uint8_t encoding = (uint8_t)number(&r, 1) & 0x0f; /* of a function that is not called here: 4 or 8 bytes */
-  skip(&r, encoding == 0x0b || encoding == 0x03 ? 4 : 8);
-  if (letters[1]) augmentation(r, letters + 1, c);
 }
 
 static bool read_common(const struct rt_frames *f, uint64_t address, struct common *ret) {
@@ -221,6 +221,9 @@ static void saved_expression(struct rules *r, uint64_t reg, struct reader e) {
   set_saved(r, reg, base < 0 || e.at < e.end ? LOST : base == RSP ? FROM_RSP : FROM_RBP, offset);
 }
 
+/* Whatever the numbers are, they are multiplied as the processor does. */
+static int64_t times(uint64_t a, int64_t b) { return (int64_t)(a * (uint64_t)b); }
+
 /* Instructions with their operand in the low six bits, and those about a register. False: OP is another one. */
 static bool about_register(struct machine *m, struct reader *r, uint64_t op) {
   struct rules *now = &m->now;
@@ -231,9 +234,9 @@ static bool about_register(struct machine *m, struct reader *r, uint64_t op) {
     return false;
   if (high == 0) reg = leb128(r, false);
   if (high == 0x80 || op == 0x05) /* offset */
-    set_saved(now, reg, FROM_CFA, (int64_t)leb128(r, false) * align);
+    set_saved(now, reg, FROM_CFA, times(leb128(r, false), align));
   else if (op == 0x11 || op == 0x2f) /* offset_extended_sf, GNU_negative_offset_extended */
-    set_saved(now, reg, FROM_CFA, (op == 0x11 ? (int64_t)leb128(r, true) : -(int64_t)leb128(r, false)) * align);
+    set_saved(now, reg, FROM_CFA, times(op == 0x11 ? leb128(r, true) : -leb128(r, false), align));
   else if (high == 0xc0 || op == 0x06) /* restore */
     set_saved(now, reg, (enum where)(reg == RBP ? m->initial.rbp : m->initial.rip),
               reg == RBP ? m->initial.rbp_at : m->initial.rip_at);
@@ -262,7 +265,7 @@ static bool about_frame(struct machine *m, struct reader *r, uint64_t op) {
     return true;
   case 0x12: /* the same with a factor */
   case 0x13:
-    set_cfa(now, reg, (int64_t)leb128(r, true) * m->common->data_align);
+    set_cfa(now, reg, times(leb128(r, true), m->common->data_align));
     return true;
   case 0x0d: /* def_cfa_register */
     set_cfa(now, reg, now->offset);
@@ -305,35 +308,36 @@ static bool run(struct machine *m, struct reader r, uint64_t at, uint64_t pc) {
   return true;
 }
 
-static bool to_row(const struct rules *r, struct wire_row *ret) {
-  struct wire_row row = {.cfa = r->cfa, .add = r->add, .offset = (int32_t)r->offset};
-  if (r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && r->rip == FROM_RSP && r->rip_at == 168 &&
-      r->rbp == FROM_RSP && r->rbp_at == 120) {
-    *ret = (struct wire_row){.cfa = WIRE_CFA_SIGNAL};
-    return true;
-  }
+static bool is_signal(const struct rules *r) {
+  return r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && r->rip == FROM_RSP && r->rip_at == 168 &&
+         r->rbp == FROM_RSP && r->rbp_at == 120;
+}
+
+static struct wire_row to_row(const struct rules *r) {
+  struct wire_row row = {.cfa = r->cfa, .add = r->add, .offset = (int32_t)r->offset}, end = {.cfa = WIRE_CFA_END};
   bool aligned = r->cfa == WIRE_CFA_AT_RBP;
   bool rbp = r->rbp == SAME       ? !aligned
              : r->rbp == FROM_CFA ? r->rbp_at != 0 && r->rbp_at >= INT16_MIN && r->rbp_at <= INT16_MAX
                                   : aligned && r->rbp == FROM_RBP && r->rbp_at == 0;
-  if (r->cfa == WIRE_CFA_END || r->rip != FROM_CFA || r->rip_at != -8 || !rbp || row.offset != r->offset) return false;
+  if (is_signal(r)) return (struct wire_row){.cfa = WIRE_CFA_SIGNAL};
+  if (r->cfa == WIRE_CFA_END || r->rip != FROM_CFA || r->rip_at != -8 || !rbp || row.offset != r->offset) return end;
   row.rbp = r->rbp == FROM_CFA ? (int16_t)r->rbp_at : 0;
-  *ret = row;
-  return true;
+  return row;
 }
 
-bool rt_frames_row(const struct rt_frames *f, uint64_t pc, struct wire_row *ret) {
-  if (f->header < f->start || f->header >= f->end) return false;
+struct wire_row rt_frames_row(const struct rt_frames *f, uint64_t pc) {
+  struct wire_row none = {.cfa = WIRE_CFA_NONE}, end = {.cfa = WIRE_CFA_END};
+  if (f->header < f->start || f->header >= f->end) return none;
   struct reader r = entry_at(f, search(f, pc));
   struct common c;
   uint64_t here = r.at, back = number(&r, 4);
-  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return false;
+  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return none;
   uint64_t start = pointer(&r, c.encoding), size = number(&r, c.encoding == PE_PCREL4 ? 4 : 8);
   if (c.sized) skip(&r, leb128(&r, false));
-  if (r.failed || pc - start >= size) return false;
+  if (r.failed || pc - start >= size) return none;
   struct machine m = {.common = &c, .now = {.cfa = WIRE_CFA_END, .rip = LOST, .reg = UINT64_MAX}};
   m.initial = m.now;
-  if (!run(&m, c.program, 0, UINT64_MAX)) return false;
+  if (!run(&m, c.program, 0, UINT64_MAX)) return end;
   m.initial = m.now;
-  return run(&m, r, start, pc) && to_row(&m.now, ret);
+  return run(&m, r, start, pc) ? to_row(&m.now) : end;
 }

@@ -9,5 +9,5 @@ struct rt_frames {
   uint64_t header, start, end;
 };
 
-/* How to unwind from PC, whose ELF address does not matter here. False if nothing is known. */
-bool rt_frames_row(const struct rt_frames *f, uint64_t pc, struct wire_row *ret) RT_HIDDEN;
+/* How to unwind from PC. The row's start is not set. */
+struct wire_row rt_frames_row(const struct rt_frames *f, uint64_t pc) RT_HIDDEN;

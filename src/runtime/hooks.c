@@ -36,8 +36,8 @@ static bool named(const char *name) {
 
 /*
  * Handles that depend on who asks are asked by a jump, so that the loader sees the caller; dlsym finds the shim's
- * symbols by itself then. But dlvsym passes over those that have no version: if it would find the real function, whoever
- * asks, then the stub is meant.
+ * symbols by itself then. But dlvsym passes over those that have no version: if it would find the real function,
+ * whoever asks, then the stub is meant.
  */
 static enum rt_action hook_dlsym(struct rt_call *c, bool version) {
   const char *name = (const char *)c->args[1];

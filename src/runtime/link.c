@@ -6,6 +6,8 @@
 
 #include "words.h"
 
+#define SHIM_REACH 4096
+
 #pragma weak _r_debug
 
 const struct link_map *rt_link_first(void) { return &_r_debug ? _r_debug.r_map : NULL; }
@@ -130,11 +132,12 @@ uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *
   return address;
 }
 
+/* Its table stands right behind its dynamic section. */
 const struct link_map *rt_link_shim(void) {
   const struct link_map *m = rt_link_first();
-  while (m && (!rt.shim || (uint64_t)m->l_ld != rt.shim->dynamic))
+  while (m && (uint64_t)rt.shim - (uint64_t)m->l_ld >= SHIM_REACH)
     m = m->l_next;
-  return m;
+  return rt.shim ? m : NULL;
 }
 
 uint64_t rt_link_real(const char *name, const char *version) {

@@ -152,8 +152,8 @@ bool rt_modules_learn(uint64_t pc) {
 }
 
 /*
- * A loader that cannot be asked by address is asked for its list again, if that is not just changing; another thread may
- * still change it under our eyes, which is the reason why it is not done where it need not be.
+ * A loader that cannot be asked by address is asked for its list again, if that is not just changing; another thread
+ * may still change it under our eyes, which is the reason why it is not done where it need not be.
  */
 void rt_modules_changed(void) {
   uint64_t self = (uint64_t)rt_process() << 1;

@@ -2,9 +2,9 @@
 /*
  * What is loaded into the process, as far as it has been seen.
  *
- * A list is never changed while it is in use: a new one is made and published by one pointer. There are a few of them in
- * turn, so that loading and unloading for ever needs no more memory. Who reads notes the list's version first and asks
- * rt_modules_same afterwards: only if it was away for as long as all others took their turn, what it read is worth
+ * A list is never changed while it is in use: a new one is made and published by one pointer. There are a few of them
+ * in turn, so that loading and unloading for ever needs no more memory. Who reads notes the list's version first and
+ * asks rt_modules_same afterwards: only if it was away for as long as all others took their turn, what it read is worth
  * nothing.
  */
 #pragma once
@@ -40,7 +40,7 @@ enum rt_step_kind {
   STEP_RBP,     /* CFA = rbp + offset, at least 8; rbp, if it was saved, is below the CFA */
   STEP_ROW,     /* as the row says */
   STEP_FRAME,   /* push rbp; mov rsp, rbp: nothing but rbp is needed */
-  STEP_POINTER, /* a module without any tables: rbp may be a frame pointer */
+  STEP_POINTER, /* code of a module that no table describes: rbp may be a frame pointer */
   STEP_NOWHERE, /* in no module: as above. In the table it has a key that nobody looks for */
 };
 enum { STEP_BITS = 14, STEP_BY_RBP = 4, STEP_OFFSET = 3, STEP_RBP_AT = 18, STEP_TAG = 30 };
@@ -61,8 +61,8 @@ void rt_modules_start(void) RT_HIDDEN;
 extern struct rt_modules *rt_modules_list RT_HIDDEN;
 static inline struct rt_modules *rt_modules_now(void) { return rt_load(&rt_modules_list); }
 /*
- * Makes sure that what the loader has at PC is in the list. PC is in code that runs, or it may be gone while it is looked
- * at. False if that is not the moment for it: somebody else is making a list.
+ * Makes sure that what the loader has at PC is in the list. PC is in code that runs, or it may be gone while it is
+ * looked at. False if that is not the moment for it: somebody else is making a list.
  */
 bool rt_modules_learn(uint64_t pc) RT_HIDDEN;
 /* Once, before rt_module_describe. */
@@ -71,9 +71,8 @@ void rt_module_start(void) RT_HIDDEN;
 bool rt_module_describe(const struct link_map *m, const struct rt_object *o, struct rt_module *ret) RT_HIDDEN;
 /* NULL if ADDRESS is in none. */
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) RT_HIDDEN;
-/* How to unwind from PC in M; of the list, of which M must be. False if nothing is known. */
-bool rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc,
-                   struct wire_row *ret) RT_HIDDEN;
+/* How to unwind from PC in M, a module of LIST. */
+struct wire_row rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc) RT_HIDDEN;
 /* The step for PC from the tables; if it is in no module, *m may become a newer list. */
 uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) RT_HIDDEN;
 

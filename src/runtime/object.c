@@ -4,8 +4,8 @@
  *
  * The loader's list may change under whoever reads it, and what was unloaded cannot be read any more. So the list is
  * only walked at the start, and objects are asked for by an address later: _dl_find_object of glibc 2.35 takes no lock
- * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in code
- * that runs.
+ * and no vector register, since it is made for unwinders. What it finds can be looked at, because the address is in
+ * code that runs.
  *
  * struct link_map as everybody knows it has no program headers, and an ELF header need not be where the object's
  * addresses start. The loader's own struct goes on behind the public part: it has a pointer to the headers, the entry

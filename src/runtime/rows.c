@@ -20,20 +20,23 @@ static const struct wire_row *row_at(uint64_t rows, uint64_t at) {
   return first;
 }
 
-bool rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc, struct wire_row *ret) {
+struct wire_row rt_module_row(const struct rt_modules *list, const struct rt_module *m, uint64_t pc) {
+  static const struct wire_row none = {.cfa = WIRE_CFA_NONE};
   uint64_t version = rt_load(&list->version), rows = __atomic_load_n(&m->rows, __ATOMIC_RELAXED);
-  if ((uint32_t)rows == 0) {
-    struct rt_frames frames = m->frames;
-    /* What is not of one piece must not be followed. */
-    return rt_modules_same(list, version) && frames.header && rt_frames_row(&frames, pc, ret);
+  if ((uint32_t)rows != 0) {
+    const struct wire_row *row = row_at(rows, pc - m->bias);
+    return row ? *row : none;
   }
-  const struct wire_row *row = row_at(rows, pc - m->bias);
-  if (row) *ret = *row;
-  return row && row->cfa != WIRE_CFA_END;
+  struct rt_frames frames = m->frames;
+  /* What is not of one piece must not be followed. */
+  return rt_modules_same(list, version) && frames.header ? rt_frames_row(&frames, pc) : none;
 }
 
 /* A row in the words of a step, without its tag. */
-static uint64_t packed(const struct wire_row *r) {
+static uint64_t packed(struct wire_row row) {
+  const struct wire_row *r = &row;
+  if (r->cfa == WIRE_CFA_END) return STEP_END;
+  if (r->cfa == WIRE_CFA_NONE) return STEP_POINTER;
   if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
   bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 8 && r->offset < 8 << 15 &&
               r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
@@ -65,11 +68,7 @@ uint64_t rt_step_find(struct rt_modules **m, uint64_t pc) {
   const struct rt_module *module = module_of(m, pc, &certain);
   if (*m != before) version = rt_load(&(*m)->version);
   uint64_t step = key | STEP_MISSED | STEP_NOWHERE;
-  if (module) {
-    struct wire_row row;
-    bool tables = (uint32_t)module->rows != 0 || module->frames.header != 0;
-    step = key | (rt_module_row(*m, module, pc, &row) ? packed(&row) : tables ? STEP_END : STEP_POINTER);
-  }
+  if (module) step = key | packed(rt_module_row(*m, module, pc));
   /* A list that has become another one must not get what was true of the old one. */
   if (certain && rt_modules_same(*m, version)) __atomic_store_n(rt_step_place((*m)->steps, pc), step, __ATOMIC_RELAXED);
   return step & ~STEP_MISSED;

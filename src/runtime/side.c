@@ -134,9 +134,15 @@ static uint64_t variable(const struct wire_side *s) {
   return 0;
 }
 
-/* A FILE starts with its flags, 32 bits. */
+/*
+ * A FILE starts with its flags, 32 bits; of its pointers, the fourth is where unwritten bytes begin, the fifth their
+ * end.
+ */
 static void set_flags(uint64_t stream, int64_t bits) {
-  if (stream != 0) *(volatile uint32_t *)stream |= (uint32_t)bits;
+  if (stream == 0) return;
+  volatile uint64_t *words = (volatile uint64_t *)stream;
+  *(volatile uint32_t *)stream |= (uint32_t)bits;
+  if (bits & WIRE_STREAM_EMPTIED) words[5] = words[4];
 }
 
 void rt_side(const struct rt_call *c, const struct wire_side *s) {

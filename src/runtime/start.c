@@ -35,12 +35,6 @@ static void find_real(void) {
     rt.entries[i].real = rt_link_real(rt_text(f[i].name), f[i].version ? rt_text(f[i].version) : NULL);
 }
 
-/* Calls go around the runtime from now on. */
-static void step_aside(void) {
-  for (uint32_t i = 0; i < rt.shim->n; i++)
-    if (rt.entries[i].real != 0) rt_store(&rt.entries[i].target, rt.entries[i].real);
-}
-
 /* Which function's rules use a slot: marks both functions if there are two. */
 static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   uint32_t owner = owners[slot];
@@ -48,7 +42,9 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
-/* The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it. */
+/*
+ * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
+ */
 static uint32_t only_caller(const struct wire_function *f) {
   const struct wire_rule *r = &rt.rules[f->rule];
   const uint32_t *code = rt.code + r->code;
@@ -128,48 +124,66 @@ static bool get_ready(void) {
   return true;
 }
 
-static void find_real_of_stub(const char *name, const char *version, uint64_t address) {
-  for (uint32_t i = 0; i < rt.shim->n; i++)
-    if (rt.entries[i].stub == address) rt.entries[i].real = rt_link_real(name, *version ? version : NULL);
+/* --- without faults ----------------------------------------------------------------------------------------------- */
+
+static uint32_t n_stubs;
+
+static void count_stub(const char *name, const char *version, uint64_t address) {
+  (void)name, (void)version;
+  n_stubs += address != (uint64_t)rt.shim;
 }
 
-/* The names in a plan that is not good cannot be trusted; the shim's own symbols have the same ones. */
-static void find_real_by_symbols(void) {
-  const struct link_map *shim = rt_link_shim();
-  if (shim && rt.shim->magic == WIRE_SHIM_MAGIC && rt.shim->version == WIRE_VERSION)
-    rt_link_each(shim, find_real_of_stub);
+/* An entry is believed to be one if it knows its stub. */
+static void go_around(const char *name, const char *version, uint64_t address) {
+  for (uint32_t i = 0; i < n_stubs; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    if (e->stub != address) continue;
+    e->real = rt_link_real(name, *version ? version : NULL);
+    if (e->real != 0) rt_store(&e->target, e->real);
+  }
 }
 
-/* Says in the area that this process runs without faults, if that can be said. */
+/*
+ * All calls go to the real functions from now on. What is wrong may be anything in plan and table, so that names and
+ * number of the stubs are taken from the shim's symbols.
+ */
 static void refuse(void) {
   if (rt.area) (void)rt_add(&rt.area->refused, 1);
   rt.busy = RT_BUSY_OFF;
-  step_aside();
+  rt.plan = NULL;
+  const struct link_map *shim = rt_link_shim();
+  if (shim) {
+    rt_link_each(shim, count_stub);
+    rt_link_each(shim, go_around);
+  }
   rt_store(&rt.ready, RT_OFF);
 }
 
 static void start(struct wire_shim *shim) {
   rt.shim = shim;
-  if (!plan_good()) {
-    find_real_by_symbols();
-    refuse();
-    return;
+  if (plan_good()) {
+    find_real();
+    if (get_ready()) {
+      (void)rt_add(&rt.area->attached, 1);
+      aim();
+      rt_store(&rt.ready, RT_READY);
+      return;
+    }
   }
-  find_real();
-  if (!get_ready()) {
-    refuse();
-    return;
-  }
-  (void)rt_add(&rt.area->attached, 1);
-  aim();
-  rt_store(&rt.ready, RT_READY);
+  refuse();
 }
 
 void rt_start_once(void) {
+  static uint64_t starter;
+  uint64_t self;
+  __asm__("mov %%fs:0, %0" : "=r"(self));
   uint32_t state = RT_NEW;
-  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) start(&murphy_shim);
-  /* Another thread is at it: this early there is nothing that it could wait for. */
-  while (rt_load(&rt.ready) == RT_STARTING)
+  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
+    rt_store(&starter, self);
+    start(&murphy_shim);
+  }
+  /* Another thread is at it, and waits for nothing; or this one is, in a resolver, and the call is passed through. */
+  while (rt_load(&rt.ready) == RT_STARTING && rt_load(&starter) != self)
     __builtin_ia32_pause();
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps from a frame to its caller, of all kinds: by the unwind rows of the frame's module, else by the frame pointer, if
- * it points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that is
- * found there can lead to a fault; and each step moves up, so that every walk ends.
+ * Steps from a frame to its caller, of all kinds: by the unwind rows of the frame's module, else by the frame pointer,
+ * if it points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that
+ * is found there can lead to a fault; and each step moves up, so that every walk ends.
  */
 #include "walk.h"
 
@@ -54,9 +54,9 @@ static bool by_signal(struct rt_walk *w) {
 
 static bool by_row(struct rt_walk *w) {
   const struct rt_module *m = rt_module_at(w->modules, w->pc);
-  struct wire_row row, *r = &row;
+  if (!m) return false;
+  const struct wire_row row = rt_module_row(w->modules, m, w->pc), *r = &row;
   uint64_t cfa;
-  if (!m || !rt_module_row(w->modules, m, w->pc, r)) return false;
   switch (r->cfa) {
   case WIRE_CFA_RSP:
     cfa = w->sp + (uint64_t)r->offset;

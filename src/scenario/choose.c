@@ -3,8 +3,8 @@
  * Which functions the rules are about.
  *
  * A rule names a function as the programmer wrote it, and holds for every name under which a binary imports that
- * function: open64 and __open_2 for open. Its state is one for all of them. If functions are looked up while the program
- * runs, the name itself is intercepted too; and if other programs are followed into, all names that there are.
+ * function: open64 and __open_2 for open. Its state is one for all of them. If functions are looked up while the
+ * program runs, the name itself is intercepted too; and if other programs are followed into, all names that there are.
  */
 #include "scenario/plan.h"
 

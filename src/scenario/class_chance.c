@@ -30,7 +30,7 @@ static int random_setup(struct arena *a, const struct trigger *t, const void **r
   if (!chance)
     return FAIL_AT(t->at, e, -EINVAL,
                    "RandomTrigger needs a probability (write <args><probability>0.1</probability>…)");
-  if (real_parse(chance->value, &s->chance) < 0 || s->chance < 0 || s->chance > 1)
+  if (real_parse(chance->value, &s->chance) < 0 || !(s->chance >= 0 && s->chance <= 1)) /* nor 0e999 */
     return FAIL_AT(chance->value_at, e, -EINVAL, "'%.60s' is not a probability (write a number from 0 to 1, as 0.1)",
                    chance->value);
   s->seeded = trigger_arg(t, "seed") != NULL;

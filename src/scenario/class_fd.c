@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FdTrigger: what the descriptor that the function works on is, and how many bytes it is about. ReadPipe is what the LFI
- * paper calls the one for pipes.
+ * FdTrigger: what the descriptor that the function works on is, and how many bytes it is about. ReadPipe is what the
+ * LFI paper calls the one for pipes.
  */
 #include "scenario/classes.h"
 

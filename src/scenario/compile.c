@@ -34,6 +34,7 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.descriptor = from.descriptor < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.descriptor);
   r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
   r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
+  r.emptied = from.emptied < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.emptied);
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
     r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;

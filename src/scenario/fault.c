@@ -31,8 +31,8 @@ static bool only_errno(const struct profile_error *x, int e) {
 }
 
 /*
- * Without a fact, a function returns error numbers if all of its values are such, none contradicts the errno that is set
- * beside it, and one proves it: errno is set to the very value that is returned.
+ * Without a fact, a function returns error numbers if all of its values are such, none contradicts the errno that is
+ * set beside it, and one proves it: errno is set to the very value that is returned.
  */
 static bool returns_numbers(const struct errors *es) {
   bool proved = false;
@@ -46,8 +46,8 @@ static bool returns_numbers(const struct errors *es) {
 }
 
 /*
- * Many libraries have small negative codes of their own. A function returns negated error numbers if all of its negative
- * values could be, no errno is set, and one of the two that hardly any such function lacks is among them.
+ * Many libraries have small negative codes of their own. A function returns negated error numbers if all of its
+ * negative values could be, no errno is set, and one of the two that hardly any such function lacks is among them.
  */
 static bool returns_negative(const struct errors *es) {
   bool proved = false;
@@ -152,8 +152,8 @@ static unsigned errno_count(const struct errno_set *s) {
 }
 
 /*
- * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it is
- * the one that means it.
+ * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it
+ * is the one that means it.
  */
 static const struct profile_error *with_errno(const struct errors *es, int error) {
   const struct profile_error *best = NULL;
@@ -239,6 +239,14 @@ static int add_stream(struct plan *p, const struct subject *s, struct wire_fault
   return push_side(p, f, side, s->roles.stream < 0 ? s->roles.stream_name : NULL);
 }
 
+/* What could not be written when the stream was flushed will not be written later either. */
+static int add_emptied(struct plan *p, const struct subject *s, struct wire_fault *f) {
+  if (s->roles.emptied < 0) return 0;
+  struct wire_side side = {
+      .kind = WIRE_SIDE_STREAM, .width = 4, .argument = (uint16_t)s->roles.emptied, .value = WIRE_STREAM_EMPTIED};
+  return push_side(p, f, side, NULL);
+}
+
 /* Functions that return their result behind an argument leave NULL there. */
 static int add_cleared(struct plan *p, const struct subject *s, struct wire_fault *f) {
   if (s->roles.cleared < 0) return 0;
@@ -290,6 +298,7 @@ static int add_fault(struct plan *p, const struct rule *rule, const struct subje
   /* An explicit value may be a success that is made up: a short count, the end of a file. */
   bool explicit = rule->fault.form == FAULT_EXPLICIT;
   int r = explicit && !f.error ? 0 : add_stream(p, s, &f);
+  if (r >= 0 && !(explicit && !f.error)) r = add_emptied(p, s, &f);
   if (r >= 0 && !(explicit && f.retval == 0)) r = add_cleared(p, s, &f);
   if (r >= 0) r = add_exported(p, from, &f);
   if (r >= 0) r = add_written(p, rule, &f);

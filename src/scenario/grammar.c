@@ -9,8 +9,8 @@
  *   unary   = ("!" | "~" | "-" | "+") unary | primary
  *   primary = NUMBER | REAL | STRING | NAME [ "(" or { "," or } ")" ] | "(" or ")"
  *
- * The word not binds as in prose, "not call == 3"; the sign ! as in C. Where C's precedence is a trap, as in call & 1 == 0
- * or 1 < call < 5, the types do not fit, and the message says what to write.
+ * The word not binds as in prose, "not call == 3"; the sign ! as in C. Where C's precedence is a trap, as in call & 1
+ * == 0 or 1 < call < 5, the types do not fit, and the message says what to write.
  */
 #include "scenario/model.h"
 

@@ -51,8 +51,8 @@ static int add_names(struct scenario *s, size_t from) {
 }
 
 /*
- * Ends what began when there were N rules and N_TRIGGERS triggers, with the result R: a file counts as a whole or not at
- * all.
+ * Ends what began when there were N rules and N_TRIGGERS triggers, with the result R: a file counts as a whole or not
+ * at all.
  */
 static int settle(struct scenario *s, const char *name, size_t n, size_t n_triggers, int r, struct err *e) {
   if (r >= 0 && add_names(s, n) < 0) r = err_set(e, -ENOMEM, "%s: out of memory", name);

@@ -2,9 +2,9 @@
 /*
  * XML to a tree with positions.
  *
- * libxml2 reports elements as it meets them, at the end of their tags: the place of a tag and of its attributes is found
- * by looking back into the bytes. There is no document type, hence no entity to expand and nothing to fetch. Fragments as
- * the LFI paper prints them have no root element; they get one, and positions stay those of the file.
+ * libxml2 reports elements as it meets them, at the end of their tags: the place of a tag and of its attributes is
+ * found by looking back into the bytes. There is no document type, hence no entity to expand and nothing to fetch.
+ * Fragments as the LFI paper prints them have no root element; they get one, and positions stay those of the file.
  */
 #include "scenario/tree.h"
 

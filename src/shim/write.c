@@ -13,7 +13,7 @@
 
 #define PAGE 4096
 #define RELOCATIONS_OF_ENTRY 4
-#define RELOCATIONS_OF_SHIM 6 /* enter, start, plan, entries, dynamic, the initialiser's address */
+#define RELOCATIONS_OF_SHIM 5 /* enter, start, plan, entries, the initialiser's address */
 #define HEADERS 8
 #define MAX_DYNAMIC 20
 
@@ -152,7 +152,6 @@ static void write_relocations(const struct layout *l, struct text *out) {
   relocate(out, l->init, R_X86_64_RELATIVE, 0, code_init(c));
   relocate(out, c->shim + offsetof(struct wire_shim, plan), R_X86_64_RELATIVE, 0, l->plan);
   relocate(out, c->shim + offsetof(struct wire_shim, entries), R_X86_64_RELATIVE, 0, c->entries);
-  relocate(out, c->shim + offsetof(struct wire_shim, dynamic), R_X86_64_RELATIVE, 0, l->dynamic);
   for (uint32_t i = 0; i < c->n; i++) {
     uint64_t entry = c->entries + i * sizeof(struct wire_entry);
     relocate(out, entry + offsetof(struct wire_entry, target), R_X86_64_RELATIVE, 0, code_gate(c, i));

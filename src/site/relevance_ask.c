@@ -59,6 +59,10 @@ bool relevance_answers(const struct relevance *r, const char *name) {
   return map_get(&r->answers, hash_string(name), NULL);
 }
 
+bool relevance_nothing(const struct relevance *r, const char *name) {
+  return map_get(&r->nothing, hash_string(name), NULL);
+}
+
 static int role(const struct map *m, const char *name) {
   uint64_t arg;
   return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;
@@ -146,6 +150,14 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
   if (!u) u = fail_rule(r, "*", error, retval, false);
   if (!u) u = fail_rule(r, "*", error, retval, true);
   return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
+}
+
+bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval) {
+  const struct rule *u = fail_rule(r, name, error, retval, false);
+  if (!u) u = fail_rule(r, name, error, retval, true);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, false);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, true);
+  return u && u->inside;
 }
 
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {

@@ -2,9 +2,9 @@
 /*
  * The byte formats that murphy and the target share: the plan, the shim's table, the area with events and counts.
  *
- * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check looks
- * at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format has its
- * own version; a reader refuses one that it does not know.
+ * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check
+ * looks at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format
+ * has its own version; a reader refuses one that it does not know.
  */
 #pragma once
 
@@ -134,6 +134,9 @@ enum wire_side_kind {
   WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
 };
 
+/* Beside the bits of a stream: what is still in its buffer is forgotten. */
+#define WIRE_STREAM_EMPTIED 0x100000000ll
+
 struct wire_side {
   uint8_t kind;      /* of enum wire_side_kind */
   uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
@@ -182,17 +185,18 @@ struct wire_pattern {
 };
 
 /*
- * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The return
- * address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The
+ * return address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
  */
 enum wire_cfa {
-  WIRE_CFA_END,    /* no unwinding here: outermost frame or not known */
+  WIRE_CFA_END,    /* the outermost frame, or what a row cannot say */
   WIRE_CFA_RSP,    /* rsp + offset */
   WIRE_CFA_RBP,    /* rbp + offset */
   WIRE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
   WIRE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
   WIRE_CFA_PLT,    /* a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
   WIRE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  WIRE_CFA_NONE,   /* nothing is known of this code: rbp may be a frame pointer, or not */
   WIRE_CFA_COUNT,
 };
 struct wire_row {
@@ -346,7 +350,10 @@ struct wire_allowance {
   uint64_t tally;  /* the runtime's own */
 };
 
-/* In the shim's data, exported as `murphy_shim`; all functions of the runtime are reached through it. */
+/*
+ * In the shim's data right behind its dynamic section, exported as `murphy_shim`; all functions of the runtime are
+ * reached through it.
+ */
 struct wire_shim {
   uint64_t magic;
   uint32_t version, n;
@@ -355,7 +362,6 @@ struct wire_shim {
   uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
   uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
   uint64_t entries;         /* struct wire_entry[n] */
-  uint64_t dynamic;         /* the shim's dynamic section, by which the runtime knows it in the link map */
 };
 #define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
 
@@ -429,8 +435,9 @@ struct wire_point {
 struct wire_order {
   uint64_t hash, nth;
   uint32_t rule, armed;
-  uint64_t seen;         /* how many such calls there were, in all processes */
-  uint32_t onwards, pad; /* not 0: from the nth on, all of them */
+  uint64_t seen;    /* how many such calls there were, in all processes */
+  uint32_t onwards; /* not 0: from the nth on, all of them */
+  uint32_t fault;   /* which of the rule's faults, from 0 */
 };
 
 /*

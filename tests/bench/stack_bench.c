@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the triggers that look at callers and stacks cost, in this process, beside backtrace(): 30 functions that call
- * each other, once with frame pointers and once without. Prints "what nanoseconds" lines for stack_bench.py.
+ * each other, with frame pointers or without, by tables of the plan ("rows") or in memory. Prints lines "what
+ * nanoseconds" for stack_bench.py.
  */
 #include <execinfo.h>
 #include <link.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/modules.h"
 #include "runtime/process.h"
 #include "runtime/stack.h"
 #include "tests/unit/made_module.h"
@@ -18,6 +20,7 @@
 #define CALLS 2000
 #define ROUNDS 300
 #define POINTS 1024
+#define NEW 500
 #define STAY __asm__ volatile("" ::: "memory")
 
 struct rt_call probed;
@@ -169,19 +172,24 @@ static void use_plan(bool rows, void (*inner)(void), void (*outer)(void)) {
   rt_stack_start();
 }
 
+/* Addresses that are met for the first time, each once. */
+static void measure_new(void) {
+  struct rt_modules *m = rt_modules_now();
+  double before = now();
+  for (uint64_t i = 0; i < NEW; i++)
+    sink += rt_step_at(&m, (uint64_t)image_unwind + i * 3);
+  printf("new %.2f\n", (now() - before) / NEW);
+}
+
 int main(int argc, char **argv) {
   const char *way = argc > 1 ? argv[1] : "";
-  if (strcmp(way, "pointers") == 0) {
-    use_plan(false, with0, with30);
+  bool pointers = strncmp(way, "pointers", 8) == 0, rows = strstr(way, "rows");
+  if (argc != 2) return 2;
+  use_plan(rows, pointers ? with0 : without0, pointers ? with30 : without30);
+  measure_new();
+  if (pointers)
     with30();
-  } else if (strcmp(way, "pointers-rows") == 0) {
-    use_plan(true, with0, with30);
-    with30();
-  } else if (strcmp(way, "rows") == 0) {
-    use_plan(true, without0, without30);
+  else
     without30();
-  } else {
-    return 2;
-  }
   return 0;
 }

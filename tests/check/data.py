@@ -66,9 +66,9 @@ def check_kernel(text, header):
     for at, line in enumerate(lines, 1):
         if line == "" and at == len(lines) or line.startswith("#"):
             continue
-        match = re.fullmatch(rf"(\d+) ([a-z_][a-z0-9_]*)((?: E[A-Z0-9]+(?:{CONDITION})?)*)", line)
+        match = re.fullmatch(rf"(\d+) ([a-z_][a-z0-9_]*)((?: E[A-Z0-9]+(?:{CONDITION})?)*)( \.\.\.)?", line)
         if not match:
-            yield at, f"not 'NUMBER NAME ERRNO...': {line!r}"
+            yield at, f"not 'NUMBER NAME ERRNO... [...]': {line!r}"
             continue
         number, name = int(match[1]), match[2]
         if number <= last:
@@ -89,7 +89,7 @@ def check_kernel(text, header):
 SUCCESS = "never|zero|number|count|length|character|pointer"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
-    r"|(?:arguments|cleared|descriptor|size|stream) \d+|stream (?:stdin|stdout)"
+    r"|(?:arguments|cleared|descriptor|emptied|size|stream) \d+|stream (?:stdin|stdout)"
 )
 
 
@@ -109,7 +109,7 @@ def check_functions(text):
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = re.sub(r"^(arguments|cleared|descriptor|size|stream) .*", r"\1", line[: -len(name)])
+        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|size|stream) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -172,6 +172,8 @@ BROKEN_KERNEL = {
     "condition on no argument": (HEAD_KERNEL + "9 mmap EBADF[6!-1]\n", 3),
     "condition without a value": (HEAD_KERNEL + "9 mmap EBADF[4!]\n", 3),
     "condition left open": (HEAD_KERNEL + "9 mmap EBADF[4!-1\n", 3),
+    "more in the middle": (HEAD_KERNEL + "3 close EBADF ... EIO\n", 3),
+    "more twice": (HEAD_KERNEL + "3 close EBADF ... ...\n", 3),
     "two spaces": (HEAD_KERNEL + "3 close  EIO\n", 3),
     "trailing space": (HEAD_KERNEL + "39 getpid \n", 3),
     "empty line inside": (HEAD_KERNEL + "\n0 read EIO\n", 3),
@@ -198,7 +200,7 @@ BROKEN_FUNCTIONS = {
 
 def self_test():
     """What the check itself gets wrong: each broken sample must be refused at its line, and good ones must pass."""
-    good_kernel = HEAD_KERNEL + "0 read EAGAIN EHWPOISON EIO\n3 close EBADF\n39 getpid\n500 future EIO\n"
+    good_kernel = HEAD_KERNEL + "0 read EAGAIN EHWPOISON EIO\n3 close EBADF ...\n39 getpid ...\n500 future EIO\n"
     good_functions = HEAD_FUNCTIONS + "noreturn abort\nnoreturn exit\n\n# C++\nnoreturn _ZSt9terminatev\n"
     for kind, found in (
         ("kernel", list(check_kernel(good_kernel, SAMPLE_HEADER))),

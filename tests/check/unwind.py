@@ -24,6 +24,7 @@ FILES = [
 ENTRY = re.compile(r"^([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.([0-9a-f]+))?")
 ANY = ("expression",)
 END = ("end", 0, 0, 0)
+NONE = ("none", 0, 0, 0)
 
 
 def expected(cfa, rbp, ra):
@@ -78,7 +79,7 @@ def compare(ours, entries):
 
     def at(address):
         i = bisect.bisect_right(starts, address) - 1
-        return ours[i][1] if i >= 0 else END
+        return ours[i][1] if i >= 0 else NONE
 
     begins = {s for s, _, _ in entries}
     for start, end, rows in entries:
@@ -92,7 +93,7 @@ def compare(ours, entries):
                 if want != ANY and got != want:
                     problems.append(f"{where:#x}: {got}, readelf has {want}")
             kinds[("expression: " if want == ANY else "") + at(address)[0]] += 1
-        if end not in begins and at(end) != END:
+        if end not in begins and at(end) != NONE:
             problems.append(f"{end:#x}: {at(end)} behind the end of an entry")
     problems += [f"{s:#x}: a row where readelf has none" for s in starts if s not in places]
     problems += [f"{a[0]:#x} and {b[0]:#x} are out of order" for a, b in zip(ours, ours[1:]) if a[0] >= b[0]]

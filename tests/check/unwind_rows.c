@@ -12,7 +12,7 @@
 
 #include "image/image.h"
 
-static const char *const kinds[] = {"end", "rsp", "rbp", "at_rsp", "at_rbp", "plt", "signal"};
+static const char *const kinds[] = {"end", "rsp", "rbp", "at_rsp", "at_rbp", "plt", "signal", "none"};
 
 static double now(void) {
   struct timespec t;

@@ -64,7 +64,7 @@ holds 'the same seed makes the same calls fail' python3 -c 'import json
 def calls(name): return [json.loads(line)["call"] for line in open(name)]
 assert calls("log") == calls("first") != []'
 
-run run --fail 'read:ENOTDIR when call==1' -- cat -v numbers
+run run --fail 'dup2:ENOTDIR when call==1' -- bash -c 'echo x >file'
 ended 'an errno that is not in the profile is said' 1 'murphy: note: --fail:'
 
 # --- the command is as it would be ------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
  * The conformance suite, from the view of the target: a program that calls a library function and looks at everything
  * that a program can see of it. Whoever makes the call fail (murphy, another tool, nobody) is outside.
  *
- * A case prepares with whatever it likes; from the call on, looking is done by x_* functions (raw.c): system calls that no
- * case is about, so that a tool that fails a system call from then on cannot blind the test.
+ * A case prepares with whatever it likes; from the call on, looking is done by x_* functions (raw.c): system calls that
+ * no case is about, so that a tool that fails a system call from then on cannot blind the test.
  */
 #pragma once
 

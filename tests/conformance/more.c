@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * more NAME: functions beyond those of the suite, one call each, looked at by result, errno and error flag alone: what a
- * tool knows about functions must hold for more than those that it was tried with. Prints TAP.
+ * more NAME: functions beyond those of the suite, one call each, looked at by result, errno and error flag alone: what
+ * a tool knows about functions must hold for more than those that it was tried with. Prints TAP.
  * more --list: the names, each with the rule that somebody would write first.
  *
  * A call that is not made to fail is harmless, and the checks notice it.

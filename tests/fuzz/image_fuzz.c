@@ -87,12 +87,12 @@ static uint64_t touch_rows(const struct image *img) {
   size_t n = 0;
   MUST(image_unwind(img, &rows, &n) == 0 && (n == 0 || rows));
   for (size_t i = 0; i < n; i++) {
-    MUST(rows[i].cfa <= IMAGE_CFA_SIGNAL);
+    MUST(rows[i].cfa <= IMAGE_CFA_NONE);
     MUST(rows[i].cfa != IMAGE_CFA_END || (rows[i].offset == 0 && rows[i].rbp == 0 && rows[i].add == 0));
     MUST(i == 0 || rows[i - 1].start < rows[i].start);
     MUST(i == 0 || memcmp(&rows[i - 1].cfa, &rows[i].cfa, sizeof *rows - sizeof rows->start) != 0);
   }
-  MUST(n == 0 || rows[n - 1].cfa == IMAGE_CFA_END);
+  MUST(n == 0 || rows[n - 1].cfa == IMAGE_CFA_NONE);
   free(rows);
   return n;
 }

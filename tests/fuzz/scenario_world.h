@@ -15,7 +15,9 @@ static int fuzz_places(void *context, const struct scenario_frame *f, struct sce
   return vec_push(&ret->places, place);
 }
 
-/* The plan is one that the target accepts and that can be read; or the message starts with BEFORE or tells of no rules. */
+/*
+ * The plan is one that the target accepts and that can be read; or the message starts with BEFORE or tells of no rules.
+ */
 static void fuzz_compile(const struct scenario *s, const char *before) {
   static const char profile_text[] =
       "<profile format=\"1\"><library name=\"l\">"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of four threads are counted together and exactly, each thread has the errno of its own calls, and `once` is once.
+ * Calls of four threads are counted together and exactly, each thread has the errno of its own calls, and `once` is
+ * once.
  *
  * @build cc -O2 -pthread $src -o $out
  * @run 4000 0 -f 'read:EIO when call%10==0' -- 4000

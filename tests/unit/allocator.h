@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator that fails when it is told to, for tests of lack of memory. It takes the place of libc's in the test that
- * includes it; sanitizers have their own, and there is no such test under them.
+ * An allocator that fails when it is told to, for tests of lack of memory. It takes the place of libc's in the test
+ * that includes it; sanitizers have their own, and there is no such test under them.
  */
 #pragma once
 

@@ -284,6 +284,10 @@ static void test_edges(void **state) {
   assert_int_equal(image_debug_at(d, calls[0], f, 0), 0);
   assert_int_equal(image_debug_at(d, calls[0], f, 1), 1);
   assert_string_equal(f[0].function, "inner");
+  assert_false(f[0].no_result);
+  n = image_debug_at(d, image_entry(img), f, COUNT(f));
+  assert_true(n >= 1 && f[n - 1].no_result);
+  assert_string_equal(f[n - 1].function, "_start");
   image_debug_free(d);
   image_debug_free(NULL);
   image_free(img);

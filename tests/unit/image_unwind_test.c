@@ -182,7 +182,7 @@ static void test_rows_of_libc(void **state) {
     signals += rows[i].cfa == IMAGE_CFA_SIGNAL;
   }
   assert_int_equal(signals, 1);
-  assert_int_equal(rows[n - 1].cfa, IMAGE_CFA_END);
+  assert_int_equal(rows[n - 1].cfa, IMAGE_CFA_NONE);
   free(rows);
   image_free(img);
   free(path);

@@ -7,7 +7,7 @@
 #include "image/image.h"
 #include "made_plan.h"
 
-_Static_assert(sizeof(struct wire_row) == sizeof(struct image_row) && WIRE_CFA_SIGNAL == (int)IMAGE_CFA_SIGNAL, "rows");
+_Static_assert(sizeof(struct wire_row) == sizeof(struct image_row) && WIRE_CFA_NONE == (int)IMAGE_CFA_NONE, "rows");
 
 static inline void made_rows(struct made_plan *p, const struct image *img, struct wire_module *m) {
   struct image_row *rows = NULL;

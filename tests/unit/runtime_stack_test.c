@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of this process itself, walked as the runtime does it inside a target, with backtrace() as the oracle: by unwind
- * rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of rubbish.
+ * Stacks of this process itself, walked as the runtime does it inside a target, with backtrace() as the oracle: by
+ * unwind rows and by frame pointers, through libc, signal handlers, other stacks and threads. Then stacks full of
+ * rubbish.
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #include <cmocka.h>
 
 #include "made_module.h"
+#include "runtime/link.h"
 #include "runtime/modules.h"
 #include "runtime/process.h"
 #include "runtime/stack.h"
@@ -554,6 +556,43 @@ static void test_rubbish_on_the_stack(void **state) {
   }
 }
 
+/* --- tables in memory --- */
+
+/* The library that IMG is an image of, as it is loaded. */
+static const struct link_map *loaded_as(const struct image *img) {
+  for (const struct link_map *m = rt_link_first(); m; m = m->l_next)
+    if (img == images[PROGRAM] ? m == rt_link_first() : strcmp(m->l_name, image_path(img)) == 0) return m;
+  return NULL;
+}
+
+static bool says_the_same(const struct rt_frames *f, uint64_t at, const struct image_row *want) {
+  struct wire_row got = rt_frames_row(f, at);
+  bool same = got.cfa == want->cfa && got.add == want->add && got.rbp == want->rbp && got.offset == want->offset;
+  if (!same) print_message("%#lx: kind %d, offset %d, not %d, %d\n", at, got.cfa, got.offset, want->cfa, want->offset);
+  return same;
+}
+
+/* What the target reads in memory is what the host reads in the file. */
+static void test_tables_in_memory(void **state) {
+  (void)state;
+  unsigned compared = 0;
+  for (size_t i = 0; i < n_images; i++) {
+    const struct link_map *m = loaded_as(images[i]);
+    struct image_row *rows;
+    size_t n;
+    assert_non_null(m);
+    struct rt_frames f = rt_object_frames(m);
+    assert_int_equal(image_unwind(images[i], &rows, &n), 0);
+    assert_true(n == 0 || f.header);
+    for (size_t k = 0; k + 1 < n; k++, compared++) {
+      assert_true(says_the_same(&f, m->l_addr + rows[k].start, &rows[k]));
+      assert_true(says_the_same(&f, m->l_addr + rows[k + 1].start - 1, &rows[k]));
+    }
+    free(rows);
+  }
+  assert_true(compared > 10000);
+}
+
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
 static void test_published(void **state) {
@@ -627,6 +666,12 @@ int main(void) {
       cmocka_unit_test_setup(test_rubbish, without_rows),
       cmocka_unit_test_setup(test_rubbish_on_the_stack, with_rows),
       cmocka_unit_test_setup(test_rubbish_on_the_stack, without_rows),
+      cmocka_unit_test_setup(test_recursion, without_rows),
+      cmocka_unit_test_setup(test_through_libc, without_rows),
+      cmocka_unit_test_setup(test_signal, without_rows),
+      cmocka_unit_test_setup(test_coroutine, without_rows),
+      cmocka_unit_test_setup(test_thread, without_rows),
+      cmocka_unit_test_setup(test_tables_in_memory, with_rows),
       cmocka_unit_test_setup(test_published, with_rows),
       cmocka_unit_test_setup(test_nothing_new, with_rows),
   };

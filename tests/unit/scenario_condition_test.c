@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions mean what they mean in C: the code that they become is run here, and compared with what the compiler of this
- * test makes of the same text, and with made-up expressions. For every call for which one holds, the rule's range of
- * calls must have it.
+ * Conditions mean what they mean in C: the code that they become is run here, and compared with what the compiler of
+ * this test makes of the same text, and with made-up expressions. For every call for which one holds, the rule's range
+ * of calls must have it.
  */
 #include "tests/unit/made_world.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenarios as a whole: files, includes, seeds, what a plan always has, and lack of memory. What rules and XML become is
- * in the golden cases.
+ * Scenarios as a whole: files, includes, seeds, what a plan always has, and lack of memory. What rules and XML become
+ * is in the golden cases.
  */
 #include "tests/unit/allocator.h"
 #include "tests/unit/made_world.h"

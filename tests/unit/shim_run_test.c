@@ -534,7 +534,9 @@ static void the_same_random_numbers(void **state) {
 
 /* --- bad input ---------------------------------------------------------------------------------------------------- */
 
-/* Flips a bit of the shim's file, COUNT bytes behind the first WORD. */
+static char flip = 1;
+
+/* Flips bits of the shim's file, AT bytes behind the first WORD. */
 static void damage(const char *word, size_t at) {
   struct err e = {0};
   char *bytes;
@@ -542,7 +544,7 @@ static void damage(const char *word, size_t at) {
   assert_int_equal(file_read(run.shim_path, 1 << 20, &bytes, &n, &e), 0);
   char *found = memmem(bytes, n, word, strlen(word));
   assert_non_null(found);
-  found[at] ^= 1;
+  found[at] ^= flip;
   assert_int_equal(file_write(run.shim_path, bytes, n, &e), 0);
   free(bytes);
 }
@@ -562,6 +564,24 @@ static void a_damaged_plan_is_left_alone(void **state) {
     assert_int_equal(run.area->next_event, 0);
     tear_down(NULL);
   }
+}
+
+static void a_damaged_table_is_left_alone(void **state) {
+  (void)state;
+  for (size_t at = 0; at < offsetof(struct wire_shim, enter); at++)
+    for (int bit = 0; bit < 2; bit++) {
+      set_up(NULL);
+      always_fails("close");
+      fails_when("memcpy", WIRE_OP_EQ, 1)->version = made_text(&plan, "GLIBC_2.2.5");
+      made_begin(&run, &plan);
+      flip = bit ? (char)0x80 : 1;
+      damage("MRPHSHIM", at);
+      target("calls", "5");
+      says("end\n");
+      assert_int_equal(run.area->attached, 0);
+      tear_down(NULL);
+    }
+  flip = 1;
 }
 
 static void an_area_that_is_not_one(void **state) {
@@ -639,6 +659,7 @@ int main(void) {
       TEST(filters_are_survived),
       TEST(the_same_random_numbers),
       TEST(a_damaged_plan_is_left_alone),
+      TEST(a_damaged_table_is_left_alone),
       TEST(an_area_that_is_not_one),
       TEST(stop_stops),
       TEST(counts_are_kept),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * children HOW: starts itself ("children leaf") in the ways that there are, and waits. A leaf calls close(-7) and prints
- * what came back, and whether it sees LD_PRELOAD.
+ * children HOW: starts itself ("children leaf") in the ways that there are, and waits. A leaf calls close(-7) and
+ * prints what came back, and whether it sees LD_PRELOAD.
  */
 #include <errno.h>
 #include <fcntl.h>

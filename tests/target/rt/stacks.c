@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stacks WAY...: calls target_nothing by left and by right, in the ways given, and says after each what came back:
- * plain, sorted (called by qsort), deep (below 200 frames), handled (in a signal handler), aside (in one with a stack of
- * its own), thread, child, or PLUGIN.so, whose plugin_enter makes the call. After "race", PLUGIN.so is opened and closed
- * many times while two threads call by both, and what comes back is how many calls were not answered like the first.
+ * plain, sorted (called by qsort), deep (below 200 frames), handled (in a signal handler), aside (in one with a stack
+ * of its own), thread, child, or PLUGIN.so, whose plugin_enter makes the call. After "race", PLUGIN.so is opened and
+ * closed many times while two threads call by both, and what comes back is how many calls were not answered like the
+ * first.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* streams: fgetc and fprintf on streams, write with %f, and what ferror says; reads of a pipe, a file and a directory. */
+/*
+ * streams: fgetc and fprintf on streams, write with %f, and what ferror says; reads of a pipe, a file and a directory.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
