@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -361,7 +362,8 @@ def reasons(tool, results, wanted):
     for text, where in sorted(groups.items(), key=lambda g: -len(g[1])):
         names = Counter(where)
         shown = ", ".join(f"`{n}`" for n in names)
-        lines.append(f"- {text} ({len(where)} checks): {shown}")
+        item = f"- {text} ({len(where)} check{'s' if len(where) > 1 else ''}): {shown}"
+        lines += textwrap.wrap(item, 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     if not groups:
         lines.append("- nothing")
     return lines + [""]
