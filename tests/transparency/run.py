@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 
 # What nearly every program calls, in all families; none of them ever fails.
-FUNCTIONS = ["read", "write", "open", "close", "malloc", "calloc", "realloc", "fopen", "fclose", "fwrite", "stat", "mmap"]
+FUNCTIONS = ["read", "write", "open", "close", "malloc", "calloc", "realloc", "fopen", "fclose", "fwrite", "stat",
+             "mmap"]
 NEVER = "when call==1000000000"
 
 PACKAGES = {
@@ -113,13 +114,15 @@ def one(package, murphy, work, count):
     for name in sorted(unstable):
         say(f"{package}: not stable without murphy: {name}")
     for name in different:
-        say(f"{package}: {name}: {plain.get(name, 'not run')} without murphy, {with_murphy.get(name, 'not run')} with it")
+        before, behind = plain.get(name, "not run"), with_murphy.get(name, "not run")
+        say(f"{package}: {name}: {before} without murphy, {behind} with it")
     say(f"{package}: {len(plain)} results, {len(unstable)} of them not stable; {first:.0f} s without murphy, "
         f"{second:.0f} s with it, in {processes} processes, {calls} calls intercepted")
     good = {
         f"{package}: the suite runs without murphy": len(plain) > 20 and not unstable.issuperset(plain),
         f"{package}: all {len(plain)} results are the same with murphy": not different and status == status_with,
-        f"{package}: murphy was in {processes} processes, and intercepted {calls} calls": processes > 20 and calls > 10000,
+        f"{package}: murphy was in {processes} processes, and intercepted {calls} calls":
+            processes > 20 and calls > 10000,
     }
     failed = 0
     for name, is_good in good.items():
