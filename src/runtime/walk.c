@@ -81,6 +81,8 @@ static bool by_row(struct rt_walk *w) {
   return go_up(w, cfa, saved);
 }
 
+#define LARGEST_FRAME (1u << 20)
+
 bool rt_walk_slowly(struct rt_walk *w) {
   switch (STEP_KIND(w->step)) {
   case STEP_RSP: /* these from a stack that is not known, or where nothing can be read */
@@ -90,7 +92,8 @@ bool rt_walk_slowly(struct rt_walk *w) {
     return by_row(w);
   case STEP_POINTER:
   case STEP_NOWHERE:
-    return w->rbp >= w->sp && go_up(w, w->rbp + 16, w->rbp);
+    /* Further up than any frame is large, it is a pointer of another stack: that of who started this one. */
+    return w->rbp >= w->sp && w->rbp - w->sp < LARGEST_FRAME && go_up(w, w->rbp + 16, w->rbp);
   default:
     return false;
   }
