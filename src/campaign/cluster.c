@@ -7,7 +7,7 @@
  */
 #include "campaign/campaign.h"
 
-enum { DEPTH = 16, ALLOWED = 4 };
+enum { DEPTH = 6, ALLOWED = 4 };
 
 static size_t least(size_t a, size_t b, size_t c) {
   size_t m = a < b ? a : b;
