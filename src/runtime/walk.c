@@ -6,6 +6,9 @@
  */
 #include "walk.h"
 
+/* A frame on a stack whose limits are not known is not larger. */
+#define FRAME_MAX (1u << 20)
+
 RT_RAW static bool read_word(struct rt_walk *w, uint64_t address, uint64_t *ret) {
   bool inside = address >= w->bounds.low && address < w->bounds.high && address % 8 == 0;
   if (!inside && !rt_bounds_try(&w->bounds, address)) return false;
@@ -81,7 +84,11 @@ static bool by_row(struct rt_walk *w) {
   return go_up(w, cfa, saved);
 }
 
-#define LARGEST_FRAME (1u << 20)
+/* A frame pointer may be one of another stack, which a coroutine has from who started it. */
+static bool by_pointer(struct rt_walk *w) {
+  bool near = w->bounds.high || w->rbp - w->sp < FRAME_MAX;
+  return w->rbp >= w->sp && near && go_up(w, w->rbp + 16, w->rbp);
+}
 
 bool rt_walk_slowly(struct rt_walk *w) {
   switch (STEP_KIND(w->step)) {
@@ -92,8 +99,7 @@ bool rt_walk_slowly(struct rt_walk *w) {
     return by_row(w);
   case STEP_POINTER:
   case STEP_NOWHERE:
-    /* Further up than any frame is large, it is a pointer of another stack: that of who started this one. */
-    return w->rbp >= w->sp && w->rbp - w->sp < LARGEST_FRAME && go_up(w, w->rbp + 16, w->rbp);
+    return by_pointer(w);
   default:
     return false;
   }
