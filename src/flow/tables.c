@@ -4,7 +4,8 @@
  *
  * A kernel keeps its operations in constant tables: arrays of function addresses that are a structure to the compiler.
  * A place in the image is taken for a table of a structure if all of its pointers to functions are null or functions of
- * the right type, at least one of them.
+ * the right type, at least one of them. Where no function of a variable has a type, as in modules before 5.11, it is
+ * taken for one if it has the size and the shape of the structure, and its name ends with the structure's.
  */
 #include "flow/tables.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define POINTERS_MAX 96 /* members of a structure that point to functions */
+#define SHAPE_MIN 3     /* functions from which on a shape tells something */
 #define NEST_MAX 4
 #define MEMBERS_MAX 20000 /* of a structure and those inside of it */
 
@@ -84,13 +86,17 @@ static int scan(struct tables *t) {
 
 int tables_init(struct tables *t, const struct image *img, const struct types *types) {
   *t = (struct tables){.image = img, .types = types};
-  return scan(t);
+  int r = scan(t);
+  for (uint32_t i = 1; types && r >= 0 && i < types_count(types); i++)
+    if (types_member_count(types, i)) r = map_put(&t->structures, hash_string(types_name(types, i)), 1);
+  return r;
 }
 
 void tables_done(struct tables *t) {
   vec_done(&t->pointers);
   map_done(&t->by_key);
   map_done(&t->layouts);
+  map_done(&t->structures);
   arena_done(&t->arena);
 }
 
@@ -158,9 +164,10 @@ static int by_value(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-static int find_tables(struct tables *t, struct layout *l) {
+typedef VEC(uint64_t) place_list;
+
+static int find_typed(const struct tables *t, const struct layout *l, place_list *found) {
   struct map seen = {0};
-  VEC(uint64_t) found = {0};
   int r = 0;
   for (uint32_t i = 0; i < l->n_slots && r >= 0; i++) {
     uint64_t first;
@@ -171,16 +178,61 @@ static int find_tables(struct tables *t, struct layout *l) {
       if (p->key != l->slots[i].key) break;
       if (map_get(&seen, base, &known)) continue;
       r = map_put(&seen, base, 1);
-      if (r >= 0 && is_table(t, l, base)) r = vec_push(&found, base);
+      if (r >= 0 && is_table(t, l, base)) r = vec_push(found, base);
     }
   }
+  map_done(&seen);
+  return r;
+}
+
+/* --- tables without types ----------------------------------------------------------------------------------------- */
+
+/* Are there functions, of unknown types, where the structure has its pointers to functions, and nowhere else? */
+static bool has_shape(const struct tables *t, const struct layout *l, const struct image_symbol *s) {
+  size_t first = tables_pointers_before(t, s->address), all = tables_pointers_before(t, s->address + s->size) - first;
+  size_t inside = 0;
+  if (all < SHAPE_MIN || fits(t, l, s->address) != 0) return false;
+  for (uint32_t i = 0; i < l->n_slots; i++)
+    inside += tables_pointer_at(t, s->address + l->slots[i].offset) != NULL;
+  return inside == all;
+}
+
+/* The structure that a variable is named after, as ext4_dir_inode_operations after inode_operations; or "". */
+static const char *structure_in(const struct tables *t, const char *variable) {
+  for (const char *p = variable; *p; p += strspn(p, "_")) {
+    uint64_t known;
+    if (map_get(&t->structures, hash_string(p), &known)) return p;
+    p += strcspn(p, "_");
+  }
+  return "";
+}
+
+static int find_untyped(const struct tables *t, struct layout *l, const char *name, place_list *found) {
+  const struct image_symbol *all;
+  size_t n = image_symbols(t->image, &all);
+  int r = 0;
+  for (size_t i = 0; i < n && l->n_slots >= SHAPE_MIN && r >= 0; i++) {
+    const struct image_symbol *s = &all[i];
+    if (s->kind != SYMBOL_OBJECT || s->size != l->size || !has_shape(t, l, s)) continue;
+    const char *after = structure_in(t, s->name);
+    if (*after && strcmp(after, name) == 0)
+      r = vec_push(found, s->address);
+    else if (!*after && image_module_of(t->image, s->address)) /* elsewhere, sizes are guessed */
+      l->more = true;
+  }
+  return r;
+}
+
+static int find_tables(struct tables *t, struct layout *l, const char *name) {
+  place_list found = {0};
+  int r = find_typed(t, l, &found);
+  if (r >= 0) r = find_untyped(t, l, name, &found);
   if (r >= 0 && found.n) {
     qsort(found.at, found.n, sizeof *found.at, by_value);
     l->tables = arena_memdup(&t->arena, found.at, found.n * sizeof *found.at);
     l->n_tables = (uint32_t)found.n;
     if (!l->tables) r = -ENOMEM;
   }
-  map_done(&seen);
   vec_done(&found);
   return r;
 }
@@ -194,6 +246,6 @@ const struct layout *tables_of_type(struct tables *t, uint32_t type) {
   if (!l->slots) return NULL;
   l->size = types_size(t->types, type);
   collect_slots(t->types, type, 0, 0, l, &(unsigned){MEMBERS_MAX});
-  if (find_tables(t, l) < 0 || map_put(&t->layouts, type, (uintptr_t)l) < 0) return NULL;
+  if (find_tables(t, l, types_name(t->types, type)) < 0 || map_put(&t->layouts, type, (uintptr_t)l) < 0) return NULL;
   return l;
 }

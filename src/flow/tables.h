@@ -18,6 +18,7 @@ struct layout {
   uint32_t n_slots, n_tables;
   struct slot *slots;
   uint64_t *tables; /* in the order of addresses */
+  bool more;        /* there are variables without types that can be tables of it */
 };
 
 struct tables {
@@ -28,6 +29,7 @@ struct tables {
   struct map by_key;            /* type to the first in ORDER */
   uint32_t *order;              /* pointers by type */
   struct map layouts;           /* structure to struct layout * */
+  struct map structures;        /* hashes of the names of all that have members */
 };
 
 /* Looks at all variables of the image. On failure, too, tables_done must be called. */

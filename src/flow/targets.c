@@ -88,7 +88,7 @@ static int keep(struct targets *t, uint64_t key, target_vec *v, bool known, stru
   if (!a) return -ENOMEM;
   keep_ordinary(t, v);
   a->n = (uint32_t)v->n;
-  a->known = known || v->n;
+  a->known = known;
   a->at = arena_memdup(&t->tables.arena, v->at, v->n * sizeof *v->at);
   if ((!a->at && a->n) || map_put(&t->answers, key, (uintptr_t)a) < 0) return -ENOMEM;
   *ret = *a;
@@ -112,7 +112,7 @@ static int members(struct targets *t, uint32_t type, uint32_t offset, struct ans
     const struct pointer *p = tables_pointer_at(&t->tables, l->tables[i] + offset);
     if (p) r = vec_push(&v, (struct flow_target){p->function, l->tables[i]});
   }
-  if (r >= 0) r = keep(t, key, &v, l->n_tables > 0, ret);
+  if (r >= 0) r = keep(t, key, &v, l->n_tables > 0 && !l->more, ret);
   vec_done(&v);
   return r;
 }
@@ -153,7 +153,7 @@ static int hooks(struct targets *t, uint64_t head, uint32_t offset, struct answe
       const struct pointer *p = tables_pointer_at(&t->tables, entry + offset);
       if (p) r = vec_push(&v, (struct flow_target){p->function, entry});
     }
-  if (r >= 0) r = keep(t, key, &v, false, ret);
+  if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
 }
@@ -164,7 +164,7 @@ static int given(struct targets *t, uint64_t function, struct answer *ret) {
   target_vec v = {0};
   if (known_answer(t, key, ret)) return 0;
   int r = vec_push(&v, (struct flow_target){.function = function});
-  if (r >= 0) r = keep(t, key, &v, false, ret);
+  if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
 }
@@ -176,7 +176,7 @@ static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   if (known_answer(t, key, ret)) return 0;
   const struct pointer *p = tables_pointer_at(&t->tables, at);
   int r = p ? vec_push(&v, (struct flow_target){p->function, at}) : 0;
-  if (r >= 0) r = keep(t, key, &v, false, ret);
+  if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
 }
@@ -197,7 +197,7 @@ static int elements(struct targets *t, uint64_t at, struct answer *ret) {
     const struct pointer *p = &t->tables.pointers.at[i];
     if (p->key == t->tables.pointers.at[first].key) r = vec_push(&v, (struct flow_target){p->function, p->at});
   }
-  if (r >= 0) r = keep(t, key, &v, false, ret);
+  if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
 }

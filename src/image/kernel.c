@@ -183,6 +183,16 @@ static int load_lists(struct image *img, const char *const *modules, size_t n_mo
   return r;
 }
 
+/* Modules of another kernel would be linked to functions that take and return other things. */
+static int modules_check(const struct image *img, const char *const *paths, struct err *e) {
+  const struct kernel *k = img->kernel;
+  for (size_t i = 0; i < k->n_modules && k->release[0]; i++)
+    if (k->modules[i].release && strcmp(k->modules[i].release, k->release) != 0)
+      return err_set(e, -ENOEXEC, "%s: a module of Linux %s, but %s is Linux %s (give its own with --modules)",
+                     paths[i], k->modules[i].release, img->path, k->release);
+  return 0;
+}
+
 static int kernel_load(struct image *img, const char *const *modules, size_t n_modules, struct err *e) {
   segment_list segments = {0};
   symbol_list symbols = {0};
@@ -201,6 +211,7 @@ static int kernel_load(struct image *img, const char *const *modules, size_t n_m
   readonly_set(img);
   btf_set(img);
   r = banner_set(img);
+  if (r >= 0) r = modules_check(img, modules, e);
   return r < 0 ? r : build_id_load(img);
 }
 

@@ -11,6 +11,7 @@
 
 struct kernel_module {
   const char *name;
+  const char *release; /* of the kernel that it was made for; NULL if it does not say */
   uint64_t start, end;
   struct bytes btf;
 };

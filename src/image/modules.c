@@ -86,15 +86,32 @@ static int object_open(struct object *o, const char *path, struct err *e) {
   return o->bases && o->copies ? 0 : err_set(e, -ENOMEM, "%s: out of memory", path);
 }
 
-/* "ext4": from .modinfo, or from the path with '-' as '_', as the kernel has it. */
-static const char *module_name(struct image *img, const struct object *o) {
+/* What .modinfo has behind KEY, as in "name="; NULL if nothing. */
+static const char *modinfo(const struct object *o, const char *key) {
   Elf64_Shdr s;
   long i = section_find(&o->file, SHT_PROGBITS, ".modinfo");
   struct bytes b = {NULL, 0};
   if (i >= 0 && section_header(&o->file, (size_t)i, &s)) b = bytes_of_strings(section_bytes(&o->file, &s));
   for (size_t at = 0; at < b.n; at += strlen((const char *)b.at + at) + 1)
-    if (strncmp((const char *)b.at + at, "name=", 5) == 0)
-      return arena_strdup(&img->arena, (const char *)b.at + at + 5);
+    if (strncmp((const char *)b.at + at, key, strlen(key)) == 0) return (const char *)b.at + at + strlen(key);
+  return NULL;
+}
+
+/* The first word of "6.1.0-54-amd64 SMP preempt mod_unload modversions". */
+static int module_release(struct image *img, const struct object *o, const char **ret) {
+  const char *magic = modinfo(o, "vermagic=");
+  if (!magic) return 0;
+  char *release = arena_strdup(&img->arena, magic);
+  if (!release) return -ENOMEM;
+  release[strcspn(release, " ")] = 0;
+  *ret = release;
+  return 0;
+}
+
+/* "ext4": from .modinfo, or from the path with '-' as '_', as the kernel has it. */
+static const char *module_name(struct image *img, const struct object *o) {
+  const char *said = modinfo(o, "name=");
+  if (said) return arena_strdup(&img->arena, said);
   const char *slash = strrchr(o->path, '/');
   char *name = arena_strdup(&img->arena, slash ? slash + 1 : o->path);
   if (!name) return NULL;
@@ -154,7 +171,7 @@ static int module_place(struct image *img, struct object *o, uint64_t *at, segme
                         struct kernel_module *ret) {
   Elf64_Shdr s;
   *ret = (struct kernel_module){.name = module_name(img, o), .start = *at};
-  int r = ret->name ? 0 : -ENOMEM;
+  int r = ret->name ? module_release(img, o, &ret->release) : -ENOMEM;
   for (size_t i = 1; r >= 0 && section_header(&o->file, i, &s); i++)
     if (s.sh_flags & SHF_ALLOC) r = section_place(img, o, i, &s, at, segments);
   long btf = section_find(&o->file, SHT_PROGBITS, ".BTF");

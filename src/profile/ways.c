@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define CALLS_MAX 4096
+#define RESTART_FIRST 512 /* ERESTARTSYS */
+#define RESTART_LAST 516  /* ERESTART_RESTARTBLOCK */
 
 static int read_words(struct lines *at, word_list *to, char **save) {
   struct ways *w = at->to;
@@ -30,9 +32,11 @@ static int read_errors(struct lines *at, way_errors_list *to, char **save) {
   if (!word) return lines_bad(at, "a function is missing behind", to == &w->never ? "never" : "gives");
   n.function = arena_strdup(&w->arena, word);
   while ((word = strtok_r(NULL, " \t", save)) != NULL) {
-    int error = errno_number(word);
-    if (!error) return lines_bad(at, "not an errno:", word);
-    errno_set_add(&n.errors, error);
+    bool restart = to == &w->never && strcmp(word, "RESTART") == 0;
+    int error = restart ? 0 : errno_number(word);
+    if (!error && !restart) return lines_bad(at, "not an errno:", word);
+    n.restarts |= restart;
+    if (error) errno_set_add(&n.errors, error);
   }
   return n.function ? vec_push(to, n) : -ENOMEM;
 }
@@ -114,9 +118,26 @@ void ways_done(struct ways *w) {
   arena_done(&w->arena);
 }
 
+/*
+ * The macros that define a system call make several functions of it, one inside the other, and the compiler leaves out
+ * what it inlines: what holds for one of them holds for all. What is behind "__x64" and the like, so that they are
+ * one; other names as they are.
+ */
+static const char *without_layer(const char *name) {
+  static const char *const layers[] = {"__x64_sys_", "__se_sys_", "__do_sys_"};
+  for (size_t i = 0; i < COUNT(layers); i++)
+    if (strncmp(name, layers[i], strlen(layers[i])) == 0) return name + strlen(layers[i]) - strlen("_sys_");
+  return name;
+}
+
+/* NAME also as it is, for patterns such as *_sys_open that begin otherwise. */
+static bool is_meant(const char *pattern, const char *name) {
+  return fnmatch(pattern, name, 0) == 0 || fnmatch(without_layer(pattern), without_layer(name), 0) == 0;
+}
+
 static bool matches(const word_list *patterns, const char *name) {
   for (size_t i = 0; i < patterns->n; i++)
-    if (fnmatch(patterns->at[i], name, 0) == 0) return true;
+    if (is_meant(patterns->at[i], name)) return true;
   return false;
 }
 
@@ -124,18 +145,22 @@ bool ways_table(void *ways, const char *name) { return matches(&((const struct w
 
 bool ways_beyond(void *ways, const char *name) { return matches(&((const struct ways *)ways)->beyond, name); }
 
+static bool has_error(const struct way_errors *n, unsigned error) {
+  if (error >= RESTART_FIRST && error <= RESTART_LAST) return n->restarts;
+  return error <= ERRNO_MAX && errno_set_has(&n->errors, (int)error);
+}
+
 bool ways_never(void *ways, const char *name, unsigned error) {
   const struct ways *w = ways;
-  for (size_t i = 0; error <= ERRNO_MAX && i < w->never.n; i++)
-    if (errno_set_has(&w->never.at[i].errors, (int)error) && fnmatch(w->never.at[i].function, name, 0) == 0)
-      return true;
+  for (size_t i = 0; i < w->never.n; i++)
+    if (has_error(&w->never.at[i], error) && is_meant(w->never.at[i].function, name)) return true;
   return false;
 }
 
 const uint64_t *ways_gives(void *ways, const char *name) {
   const struct ways *w = ways;
   for (size_t i = 0; i < w->gives.n; i++)
-    if (strcmp(w->gives.at[i].function, name) == 0) return w->gives.at[i].errors.bits;
+    if (strcmp(without_layer(w->gives.at[i].function), without_layer(name)) == 0) return w->gives.at[i].errors.bits;
   return NULL;
 }
 

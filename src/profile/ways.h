@@ -8,6 +8,7 @@
 struct way_errors {
   const char *function;
   struct errno_set errors;
+  bool restarts; /* also those by which a call is begun anew */
 };
 
 typedef VEC(struct way_errors) way_errors_list;

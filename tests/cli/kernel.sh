@@ -133,6 +133,34 @@ holds 'and in .errors' grep -qx '# modules missing: extra' out
 echo 'int extra_one(void) { return -5; }' | gcc -x c -c -o lib/modules/6.1.0-tiny/kernel/extra.ko -
 run profile --kernel boot/vmlinuz-6.1.0-tiny --format json
 holds 'one that is found is not' grep -q '"modules":\["extra"\],"modules_missing":\[\]' out
+
+# Modules without types, as before 5.11: a table that is named after its structure, and one that is not.
+extra() { # extra TABLE
+  gcc -x c -w -O2 -mcmodel=kernel -fno-pic -fcf-protection=none -c -o lib/modules/6.1.0-tiny/kernel/extra.ko - <<END
+static __attribute__((noipa)) long extra_read(int *file, char *to, long n) { return *file ? -18 : n; }
+static __attribute__((noipa)) long extra_write(int *file, const char *from, long n) { return n; }
+static __attribute__((noipa)) int extra_flush(int *file) { return 0; }
+const void *const $1[] = {"extra", extra_read, extra_write, extra_flush};
+END
+}
+echo 'table extra_*' >>data/kernel/ways
+extra extra_file_operations
+run profile --kernel boot/vmlinuz-6.1.0-tiny --format errors
+holds 'a table without types counts if its name tells what it is' grep -q ' read .* EXDEV$' out
+holds 'and is nothing else' grep -q ' read_channel EPROTO$' out
+extra extra_ops
+run profile --kernel boot/vmlinuz-6.1.0-tiny --format errors
+holds 'one whose name does not tell is no table' grep -q ' read .*EBADF' out
+holds 'but what may go there is marked' grep -q ' read .* \.\.\.$' out
+
+echo '__attribute__((section(".modinfo"), used)) static const char magic[] = "vermagic=6.1.0-huge SMP";' |
+  gcc -x c -c -o lib/modules/6.1.0-tiny/kernel/extra.ko -
+run profile --kernel boot/vmlinuz-6.1.0-tiny
+refused 'a module of another kernel' 'extra.ko: a module of Linux 6.1.0-huge, but boot/vmlinuz-6.1.0-tiny is Linux 6.1.0-tiny'
+echo '__attribute__((section(".modinfo"), used)) static const char magic[] = "vermagic=6.1.0-tiny SMP";' |
+  gcc -x c -c -o lib/modules/6.1.0-tiny/kernel/extra.ko -
+run profile --kernel boot/vmlinuz-6.1.0-tiny
+accepted 'one of this kernel'
 cp "$kernel_source/tiny.ways" data/kernel/ways
 
 # --- what is refused --------------------------------------------------------------------------------------------------

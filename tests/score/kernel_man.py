@@ -313,20 +313,29 @@ def report_exceptions(manual, exceptions):
     print(f"  {without}, {len(manual.without_page)} have no page")
 
 
-def report_lists(title, calls, truth, undocumented, errors):
-    print(f"\n{title} (- documented, not found; + found, not documented; ! undocumented but real, not found)")
-    for call in calls:
-        documented, found, real = truth[call], errors.of(call), undocumented[call]
-        parts = [f"- {words(documented - found)}"] if documented - found else []
-        parts += [f"! {words(real - found)}"] if real - found else []
-        if found & real - documented:
-            parts.append(f"+ real: {words(found & real)}")
-        rest = found - documented - real
-        if rest:
-            parts.append(f"+ {words(rest)}")
-        if parts:
-            absent = "" if call in errors.calls else " (not in the file)"
-            print(f"  {call}{absent}: {'  '.join(parts)}")
+def difference(call, manual, undocumented, errors):
+    """What differs, in one line; empty if nothing does."""
+    documented, found, real = manual.documented[call], errors.of(call), undocumented[call]
+    parts = (
+        ("-", documented - found),
+        ("!", real - found),
+        ("+", found & real - documented),
+        ("?", found - documented - real),
+    )
+    absent = " (not in the file)" if call not in errors.calls else ""
+    line = "".join(f"  {sign} {words(names)}" for sign, names in parts if names)
+    return f"  {call}{absent}:{line}" if line else ""
+
+
+def report_lists(common, manual, undocumented, errors):
+    print("What differs: - documented, not found; ! real though undocumented, not found;")
+    print("              + found, undocumented but known to be real; ? found, not documented, not judged")
+    others = [call for call in manual.documented if call not in common]
+    for title, calls in ((f"the {len(common)} that programs use most", common), ("the others", others)):
+        lines = [line for line in (difference(call, manual, undocumented, errors) for call in calls) if line]
+        print(f"\n{title}: {len(calls) - len(lines)} of {len(calls)} as documented")
+        print("\n".join(lines))
+    print()
 
 
 def report_most(calls, manual, errors):
@@ -358,6 +367,8 @@ def report(options, errors, manual, exceptions, plain):
     truth = {call: manual.documented[call] | undocumented[call] for call in common}
     every, most = Score(manual.documented, manual.documented, errors), Score(common, manual.documented, errors)
     both = Score(common, truth, errors)
+    if not options.totals:
+        report_lists(common, manual, undocumented, errors)
     print(f"{errors.name} against the manual pages: {len(manual.documented)} documented system calls")
     report_exceptions(manual, exceptions)
     if errors.by_hand:
@@ -377,10 +388,6 @@ def report(options, errors, manual, exceptions, plain):
     partly = f"{len(errors.partly)} of {len(errors.calls)} system calls, and {len(errors.partly & set(common))}"
     print(f"  Marked as not fully known: {partly} of the {len(common)}.")
     print(f"  modify_ldt has ENOMEM: {'yes' if 'ENOMEM' in errors.of('modify_ldt') else 'no'}")
-    if options.verbose:
-        report_lists(f"the {len(common)}", common, manual.documented, undocumented, errors)
-        others = [call for call in manual.documented if call not in common]
-        report_lists("the other documented system calls", others, manual.documented, undocumented, errors)
     return most
 
 
@@ -412,7 +419,7 @@ def parse_arguments():
                         help="the file's kernel, to score it without what data/kernel/ways knows, too")
     parser.add_argument("--min-recall", metavar="SHARE", type=float, help="fail if recall on the common calls is below")
     parser.add_argument("--max-average", metavar="N", type=float, help="fail if common calls have more errnos each")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list the differences, call by call")
+    parser.add_argument("-t", "--totals", action="store_true", help="leave out the differences, call by call")
     return parser.parse_args()
 
 
