@@ -184,6 +184,25 @@ holds 'nothing is returned' json '
 strip -o nothing2.so nothing.so
 run check --format json nothing2.so
 holds '... which cannot be seen without' json '{s["use"] for s in d["sites"]} == {"returned"}'
+# Where no types were recorded, a function without one may return anything.
+${CC:-cc} -O2 -g1 -w -fPIC -shared nothing.c -o nothing3.so || exit 1
+run check --format json nothing3.so
+holds '... and not with functions and lines only' json '{s["use"] for s in d["sites"]} == {"returned"}'
+cat >few.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int drop(const char *path) { return unlink(path); }
+__attribute__((noinline)) void *take(size_t n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	char *p = take(argc);
+	return drop(argv[0]) || !p ? 1 : p[1];
+}
+C
+${CC:-cc} -O2 -g1 -w few.c -o few || exit 1
+run check --format json few
+holds 'what is returned is checked by the caller with -g1' json '
+  at("unlink", "drop")["verdict"] == "all" and at("malloc", "take")["verdict"] == "all"'
 
 # A function of a library that calls nothing only answers questions about its arguments.
 cat >getter.c <<'C'
