@@ -315,8 +315,15 @@ uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
 bool flow_graph_returns_nothing(struct flow_graph *g);
 /* Does the function set errno to 0 somewhere? */
 bool flow_graph_clears_errno(struct flow_graph *g);
-/* The call whose result is argument ARG of the call INSN, or UINT32_MAX. */
-uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg);
+/*
+ * The values that argument ARG of the call INSN may have, at most MAX: results of calls, arguments, constants. Returns
+ * how many; 0 if not all are known.
+ */
+unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max);
+/* The call whose result V is, but for its extension to more bits; UINT32_MAX if it is none. */
+uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v);
+/* Does a way lead from behind INSN to the instruction TO? */
+bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to);
 /*
  * Does the code behind the call INSN come to the same place in the same state, whether it gets the error (its value and
  * errno) or the success? False if they differ, or if it cannot be told. Returning the value is the same for both.

@@ -106,11 +106,43 @@ bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, stru
   return ret->kind != VALUE_NONE;
 }
 
-uint32_t flow_graph_maker(struct flow_graph *g, uint32_t insn, unsigned arg) {
-  struct flow_value v;
-  if (!flow_graph_argument(g, insn, arg, &v) || v.kind != VALUE_CALL || v.call >= g->walk.call_insn.n)
-    return UINT32_MAX;
-  return g->walk.call_insn.at[v.call];
+unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max) {
+  if (arg >= FLOW_ARGS || !max) return 0;
+  struct loc loc = loc_reg(code_argument_registers[arg]);
+  *ret = origin(&g->walk, insn, &loc); /* which is remembered */
+  if (ret->kind != VALUE_NONE) return 1;
+  struct flow_value v = origin_choice(&g->walk, insn, &loc);
+  if (v.kind != VALUE_CHOICE || v.value > max) return 0;
+  memcpy(ret, v.choices, v.value * sizeof *ret);
+  return (unsigned)v.value;
+}
+
+uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v) {
+  if (v->kind != VALUE_CALL || v->call >= g->walk.call_insn.n) return UINT32_MAX;
+  for (const struct transform *t = v->ops; t; t = t->next)
+    if (t->kind != XF_SIGN && t->kind != XF_ZERO) return UINT32_MAX;
+  return g->walk.call_insn.at[v->call];
+}
+
+bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
+  uint32_t from = flow_graph_block(g, insn), target = flow_graph_block(g, to), n_todo = 0;
+  if (from == target && insn < to) return true;
+  struct arena *a = &g->walk.worker->scratch;
+  uint8_t *seen = arena_zalloc(a, g->code.n_blocks + 1);
+  uint32_t *todo = arena_alloc(a, (g->code.n_blocks + 1) * sizeof *todo);
+  if (!seen || !todo) g->walk.failed = true;
+  if (!seen || !todo) return false;
+  for (todo[n_todo++] = from; n_todo > 0;) {
+    const uint32_t *next;
+    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+      if (next[i] == target) return true;
+      if (seen[next[i]]) continue;
+      seen[next[i]] = 1;
+      todo[n_todo++] = next[i];
+    }
+  }
+  return false;
 }
 
 #define RETURNS_MAX 8

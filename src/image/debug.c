@@ -229,7 +229,7 @@ static size_t unit_at(struct image_debug *d, struct debug_unit *u, uint64_t addr
       place_of_call(d, u, chain[n - k], &frames[k]);
     }
     frames[k].function = debug_scope_name(d, chain[n - 1 - k]);
-    frames[k].no_result = u->typed && chain[n - 1 - k]->no_result;
+    frames[k].no_result = u->typed && u->types && chain[n - 1 - k]->no_result;
   }
   return n < max ? n : max;
 }

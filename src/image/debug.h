@@ -45,7 +45,8 @@ struct debug_unit {
   Dwarf_Die body; /* has functions: the same, or that of a .dwo file */
   bool tried, lines_tried;
   bool plain;         /* in a language without namespaces */
-  bool typed;         /* in one that says what functions return: not assembly */
+  bool typed;         /* in a language whose functions have types: not assembly */
+  bool types;         /* types were recorded (-g1 leaves them out), so what has none returns nothing */
   const char *folder; /* DW_AT_comp_dir, or NULL */
   Dwarf_Lines *lines;
   size_t n_lines;

@@ -120,6 +120,7 @@ static int die_take(struct walk *w, Dwarf_Die *die, struct level *at, struct lev
   *inside = *at;
   switch (tag) {
   case DW_TAG_subprogram:
+    w->u->types |= dwarf_hasattr(die, DW_AT_type);
     r = space_note(w, die, at->space);
     if (r == 0) r = function_add(w, die, inside);
     inside->space = NULL;
@@ -127,6 +128,10 @@ static int die_take(struct walk *w, Dwarf_Die *die, struct level *at, struct lev
   case DW_TAG_inlined_subroutine:
     r = inlined_add(w, die, at, inside);
     return r < 0 ? r : 1;
+  case DW_TAG_formal_parameter:
+  case DW_TAG_base_type:
+    w->u->types = true;
+    return 0;
   case DW_TAG_lexical_block:
   case DW_TAG_try_block:
   case DW_TAG_catch_block:

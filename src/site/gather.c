@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define FUNCTION_INSNS 400000
-#define STREAM_NEAR 12
 
 struct gathering {
   struct program *p;
@@ -39,72 +38,6 @@ struct flow_graph_options gather_options(struct program *p, struct worker *w) {
 
 /* --- what is known of the arguments ------------------------------------------------------------------------------- */
 
-/* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
-static const char *loaded_variable(const struct gathering *t, uint32_t insn, uint8_t reg) {
-  struct image_slot slot;
-  uint32_t block = flow_graph_block(t->g, insn), first = t->code->blocks[block].first;
-  for (uint32_t i = insn; i-- > first && insn - i < STREAM_NEAR;) {
-    const struct insn *in = &t->code->insns[i];
-    if (!(in->defs & REG_BIT(reg))) continue;
-    if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size == 8) {
-      reg = in->src;
-      continue;
-    }
-    if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->index != NO_REG) return NULL;
-    if (in->base == NO_REG) return image_slot(t->code->image, (uint64_t)in->disp, &slot) ? slot.name : NULL;
-    if (in->disp != 0) return NULL;
-    reg = in->base;
-  }
-  return NULL;
-}
-
-static void tell(struct relevance_call *c, unsigned subject, bool holds) {
-  c->about[subject] = holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
-}
-
-/* How the opener at INSN opens: for writing? NOT_KNOWN if it does not say. */
-static enum answer opened_for_writing(const struct gathering *t, const struct import *m, uint32_t insn,
-                                      const struct relevance_opener *o) {
-  struct flow_value v;
-  if (o->access == ACCESS_READ) return FALSE_FOR_CALL;
-  if (o->access == ACCESS_WRITE) return TRUE_FOR_CALL;
-  int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg);
-  if (o->access == ACCESS_LIKE || arg < 0 || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return NOT_KNOWN;
-  if (o->access == ACCESS_FLAGS && v.kind == VALUE_CONST) return v.value & 3 ? TRUE_FOR_CALL : FALSE_FOR_CALL;
-  if (o->access != ACCESS_MODE || v.kind != VALUE_ADDRESS || v.raw) return NOT_KNOWN;
-  const char *mode = image_bytes(t->code->image, v.value, 4);
-  if (!mode) return NOT_KNOWN;
-  return mode[0] == 'r' && !memchr(mode, '+', strnlen(mode, 4)) ? FALSE_FOR_CALL : TRUE_FOR_CALL;
-}
-
-/* The descriptor or stream of the call, as far as it is known where it came from. */
-static void look_at_descriptor(const struct gathering *t, uint32_t insn, const char *name, unsigned arg,
-                               struct relevance_call *c) {
-  int at = relevance_argument_of(t->p->relevance, name, arg);
-  if (at < 0 || at >= FLOW_ARGS) return;
-  const char *variable = loaded_variable(t, insn, code_argument_registers[at]);
-  if (variable && (strcmp(variable, "stdout") == 0 || strcmp(variable, "stderr") == 0)) {
-    tell(c, ABOUT_STDOUT, variable[3] == 'o');
-    tell(c, ABOUT_STDERR, variable[3] == 'e');
-    return;
-  }
-  uint32_t maker = flow_graph_maker(t->g, insn, (unsigned)at);
-  if (maker == UINT32_MAX) return;
-  struct flow_call made = flow_graph_call(t->g, maker);
-  const struct import *m = made.kind == CALL_SLOT ? program_import(t->p, made.target) : NULL;
-  const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
-  if (!o || !o->result) return;
-  enum answer writing = opened_for_writing(t, m, maker, o);
-  if (writing != NOT_KNOWN) {
-    tell(c, ABOUT_WRITTEN, writing == TRUE_FOR_CALL);
-    tell(c, ABOUT_UNWRITTEN, writing == FALSE_FOR_CALL);
-  }
-  for (unsigned i = ABOUT_FILE; o->kind < SUBJECTS && i <= ABOUT_TTY; i++)
-    tell(c, i, i == o->kind);
-  if (o->path) tell(c, ABOUT_FILE, true);
-  if (o->path) tell(c, ABOUT_SOCKET, false);
-}
-
 static void look_at_arguments(const struct gathering *t, uint32_t insn, const struct import *m,
                               struct relevance_call *c) {
   c->name = m->written;
@@ -118,8 +51,8 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   }
   int arg = relevance_descriptor(t->p->relevance, m->written);
   if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
-  if (arg >= 0 && arg < FLOW_ARGS) look_at_descriptor(t, insn, m->name, (unsigned)arg, c);
-  if (arg == ARG_STDOUT) tell(c, ABOUT_STDOUT, true);
+  if (arg >= 0 && arg < FLOW_ARGS) descriptor_look(t->p, t->g, insn, m->name, (unsigned)arg, c);
+  if (arg == ARG_STDOUT) c->about[ABOUT_STDOUT] = TRUE_FOR_CALL;
 }
 
 /* --- guards by errno ---------------------------------------------------------------------------------------------- */

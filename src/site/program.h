@@ -113,6 +113,12 @@ int imports_find(struct program *p, struct err *e) MUST_USE;
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
 struct flow_graph_options gather_options(struct program *p, struct worker *w);
 
+/* --- descriptors (descriptor.c) ----------------------------------------------------------------------------------- */
+
+/* What is known of the descriptor or stream that the call INSN of NAME, an import, has as the written argument ARG. */
+void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
+                     struct relevance_call *c);
+
 /* --- functions (functions.c) -------------------------------------------------------------------------------------- */
 
 /* Reads all functions, on all processors, and puts together what was found. */

@@ -242,7 +242,7 @@ static int read_effect(const struct reader *rd, char **words, size_t n, bool nul
   return 0;
 }
 
-/* kept NAMES ARG NAMES; reads, writes, flushes, closes and on NAMES ARG */
+/* FACT NAMES ARG ... */
 static int read_role(const struct reader *rd, char **words, size_t n, struct map *map) {
   unsigned arg = 0;
   if (n < 3) return bad(rd, "too little behind", words[0]);
@@ -251,6 +251,17 @@ static int read_role(const struct reader *rd, char **words, size_t n, struct map
   if (variable) arg = words[2][3] == 'o' ? ARG_STDOUT : ARG_STDIN;
   struct put put = {map, 0, arg};
   return r < 0 ? r : each_name(rd, words[1], add_to_map, &put);
+}
+
+/* reads, writes, flushes, closes and on NAMES ARG; who writes and who closes is asked for, too. */
+static int read_descriptor(const struct reader *rd, char **words, size_t n) {
+  struct map *also = strcmp(words[0], "writes") == 0 ? &rd->r->writers : &rd->r->closers;
+  if (also == &rd->r->writers || strcmp(words[0], "closes") == 0) {
+    char *again[] = {words[0], arena_strdup(&rd->r->arena, words[1]), n > 2 ? words[2] : NULL};
+    int r = again[1] ? read_role(rd, again, n, also) : -ENOMEM;
+    if (r < 0) return r;
+  }
+  return read_role(rd, words, n, &rd->r->descriptors);
 }
 
 static int add_opener(const struct reader *rd, const char *name, void *context) {
@@ -300,7 +311,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
-    if (strcmp(fact, roles[i]) == 0) return read_role(rd, words, n, &rd->r->descriptors);
+    if (strcmp(fact, roles[i]) == 0) return read_descriptor(rd, words, n);
   if (strcmp(fact, "group") == 0) return read_group(rd, words, n);
   if (strcmp(fact, "null") == 0 || strcmp(fact, "minus") == 0) return read_effect(rd, words, n, *fact == 'n');
   if (strcmp(fact, "opens") == 0) return read_opens(rd, words, n);
@@ -374,8 +385,8 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing, &r->kept,
-                        &r->groups,    &r->descriptors, &r->effects, &r->openers, &r->aliases};
+  struct map *maps[] = {&r->constants,   &r->known,   &r->answers, &r->nothing, &r->kept,    &r->groups,
+                        &r->descriptors, &r->effects, &r->openers, &r->aliases, &r->writers, &r->closers};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

@@ -83,6 +83,10 @@ enum effect relevance_effect(const struct relevance *r, const char *name, unsign
 const struct relevance_opener *relevance_opens(const struct relevance *r, const char *name);
 /* The argument with the descriptor or stream that the function works on, or -1; 6 and more: a variable of libc. */
 int relevance_descriptor(const struct relevance *r, const char *name);
+/* The argument with the descriptor or stream that it writes to, likewise. */
+int relevance_writes(const struct relevance *r, const char *name);
+/* Does it end a descriptor or stream? */
+bool relevance_closes(const struct relevance *r, const char *name);
 
 /* ERROR: an errno; 0 for a failure without; RETVAL is the returned code. */
 enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,

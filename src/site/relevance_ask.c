@@ -70,6 +70,8 @@ static int role(const struct map *m, const char *name) {
 
 int relevance_kept(const struct relevance *r, const char *name) { return role(&r->kept, name); }
 int relevance_descriptor(const struct relevance *r, const char *name) { return role(&r->descriptors, name); }
+int relevance_writes(const struct relevance *r, const char *name) { return role(&r->writers, name); }
+bool relevance_closes(const struct relevance *r, const char *name) { return role(&r->closers, name) >= 0; }
 
 enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null) {
   uint64_t effect;

@@ -184,6 +184,61 @@ holds 'nothing is returned' json '
 strip -o nothing2.so nothing.so
 run check --format json nothing2.so
 holds '... which cannot be seen without' json '{s["use"] for s in d["sites"]} == {"returned"}'
+# Where no types were recorded, a function without one may return anything.
+${CC:-cc} -O2 -g1 -w -fPIC -shared nothing.c -o nothing3.so || exit 1
+run check --format json nothing3.so
+holds '... and not with functions and lines only' json '{s["use"] for s in d["sites"]} == {"returned"}'
+cat >few.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int drop(const char *path) { return unlink(path); }
+__attribute__((noinline)) void *take(size_t n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	char *p = take(argc);
+	return drop(argv[0]) || !p ? 1 : p[1];
+}
+C
+${CC:-cc} -O2 -g1 -w few.c -o few || exit 1
+run check --format json few
+holds 'what is returned is checked by the caller with -g1' json '
+  at("unlink", "drop")["verdict"] == "all" and at("malloc", "take")["verdict"] == "all"'
+
+# Whether anything was written decides what close and fclose can lose: flags in part known, what the function writes to.
+cat >written.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define N __attribute__((noinline))
+N int put(int fd, char *b) { return write(fd, b, 10) == 10; }
+N int flags(char *p, char *b, int r) { int fd = open(p, O_WRONLY | O_CREAT | (r ? 0 : O_TRUNC), 0600); if (fd < 0) return 1; if (!put(fd, b)) puts("bad"); close(fd); return 0; }
+N int merged(char *p, char *b, int r) { int fd = -1; if ((fd = open(p, O_WRONLY | O_CREAT | (r ? 0 : O_TRUNC), 0600)) == -1) goto out; while (r--) if (!put(fd, b)) break; out: if (fd != -1) close(fd); return 0; }
+N int mode(char *p, char *b, char *m) { FILE *f = fopen(p, m); if (!f) return 1; if (fputs(b, f) < 0) exit(3); fclose(f); return 0; }
+N int given(int fd, char *b) { if (write(fd, b, 5) != 5) exit(1); close(fd); return 0; }
+N int both(char *p, char *b) { int fd = open(p, O_RDWR); if (fd < 0) return 1; if (write(fd, b, 4) != 4) exit(1); close(fd); return 0; }
+N int handed(char *p, char *b) { int fd = open(p, O_RDWR); if (fd < 0) return 1; if (!put(fd, b)) exit(1); close(fd); return 0; }
+N int null(char *p) { int fd = open("/dev/null", O_RDWR); if (fd < 0) return 1; if (dup2(fd, 0) < 0) return 2; close(fd); return 0; }
+N int null2(char *p) { int fd = open("/dev/null", O_WRONLY); if (fd < 0) return 1; if (dup2(fd, 1) < 0) return 2; close(fd); return 0; }
+N int only_read(char *p, char *b) { int fd = open(p, O_RDWR); if (fd < 0) return 1; if (read(fd, b, 4) != 4) b[0] = 0; close(fd); return 0; }
+N int later(int fd, char *b) { if (read(fd, b, 4) != 4) b[0] = 0; close(fd); fd = open(b, O_RDWR); if (fd < 0 || write(fd, b, 4) != 4) exit(1); return fd; }
+int main(int c, char **v)
+{
+	char b[20];
+	return flags(v[0], b, c) + merged(v[0], b, c) + mode(v[0], b, v[1]) + given(c, b) + both(v[0], b) + handed(v[0], b)
+	       + null(v[0]) + null2(v[0]) + only_read(v[0], b) + later(c, b);
+}
+C
+for level in 0 2; do
+  ${CC:-cc} -O$level -g -w written.c -o written || exit 1
+  run check --function close,fclose written
+  for name in flags merged mode given both handed; do
+    holds "what was written is closed unchecked in $name at -O$level" grep -q "in $name " out
+  done
+  for name in null null2 only_read later; do
+    holds "nothing was written in $name at -O$level" eval "! grep -q 'in $name ' out"
+  done
+done
 
 # A function of a library that calls nothing only answers questions about its arguments.
 cat >getter.c <<'C'

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The descriptor or stream that a call works on: what it refers to, and whether anything was written to it, as far as
+ * the function itself tells.
+ *
+ * Written is what was opened for writing only, what the function gives to one that writes, and what was opened for both
+ * and is handed on to code that is not known. What was opened for both and only read here is not.
+ */
+#include "site/program.h"
+#include "site/relevance_rules.h"
+
+#include <string.h>
+
+#define STREAM_NEAR 12
+#define FLAGS_NEAR 12
+#define SOURCES 8
+#define CALLS_LOOKED_AT 512
+
+struct looking {
+  struct program *p;
+  struct flow_graph *g;
+  const struct code *code;
+};
+
+/* Where a descriptor came from: a call's result, or an argument of the function. */
+struct thing {
+  bool known, argument;
+  uint32_t maker; /* the call, or the number of the argument */
+};
+
+enum access { OPEN_UNKNOWN, OPEN_READ, OPEN_WRITE, OPEN_BOTH };
+
+/* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
+static const char *loaded_variable(const struct looking *t, uint32_t insn, uint8_t reg) {
+  struct image_slot slot;
+  uint32_t block = flow_graph_block(t->g, insn), first = t->code->blocks[block].first;
+  for (uint32_t i = insn; i-- > first && insn - i < STREAM_NEAR;) {
+    const struct insn *in = &t->code->insns[i];
+    if (!(in->defs & REG_BIT(reg))) continue;
+    if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size == 8) {
+      reg = in->src;
+      continue;
+    }
+    if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->index != NO_REG) return NULL;
+    if (in->base == NO_REG) return image_slot(t->code->image, (uint64_t)in->disp, &slot) ? slot.name : NULL;
+    if (in->disp != 0) return NULL;
+    reg = in->base;
+  }
+  return NULL;
+}
+
+static void tell(struct relevance_call *c, unsigned subject, bool holds) {
+  c->about[subject] = holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+}
+
+/* --- how it was opened -------------------------------------------------------------------------------------------- */
+
+/* The two low bits of a register, as far as they are known. */
+struct low_bits {
+  unsigned known, value;
+};
+
+/*
+ * Those that REG has before INSN, from the instructions of its block: "O_WRONLY | (again ? 0 : O_TRUNC)" is no constant,
+ * but says how the file is opened.
+ */
+static struct low_bits low_bits(const struct looking *t, uint32_t insn, uint8_t reg) {
+  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first, i = insn;
+  const struct insn *in = NULL;
+  while (i-- > first && insn - i < FLAGS_NEAR && !in)
+    if (t->code->insns[i].defs & REG_BIT(reg)) in = &t->code->insns[i];
+  if (!in) return (struct low_bits){0};
+  uint32_t at = (uint32_t)(in - t->code->insns);
+  unsigned imm = in->imm & 3;
+  if (insn_zeroes(in)) return (struct low_bits){3, 0};
+  if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) return (struct low_bits){3, imm};
+  if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size >= 4) return low_bits(t, at, in->src);
+  if (in->dst_kind != OPERAND_REG || in->dst != reg || in->src_kind != OPERAND_IMM) return (struct low_bits){0};
+  struct low_bits before = low_bits(t, at, reg);
+  if (in->op == OP_OR) return (struct low_bits){before.known | imm, before.value | imm};
+  if (in->op == OP_AND) return (struct low_bits){before.known | (~imm & 3), before.value & imm};
+  if (in->op == OP_ADD && before.known == 3) return (struct low_bits){3, (before.value + imm) & 3};
+  return (struct low_bits){0};
+}
+
+static enum access access_of(unsigned flags) {
+  static const enum access by_bits[] = {OPEN_READ, OPEN_WRITE, OPEN_BOTH, OPEN_BOTH};
+  return by_bits[flags & 3];
+}
+
+/* From the flags of open(2); of several possible ones all must say the same. */
+static enum access access_by_flags(const struct looking *t, uint32_t insn, unsigned arg) {
+  struct flow_value v[SOURCES];
+  unsigned n = flow_graph_sources(t->g, insn, arg, v, SOURCES);
+  enum access all = OPEN_UNKNOWN;
+  for (unsigned i = 0; i < n; i++) {
+    enum access one = v[i].kind == VALUE_CONST ? access_of((unsigned)v[i].value) : OPEN_UNKNOWN;
+    if (!i) all = one;
+    if (one != all) all = OPEN_UNKNOWN;
+  }
+  struct low_bits bits = all ? (struct low_bits){0} : low_bits(t, insn, code_argument_registers[arg]);
+  if (bits.known & bits.value & 1) return OPEN_WRITE;
+  return bits.known == 3 ? access_of(bits.value) : all;
+}
+
+static enum access access_by_mode(const struct looking *t, uint32_t insn, unsigned arg) {
+  struct flow_value v;
+  if (!flow_graph_argument(t->g, insn, arg, &v) || v.kind != VALUE_ADDRESS || v.raw) return OPEN_UNKNOWN;
+  const char *mode = image_bytes(t->code->image, v.value, 4);
+  if (!mode) return OPEN_UNKNOWN;
+  bool both = memchr(mode, '+', strnlen(mode, 4));
+  if (mode[0] == 'r') return both ? OPEN_BOTH : OPEN_READ;
+  return OPEN_WRITE; /* a file that is made anew, or gets longer, is meant to be written */
+}
+
+static enum access opened_for(const struct looking *t, const struct import *m, uint32_t insn,
+                              const struct relevance_opener *o) {
+  if (o->access == ACCESS_READ) return OPEN_READ;
+  if (o->access == ACCESS_WRITE) return OPEN_WRITE;
+  int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg);
+  if (o->access == ACCESS_LIKE || arg < 0 || arg >= FLOW_ARGS) return OPEN_UNKNOWN;
+  return o->access == ACCESS_FLAGS ? access_by_flags(t, insn, (unsigned)arg) : access_by_mode(t, insn, (unsigned)arg);
+}
+
+/* The device that forgets what is written: its path stands before the flags or the mode. */
+static bool is_null_device(const struct looking *t, const struct import *m, uint32_t insn,
+                           const struct relevance_opener *o) {
+  static const char null_device[] = "/dev/null";
+  struct flow_value v;
+  if (!o->path || !o->access_arg) return false;
+  int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg - 1u);
+  if (arg < 0 || arg >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return false;
+  if (v.kind != VALUE_ADDRESS || v.raw) return false;
+  const char *path = image_bytes(t->code->image, v.value, sizeof null_device);
+  return path && memcmp(path, null_device, sizeof null_device) == 0;
+}
+
+/* --- what was done with it ---------------------------------------------------------------------------------------- */
+
+/* Constants beside the one origin are what the variable was before: -1, NULL. */
+static struct thing thing_of(const struct looking *t, uint32_t insn, unsigned arg) {
+  struct flow_value v[SOURCES];
+  struct thing thing = {0};
+  unsigned n = flow_graph_sources(t->g, insn, arg, v, SOURCES), origins = 0;
+  for (unsigned i = 0; i < n; i++) {
+    if (v[i].kind == VALUE_CONST) continue;
+    bool argument = v[i].kind == VALUE_ARG;
+    uint32_t maker = argument ? v[i].arg : flow_graph_call_insn(t->g, &v[i]);
+    if (origins && thing.known && thing.argument == argument && thing.maker == maker) continue;
+    thing = (struct thing){argument || maker != UINT32_MAX, argument, maker};
+    origins++;
+  }
+  if (origins != 1) thing.known = false;
+  return thing;
+}
+
+static bool same_thing(const struct thing *a, const struct thing *b) {
+  return a->known && b->known && a->argument == b->argument && a->maker == b->maker;
+}
+
+/* Does the call get the thing as its argument ARG? */
+static bool gets(const struct looking *t, uint32_t insn, int arg, const struct thing *thing) {
+  if (arg < 0 || arg >= FLOW_ARGS) return false;
+  struct thing there = thing_of(t, insn, (unsigned)arg);
+  return same_thing(&there, thing);
+}
+
+enum treatment { NOT_TOUCHED, HANDED_ON, WRITTEN_TO };
+
+/* What the call INSN does with the thing. */
+static enum treatment treatment_of(const struct looking *t, uint32_t insn, const struct thing *thing) {
+  struct flow_call call = flow_graph_call(t->g, insn);
+  const struct import *m = call.kind == CALL_SLOT ? program_import(t->p, call.target) : NULL;
+  const struct relevance *r = t->p->relevance;
+  int arg = m ? relevance_writes(r, m->written) : -1;
+  if (arg >= 0)
+    return gets(t, insn, relevance_argument_of(r, m->name, (unsigned)arg), thing) ? WRITTEN_TO : NOT_TOUCHED;
+  if (m && (relevance_knows(r, m->written) || !m->n_errors)) return NOT_TOUCHED;
+  for (int i = 0; i < FLOW_ARGS; i++)
+    if (gets(t, insn, i, thing)) return HANDED_ON;
+  return NOT_TOUCHED;
+}
+
+/* The worst that is done with the thing before INSN. */
+static enum treatment treated(const struct looking *t, uint32_t insn, const struct thing *thing) {
+  enum treatment worst = NOT_TOUCHED;
+  unsigned looked = 0;
+  for (uint32_t i = 0; i < t->code->n_insns && worst < WRITTEN_TO; i++) {
+    if (i == insn || !insn_calls(&t->code->insns[i]) || (!thing->argument && i == thing->maker)) continue;
+    if (looked++ == CALLS_LOOKED_AT) break;
+    enum treatment one = treatment_of(t, i, thing);
+    if (one > worst && flow_graph_leads(t->g, i, insn)) worst = one;
+  }
+  return worst;
+}
+
+static enum answer is_written(enum access access, enum treatment treatment) {
+  if (access == OPEN_READ) return FALSE_FOR_CALL;
+  if (access == OPEN_WRITE || treatment == WRITTEN_TO) return TRUE_FOR_CALL;
+  if (access == OPEN_BOTH) return treatment == HANDED_ON ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  return NOT_KNOWN;
+}
+
+static void tell_written(struct relevance_call *c, enum answer written) {
+  if (written == NOT_KNOWN) return;
+  tell(c, ABOUT_WRITTEN, written == TRUE_FOR_CALL);
+  tell(c, ABOUT_UNWRITTEN, written == FALSE_FOR_CALL);
+}
+
+static void tell_kind(struct relevance_call *c, const struct relevance_opener *o) {
+  for (unsigned i = ABOUT_FILE; o->kind < SUBJECTS && i <= ABOUT_TTY; i++)
+    tell(c, i, i == o->kind);
+  if (o->path) tell(c, ABOUT_FILE, true);
+  if (o->path) tell(c, ABOUT_SOCKET, false);
+}
+
+static void look_at_thing(const struct looking *t, uint32_t insn, const struct thing *thing, bool closes,
+                          struct relevance_call *c) {
+  struct flow_call made = {.kind = CALL_POINTER};
+  if (!thing->argument) made = flow_graph_call(t->g, thing->maker);
+  const struct import *m = made.kind == CALL_SLOT ? program_import(t->p, made.target) : NULL;
+  const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
+  if (o && !o->result) o = NULL;
+  enum access access = o ? opened_for(t, m, thing->maker, o) : OPEN_UNKNOWN;
+  if (o) tell_kind(c, o);
+  if (o && is_null_device(t, m, thing->maker, o)) {
+    tell(c, ABOUT_FILE, false);
+    tell_written(c, FALSE_FOR_CALL);
+    return;
+  }
+  /* Only what ends it is about all that was done with it. */
+  bool look = closes && access != OPEN_READ && access != OPEN_WRITE;
+  tell_written(c, is_written(access, look ? treated(t, insn, thing) : HANDED_ON));
+}
+
+void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
+                     struct relevance_call *c) {
+  struct looking t = {p, g, flow_graph_code(g)};
+  int at = relevance_argument_of(p->relevance, name, arg);
+  if (at < 0 || at >= FLOW_ARGS) return;
+  const char *variable = loaded_variable(&t, insn, code_argument_registers[at]);
+  if (variable && (strcmp(variable, "stdout") == 0 || strcmp(variable, "stderr") == 0)) {
+    tell(c, ABOUT_STDOUT, variable[3] == 'o');
+    tell(c, ABOUT_STDERR, variable[3] == 'e');
+    return;
+  }
+  struct thing thing = thing_of(&t, insn, (unsigned)at);
+  if (thing.known) look_at_thing(&t, insn, &thing, relevance_closes(p->relevance, c->name), c);
+}
