@@ -533,12 +533,27 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
   return 0;
 }
 
-static int keep_defs(struct arena *arena, struct code *c) {
+static uint8_t note(const struct insn *in) {
+  bool memory = insn_calls(in) || in->op == OP_SYSCALL || in->op == OP_PUSH || in->flags & INSN_WRITES_MEM;
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) |
+                   (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+}
+
+/* Columns of what is asked most, so that a walk over many instructions reads little memory. */
+static int keep_columns(struct arena *arena, struct code *c) {
   uint16_t *defs = arena_alloc(arena, (c->n_insns + 1) * sizeof *defs);
-  for (uint32_t i = 0; defs && i < c->n_insns; i++)
+  uint16_t *touched = arena_alloc(arena, (c->n_insns + 1) * sizeof *touched);
+  uint8_t *notes = arena_alloc(arena, c->n_insns + 1);
+  if (!defs || !touched || !notes) return -ENOMEM;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
     defs[i] = c->insns[i].defs;
+    touched[i] = c->insns[i].defs | c->insns[i].uses;
+    notes[i] = note(&c->insns[i]);
+  }
   c->defs = defs;
-  return defs ? 0 : -ENOMEM;
+  c->touched = touched;
+  c->notes = notes;
+  return 0;
 }
 
 static int decode_all(struct builder *b) {
@@ -591,7 +606,7 @@ static int build(struct builder *b, struct arena *arena, struct code *c) {
   if (r >= 0) r = make_blocks(b, arena, c);
   if (r >= 0) r = make_edges(b, arena, c);
   if (r >= 0) r = keep_escaped(b, arena, c);
-  if (r >= 0) r = keep_defs(arena, c);
+  if (r >= 0) r = keep_columns(arena, c);
   if (r < 0) return r;
   c->problems = b->problems;
   c->entry_block = c->n_insns ? block_at(b, c->entry) : UINT32_MAX;

@@ -117,6 +117,13 @@ static inline bool insn_calls(const struct insn *in) {
   return in->op == OP_CALL || in->op == OP_CALL_SLOT || in->op == OP_CALL_INDIRECT;
 }
 
+/* What an analysis that goes from instruction to instruction asks first of each. */
+enum insn_note {
+  NOTE_MEMORY = 1, /* a call, or it writes memory */
+  NOTE_FLAGS = 2,  /* INSN_SETS_FLAGS */
+  NOTE_INDEX = 4,  /* INSN_TABLE_INDEX */
+};
+
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };
 
 /* A way into a block. */
@@ -142,8 +149,10 @@ enum {
 struct code {
   const struct image *image;
   uint64_t entry;
-  struct insn *insns;   /* by address */
-  const uint16_t *defs; /* their DEFS once more, close together */
+  struct insn *insns;      /* by address */
+  const uint16_t *defs;    /* their DEFS once more, close together */
+  const uint16_t *touched; /* DEFS and USES */
+  const uint8_t *notes;    /* of enum insn_note */
   uint32_t n_insns;
   struct block *blocks; /* by address, but for the targets of conditional tail calls, which come last */
   uint32_t n_blocks;

@@ -220,18 +220,41 @@ static void fork_trace(struct walk *w, struct search *s, const struct trace *t, 
   if (!s->choices) s->torn = true;
 }
 
+/* The position behind the last of the first END instructions that changes a register of BITS; 0 if none does. */
+static uint32_t last_change(const uint16_t *defs, uint32_t end, uint16_t bits) {
+  uint64_t four, wanted = bits * 0x0001000100010001ull;
+  for (; end >= 4; end -= 4) {
+    memcpy(&four, defs + end - 4, sizeof four);
+    if (four & wanted) break;
+  }
+  while (end > 0 && !(defs[end - 1] & bits))
+    end--;
+  return end;
+}
+
+/* The same of those that may change memory. */
+static uint32_t last_write(const uint8_t *notes, uint32_t end) {
+  while (end > 0 && !(notes[end - 1] & NOTE_MEMORY))
+    end--;
+  return end;
+}
+
 /* Follows one trace to the start of its block. */
 static void follow(struct walk *w, struct search *s, struct trace t) {
   const struct block *b = &w->code->blocks[t.block];
   if (t.loc.kind == LOC_REG && t.position == b->n && !(b->defs & REG_BIT(t.loc.reg))) t.position = 0;
   if (t.loc.kind != LOC_REG && t.position == b->n && !b->stores && !b->calls) t.position = 0;
-  for (uint32_t i = t.position; i-- > 0;) {
+  for (uint32_t i = t.position, next; i > 0;) {
     struct step step;
-    if (++s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
+    next = t.loc.kind == LOC_REG ? last_change(w->code->defs + b->first, i, REG_BIT(t.loc.reg))
+                                 : last_write(w->code->notes + b->first, i);
+    s->insns += i - next + (next > 0);
+    if (s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
       s->torn = true;
       return;
     }
-    if (t.loc.kind == LOC_REG && !(w->code->defs[b->first + i] & REG_BIT(t.loc.reg))) continue;
+    if (next == 0) break;
+    i = next - 1;
     switch (step_item(w, &t.loc, t.ops, b->first + i, &step)) {
     case STEP_NONE:
       s->calls += t.loc.kind == LOC_REG;

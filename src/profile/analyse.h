@@ -9,10 +9,15 @@
 
 /* An errno of a system call that is not possible if an argument is VALUE, or, if ONLY, that is possible only then. */
 struct errno_condition {
-  uint32_t number;
   uint8_t error, arg;
   bool only;
   int32_t value;
+};
+
+/* The errors of a system call, and the conditions on them, which follow each other. */
+struct syscall_errors {
+  struct errno_set set;
+  uint32_t first_condition, n_conditions;
 };
 
 /* An error value that a function of this name (a hash) is known to return. */
@@ -24,7 +29,7 @@ struct told_error {
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
-  VEC(struct errno_set) errors;
+  VEC(struct syscall_errors) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
   struct map errnos;   /* the same: functions that return the address of errno */

@@ -25,11 +25,10 @@ static int bad(const struct reader *r, const char *what, const char *word) {
 }
 
 /* ARG=VALUE|VALUE...] or ARG!VALUE], behind an errno's opening bracket. */
-static int read_condition(struct reader *r, uint32_t number, int error, char *text) {
+static int read_condition(struct reader *r, int error, char *text) {
   size_t n = strlen(text);
   if (n < 4) return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
-  struct errno_condition c = {
-      .number = number, .error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
+  struct errno_condition c = {.error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
   if (text[n - 1] != ']' || c.arg >= FLOW_ARGS || (!c.only && text[1] != '!'))
     return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
   text[n - 1] = 0;
@@ -45,7 +44,7 @@ static int read_condition(struct reader *r, uint32_t number, int error, char *te
 /* NUMBER NAME ERRNO... */
 static int read_syscall(struct reader *r, char *line) {
   char *save = NULL, *word = strtok_r(line, " \t", &save);
-  struct errno_set set = {0};
+  struct syscall_errors errors = {.first_condition = (uint32_t)r->k->conditions.n};
   int64_t number;
   if (number_parse(word, &number) < 0 || number < 0 || number >= SYSCALL_MAX)
     return bad(r, "not a system call's number:", word);
@@ -56,13 +55,14 @@ static int read_syscall(struct reader *r, char *line) {
     if (condition) *condition++ = 0;
     int e = errno_number(word);
     if (!e) return bad(r, "not an errno:", word);
-    errno_set_add(&set, e);
-    int ret = condition ? read_condition(r, (uint32_t)number, e, condition) : 0;
+    errno_set_add(&errors.set, e);
+    int ret = condition ? read_condition(r, e, condition) : 0;
     if (ret < 0) return ret;
   }
   if (map_get(&r->k->syscalls, (uint64_t)number, NULL)) return bad(r, "a second line for system call", line);
   int ret = map_put(&r->k->syscalls, (uint64_t)number, r->k->errors.n);
-  return ret < 0 ? ret : vec_push(&r->k->errors, set);
+  errors.n_conditions = (uint32_t)r->k->conditions.n - errors.first_condition;
+  return ret < 0 ? ret : vec_push(&r->k->errors, errors);
 }
 
 /* success KIND NAME */
@@ -173,11 +173,12 @@ void knowledge_done(struct knowledge *k) {
 }
 
 /* Does what is known of the arguments rule the errno out? */
-static bool ruled_out(const struct knowledge *k, const struct flow_syscall *call, unsigned error) {
+static bool ruled_out(const struct knowledge *k, const struct syscall_errors *errors, const struct flow_syscall *call,
+                      unsigned error) {
   bool only = false, met = false;
-  for (size_t i = 0; i < k->conditions.n; i++) {
-    const struct errno_condition *c = &k->conditions.at[i];
-    if (c->number != call->number || c->error != error || !(call->known >> c->arg & 1)) continue;
+  for (uint32_t i = 0; i < errors->n_conditions; i++) {
+    const struct errno_condition *c = &k->conditions.at[errors->first_condition + i];
+    if (c->error != error || !(call->known >> c->arg & 1)) continue;
     bool equal = (int32_t)call->values[c->arg] == c->value;
     if (!c->only && equal) return true;
     only |= c->only;
@@ -190,17 +191,21 @@ bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_
   const struct knowledge *k = knowledge;
   uint64_t i;
   if (!map_get(&k->syscalls, call->number, &i)) return false;
-  memcpy(bits, k->errors.at[i].bits, sizeof k->errors.at[i].bits);
-  for (unsigned e = 1; call->known && e <= ERRNO_MAX; e++)
-    if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
+  const struct syscall_errors *errors = &k->errors.at[i];
+  memcpy(bits, errors->set.bits, sizeof errors->set.bits);
+  for (unsigned e = 1; call->known && errors->n_conditions && e <= ERRNO_MAX; e++)
+    if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, errors, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
   return true;
 }
 
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
   const struct knowledge *k = knowledge;
   unsigned args = 0;
-  for (size_t i = 0; i < k->conditions.n; i++)
-    if (k->conditions.at[i].number == number) args |= 1u << k->conditions.at[i].arg;
+  uint64_t i;
+  if (!map_get(&k->syscalls, number, &i)) return 0;
+  const struct syscall_errors *errors = &k->errors.at[i];
+  for (uint32_t c = 0; c < errors->n_conditions; c++)
+    args |= 1u << k->conditions.at[errors->first_condition + c].arg;
   return args;
 }
 
