@@ -308,13 +308,33 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
   return s->any && !s->torn && !s->several ? s->found : none;
 }
 
-struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+#define SAME_BLOCKS 16
+
+/*
+ * The first instruction before which the register holds what it holds before INSN: questions about one value are one
+ * question, wherever they are asked.
+ */
+static uint32_t same_since(const struct walk *w, uint32_t insn, uint8_t reg) {
+  uint32_t k = code_block_of(w->code, insn), end = insn - w->code->blocks[k].first;
+  for (unsigned i = 0; i < SAME_BLOCKS; i++) {
+    const struct block *b = &w->code->blocks[k];
+    uint32_t at = last_change(w->code->defs + b->first, end, REG_BIT(reg));
+    if (at == b->n) break; /* behind the last of another block: that place has no number */
+    insn = b->first + at;
+    if (at > 0 || k == w->code->entry_block || b->n_preds != 1) break;
+    k = w->code->edges[b->preds].from;
+    end = w->code->blocks[k].n;
+  }
+  return insn;
+}
+
+static uint64_t question_key(uint32_t insn, const struct loc *loc) { return hash_mix(loc_hash(loc) ^ insn); }
+
+/* Searches, and notes the answer under KEY. */
+static struct flow_value ask(struct walk *w, uint32_t insn, const struct loc *loc, uint64_t key, uint64_t *ret_i) {
   struct flow_value none = {.kind = VALUE_NONE};
-  uint64_t key = hash_mix(loc_hash(loc) ^ insn), i;
-  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
-  if (w->depth >= ORIGIN_DEPTH) return none;
   /* Questions inside this one that come back to it find "not known". */
-  i = w->origin_values.n;
+  uint64_t i = *ret_i = w->origin_values.n;
   if (vec_push(&w->origin_values, (struct origin_entry){key, none}) < 0 || map_put(w->origins, key, i) < 0) {
     w->failed = true;
     return none;
@@ -322,7 +342,22 @@ struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
   w->depth++;
   struct flow_value v = search(w, insn, loc, NULL, NULL);
   w->depth--;
-  w->origin_values.at[i].value = v;
+  if (i < w->origin_values.n) w->origin_values.at[i].value = v;
+  return v;
+}
+
+struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+  uint64_t key = question_key(insn, loc), i;
+  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
+  if (w->depth >= ORIGIN_DEPTH) return (struct flow_value){.kind = VALUE_NONE};
+  uint32_t since = loc->kind == LOC_REG ? same_since(w, insn, loc->reg) : insn;
+  uint64_t first = question_key(since, loc);
+  struct flow_value v;
+  if (first != key && map_get(w->origins, first, &i))
+    v = w->origin_values.at[i].value;
+  else
+    v = ask(w, since, loc, first, &i);
+  if (first != key && !w->failed && map_put(w->origins, key, i) < 0) w->failed = true;
   return v;
 }
 
