@@ -151,16 +151,17 @@ static void found(struct search *s, struct flow_value v) {
   s->any = true;
 }
 
+/* What is looked for, wherever. */
 static uint64_t trace_hash(const struct trace *t) {
-  uint64_t h = hash_mix(loc_hash(&t->loc) ^ t->block);
+  uint64_t h = loc_hash(&t->loc);
   for (const struct transform *o = t->ops; o; o = o->next)
     h = hash_mix(h ^ hash_mix((uint64_t)o->imm ^ ((uint64_t)o->kind << 56 | (uint64_t)o->width << 48)));
   return h;
 }
 
 /* Two traces may want the same place in the table; then one is looked at twice. */
-static bool been_there(struct walk *w, const struct search *s, const struct trace *t) {
-  uint64_t h = trace_hash(t);
+static bool been_there(struct walk *w, const struct search *s, uint64_t hash, uint32_t block) {
+  uint64_t h = hash_mix(hash ^ block);
   struct origin_mark *m = &w->marks[h % ORIGIN_MARKS];
   bool seen = m->stamp == s->stamp && m->hash == h;
   *m = (struct origin_mark){h, s->stamp};
@@ -188,16 +189,18 @@ static void push_preds(struct walk *w, struct search *s, const struct trace *t) 
     push_plain(w, s, t->block);
     return;
   }
+  uint64_t hash = b->n_preds ? trace_hash(t) : 0;
   for (uint32_t i = 0; i < b->n_preds && !s->torn; i++) {
-    struct trace next = *t;
-    next.block = w->code->edges[b->preds + i].from;
-    next.position = w->code->blocks[next.block].n;
-    if (been_there(w, s, &next)) continue;
+    uint32_t from = w->code->edges[b->preds + i].from;
+    if (been_there(w, s, hash, from)) continue;
     if (s->n_pushed++ == s->most || s->n_todo == ORIGIN_BLOCKS) {
       s->torn = true;
       return;
     }
-    s->todo[s->n_todo++] = next;
+    struct trace *next = &s->todo[s->n_todo++];
+    *next = *t;
+    next->block = from;
+    next->position = w->code->blocks[from].n;
   }
 }
 
@@ -240,7 +243,8 @@ static uint32_t last_write(const uint8_t *notes, uint32_t end) {
 }
 
 /* Follows one trace to the start of its block. */
-static void follow(struct walk *w, struct search *s, struct trace t) {
+static void follow(struct walk *w, struct search *s, const struct trace *from) {
+  struct trace t = *from;
   const struct block *b = &w->code->blocks[t.block];
   if (t.loc.kind == LOC_REG && t.position == b->n && !(b->defs & REG_BIT(t.loc.reg))) t.position = 0;
   if (t.loc.kind != LOC_REG && t.position == b->n && !b->stores && !b->calls) t.position = 0;
@@ -282,7 +286,8 @@ static void follow_plain(struct walk *w, struct search *s, uint32_t block, const
     push_plain(w, s, block);
     return;
   }
-  follow(w, s, (struct trace){.block = block, .position = b->n, .loc = *loc});
+  struct trace t = {.block = block, .position = b->n, .loc = *loc};
+  follow(w, s, &t);
 }
 
 static struct flow_value search(struct walk *w, uint32_t insn, const struct loc *loc, struct flow_value *choices,
@@ -297,11 +302,11 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
   s->n_choices = 0;
   uint32_t block = code_block_of(w->code, insn);
   struct trace t = {.block = block, .position = insn - w->code->blocks[block].first, .loc = *loc};
-  for (follow(w, s, t); (s->n_plain || s->n_todo) && !s->torn;) {
+  for (follow(w, s, &t); (s->n_plain || s->n_todo) && !s->torn;) {
     if (s->n_plain)
       follow_plain(w, s, s->plain[--s->n_plain], loc);
     else
-      follow(w, s, s->todo[--s->n_todo]);
+      follow(w, s, &s->todo[--s->n_todo]);
   }
   if (ret_n) *ret_n = s->torn ? 0 : s->n_choices;
   none.raw = s->several && s->call && !s->torn;

@@ -341,10 +341,12 @@ static void walk_block(struct walk *w, struct work_item *k) {
   push_preds(w, k->block, &k->state);
 }
 
+/* Every way that waits takes a step at least, so it is known early if the budget is not enough. */
 static bool run(struct walk *w) {
   while (w->work.n && !w->failed) {
+    if (w->steps + w->work.n > w->budget || w->outcomes.n >= OUTCOMES_MAX) return false;
     struct work_item *k = w->work.at[--w->work.n];
-    if (++w->steps > w->budget) return false;
+    w->steps++;
     walk_block(w, k);
     if (vec_push(&w->spare, k) < 0) w->failed = true;
   }
