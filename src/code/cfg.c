@@ -331,7 +331,7 @@ static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
     b->place[order[i]] = i;
   }
   b->order = order;
-  c->n_insns = n;
+  c->n_insns = c->n_in_order = n;
   return 0;
 }
 
@@ -535,8 +535,9 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
 
 static uint8_t note(const struct insn *in) {
   bool memory = insn_calls(in) || in->op == OP_SYSCALL || in->op == OP_PUSH || in->flags & INSN_WRITES_MEM;
-  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) |
-                   (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+  bool operand = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM || in->op == OP_PUSH || in->op == OP_POP;
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (operand ? NOTE_OPERAND : 0) |
+                   (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
 }
 
 /* Columns of what is asked most, so that a walk over many instructions reads little memory. */
@@ -645,6 +646,20 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   map_done(&b.cases);
   if (r >= 0) *ret = c;
   return r;
+}
+
+bool code_find(const struct code *c, uint64_t address, uint32_t *ret) {
+  uint32_t low = 0, high = c->n_in_order;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (c->insns[middle].address < address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == c->n_in_order || c->insns[low].address != address) return false;
+  *ret = low;
+  return true;
 }
 
 uint32_t code_block_of(const struct code *c, uint32_t insn) {
