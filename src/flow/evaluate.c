@@ -152,12 +152,8 @@ static bool passed_sets_errno(struct evaluation *e, const struct flow_guard *g, 
 }
 
 static bool is_exported(const struct flow_world *w, const struct flow_side *s) {
-  const struct image_symbol *all;
-  size_t n = image_exports(w->images.at[s->image], &all);
   enum image_symbol_kind kind = s->place == PLACED_TLS ? SYMBOL_TLS : SYMBOL_OBJECT;
-  for (size_t i = 0; i < n; i++)
-    if (all[i].kind == kind && all[i].address == (uint64_t)s->offset) return true;
-  return false;
+  return image_export_at(w->images.at[s->image], kind, (uint64_t)s->offset) != NULL;
 }
 
 /* A callee's own variables are its state, not a message to the caller's caller, unless they can be named. */

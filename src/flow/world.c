@@ -324,14 +324,15 @@ static bool is_beyond(const struct flow_world *w, const struct node *n) {
 
 static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow_probe *probe, struct node *n) {
   const struct image *img = w->images.at[n->image];
-  if (is_beyond(w, n)) return 0;
+  int r = image_complete(img);
+  if (r < 0 || is_beyond(w, n)) return r;
   probe->image = img;
   probe->kernel = w->kernel;
   probe->noreturn = w->options.noreturn;
   probe->context = w->options.noreturn_context;
   struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = flow_probe_noreturn};
   o.context = probe;
-  int r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
+  r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
   if (probe->failed) return -ENOMEM;
   if (r == -EFAULT) {
     n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};
