@@ -341,12 +341,15 @@ static void walk_block(struct walk *w, struct work_item *k) {
   push_preds(w, k->block, &k->state);
 }
 
-/* Every way that waits takes a step at least, so it is known early if the budget is not enough. */
+/* Is it known that the budget is not enough? Every way that waits takes a step at least. */
+static bool hopeless(const struct walk *w) { return w->steps + w->work.n > w->budget || w->outcomes.n >= OUTCOMES_MAX; }
+
+/* What is found before the budget is spent counts only if nothing simpler can be tried. */
 static bool run(struct walk *w) {
   while (w->work.n && !w->failed) {
-    if (w->steps + w->work.n > w->budget || w->outcomes.n >= OUTCOMES_MAX) return false;
+    if (!w->simple && hopeless(w)) return false;
     struct work_item *k = w->work.at[--w->work.n];
-    w->steps++;
+    if (++w->steps > w->budget) return false;
     walk_block(w, k);
     if (vec_push(&w->spare, k) < 0) w->failed = true;
   }
