@@ -279,7 +279,7 @@ static struct flow_result transformed(const struct evaluation *e, struct flow_re
 
 /* A function of its own value, as in depth(left) + 1, has no end of values. */
 static bool grows(const struct evaluation *e, uint32_t node, const struct transform *ops) {
-  if (!node || !e->world->nodes.at[node - 1]->on_stack) return false;
+  if (!node || e->world->nodes.at[node - 1]->circle != e->circle) return false;
   for (; ops; ops = ops->next)
     if (ops->kind == XF_ADD || ops->kind == XF_MUL || ops->kind == XF_SHL || ops->kind == XF_NEG) return true;
   return false;
@@ -486,7 +486,7 @@ static void ifunc_results(struct evaluation *e) {
 }
 
 static int keep_results(struct evaluation *e, struct flow_results *ret) {
-  struct arena *a = &e->world->arena;
+  struct arena *a = e->arena;
   struct flow_result *at = arena_memdup(a, e->results.at, e->results.n * sizeof *at);
   if (!at && e->results.n) return -ENOMEM;
   for (size_t i = 0; i < e->results.n; i++) {

@@ -69,7 +69,6 @@ void flow_world_free(struct flow_world *w) {
   map_done(&w->node_of);
   map_done(&w->slot_node);
   map_done(&w->deciding);
-  map_done(&w->syscall_results);
   arena_done(&w->arena);
   (void)pthread_cond_destroy(&w->more);
   (void)pthread_mutex_destroy(&w->lock);
