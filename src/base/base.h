@@ -150,6 +150,26 @@ const char *name_nearest(const char *s, const char *const *candidates, size_t n)
 /* The same among the names of errno values. */
 const char *errno_nearest(const char *s);
 
+/* --- sources ------------------------------------------------------------------------------------------------------ */
+
+/* A text that is being read, a file or a rule, for messages with positions. */
+struct source_text {
+  const char *name;
+  const char *bytes;
+  size_t size;
+  bool one_line; /* positions are columns alone */
+};
+
+/* "name:line:column: message" for the byte at OFFSET. Returns CODE. */
+int source_error(const struct source_text *s, size_t offset, struct err *e, int code, const char *fmt, ...)
+    PRINTF_LIKE(5, 6);
+int source_no_memory(const struct source_text *s, struct err *e);
+/* Are all bytes UTF-8, and none 0? -EINVAL with a message if not. */
+int source_check(const struct source_text *s, struct err *e) MUST_USE;
+#define SOURCE_HINT 160
+/* "did you mean NEAR?" into BUFFER, or OTHERWISE if NEAR is NULL. Returns BUFFER. */
+const char *source_hint(const char *near, const char *otherwise, char buffer[SOURCE_HINT]);
+
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
 /*

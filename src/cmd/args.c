@@ -112,12 +112,14 @@ static int read_all(struct reader *r) {
       }
       if (vec_push(&r->args->operands, word) < 0) ret = err_set(r->e, -ENOMEM, "out of memory");
     } else if (strcmp(word, "--") == 0) {
-      only_operands = true;
+      only_operands = r->args->dashes = true;
+      r->args->n_before = r->args->operands.n;
     } else {
       ret = word[1] == '-' ? read_long(r, word + 2) : read_letters(r, word + 1);
     }
     if (ret < 0) return ret;
   }
+  if (!only_operands) r->args->n_before = r->args->operands.n;
   return 0;
 }
 

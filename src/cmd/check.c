@@ -10,10 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-enum { JOBS_MAX = 1024 };
 
 /* What was asked for. Strings belong to argv, or to the arena. */
 struct job {
@@ -22,7 +19,7 @@ struct job {
   struct cmd_progress progress;
   struct site_text_options show;
   const char *format, *output, *scenario, *fail_on;
-  VEC(const char *) functions, baselines, profiles;
+  cmd_names functions, baselines, profiles;
 };
 
 static void job_done(struct job *job) {
@@ -34,16 +31,6 @@ static void job_done(struct job *job) {
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
-
-static int add_functions(struct job *job, const char *list, struct err *e) {
-  char *names = arena_strdup(&job->arena, list);
-  if (!names) return -ENOMEM;
-  for (char *rest = names, *name; (name = strsep(&rest, ","));) {
-    if (!*name) return err_set(e, -EINVAL, "--function: a name is missing in '%s' (as in close,read)", list);
-    if (vec_push(&job->functions, name) < 0) return -ENOMEM;
-  }
-  return 0;
-}
 
 static int add_verdicts(struct job *job, const char *list, struct err *e) {
   char *words = arena_strdup(&job->arena, list);
@@ -59,14 +46,6 @@ static int add_verdicts(struct job *job, const char *list, struct err *e) {
   return 0;
 }
 
-static int set_jobs(struct job *job, const char *value, struct err *e) {
-  int64_t n = 0;
-  if (number_parse(value, &n) < 0 || n < 1 || n > JOBS_MAX)
-    return err_set(e, -EINVAL, "--jobs cannot be '%s' (it is a number from 1 to %d)", value, JOBS_MAX);
-  job->request.workers = (unsigned)n;
-  return 0;
-}
-
 static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e) {
   switch ((enum cmd_check_option)arg->option->id) {
   case OPT_CHECK_FORMAT:
@@ -76,7 +55,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     job->output = arg->value;
     return 0;
   case OPT_CHECK_FUNCTION:
-    return add_functions(job, arg->value, e);
+    return cmd_value_functions(&job->arena, arg->value, &job->functions, e);
   case OPT_VERDICT:
     return add_verdicts(job, arg->value, e);
   case OPT_CHECK_ALL:
@@ -96,7 +75,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_CHECK_PROFILE:
     return vec_push(&job->profiles, arg->value);
   case OPT_CHECK_JOBS:
-    return set_jobs(job, arg->value, e);
+    return cmd_value_jobs(arg->value, &job->request.workers, e);
   }
   return 0;
 }
@@ -131,7 +110,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
 /* --- input that is no program ------------------------------------------------------------------------------------- */
 
 /* A script: the interpreter is what could be checked. The message, or 0 if it is none. */
-static int refuse_script(const char *path, struct err *e) {
+static int refuse_script(struct arena *arena, const char *path, struct err *e) {
   char head[256];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return 0; /* whoever opens it next says why */
@@ -147,19 +126,13 @@ static int refuse_script(const char *path, struct err *e) {
     while ((name = strtok_r(NULL, " \t", &save)) != NULL && (*name == '-' || strchr(name, '=')))
       ;
   if (name) word = name;
+  const char *program = word ? cmd_program(arena, word) : path;
+  if (!program) return -ENOMEM;
   if (!word) return 0;
-  return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, word);
+  return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, program);
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
-
-static void set_terminal(struct job *job) {
-  struct winsize size;
-  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-  if (job->output || isatty(STDOUT_FILENO) != 1) return;
-  job->show.color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) job->show.columns = size.ws_col;
-}
 
 /* The working folder; NULL if it has no name, or is the root, below which everything is. */
 static const char *working_folder(char folder[PATH_MAX]) {
@@ -209,7 +182,9 @@ static int refuse_missing(const struct job *job, const struct site_list *l, size
 }
 
 static int check_one(struct job *job, const char *program, struct site_list *ret, struct err *e) {
-  int r = refuse_script(program, e);
+  program = cmd_program(&job->arena, program);
+  if (!program) return -ENOMEM;
+  int r = refuse_script(&job->arena, program, e);
   if (r < 0) return r;
   job->request.program = program;
   cmd_progress_start(&job->progress, "check");
@@ -233,7 +208,9 @@ static int run_job(struct job *job, const struct cmd_args *args, struct err *e) 
     r = check_one(job, args->operands.at[done], &l[done], e);
     done++;
   }
-  set_terminal(job);
+  struct cmd_terminal terminal = cmd_terminal(job->output);
+  job->show.color = terminal.color;
+  job->show.columns = terminal.columns;
   if (r >= 0) write_lists(job, l, n, &t);
   if (r >= 0) r = cmd_save(job->output ? job->output : "-", &t, e);
   if (r >= 0 && !fails(job, l, n)) r = refuse_missing(job, l, n, e);

@@ -3,7 +3,8 @@
  * The command line: one table of commands and options, from which dispatch, --help, shell completion and (compared by a
  * test) the man pages come.
  *
- * A command returns its exit status, or a negative errno with a message; cmd_main alone prints messages, once.
+ * A command returns its exit status, or a negative errno with a message: EXIT_CANNOT for -ECANCELED, else EXIT_BAD.
+ * cmd_main alone prints messages, once.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 enum cmd_exit {
   EXIT_NOTHING = 0, /* nothing wrong found */
   EXIT_FINDINGS = 1,
-  EXIT_BAD = 2, /* bad usage or input */
+  EXIT_BAD = 2,    /* bad usage or input */
+  EXIT_CANNOT = 3, /* the experiment could not be made */
 };
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -61,6 +63,8 @@ struct cmd_args {
   const struct cmd_command *command;
   VEC(struct cmd_arg) options;
   VEC(const char *) operands;
+  bool dashes;     /* there was a "--" */
+  size_t n_before; /* operands before it; all if there was none */
 };
 
 /*
@@ -72,16 +76,32 @@ int cmd_parse(const struct cmd_command *command, int argc, char *const *argv, st
               struct err *e) MUST_USE;
 void cmd_args_done(struct cmd_args *args);
 
+/* Values of options that several commands have. */
+typedef VEC(const char *) cmd_names;
+/* "close,read" is two functions; the names live in ARENA. */
+int cmd_value_functions(struct arena *arena, const char *list, cmd_names *to, struct err *e) MUST_USE;
+int cmd_value_jobs(const char *value, unsigned *ret, struct err *e) MUST_USE;
+
 /* --- what is printed ---------------------------------------------------------------------------------------------- */
 
 void cmd_help(struct text *to);
 void cmd_help_command(const struct cmd_command *command, struct text *to);
 void cmd_completion_bash(struct text *to);
 
+/* All N bytes to a descriptor. 0 or a negative errno. */
+int cmd_write(int fd, const char *at, size_t n);
 /* All of T to standard output; an error has a message. -ENOMEM if T failed to grow. */
 int cmd_print(const struct text *t, struct err *e) MUST_USE;
+/* All of T to standard error, for what is told beside the output of a command that runs. */
+int cmd_report(const struct text *t, struct err *e) MUST_USE;
 /* All of T to PATH: whole or not at all if it is a file; "-" is standard output; devices and pipes are written to. */
 int cmd_save(const char *path, const struct text *t, struct err *e) MUST_USE;
+/* How text on standard output looks: coloured, and how wide (0 if not known). OUTPUT: where it goes, if elsewhere. */
+struct cmd_terminal {
+  bool color;
+  unsigned columns;
+};
+struct cmd_terminal cmd_terminal(const char *output);
 /* "murphy: MESSAGE" on standard error, one line whatever the message holds. */
 void cmd_complain(const char *message);
 
@@ -107,12 +127,24 @@ void cmd_progress_end(struct cmd_progress *p);
  * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
  */
 int cmd_data_dir(char **ret) MUST_USE;
+/* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
+int cmd_runtime(char **ret) MUST_USE;
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * The program that a shell would run for NAME: NAME itself if it has a slash, is a file here, or is not found in PATH;
+ * else its path, in ARENA. NULL if there is no memory.
+ */
+const char *cmd_program(struct arena *arena, const char *name);
 
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 
 int cmd_main(int argc, char *const *argv);
 int cmd_profile_run(const struct cmd_args *args, struct err *e);
 int cmd_check_run(const struct cmd_args *args, struct err *e);
+int cmd_run_run(const struct cmd_args *args, struct err *e);
+int cmd_test_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -140,5 +172,28 @@ enum cmd_check_option {
   OPT_BASELINE,
   OPT_CHECK_PROFILE,
   OPT_CHECK_JOBS
+};
+enum cmd_run_option {
+  OPT_RUN_FAIL = 1,
+  OPT_RUN_LOG,
+  OPT_RUN_REPLAY,
+  OPT_RUN_REACH,
+  OPT_RUN_FOLLOW,
+  OPT_RUN_NO_FOLLOW,
+  OPT_RUN_SEED,
+  OPT_RUN_PROFILE,
+  OPT_RUN_EXPLAIN
+};
+enum cmd_test_option {
+  OPT_TEST_BUDGET = 1,
+  OPT_TEST_CAMPAIGN,
+  OPT_TEST_FROM,
+  OPT_TEST_FUNCTION,
+  OPT_TEST_ERRNO,
+  OPT_TEST_INPUT,
+  OPT_TEST_TIMEOUT,
+  OPT_TEST_FOLLOW,
+  OPT_TEST_FORMAT,
+  OPT_TEST_JOBS
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

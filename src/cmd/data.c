@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the data files, for a binary that was installed, moved with its tree, or is run where it was built.
+ * Finds the data files and the runtime, for a binary that was installed, moved with its tree, or is run where it was
+ * built.
  */
 #include "cmd/cmd.h"
 #include "config.h"
@@ -51,4 +52,29 @@ int cmd_data_dir(char **ret) {
     }
   }
   return copy(MURPHY_DATA_DIR, ret);
+}
+
+int cmd_runtime(char **ret) {
+  static const char name[] = "libmurphy-rt.so";
+  const char *set = getenv("MURPHY_RUNTIME");
+  char path[PATH_MAX];
+  struct text t = {0};
+
+  if (set && *set) return copy(set, ret);
+  if (own_folder(path) == 0 && strcmp(path, MURPHY_BUILD_DIR) == 0) {
+    text_addf(&t, "%s/%s", path, name);
+  } else {
+    /* An installed tree that was moved: bin/murphy and lib/…/murphy keep their distance. */
+    text_addf(&t, "%s/%s/%s", path, MURPHY_RUNTIME_BESIDE, name);
+    if (!t.failed && access(t.at, R_OK) < 0) {
+      text_done(&t);
+      text_addf(&t, "%s/%s", MURPHY_RUNTIME_DIR, name);
+    }
+  }
+  if (t.failed) {
+    text_done(&t);
+    return -ENOMEM;
+  }
+  *ret = t.at;
+  return 0;
 }

@@ -101,5 +101,5 @@ int cmd_main(int argc, char *const *argv) {
   int ret = run_all(argc > 0 ? argc - 1 : 0, argv + (argc > 0), &e);
   if (ret >= 0) return ret;
   cmd_complain(e.text[0] ? e.text : strerror(-ret));
-  return EXIT_BAD;
+  return ret == -ECANCELED ? EXIT_CANNOT : EXIT_BAD;
 }

@@ -9,10 +9,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_all(int fd, const char *at, size_t n) {
+int cmd_write(int fd, const char *at, size_t n) {
   while (n > 0) {
     ssize_t done = write(fd, at, n);
     if (done < 0 && errno == EINTR) continue;
@@ -30,9 +31,16 @@ static int text_check(const struct text *t, struct err *e) {
 int cmd_print(const struct text *t, struct err *e) {
   int ret = text_check(t, e);
   if (ret < 0) return ret;
-  ret = write_all(STDOUT_FILENO, t->at, t->n);
+  ret = cmd_write(STDOUT_FILENO, t->at, t->n);
   if (ret < 0) return err_set(e, ret, "standard output: %s (nothing more is written)", strerror(-ret));
   return 0;
+}
+
+int cmd_report(const struct text *t, struct err *e) {
+  int ret = text_check(t, e);
+  /* As with messages: nobody is left to be told. */
+  if (ret == 0) (void)cmd_write(STDERR_FILENO, t->at, t->n);
+  return ret;
 }
 
 /* A device or a pipe cannot be replaced by a rename, and must not be. */
@@ -40,7 +48,7 @@ static int write_into(const char *path, const struct text *t, struct err *e) {
   int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return err_set(e, -errno, "%s: %s", path, strerror(errno));
 
-  int ret = write_all(fd, t->at, t->n);
+  int ret = cmd_write(fd, t->at, t->n);
   if (close(fd) < 0 && ret == 0) ret = -errno;
   return ret < 0 ? err_set(e, ret, "%s: %s", path, strerror(-ret)) : 0;
 }
@@ -63,6 +71,16 @@ int cmd_save(const char *path, const struct text *t, struct err *e) {
   return ret;
 }
 
+struct cmd_terminal cmd_terminal(const char *output) {
+  struct winsize size;
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  struct cmd_terminal t = {0};
+  if (output || isatty(STDOUT_FILENO) != 1) return t;
+  t.color = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) t.columns = size.ws_col;
+  return t;
+}
+
 void cmd_complain(const char *message) {
   struct text t = {0};
 
@@ -71,6 +89,6 @@ void cmd_complain(const char *message) {
     text_add_bytes(&t, (unsigned char)*c < ' ' || *c == 127 ? "?" : c, 1);
   text_add(&t, "\n");
   /* Nobody is left to be told if this fails; the exit status still says it. */
-  if (!t.failed) (void)write_all(STDERR_FILENO, t.at, t.n);
+  if (!t.failed) (void)cmd_write(STDERR_FILENO, t.at, t.n);
   text_done(&t);
 }

@@ -9,10 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum { JOBS_MAX = 1024 };
 
 /* What was asked for. Strings belong to argv, or to the arena. */
 struct job {
@@ -20,7 +16,7 @@ struct job {
   struct profile_request request;
   struct cmd_progress progress;
   const char *format, *output, *why;
-  VEC(const char *) functions, files;
+  cmd_names functions, files;
   bool all;
 };
 
@@ -32,26 +28,6 @@ static void job_done(struct job *job) {
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
-
-/* "close,read" is two functions. */
-static int add_functions(struct job *job, const char *list, struct err *e) {
-  char *names = arena_strdup(&job->arena, list);
-  if (!names) return -ENOMEM;
-  for (char *rest = names, *name; (name = strsep(&rest, ","));) {
-    if (!*name) return err_set(e, -EINVAL, "--function: a name is missing in '%s' (as in close,read)", list);
-    if (vec_push(&job->functions, name) < 0) return -ENOMEM;
-  }
-  return 0;
-}
-
-static int set_jobs(struct job *job, const char *value, struct err *e) {
-  int64_t n = 0;
-
-  if (number_parse(value, &n) < 0 || n < 1 || n > JOBS_MAX)
-    return err_set(e, -EINVAL, "--jobs cannot be '%s' (it is a number from 1 to %d)", value, JOBS_MAX);
-  job->request.workers = (unsigned)n;
-  return 0;
-}
 
 static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e) {
   switch ((enum cmd_profile_option)arg->option->id) {
@@ -71,7 +47,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     job->output = arg->value;
     return 0;
   case OPT_FUNCTION:
-    return add_functions(job, arg->value, e);
+    return cmd_value_functions(&job->arena, arg->value, &job->functions, e);
   case OPT_WHY:
     job->why = arg->value;
     return 0;
@@ -84,7 +60,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     job->request.no_cache = true;
     return 0;
   case OPT_JOBS:
-    return set_jobs(job, arg->value, e);
+    return cmd_value_jobs(arg->value, &job->request.workers, e);
   }
   return 0;
 }
@@ -170,12 +146,6 @@ static int filter_functions(const struct job *job, struct profile *stack, size_t
   return ret;
 }
 
-static unsigned terminal_columns(void) {
-  struct winsize size;
-
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static int write_profile(const struct job *job, const struct profile *p, struct text *to, struct err *e) {
   if (strcmp(job->format, "errors") == 0) return profile_write_errors(p, job->request.data, to, e);
   if (strcmp(job->format, "json") == 0) {
@@ -186,11 +156,10 @@ static int write_profile(const struct job *job, const struct profile *p, struct 
     profile_write_xml(p, to);
     return 0;
   }
-  bool terminal = !job->output && isatty(STDOUT_FILENO) == 1;
-  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  struct cmd_terminal terminal = cmd_terminal(job->output);
   struct profile_text_options options = {
-      .color = terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0,
-      .columns = terminal ? terminal_columns() : 0,
+      .color = terminal.color,
+      .columns = terminal.columns,
       .all = job->all || job->functions.n > 0, /* who asks for a function by name wants its answer */
   };
   profile_write_text(p, &options, to);

@@ -117,6 +117,18 @@ static inline bool insn_calls(const struct insn *in) {
   return in->op == OP_CALL || in->op == OP_CALL_SLOT || in->op == OP_CALL_INDIRECT;
 }
 
+/* "xor eax, eax" and "sub eax, eax" read nothing. */
+static inline bool insn_zeroes(const struct insn *in) {
+  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
+  return same && (in->op == OP_XOR || in->op == OP_SUB);
+}
+
+/* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
+static inline bool insn_sets_constant(const struct insn *in) {
+  if (in->src_kind != OPERAND_IMM) return false;
+  return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
+}
+
 /* What an analysis that goes from instruction to instruction asks first of each. */
 enum insn_note {
   NOTE_MEMORY = 1,  /* a call, or it writes memory */

@@ -34,7 +34,7 @@ const struct patch *kernel_patch_at(const struct code_kernel *k, uint64_t addres
   return map_get(&k->at, address, &i) ? &k->patches.at[i] : NULL;
 }
 
-/* --- thunks, by the names that the compiler gives them ------------------------------------------------------------- */
+/* --- thunks, by the names that the compiler gives them ------------------------------------------------------------ */
 
 static int register_named(const char *name) {
   static const char *const names[REGISTERS] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -68,7 +68,7 @@ static int add_thunks(struct code_kernel *k) {
   return 0;
 }
 
-/* --- tables -------------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 static int32_t word_at(const uint8_t *p) {
   int32_t v;
@@ -152,7 +152,7 @@ void code_kernel_free(struct code_kernel *k) {
   free(k);
 }
 
-/* --- instructions -------------------------------------------------------------------------------------------------- */
+/* --- instructions ------------------------------------------------------------------------------------------------- */
 
 static void become(struct insn *in, uint8_t op) {
   in->op = op;

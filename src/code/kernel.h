@@ -24,5 +24,7 @@ struct patch {
 const struct patch *kernel_patch_at(const struct code_kernel *k, uint64_t address);
 /* Makes of an instruction what it is at run time. Returns the fault it may take, or NULL. */
 const struct patch *kernel_patch_insn(const struct code_kernel *k, struct insn *in);
-/* The same of the jump that a conditional one out of the function makes: it stays OP_TAIL, or is what the thunk does. */
+/*
+ * The same of the jump that a conditional one out of the function makes: it stays OP_TAIL, or is what the thunk does.
+ */
 void kernel_patch_tail(const struct code_kernel *k, struct insn *in);

@@ -53,7 +53,7 @@ static const struct fact nothing;
 
 static uint64_t low(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
 
-/* --- facts ---------------------------------------------------------------------------------------------------------- */
+/* --- facts -------------------------------------------------------------------------------------------------------- */
 
 static struct fact fact_meet(struct fact a, struct fact b) {
   a.known = a.known && b.known && a.value == b.value;
@@ -104,7 +104,7 @@ static bool facts_meet(struct facts *to, const struct facts *from) {
   return changed;
 }
 
-/* --- one instruction ------------------------------------------------------------------------------------------------ */
+/* --- one instruction ---------------------------------------------------------------------------------------------- */
 
 static struct fact operand(const struct facts *f, const struct insn *in, uint8_t kind, uint8_t reg, unsigned size) {
   int32_t slot;
@@ -257,7 +257,7 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
   if (in->flags & INSN_WRITES_MEM && operand_slot(in, &slot)) slot_set(f, slot, in->size, nothing);
 }
 
-/* --- branches -------------------------------------------------------------------------------------------------------- */
+/* --- branches ----------------------------------------------------------------------------------------------------- */
 
 static bool can_ask(const struct flags *f, uint8_t cc) {
   if (!f->known || cc < CC_B || cc == CC_P || cc == CC_NP) return false;
@@ -282,7 +282,7 @@ static bool open(const struct forward *w, const struct edge *e, const struct fla
   return condition_holds(last->cc, flags->width, flags->a, flags->b) == (e->kind == EDGE_TAKEN);
 }
 
-/* --- the function ----------------------------------------------------------------------------------------------------- */
+/* --- the function ------------------------------------------------------------------------------------------------- */
 
 /* The ways out of blocks: edges are kept by their target. */
 static int ways_out(struct forward *w, struct arena *arena) {

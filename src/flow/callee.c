@@ -16,8 +16,9 @@ static const struct flow_results indirect_results = {&indirect_result, 1}, exter
 static const struct flow_results *syscall_results(struct evaluation *e, const struct flow_syscall *call) {
   struct flow_world *w = e->world;
   uint64_t bits[3] = {0}, p;
-  bool known = w->options.syscalls && w->options.syscalls(w->options.syscalls_context, call, bits);
-  if (!known) bits[0] = 1ull << ENOSYS;
+  enum flow_known known =
+      w->options.syscalls ? w->options.syscalls(w->options.syscalls_context, call, bits) : FLOW_UNKNOWN;
+  if (known == FLOW_UNKNOWN) bits[0] = 1ull << ENOSYS;
   uint64_t key = hash_bytes(bits, sizeof bits) + known;
   if (map_get(e->syscalls, key, &p)) return (const struct flow_results *)(uintptr_t)p;
   struct flow_result *r = arena_zalloc(e->arena, (ERRNO_MAX + 2) * sizeof *r);
@@ -26,11 +27,11 @@ static const struct flow_results *syscall_results(struct evaluation *e, const st
     e->failed = true;
     return NULL;
   }
-  uint16_t reasons = known ? 0 : OPAQUE_SYSCALL;
+  uint16_t reasons = known == FLOW_UNKNOWN ? OPAQUE_SYSCALL : 0, more = known == FLOW_PARTLY ? OPAQUE_MORE : 0;
   for (unsigned i = 1; i <= ERRNO_MAX; i++)
     if (bits[i / 64] >> (i % 64) & 1)
       r[rs->n++] = (struct flow_result){
-          .kind = RESULT_CONST, .value = -(uint64_t)i, .evidence = EVIDENCE_SYSCALL, .reasons = reasons};
+          .kind = RESULT_CONST, .value = -(uint64_t)i, .evidence = EVIDENCE_SYSCALL, .reasons = reasons | more};
   r[rs->n++] = (struct flow_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_POSITIVE | reasons};
   rs->at = r;
   if (map_put(e->syscalls, key, (uintptr_t)rs) < 0) e->failed = true;

@@ -5,8 +5,8 @@
  * A kernel's functions call each other in one large circle, through tables of operations, so that the results of
  * evaluate.c, which carry conditions and stores, would not come to an end in time. Here a function has a set of errors:
  * constants from -1 to -575 that its outcomes return, and those that the calls it returns have and its conditions on
- * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round before
- * has found, so that the first explanation of an error is one of the shortest.
+ * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round
+ * before has found, so that the first explanation of an error is one of the shortest.
  */
 #include "flow/walk.h"
 #include "flow/world.h"
@@ -22,7 +22,7 @@ struct solver {
   VEC(struct flow_error) news;         /* of the node at hand */
   struct error_set had[1 + FLOW_ARGS]; /* before and in this round */
   uint64_t passes;
-  bool unknown;
+  struct flow_gap gap;
   const char *name; /* of the node at hand, if it matters */
   bool failed;
 };
@@ -42,7 +42,12 @@ static void add_error(struct solver *s, struct flow_error e) {
   if (vec_push(&s->news, e) < 0) s->failed = true;
 }
 
-/* --- where calls go ------------------------------------------------------------------------------------------------- */
+/* The first counts, which is one of the nearest. */
+static void add_gap(struct solver *s, uint32_t via, uint64_t at) {
+  if (!s->gap.there) s->gap = (struct flow_gap){.there = true, .via = via, .at = at};
+}
+
+/* --- where calls go ----------------------------------------------------------------------------------------------- */
 
 typedef void (*use_target)(void *context, uint32_t node, uint64_t table);
 
@@ -60,7 +65,7 @@ static void each_target(const struct flow_world *w, uint32_t node, uint32_t call
   }
 }
 
-/* --- one function ---------------------------------------------------------------------------------------------------- */
+/* --- one function ------------------------------------------------------------------------------------------------- */
 
 struct asked {
   struct solver *s;
@@ -125,8 +130,8 @@ static void ask_value(const struct asked *a, const struct flow_value *v);
 static void use_callee(void *context, uint32_t node, uint64_t table) {
   const struct asked *a = context;
   const struct node *callee = a->s->w->nodes.at[node];
-  if (a->place == 0 && a->from == 0) a->s->unknown |= callee->errors->unknown;
   const struct flow_call *call = &a->s->w->nodes.at[a->node]->summary.calls[a->call];
+  if (a->place == 0 && a->from == 0 && callee->errors->gap.there) add_gap(a->s, node + 1, call->at);
   for (size_t i = 0; i < callee->errors->found.n; i++) {
     unsigned from = callee->errors->found.at[i].number;
     uint64_t x;
@@ -147,17 +152,18 @@ static void use_callee(void *context, uint32_t node, uint64_t table) {
   }
 }
 
-/* Does the call lead somewhere? */
-static bool leads(const struct node *n, uint32_t call) {
+/* Is it known where the call leads? */
+static bool leads(const struct flow_world *w, const struct node *n, uint32_t call) {
   if (n->errors->callees && n->errors->callees[call] >= 0) return true;
-  for (uint32_t i = 0; i < n->errors->n_pointers; i++)
-    if (n->errors->pointers[i].call == call && n->errors->pointers[i].n) return true;
+  for (uint32_t i = 0; i < n->errors->n_pointers && !w->ways.incomplete; i++)
+    if (n->errors->pointers[i].call == call && n->errors->pointers[i].known) return true;
   return false;
 }
 
 static void ask_targets(struct asked *a) {
   const struct flow_world *w = a->s->w;
-  if (a->place == 0 && a->from == 0 && !leads(w->nodes.at[a->node], a->call)) a->s->unknown = true;
+  const struct node *n = w->nodes.at[a->node];
+  if (a->place == 0 && a->from == 0 && !leads(w, n, a->call)) add_gap(a->s, 0, n->summary.calls[a->call].at);
   each_target(w, a->node, a->call, use_callee, a);
 }
 
@@ -227,7 +233,8 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   s->news.n = 0;
   memcpy(s->had, n->errors->sets, sizeof s->had);
   s->passes = n->errors->passes;
-  s->unknown = n->errors->unknown || n->summary.problems & (FLOW_COMPLEX | FLOW_BAD_CODE);
+  s->gap = n->errors->gap;
+  if (n->summary.problems & (FLOW_COMPLEX | FLOW_BAD_CODE)) add_gap(s, 0, 0);
   for (uint32_t i = 0; i < n->summary.n_outcomes; i++) {
     const struct flow_outcome *o = &n->summary.outcomes[i];
     ask_value(&(struct asked){.s = s, .node = node, .outcome = o}, &o->ret);
@@ -238,10 +245,10 @@ static bool evaluate_node(struct solver *s, uint32_t node) {
   const uint64_t *gives = f && f->name && ways->gives ? ways->gives(ways->context, f->name) : NULL;
   for (unsigned e = 1; gives && e < 192; e++)
     if (gives[e / 64] >> (e % 64) & 1) add_error(s, (struct flow_error){.number = (uint16_t)e, .at = n->address});
-  return s->news.n || s->passes != n->errors->passes || s->unknown != n->errors->unknown;
+  return s->news.n || s->passes != n->errors->passes || s->gap.there != n->errors->gap.there;
 }
 
-/* --- rounds ---------------------------------------------------------------------------------------------------------- */
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
 
 struct counting {
   uint32_t *count;
@@ -286,7 +293,7 @@ static int find_callers(struct solver *s, uint32_t *count) {
 
 struct change {
   uint32_t node;
-  bool unknown;
+  struct flow_gap gap;
   uint64_t passes;
   struct flow_error *errors;
   size_t n;
@@ -298,7 +305,7 @@ typedef VEC(struct change) change_vec;
 static int look(struct solver *s, change_vec *changes, struct arena *arena) {
   for (size_t i = 0; i < s->w->nodes.n; i++) {
     if (!s->due[i] || !evaluate_node(s, (uint32_t)i)) continue;
-    struct change c = {.node = (uint32_t)i, .passes = s->passes, .unknown = s->unknown, .n = s->news.n};
+    struct change c = {.node = (uint32_t)i, .passes = s->passes, .gap = s->gap, .n = s->news.n};
     c.errors = arena_memdup(arena, s->news.at, s->news.n * sizeof *s->news.at);
     if ((!c.errors && c.n) || s->failed || vec_push(changes, c) < 0) return -ENOMEM;
   }
@@ -311,7 +318,7 @@ static int apply(struct solver *s, const change_vec *changes, const uint32_t *fi
     const struct change *c = &changes->at[i];
     struct node_errors *e = s->w->nodes.at[c->node]->errors;
     e->passes = c->passes;
-    e->unknown = c->unknown;
+    e->gap = c->gap;
     for (size_t k = 0; k < c->n; k++) {
       e->sets[c->errors[k].place].bits[c->errors[k].number / 64] |= 1ull << (c->errors[k].number % 64);
       if (vec_push(&e->found, c->errors[k]) < 0) return -ENOMEM;
@@ -364,8 +371,12 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
 }
 
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node) {
+  return flow_world_errors_gap(w, node).there;
+}
+
+struct flow_gap flow_world_errors_gap(const struct flow_world *w, uint32_t node) {
   const struct node_errors *e = w->nodes.at[node]->errors;
-  return e && e->unknown;
+  return e ? e->gap : (struct flow_gap){0};
 }
 
 struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w) {

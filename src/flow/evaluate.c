@@ -377,7 +377,7 @@ static void add_side_result(struct evaluation *e, void *context, const struct fl
   struct flow_result r = to->base;
   to->any = true;
   e->found.n = 0;
-  if (s->from_arg) return;
+  if (s->from_arg || (s->more && r.reasons & OPAQUE_MORE)) return;
   r.kind = RESULT_CONST;
   r.evidence = EVIDENCE_ERRNO | EVIDENCE_CALLEE;
   if (s->unknown) {
@@ -392,12 +392,26 @@ static void add_side_result(struct evaluation *e, void *context, const struct fl
   add_result(e, r);
 }
 
+struct known_sides {
+  bool any, more;
+};
+
+static void look_at_side(struct evaluation *e, void *context, const struct flow_side *s) {
+  struct known_sides *k = context;
+  (void)e;
+  k->any |= !s->unknown && !s->from_arg;
+  k->more |= s->more;
+}
+
 /* errno is returned, perhaps negated, after a call that failed. */
 static void side_outcome(struct evaluation *e, const struct flow_outcome *o, struct flow_result base) {
   struct side_result to = {.outcome = o, .base = base};
   for (unsigned i = 0; i < o->n_guards; i++)
     if (!o->guards[i].arg && o->guards[i].call == o->ret.call && o->guards[i].cc != GUARD_PASSED)
       to.base.because_guard = (uint8_t)(i + 1);
+  struct known_sides known = {0};
+  side_each_value(e, o, &o->ret, look_at_side, &known);
+  if (known.any && known.more) to.base.reasons |= OPAQUE_MORE; /* then those that are known tell of the others */
   side_each_value(e, o, &o->ret, add_side_result, &to);
   e->found.n = 0;
   if (to.any) return;

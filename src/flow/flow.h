@@ -76,8 +76,8 @@ enum value_kind {
   VALUE_COMPUTED,   /* arithmetic that is not followed */
   VALUE_UNDEFINED,  /* not set by the function: garbage, as void functions return it */
   /*
-   * What call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call; PLACE_ARG: VALUE
-   * is the number of the argument that points there.
+   * What call CALL set in a place, as errno. ARG: its enum place_kind; VALUE, RAW: where, or which call; PLACE_ARG:
+   * VALUE is the number of the argument that points there.
    */
   VALUE_SIDE,
   VALUE_CHOICE,     /* one of a few, of arguments only: VALUE of them at CHOICES */
@@ -229,7 +229,10 @@ struct flow_assume {
   uint64_t values[FLOW_ARGS];
 };
 
-/* Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or -EFAULT if there is no code. */
+/*
+ * Summarises one function into WORKER's keep arena, for callers as ASSUME says, which may be NULL. 0, -ENOMEM, or
+ * -EFAULT if there is no code.
+ */
 int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t entry,
                    const struct code_options *options, const struct flow_assume *assume,
                    struct flow_summary *ret) MUST_USE;
@@ -271,6 +274,7 @@ struct flow_event {
   bool swapped;                /* the value is the right operand */
   bool variable;               /* the other operand is not a constant */
   bool mixed;                  /* something unknown was added before */
+  bool rest;                   /* it was taken away from something, and this is what is left */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
   bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
   uint8_t place;               /* EVENT_STORE: an enum store_place */
@@ -378,6 +382,7 @@ enum {
   OPAQUE_POSITIVE = 128, /* what a system call returns on success: not negative */
   OPAQUE_WIDE = 256,     /* all 64 bits are meant: a pointer or a long */
   OPAQUE_POINTER = 512,  /* it is used as an address */
+  OPAQUE_MORE = 4096,    /* of a constant: one of the errors of a system call that has others, which are not known */
   OPAQUE_ERRNO = 2048,   /* a call that is not known fails on the way: errno may be set */
   OPAQUE_ORDER = 1024,   /* the difference of two bytes: an order, as memcmp gives it */
 };
@@ -390,6 +395,7 @@ struct flow_side {
   uint8_t arg;      /* PLACED_ARG, from 0 */
   uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
   bool unknown;     /* set, but the value is not known */
+  bool more;        /* ... and a system call's, of which others are known */
   uint16_t image;
   int64_t offset;
   int64_t value;
@@ -439,8 +445,11 @@ struct flow_syscall {
   uint64_t values[FLOW_ARGS];
 };
 
-/* The errors of a system call as a bit set of errno values; false if they are not known. */
-typedef bool (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
+/* PARTLY: there are more than those that are known. */
+enum flow_known { FLOW_UNKNOWN, FLOW_PARTLY, FLOW_KNOWN };
+
+/* The errors of a system call as a bit set of errno values. */
+typedef enum flow_known (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
 
 struct flow_world_options {
   flow_syscalls syscalls;
@@ -498,6 +507,7 @@ struct flow_ways {
   bool (*never)(void *context, const char *name, unsigned error);
   /* Errors that the function also returns, from memory that others fill: a bit set of 3 words, or NULL. */
   const uint64_t *(*gives)(void *context, const char *name);
+  bool incomplete; /* tables are missing: where a call through a table goes is never known fully */
   void *context;
 };
 
@@ -521,6 +531,13 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
 
 /* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
+/* Why not all of a function's errors are known, on the shortest way. */
+struct flow_gap {
+  bool there;
+  uint32_t via; /* node + 1 of the function that has it and that the call is of; 0 if it is here */
+  uint64_t at;  /* the call, which leads where is not known if VIA is 0; 0 if the function could not be read whole */
+};
+struct flow_gap flow_world_errors_gap(const struct flow_world *w, uint32_t node);
 
 struct flow_kernel_counts {
   size_t pointer_calls, resolved, targets;

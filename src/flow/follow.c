@@ -169,7 +169,7 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
 static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
-  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52;
+  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53;
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
@@ -193,11 +193,12 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
   e.subject = f->subject;
   e.ops = f->ops;
   e.mixed = f->mixed;
+  e.rest = f->rest;
   if (!g->stops && !f->again && (e.kind == EVENT_DEREFERENCE || e.kind == EVENT_ARGUMENT) &&
       map_put(&g->addressed, e.insn, 1) < 0)
     g->walk.failed = true;
   uint64_t key = hash_mix(e.at + e.kind) ^ hash_mix((uintptr_t)e.ops + e.arg + 1) ^ hash_mix(e.imm + e.op * 64u + e.cc);
-  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u + e.lost * 8u);
+  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u + e.lost * 8u + e.rest * 16u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
@@ -287,6 +288,49 @@ static void start_argument(struct flow_graph *g, unsigned arg) {
   follow_push(g, g->code.entry_block, 0, &f);
 }
 
+/* "left -= write(fd, p, left)" until nothing is left: to the code, an error is one more short write. */
+static bool is_end_of_rest(const struct flow_event *e) {
+  bool equality = e->cc == CC_E || e->cc == CC_NE;
+  return e->kind == EVENT_COMPARE && e->op == OP_SUB && e->variable && e->swapped && equality;
+}
+
+#define RETRY_BLOCKS 8
+
+/* Does the branch lead back to the call that is followed, with nothing in between, if something is left? */
+static bool leads_back(const struct flow_graph *g, const struct flow_event *e) {
+  uint32_t block = e->block, n;
+  const uint32_t *next;
+  const uint8_t *kinds;
+  uint8_t kind = e->cc == CC_NE ? EDGE_TAKEN : EDGE_FALL;
+  if (g->code.insns[e->insn].op != OP_BRANCH) return false;
+  for (unsigned steps = 0; steps < RETRY_BLOCKS; steps++) {
+    uint32_t i = 0;
+    n = flow_graph_next(g, block, &next, &kinds);
+    if (steps > 0 && n != 1) return false;
+    while (steps == 0 && i < n && kinds[i] != kind)
+      i++;
+    if (i == n) return false;
+    const struct block *b = &g->code.blocks[block = next[i]];
+    for (uint32_t k = b->first; k < b->first + b->n; k++)
+      if (insn_calls(&g->code.insns[k])) return k == g->start;
+  }
+  return false;
+}
+
+/* Where the next round of the call gets what is left, that something is left tells no error. */
+static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *events) {
+  bool loops = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    loops |= e->kind == EVENT_ARGUMENT && e->rest && e->insn == g->start;
+  }
+  for (size_t i = 0; loops && i < events->at.n; i++)
+    if (!is_end_of_rest(&events->at.at[i]) || !leads_back(g, &events->at.at[i]))
+      events->at.at[kept++] = events->at.at[i];
+  if (loops) events->at.n = kept;
+}
+
 int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
                 struct flow_events *ret) {
   uint32_t block = flow_graph_block(g, start->insn);
@@ -320,5 +364,6 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     struct follow_work w = g->work.at[--g->work.n];
     follow_block(g, &w);
   }
+  drop_ends_of_rests(g, ret);
   return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
 }

@@ -15,16 +15,22 @@ bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned
   return transform_append(g->walk.worker, &f->ops, kind, width, imm);
 }
 
-/* The value, extended as a move does it, is in REG. */
-static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
-                            uint32_t position) {
-  unsigned from = in->from_size ? in->from_size : in->size;
+/* The fact, but in REG and not where it was. */
+static struct fact moved_to(struct fact f, uint8_t reg) {
   f.where = FACT_REG;
   f.reg = reg;
   f.size = 0;
   f.slot = 0;
   f.disp = 0;
   f.place = (struct flow_place){0};
+  return f;
+}
+
+/* The value, extended as a move does it, is in REG. */
+static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
+                            uint32_t position) {
+  unsigned from = in->from_size ? in->from_size : in->size;
+  f = moved_to(f, reg);
   if (from < 8 && !follow_append(g, &f, in->flags & INSN_SIGNED ? XF_SIGN : XF_ZERO, from, 0)) return;
   if (in->flags & INSN_SIGNED && in->size == 4 && !follow_append(g, &f, XF_ZERO, 4, 0)) return;
   follow_push(g, block, position + 1, &f);
@@ -32,12 +38,7 @@ static void put_in_register(struct flow_graph *g, struct fact f, const struct in
 
 /* Something is done to it that is not followed; what remains is whether it is used as an address. */
 static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block, uint32_t position) {
-  f.where = FACT_REG;
-  f.reg = reg;
-  f.size = 0;
-  f.slot = 0;
-  f.disp = 0;
-  f.place = (struct flow_place){0};
+  f = moved_to(f, reg);
   f.mixed = true;
   follow_push(g, block, position + 1, &f);
 }
@@ -151,6 +152,7 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact flags = {.op = OP_CMP, .variable = true, .swapped = !dst};
+  if (in->op == OP_SUB) flags.op = OP_SUB;
   if (in->op == OP_SUB || in->op == OP_XOR) set_flags(g, f, block, position, flags);
   if (in->op == OP_OR && in->dst_kind == OPERAND_REG) { /* nothing of it is lost: a|b is tested for both */
     struct fact after = *f;
@@ -170,7 +172,11 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
     return;
   }
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
-  if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) mix(g, *f, in->dst, block, position);
+  if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) {
+    struct fact rest = *f;
+    rest.rest |= !dst;
+    mix(g, rest, in->dst, block, position);
+  }
   if (in->op == OP_ADD) sum_up(g, *f, block, position, dst);
 }
 
@@ -199,8 +205,7 @@ static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t bloc
     if (in->op == OP_MUL) follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;
   }
-  /* "or eax, -1" and "and eax, 0" only set a constant, in few bytes. */
-  if (in->src_kind == OPERAND_IMM && ((in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0))) return;
+  if (insn_sets_constant(in)) return;
   if (in->op == OP_MUL) {
     follow_note(g, f, event_at(in, EVENT_USE, insn, block));
     return;

@@ -132,8 +132,9 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
     add_pred(s, p);
     return MEET_ON;
   }
-  if (w->simple || state_evidence(s) >= w->guards) return MEET_ON;
+  if (w->simple || (s->beyond != BEYOND_FAR && state_evidence(s) >= w->guards)) return MEET_ON;
   struct flow_value v = origin(w, insn, &p->loc);
+  if (s->beyond == BEYOND_FAR && (v.kind != VALUE_CALL || v.call + 1u != state_wanted(w, s))) return MEET_ON;
   if (v.kind == VALUE_CALL) {
     const struct transform *ops = p->ops;
     if (transform_concat(w->worker, v.ops, &ops))

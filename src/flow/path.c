@@ -225,7 +225,7 @@ unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret) 
   return 0;
 }
 
-/* --- objects that are given to functions ---------------------------------------------------------------------------- */
+/* --- objects that are given to functions -------------------------------------------------------------------------- */
 
 static bool object_path(struct walk *w, uint32_t insn, uint8_t reg, struct flow_path *ret) {
   struct search s = {.w = w, .objects = true};

@@ -26,6 +26,7 @@ struct run {
   uint64_t regs[REGISTERS];
   uint16_t known, derived; /* DERIVED: from what the call returned */
   uint16_t of_errno;       /* loaded from errno */
+  uint32_t result_by;      /* the instruction that wrote rax last, or 0 */
   struct run_slot slots[RUN_SLOTS];
   unsigned n_slots;
   uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
@@ -52,7 +53,9 @@ static struct run_slot *slot_at(struct run *r, int32_t at) {
   return NULL;
 }
 
-/* A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds. */
+/*
+ * A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds.
+ */
 static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t slot;
@@ -107,8 +110,7 @@ static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t 
 /* Is what the instruction writes made of the value? Flags and constants are not. */
 static bool makes_derived(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
-  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
-  if (in->op == OP_SET || in->op == OP_LEA || (same && (in->op == OP_XOR || in->op == OP_SUB))) return false;
+  if (in->op == OP_SET || in->op == OP_LEA || insn_zeroes(in) || insn_sets_constant(in)) return false;
   bool src = operand_derived(r, insn, in->src_kind, in->src), dst = operand_derived(r, insn, in->dst_kind, in->dst);
   return in->op == OP_MOVE ? src : src || dst;
 }
@@ -199,12 +201,10 @@ static bool condition(struct run *r, uint8_t cc, bool *ret) {
 static void arithmetic(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t a = 0, b = 0, v = 0;
-  bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
-  bool known = read_operand(r, insn, in->dst_kind, in->dst, in->size, &a);
+  bool known = read_operand(r, insn, in->dst_kind, in->dst, in->size, &a), zero = insn_zeroes(in);
   if (in->op != OP_NEG && in->op != OP_NOT) known &= read_operand(r, insn, in->src_kind, in->src, in->size, &b);
-  bool zero = same && (in->op == OP_XOR || in->op == OP_SUB);
   if (zero) a = b = 0;
-  known |= zero;
+  known |= zero || insn_sets_constant(in);
   bool compares = in->op == OP_CMP || in->op == OP_TEST;
   if (in->flags & INSN_SETS_FLAGS) {
     r->flags_known = known;
@@ -301,6 +301,7 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
       continue;
     }
     const struct insn *in = &g->code.insns[insn];
+    if (in->defs & REG_BIT(RAX)) r->result_by = insn;
     switch (in->op) {
     case OP_CALL:
     case OP_CALL_SLOT:
@@ -398,7 +399,7 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
     bool dead = false;
     for (; position < b->n && !dead; position++) {
       const struct insn *in = &g->code.insns[b->first + position];
-      if (in->uses & REG_BIT(reg)) return true;
+      if (in->uses & REG_BIT(reg) && !insn_zeroes(in)) return true;
       dead = in->defs & REG_BIT(reg);
     }
     const uint32_t *next;
@@ -425,6 +426,7 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
     struct content x = of_register(a, i), y = of_register(b, i);
     if (returning && ((!x.known && y.derived) || (!y.known && x.derived)))
       continue; /* a left-over: nothing is returned */
+    if (returning && !x.known && !y.known && a->result_by != b->result_by) return false;
     if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, i))) return false;
   }
   return true;

@@ -20,6 +20,7 @@ static int side_order(const struct flow_side *a, const struct flow_side *b) {
   if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
   if (a->from_arg != b->from_arg) return a->from_arg < b->from_arg ? -1 : 1;
   if (a->unknown != b->unknown) return a->unknown < b->unknown ? -1 : 1;
+  if (a->more != b->more) return a->more < b->more ? -1 : 1;
   if (a->value != b->value) return a->value < b->value ? -1 : 1;
   return 0;
 }
@@ -140,6 +141,16 @@ void found_add(struct evaluation *e, struct flow_side s) {
   side_add(e, &e->found, s);
 }
 
+/* What a system call failed with, if that is all that it can fail with. */
+static void add_constant(struct evaluation *e, struct flow_side s, unsigned reasons) {
+  s.unknown = (reasons & OPAQUE_SYSCALL) != 0;
+  found_add(e, s);
+  if (!(reasons & OPAQUE_MORE) || !side_is_errno(e->world, &s)) return;
+  s.unknown = s.more = true;
+  s.value = 0;
+  found_add(e, s);
+}
+
 static void add_call_values(struct evaluation *e, const struct flow_outcome *o, const struct flow_store *st,
                             struct flow_side s) {
   const struct image *img = e->world->images.at[e->node->image];
@@ -152,8 +163,7 @@ static void add_call_values(struct evaluation *e, const struct flow_outcome *o, 
     if (!outcome_allows(e, o, st->value.call, &r)) continue;
     if (r.kind == RESULT_CONST && transform_apply(st->value.ops, img, r.value, &x, NULL)) {
       s.value = stored(x, st->place.size);
-      s.unknown = (r.reasons & OPAQUE_SYSCALL) != 0;
-      found_add(e, s);
+      add_constant(e, s, r.reasons);
     } else if (r.kind == RESULT_ARG && !st->value.ops) {
       struct flow_side t = s;
       t.from_arg = r.arg + 1;
@@ -228,6 +238,7 @@ static void add_side_value(struct evaluation *e, void *context, const struct flo
   uint64_t x;
   if (s->unknown || s->from_arg || !transform_apply(to->store->value.ops, NULL, (uint64_t)s->value, &x, NULL)) {
     copy.unknown = true;
+    copy.more = s->more;
     if (side_is_errno(e->world, &copy)) found_add(e, copy);
     return;
   }
@@ -283,7 +294,7 @@ static bool add_forwarded(struct evaluation *e, const struct flow_call *c, struc
     if (r.kind != RESULT_CONST || !transform_apply(a.ops, NULL, r.value, &x, NULL)) continue;
     if (!transform_apply(ops, NULL, x, &x, NULL)) continue;
     s.value = stored(x, 4);
-    found_add(e, s);
+    add_constant(e, s, r.reasons);
   }
   return true;
 }

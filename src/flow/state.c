@@ -137,11 +137,26 @@ bool store_is_errno(const struct walk *w, const struct flow_store *s) {
   return e && e->kind == SYMBOL_TLS && e->address == slot.value;
 }
 
+/*
+ * Is it a call whose first argument is another call's result, of which nothing is known yet? That call + 1, or
+ * 0. Many functions return their first argument, as memset does, and what was asked of it before counts then.
+ */
+unsigned state_wanted(struct walk *w, const struct state *s) {
+  if (s->ret.kind != VALUE_CALL || s->ret.call >= w->call_insn.n) return 0;
+  struct loc first = loc_reg(code_argument_registers[0]);
+  struct flow_value v = origin(w, w->call_insn.at[s->ret.call], &first);
+  if (v.kind != VALUE_CALL || v.call == s->ret.call) return 0;
+  for (unsigned i = 0; i < s->n_guards; i++)
+    if (!s->guards[i].arg && s->guards[i].call == v.call && s->guards[i].cc != GUARD_PASSED) return 0;
+  return v.call + 1u;
+}
+
 /* Is there nothing left to learn on this way? */
-bool state_complete(const struct walk *w, const struct state *s) {
+bool state_complete(struct walk *w, const struct state *s) {
   if (state_live(s)) return false;
   if (w->simple) return true;
-  if (s->ret.kind == VALUE_CALL) return state_evidence(s) >= 1 && s->beyond; /* what is set just before is part of it */
+  if (s->ret.kind == VALUE_CALL) /* what is set just before is part of it */
+    return state_evidence(s) >= 1 && s->beyond && !state_wanted(w, s);
   if (s->ret.kind != VALUE_CONST) return true;
   if (state_evidence(s) >= w->guards) return true;
   for (unsigned i = 0; i < s->n_stores; i++)

@@ -475,7 +475,9 @@ static bool ends_void(const struct asked *a) {
 
 static int slot_argument(const struct asked *a, bool *ret_inside);
 
-/* A kernel's put_user, written in assembly, is given its value in rax, leaves it there and says in rcx what went wrong. */
+/*
+ * A kernel's put_user, written in assembly, is given its value in rax, leaves it there and says in rcx what went wrong.
+ */
 static bool returns_rcx(const struct asked *a) {
   uint16_t changed = changed_registers(a->w, (uint64_t)a->in->imm);
   return changed & REG_BIT(RCX) && !(changed & REG_BIT(RAX));

@@ -13,7 +13,7 @@ void targets_free(struct targets *t);
 
 /*
  * Where call number CALL of the function at ADDRESS with summary S can go. How many, or -ENOMEM; the list lives as long
- * as T and is in the order of addresses. 0 if nothing is known.
+ * as T and is in the order of addresses. *ret_known: these are all; none, if no table has anything there.
  */
 int targets_of_call(struct targets *t, uint64_t address, const struct flow_summary *s, uint32_t call,
-                    const struct flow_target **ret) MUST_USE;
+                    const struct flow_target **ret, bool *ret_known) MUST_USE;

@@ -58,6 +58,7 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   int32_t slot;
   if (!(in->flags & INSN_WRITES_MEM) || in->op != OP_MOVE || in->size < 2 || in->size > 8 || s->n_stores == FLOW_STORES)
     return;
+  if (s->beyond == BEYOND_FAR) return;
   if (operand_slot(in, &slot) || !operand_place(w, insn, &store.place) || known_store(s, &store.place)) return;
   bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
   if (w->kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
@@ -327,11 +328,11 @@ static void walk_block(struct walk *w, struct work_item *k) {
     c = concern_of(&k->state);
   }
   if (!state_live(&k->state) && k->state.ret.kind == VALUE_CALL) {
-    if (k->state.beyond || w->simple) {
+    if (w->simple || (k->state.beyond && !state_wanted(w, &k->state))) {
       state_emit(w, &k->state);
       return;
     }
-    k->state.beyond = true;
+    k->state.beyond = k->state.beyond ? BEYOND_FAR : BEYOND_NEAR;
   }
   if (k->state.distance > EVIDENCE_BLOCKS) { /* what is farther away is hardly the reason */
     state_emit(w, &k->state);

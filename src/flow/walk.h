@@ -57,6 +57,9 @@ struct item {
 #define PENDING 4
 #define NO_CASE UINT32_MAX
 
+/* BEYOND_FAR: more than one block. All that matters there is what is asked of the call that is wanted. */
+enum { BEYOND_NEAR = 1, BEYOND_FAR = 2 };
+
 /* Copied with state_copy: only what is in use. */
 struct state {
   struct flow_value ret;    /* VALUE_NONE while it is an item */
@@ -65,7 +68,7 @@ struct state {
   uint8_t n_items, n_guards, n_stores, n_pending, n_passed;
   uint8_t narrow; /* bytes of rax that are set, if less than four; else 0 */
   bool shared;
-  bool beyond;      /* the value is a call's, and the block of the call is behind */
+  uint8_t beyond;   /* the value is a call's, and the block of the call is behind: BEYOND_NEAR, or BEYOND_FAR */
   uint8_t distance; /* blocks since nothing was followed any more; no part of what a state is */
   struct item items[ITEMS];
   struct flow_guard guards[FLOW_GUARDS];
@@ -182,7 +185,7 @@ uint16_t changed_registers(struct walk *w, uint64_t address);
 /* What a function finds in LOC when it is entered. */
 struct flow_value value_at_entry(const struct walk *w, const struct loc *loc);
 
-/* --- pointers to functions (path.c) ------------------------------------------------------------------------------ */
+/* --- pointers to functions (path.c) ------------------------------------------------------------------------------- */
 
 /* The ways in which the pointer that INSN calls may have come; returns how many, at RET in the keep arena. */
 unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret);
@@ -232,7 +235,8 @@ void state_add_guard(struct state *s, struct flow_guard g);
 /* The way has come to its end: an outcome. */
 void state_emit(struct walk *w, const struct state *s);
 /* Is there nothing left to learn on this way? */
-bool state_complete(const struct walk *w, const struct state *s);
+bool state_complete(struct walk *w, const struct state *s);
+unsigned state_wanted(struct walk *w, const struct state *s);
 /* A predicate whose value is known. False if the way is impossible. */
 bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, struct flow_value v);
 /* The item's value is the leaf V. False if the way is impossible. */

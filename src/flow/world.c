@@ -228,7 +228,7 @@ static int add_pointers(struct flow_world *w, struct node *n) {
   for (uint32_t i = 0; i < s->n_calls; i++) {
     struct pointer_call p = {.call = i};
     if (s->calls[i].kind != CALL_POINTER || s->calls[i].n_paths == 0) continue;
-    int r = targets_of_call(w->targets, n->address, s, i, &p.targets);
+    int r = targets_of_call(w->targets, n->address, s, i, &p.targets, &p.known);
     if (r < 0) return r;
     p.n = (uint32_t)r;
     n->errors->pointers[n->errors->n_pointers++] = p;

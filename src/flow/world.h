@@ -17,6 +17,7 @@ struct error_set {
 /* Where the call through a pointer can go. */
 struct pointer_call {
   uint32_t call, n;
+  bool known; /* these are all */
   const struct flow_target *targets;
 };
 
@@ -24,7 +25,7 @@ struct pointer_call {
 struct node_errors {
   struct error_set sets[1 + FLOW_ARGS]; /* returned, and stored behind its arguments */
   uint64_t passes;                      /* the arguments that it may return, as bits; then those that it negates */
-  bool unknown;                         /* it returns what a call through a pointer returns that leads nowhere */
+  struct flow_gap gap;                  /* it returns what a call through a pointer returns that leads nowhere */
   VEC(struct flow_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;

@@ -20,6 +20,20 @@ static __attribute__((noreturn)) void out_of_memory(void) {
   longjmp(*entered, 1);
 }
 
+int debug_guard(struct image_debug *d, int (*work)(struct image_debug *d, void *context), void *context) {
+  jmp_buf here, *before = entered;
+  if (d->broken) return -ENOMEM;
+  if (setjmp(here) != 0) {
+    entered = before;
+    d->broken = true;
+    return -ENOMEM;
+  }
+  entered = &here;
+  int r = work(d, context);
+  entered = before;
+  return r;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 void image_debug_free(struct image_debug *d) {
@@ -215,6 +229,7 @@ static size_t unit_at(struct image_debug *d, struct debug_unit *u, uint64_t addr
       place_of_call(d, u, chain[n - k], &frames[k]);
     }
     frames[k].function = debug_scope_name(d, chain[n - 1 - k]);
+    frames[k].no_result = u->typed && chain[n - 1 - k]->no_result;
   }
   return n < max ? n : max;
 }
@@ -231,16 +246,19 @@ static size_t debug_at(struct image_debug *d, uint64_t address, struct image_fra
   return n;
 }
 
+struct place {
+  uint64_t address;
+  struct image_frame *frames;
+  size_t max, n;
+};
+
+static int find_place(struct image_debug *d, void *context) {
+  struct place *p = context;
+  p->n = debug_at(d, p->address, p->frames, p->max);
+  return 0;
+}
+
 size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max) {
-  jmp_buf here, *before = entered;
-  if (d->broken || max == 0) return 0;
-  if (setjmp(here) != 0) {
-    entered = before;
-    d->broken = true;
-    return 0;
-  }
-  entered = &here;
-  size_t n = debug_at(d, address, frames, max);
-  entered = before;
-  return n;
+  struct place p = {.address = address, .frames = frames, .max = max};
+  return max > 0 && debug_guard(d, find_place, &p) == 0 ? p.n : 0;
 }

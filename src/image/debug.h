@@ -2,7 +2,7 @@
 /*
  * What the files about DWARF share: which file has it (debug_file.c), the units and what they cover (debug_unit.c),
  * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called
- * (debug_name.c).
+ * (debug_name.c), which code has a name or a line (debug_find.c).
  *
  * All reading of DWARF is libdw's. It bounds what it reads, but not what it allocates: see struct image_debug's budget.
  * When it has no memory it calls a handler that must not return; ours jumps to where image.h's function was entered.
@@ -30,7 +30,7 @@ struct debug_scope {
   const struct debug_span *spans;
   uint32_t n_spans;
   unsigned call_file, call_line, call_column;
-  bool named;
+  bool named, no_result;
   const char *name;
 };
 
@@ -44,7 +44,8 @@ struct debug_unit {
   Dwarf_Die die;  /* has lines and addresses */
   Dwarf_Die body; /* has functions: the same, or that of a .dwo file */
   bool tried, lines_tried;
-  bool plain;         /* PLAIN: in a language without namespaces */
+  bool plain;         /* in a language without namespaces */
+  bool typed;         /* in one that says what functions return: not assembly */
   const char *folder; /* DW_AT_comp_dir, or NULL */
   Dwarf_Lines *lines;
   size_t n_lines;
@@ -86,6 +87,11 @@ int debug_file_find(const struct image *img, struct image **ret);
 /* The file that .gnu_debugaltlink of FILE names. 0; -ENOENT if it names none; -ENODATA or -ENOMEM. */
 int debug_alt_find(const struct image *file, struct image **ret);
 
+/* --- debug.c ------------------------------------------------------------------------------------------------------ */
+
+/* What WORK returns; -ENOMEM if libdw runs out of memory in it, and from then on. */
+int debug_guard(struct image_debug *d, int (*work)(struct image_debug *d, void *context), void *context);
+
 /* --- debug_unit.c ------------------------------------------------------------------------------------------------- */
 
 void debug_spans_sort(debug_spans *spans);
@@ -117,6 +123,7 @@ bool debug_table_fits(struct image_debug *d, Dwarf_Die *die, const char *folder)
 bool debug_origin(Dwarf_Die *die, Dwarf_Die *ret);
 const char *debug_string(Dwarf_Die *die, unsigned attribute);
 unsigned debug_number(Dwarf_Die *die, unsigned attribute);
+/* Sets NO_RESULT, too. */
 const char *debug_scope_name(struct image_debug *d, struct debug_scope *s);
 /* Fills file and relative of a frame; NAME is libdw's and may be NULL. */
 void debug_path(struct image_debug *d, const struct debug_unit *u, const char *name, struct image_frame *frame);

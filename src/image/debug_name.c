@@ -64,12 +64,15 @@ const char *debug_scope_name(struct image_debug *d, struct debug_scope *s) {
   Dwarf_Die die = s->die, next;
   if (s->named) return s->name;
   s->named = true;
+  bool typed = false;
   for (unsigned i = 0; i < ORIGINS; i++) {
     if (!name) name = debug_string(&die, DW_AT_name);
     if (!space) space = space_of(d, &die);
+    typed |= dwarf_hasattr(&die, DW_AT_type);
     if (!debug_origin(&die, &next)) break;
     die = next;
   }
+  s->no_result = name && !typed;
   s->name = name && space ? name_qualified(d, space, name) : name;
   return s->name;
 }

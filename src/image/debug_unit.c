@@ -165,6 +165,7 @@ int debug_unit_load(struct image_debug *d, struct debug_unit *u) {
   u->folder = debug_string(&u->die, DW_AT_comp_dir);
   int r = unit_split_load(d, u);
   u->plain = is_plain(dwarf_srclang(&u->body));
+  u->typed = dwarf_srclang(&u->body) > 0 && dwarf_srclang(&u->body) != DW_LANG_Mips_Assembler;
   return r < 0 ? r : debug_scopes_load(d, u);
 }
 

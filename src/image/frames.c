@@ -1,163 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Function ranges from the unwinding tables: in a stripped library the one complete list of its functions.
+ * The entries of the unwinding tables: in a stripped library the one complete list of its functions.
  *
  * .eh_frame_hdr has a sorted table of all entries; where it lacks one, .eh_frame is walked from its start. An entry
  * that cannot be read is passed over, and a walk always moves forward, so any bytes are safe.
  */
-#include <errno.h>
-
-#include "image/layout.h"
-
-/* How a pointer is stored (DW_EH_PE of the LSB): a format in the low half, what it is relative to in bits 4 to 6. */
-enum {
-  PE_ABSPTR = 0x00,
-  PE_ULEB128 = 0x01,
-  PE_UDATA2 = 0x02,
-  PE_UDATA4 = 0x03,
-  PE_UDATA8 = 0x04,
-  PE_SIGNED = 0x08,
-  PE_SLEB128 = 0x09,
-  PE_SDATA2 = 0x0a,
-  PE_SDATA4 = 0x0b,
-  PE_SDATA8 = 0x0c,
-  PE_FORMAT = 0x0f,
-  PE_PCREL = 0x10,
-  PE_DATAREL = 0x30,
-  PE_ALIGNED = 0x50,
-  PE_BASE = 0x70,
-  PE_INDIRECT = 0x80,
-  PE_OMIT = 0xff
-};
+#include "image/frames.h"
 
 /* Real ones have up to six letters. */
 #define AUGMENTATION_MAX 32
-
-/* A place in .eh_frame and what is left from there; FAILED sticks. */
-struct cursor {
-  const uint8_t *at;
-  size_t left;
-  uint64_t address;
-  bool failed;
-};
-
-static struct cursor cursor_at(const struct image *img, uint64_t address) {
-  struct bytes b = bytes_at(img, address, UINT64_MAX);
-  return (struct cursor){b.at, b.n, address, b.at == NULL};
-}
-
-static const uint8_t *take(struct cursor *c, size_t n) {
-  if (c->failed || c->left < n) {
-    c->failed = true;
-    return NULL;
-  }
-  const uint8_t *p = c->at;
-  c->at += n;
-  c->left -= n;
-  c->address += n;
-  return p;
-}
-
-static uint64_t take_number(struct cursor *c, size_t size) {
-  uint64_t v = 0;
-  const uint8_t *p = take(c, size);
-  if (p) memcpy(&v, p, size);
-  return v;
-}
-
-static uint64_t take_leb128(struct cursor *c, bool is_signed) {
-  uint64_t v = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const uint8_t *p = take(c, 1);
-    if (!p || shift > 70) {
-      c->failed = true;
-      return 0;
-    }
-    if (shift < 64) v |= (uint64_t)(*p & 0x7f) << shift;
-    if (*p & 0x80) continue;
-    if (is_signed && (*p & 0x40) && shift + 7 < 64) v |= ~0ULL << (shift + 7);
-    return v;
-  }
-}
-
-/* The number as it is stored, without its base. */
-static uint64_t take_raw(struct cursor *c, uint8_t format) {
-  switch (format & PE_FORMAT) {
-  case PE_ABSPTR:
-  case PE_SIGNED:
-  case PE_UDATA8:
-  case PE_SDATA8:
-    return take_number(c, 8);
-  case PE_ULEB128:
-    return take_leb128(c, false);
-  case PE_SLEB128:
-    return take_leb128(c, true);
-  case PE_UDATA2:
-    return take_number(c, 2);
-  case PE_SDATA2:
-    return (uint64_t)(int64_t)(int16_t)take_number(c, 2);
-  case PE_UDATA4:
-    return take_number(c, 4);
-  case PE_SDATA4:
-    return (uint64_t)(int64_t)(int32_t)take_number(c, 4);
-  default:
-    c->failed = true;
-    return 0;
-  }
-}
-
-/* A pointer; DATA is what "relative to data" means here. Pointers through memory are for data only: not read. */
-static uint64_t take_pointer(struct cursor *c, uint8_t encoding, uint64_t data) {
-  if (encoding == PE_OMIT || (encoding & PE_INDIRECT)) {
-    c->failed = true;
-    return 0;
-  }
-  if (encoding == PE_ALIGNED) (void)take(c, -c->address & 7);
-  uint64_t here = c->address, raw = take_raw(c, encoding);
-  switch (encoding & PE_BASE) {
-  case PE_ABSPTR:
-  case PE_ALIGNED:
-    return raw;
-  case PE_PCREL:
-    return here + raw;
-  case PE_DATAREL:
-    return data + raw;
-  default:
-    c->failed = true;
-    return 0;
-  }
-}
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* Cuts the entry at C: C is left behind it, *ret_body holds it without its length. False at the end or if it lies. */
 static bool take_entry(struct cursor *c, struct cursor *ret_body, bool *ret_wide) {
-  uint64_t length = take_number(c, 4);
+  uint64_t length = cursor_number(c, 4);
   *ret_wide = length == 0xffffffff;
-  if (*ret_wide) length = take_number(c, 8);
+  if (*ret_wide) length = cursor_number(c, 8);
   if (c->failed || length == 0 || length > c->left) return false;
   *ret_body = *c;
   ret_body->left = length;
-  (void)take(c, length);
+  (void)cursor_take(c, length);
   return true;
 }
 
-/* The letters of the augmentation say what its data holds, in their order; 'R' is how the FDEs store addresses. */
-static bool augmentation_encoding(struct cursor *c, const char *letters, uint8_t *ret) {
+/* The letters of the augmentation say what its data holds, in their order. */
+static bool take_augmentation(struct cursor *c, const char *letters, struct cie *cie) {
   for (; *letters; letters++) {
     uint8_t encoding;
     switch (*letters) {
     case 'R':
-      *ret = (uint8_t)take_number(c, 1);
+      cie->encoding = (uint8_t)cursor_number(c, 1);
       break;
     case 'L':
-      (void)take_number(c, 1);
+      (void)cursor_number(c, 1);
       break;
     case 'P':
-      encoding = (uint8_t)take_number(c, 1);
-      if (encoding != PE_OMIT) (void)take_pointer(c, encoding & ~PE_INDIRECT & 0xff, 0);
+      encoding = (uint8_t)cursor_number(c, 1);
+      if (encoding != PE_OMIT) (void)cursor_pointer(c, encoding & ~PE_INDIRECT & 0xff, 0);
       break;
     case 'S':
+      cie->signal = true;
+      break;
     case 'B':
     case 'G':
       break;
@@ -168,129 +52,140 @@ static bool augmentation_encoding(struct cursor *c, const char *letters, uint8_t
   return !c->failed;
 }
 
-/* How the FDEs of the CIE at ADDRESS store their addresses. */
-static bool cie_encoding(const struct image *img, uint64_t address, uint8_t *ret) {
+/* What stands between the letters and the instructions. */
+static bool take_cie_fields(struct cursor *c, uint64_t version, const char *letters, struct cie *cie) {
+  if (version == 4) (void)cursor_take(c, 2);
+  if (strncmp(letters, "eh", 2) == 0) {
+    (void)cursor_take(c, 8); /* a pointer of g++ 2 */
+    letters += 2;
+  }
+  cie->code_align = cursor_leb128(c, false);
+  cie->data_align = (int64_t)cursor_leb128(c, true);
+  cie->return_register = version == 1 ? cursor_number(c, 1) : cursor_leb128(c, false);
+  cie->encoding = PE_ABSPTR;
+  cie->sized = *letters == 'z';
+  if (!cie->sized) {
+    cie->understood = *letters == 0;
+    return !c->failed;
+  }
+  uint64_t size = cursor_leb128(c, false);
+  struct cursor data = *c;
+  cie->understood = cursor_take(c, size) != NULL;
+  return take_augmentation(&data, letters + 1, cie) && !data.failed;
+}
+
+static bool cie_read(const struct image *img, uint64_t address, struct cie *ret) {
   struct cursor c = cursor_at(img, address), body;
+  struct cie cie = {.address = address, .known = true};
   bool wide;
-  if (!take_entry(&c, &body, &wide) || take_number(&body, 4) != 0) return false;
+  if (!take_entry(&c, &body, &wide) || cursor_number(&body, 4) != 0) return false;
   /* A wide entry may have a wide identifier; no version is zero, so the other half shows. */
-  if (wide && body.left >= 4 && read_u32(body.at) == 0) (void)take(&body, 4);
-  uint64_t version = take_number(&body, 1);
+  if (wide && body.left >= 4 && read_u32(body.at) == 0) (void)cursor_take(&body, 4);
+  uint64_t version = cursor_number(&body, 1);
   if (body.failed || (version != 1 && version != 3 && version != 4)) return false;
   const uint8_t *end = memchr(body.at, 0, body.left < AUGMENTATION_MAX ? body.left : AUGMENTATION_MAX);
   if (!end) return false;
-  const char *letters = (const char *)take(&body, (size_t)(end - body.at) + 1);
-  if (version == 4) (void)take(&body, 2);
-  if (strncmp(letters, "eh", 2) == 0) {
-    (void)take(&body, 8); /* a pointer of g++ 2 */
-    letters += 2;
-  }
-  (void)take_leb128(&body, false);
-  (void)take_leb128(&body, true);
-  (void)(version == 1 ? take_number(&body, 1) : take_leb128(&body, false));
-  *ret = PE_ABSPTR;
-  if (*letters != 'z') return !body.failed;
-  (void)take_leb128(&body, false);
-  return augmentation_encoding(&body, letters + 1, ret) && !body.failed;
-}
-
-/* The CIE that was read last: nearly all entries share very few. */
-struct cie_memory {
-  uint64_t address;
-  bool known;
-  uint8_t encoding;
-};
-
-static bool cie_known(const struct image *img, uint64_t address, struct cie_memory *m) {
-  if (m->known && m->address == address) return true;
-  uint8_t encoding;
-  if (!cie_encoding(img, address, &encoding)) return false;
-  *m = (struct cie_memory){address, true, encoding};
+  const char *letters = (const char *)cursor_take(&body, (size_t)(end - body.at) + 1);
+  if (!take_cie_fields(&body, version, letters, &cie)) return false;
+  cie.program = body;
+  *ret = cie;
   return true;
 }
 
-/* The range of an FDE; false if BODY is a CIE, or cannot be read. */
-static bool fde_range(const struct image *img, struct cursor body, bool wide, struct cie_memory *m, struct frame *ret) {
+/* Nearly all entries share very few CIEs: the last one is kept. */
+static bool cie_known(const struct image *img, uint64_t address, struct cie *m) {
+  return (m->known && m->address == address) || cie_read(img, address, m);
+}
+
+/* An FDE of the CIE that it leaves in M; false if BODY is a CIE, or cannot be read. */
+static bool fde_read(const struct image *img, struct cursor body, bool wide, struct cie *m, struct fde *ret) {
   uint64_t here = body.address;
-  uint64_t back = take_number(&body, 4);
+  uint64_t back = cursor_number(&body, 4);
   if (body.failed || (back == 0 && !wide)) return false;
   if (!cie_known(img, here - back, m)) {
     /* Entries with 64-bit lengths have a 4-byte pointer by the LSB, and an 8-byte one by the habit of some tools. */
     if (!wide) return false;
-    back |= take_number(&body, 4) << 32;
+    back |= cursor_number(&body, 4) << 32;
     if (body.failed || back == 0 || !cie_known(img, here - back, m)) return false;
   }
-  uint64_t start = take_pointer(&body, m->encoding, img->dynamic.pltgot);
-  uint64_t size = take_raw(&body, m->encoding), end;
+  uint64_t start = cursor_pointer(&body, m->encoding, img->dynamic.pltgot);
+  uint64_t size = cursor_raw(&body, m->encoding), end;
   if (body.failed || size == 0 || __builtin_add_overflow(start, size, &end)) return false;
-  *ret = (struct frame){start, end};
+  if (m->sized) (void)cursor_take(&body, cursor_leb128(&body, false));
+  *ret = (struct fde){start, end, m, body};
   return true;
 }
 
-/* Keeps what is code of this image; zero is what the linker leaves where it has thrown a function away. */
-static int frame_keep(const struct image *img, struct frame f, frame_list *frames) {
-  if (f.start == 0 || !image_is_code(img, f.start)) return 0;
-  return vec_push(frames, f);
+/* Gives what is code of this image; zero is what the linker leaves where it has thrown a function away. */
+static int fde_give(const struct image *img, const struct fde *f, frames_taker taker, void *context) {
+  if (f->start == 0 || !image_is_code(img, f->start)) return 0;
+  return taker(context, f);
 }
 
 /* --- the two ways to the entries ---------------------------------------------------------------------------------- */
 
 /* Walks .eh_frame. A zero length ends it for the unwinder, but linkers also join sections that each have one. */
-static int frames_walk(const struct image *img, struct cursor c, bool stop_at_zero, frame_list *frames) {
-  struct cie_memory m = {0};
+static int frames_walk(const struct image *img, struct cursor c, bool stop_at_zero, frames_taker taker, void *context) {
+  struct cie m = {0};
   while (!c.failed && c.left >= 4) {
     struct cursor body;
-    struct frame f;
+    struct fde f;
     bool wide;
     if (read_u32(c.at) == 0) {
       if (stop_at_zero) break;
-      (void)take(&c, 4);
+      (void)cursor_take(&c, 4);
       continue;
     }
     if (!take_entry(&c, &body, &wide)) break;
-    if (!fde_range(img, body, wide, &m, &f)) continue;
-    int r = frame_keep(img, f, frames);
+    if (!fde_read(img, body, wide, &m, &f)) continue;
+    int r = fde_give(img, &f, taker, context);
     if (r < 0) return r;
   }
   return 0;
 }
 
 /* The sorted table: pairs of a function's start and its FDE, both relative to the header. */
-static int frames_table(const struct image *img, struct cursor c, uint64_t count, frame_list *frames) {
-  struct cie_memory m = {0};
+static int frames_table(const struct image *img, struct cursor c, uint64_t count, frames_taker taker, void *context) {
+  struct cie m = {0};
   for (uint64_t i = 0; i < count && c.left >= 8; i++) {
-    struct frame f = {.start = img->frame_header + (uint64_t)(int64_t)(int32_t)take_number(&c, 4)};
-    uint64_t entry = img->frame_header + (uint64_t)(int64_t)(int32_t)take_number(&c, 4);
+    struct fde f = {.start = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4)};
+    uint64_t entry = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4);
     struct cursor at = cursor_at(img, entry), body;
-    struct frame read;
+    struct fde read;
     bool wide;
-    if (take_entry(&at, &body, &wide) && fde_range(img, body, wide, &m, &read) && read.start == f.start)
-      f.end = read.end;
-    int r = frame_keep(img, f, frames);
+    if (take_entry(&at, &body, &wide) && fde_read(img, body, wide, &m, &read) && read.start == f.start) f = read;
+    int r = fde_give(img, &f, taker, context);
     if (r < 0) return r;
   }
   return 0;
 }
 
-static int frames_from_section(const struct image *img, frame_list *frames) {
+static int frames_from_section(const struct image *img, frames_taker taker, void *context) {
   Elf64_Shdr s;
   long i = section_find(img, SHT_PROGBITS, ".eh_frame");
   if (i < 0) i = section_find(img, SHT_X86_64_UNWIND, ".eh_frame");
   if (i < 0 || !section_header(img, (size_t)i, &s)) return 0;
   struct cursor c = cursor_at(img, s.sh_addr);
   c.left = c.left < s.sh_size ? c.left : s.sh_size;
-  return frames_walk(img, c, false, frames);
+  return frames_walk(img, c, false, taker, context);
 }
 
-int frames_list(const struct image *img, frame_list *frames) {
+int frames_each(const struct image *img, frames_taker taker, void *context) {
   struct cursor c = cursor_at(img, img->frame_header);
-  if (img->frame_header == 0 || take_number(&c, 1) != 1) return frames_from_section(img, frames);
-  uint8_t start = (uint8_t)take_number(&c, 1), count = (uint8_t)take_number(&c, 1);
-  uint8_t table = (uint8_t)take_number(&c, 1);
-  uint64_t first = start == PE_OMIT ? 0 : take_pointer(&c, start, img->frame_header);
-  uint64_t n = count == PE_OMIT ? 0 : take_pointer(&c, count, img->frame_header);
-  if (!c.failed && table == (PE_DATAREL | PE_SDATA4) && n > 0) return frames_table(img, c, n, frames);
+  if (img->frame_header == 0 || cursor_number(&c, 1) != 1) return frames_from_section(img, taker, context);
+  uint8_t start = (uint8_t)cursor_number(&c, 1), count = (uint8_t)cursor_number(&c, 1);
+  uint8_t table = (uint8_t)cursor_number(&c, 1);
+  uint64_t first = start == PE_OMIT ? 0 : cursor_pointer(&c, start, img->frame_header);
+  uint64_t n = count == PE_OMIT ? 0 : cursor_pointer(&c, count, img->frame_header);
+  if (!c.failed && table == (PE_DATAREL | PE_SDATA4) && n > 0) return frames_table(img, c, n, taker, context);
   if (section_find(img, SHT_PROGBITS, ".eh_frame") >= 0 || first == 0 || c.failed)
-    return frames_from_section(img, frames);
-  return frames_walk(img, cursor_at(img, first), true, frames);
+    return frames_from_section(img, taker, context);
+  return frames_walk(img, cursor_at(img, first), true, taker, context);
 }
+
+static int frame_keep(void *context, const struct fde *f) {
+  frame_list *frames = context;
+  return vec_push(frames, (struct frame){f->start, f->end});
+}
+
+int frames_list(const struct image *img, frame_list *frames) { return frames_each(img, frame_keep, frames); }

@@ -13,6 +13,8 @@
 
 #include "base/base.h"
 
+#include <sys/types.h>
+
 struct image;
 
 enum image_symbol_kind { SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
@@ -139,6 +141,35 @@ bool image_fixed_data(const struct image *img, size_t n, uint64_t *ret_start, ui
 /* Bytes of executable segments in the file. */
 uint64_t image_code_size(const struct image *img);
 
+/* --- unwinding ---------------------------------------------------------------------------------------------------- */
+
+/* Where the canonical frame address is, which is what rsp will be after the function's return. */
+enum image_cfa {
+  IMAGE_CFA_END,    /* the outermost frame, or what a row cannot say */
+  IMAGE_CFA_RSP,    /* rsp + offset */
+  IMAGE_CFA_RBP,    /* rbp + offset */
+  IMAGE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  IMAGE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  IMAGE_CFA_PLT,    /* in a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  IMAGE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  IMAGE_CFA_NONE,   /* .eh_frame says nothing of this code: rbp may be a frame pointer, or not */
+};
+
+/* How to unwind from START up to the next row. The return address is 8 below the CFA. Written into plans as it is. */
+struct image_row {
+  uint32_t start;
+  uint8_t cfa; /* of enum image_cfa */
+  uint8_t add;
+  int16_t rbp; /* where rbp was saved, from the CFA; 0: it was not, and is still in the register */
+  int32_t offset;
+};
+
+/*
+ * All that .eh_frame says, sorted by start, no two neighbours saying the same; gaps are NONE. None if there is no
+ * .eh_frame, or if code lies above 4 GiB. *ret is malloc'ed, NULL if there are none. 0 or -ENOMEM.
+ */
+int image_unwind(const struct image *img, struct image_row **ret, size_t *ret_n) MUST_USE;
+
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
 /*
@@ -175,6 +206,8 @@ const char *image_kernel_release(const struct image *img);
  * symbol or the end of the section where the file does not say it.
  */
 size_t image_symbols(const struct image *img, const struct image_symbol **ret);
+/* Do its symbols name data, too? Those of a kernel without CONFIG_KALLSYMS_ALL do not, but for a few marks. */
+bool image_names_data(const struct image *img);
 /* The first of the last ones that are at or before ADDRESS; NULL if there is none. */
 const struct image_symbol *image_symbol_before(const struct image *img, uint64_t address);
 /* A global one if there is one, then the one with the lowest address; the kernel's are below those of modules. */
@@ -198,8 +231,8 @@ bool image_kernel_table(const struct image *img, const char *name, size_t n, uin
 /* --- types of a kernel -------------------------------------------------------------------------------------------- */
 
 /*
- * What BTF says, of the kernel and its modules together. A type is a number; 0 is void, and the answer to questions that
- * make no sense or that nothing is known about. Typedefs and qualifiers are looked through.
+ * What BTF says, of the kernel and its modules together. A type is a number; 0 is void, and the answer to questions
+ * that make no sense or that nothing is known about. Typedefs and qualifiers are looked through.
  */
 struct types;
 
@@ -267,6 +300,7 @@ struct image_frame {
   const char *file;      /* as the compiler recorded it, behind the compilation's folder if it is relative; or NULL */
   const char *relative;  /* the end of FILE: as seen from the compilation's folder; all of FILE if it is not below it */
   unsigned line, column; /* 0 if not known */
+  bool no_result;        /* the function is known to return nothing */
 };
 
 /*
@@ -275,3 +309,30 @@ struct image_frame {
  * returns how many; 0 if nothing is known. Strings live as long as D. One D is for one thread at a time.
  */
 size_t image_debug_at(struct image_debug *d, uint64_t address, struct image_frame *frames, size_t max);
+
+struct image_range {
+  uint64_t start, end;
+};
+typedef VEC(struct image_range) image_ranges;
+
+/*
+ * The other direction: pushes on *ret the code of all functions called NAME, of those that were inlined too. In C++ the
+ * end of a qualified name is enough. 0, also if there is none, or -ENOMEM.
+ */
+int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) MUST_USE;
+/* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
+int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
+
+/* --- processes ---------------------------------------------------------------------------------------------------- */
+
+/* A frame of a call stack. */
+struct image_process_frame {
+  uint64_t address; /* where it goes on */
+  uint64_t at;      /* the same as an address of the file PATH, if that is not "" */
+  bool exact;       /* it is the instruction itself, not the one behind a call */
+  char path[256];
+};
+
+/* The stack of thread TID of process PID, which the caller has stopped with ptrace: innermost first, at most MAX. */
+int image_process_stack(pid_t pid, pid_t tid, struct image_process_frame *ret, size_t max, size_t *ret_n,
+                        struct err *e) MUST_USE;

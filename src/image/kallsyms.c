@@ -10,10 +10,10 @@
  *   markers       u32 for each 256th symbol: where it starts in names; this proves names and num_syms
  *   offsets       i32 for each symbol, and a base of 8 bytes behind them; or addresses, u64 for each
  *
- * All start at multiples of 8, or of 4 if they have nothing larger. Names come before markers and these before tokens. Offsets stand before num_syms, and
- * since 6.4 behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from 0 is an address as it is, one below
- * 0 is counted down from the base; without, all are added to the base. Since 7.0 there is no base, and an offset counts
- * from the place where it is.
+ * All start at multiples of 8, or of 4 if they have nothing larger. Names come before markers and these before tokens.
+ * Offsets stand before num_syms, and since 6.4 behind token_index. With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an offset from
+ * 0 is an address as it is, one below 0 is counted down from the base; without, all are added to the base. Since 7.0
+ * there is no base, and an offset counts from the place where it is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ enum {
   LEAST_MARKERS = 5,          /* fewer would not prove much */
 };
 
-/* What it may cost to try places; a kernel of today takes a hundredth. */
+/* What it may cost to try places, in all segments together; a kernel of today takes a fortieth. */
 #define MOST_STEPS ((uint64_t)1 << 26)
 
 /* Positions are in AREA, the bytes of one segment. */
@@ -38,10 +38,16 @@ struct tables {
   size_t tokens, index, count_at, names;
   uint32_t n;
   bool wide; /* two bytes for a large count */
-  uint64_t steps;
+  uint64_t *steps;
   const char *tokens_at[TOKENS];
   uint8_t token_size[TOKENS];
 };
+
+/* False if there is no more to spend: what is looked for then counts as not found. */
+static bool spend(struct tables *t, uint64_t steps) {
+  *t->steps += steps;
+  return *t->steps <= MOST_STEPS;
+}
 
 /* The next multiple of TO in memory. */
 static size_t aligned(const struct tables *t, size_t at, size_t to) {
@@ -67,6 +73,7 @@ static bool tokens_agree(struct tables *t) {
 /* DIGITS is where the token of '0' would be: finds the end of the table, then the index, then the start. */
 static bool tokens_around(struct tables *t, size_t digits) {
   size_t at = digits;
+  if (!spend(t, TOKENS)) return false;
   for (unsigned i = '0'; i < TOKENS; i++) {
     size_t left = t->area.n - at;
     const uint8_t *end = memchr(t->area.at + at, 0, left < 256 ? left : 256);
@@ -127,8 +134,7 @@ static bool name_sane(const struct tables *t, size_t at, size_t count) {
 static size_t names_end(struct tables *t, size_t most) {
   size_t at = t->names, count;
   for (uint32_t i = 0; i < t->n; i++, at += count) {
-    if (t->steps > MOST_STEPS || !name_count(t, &at, most, &count) || !name_sane(t, at, count)) return 0;
-    t->steps += count;
+    if (!name_count(t, &at, most, &count) || !spend(t, count) || !name_sane(t, at, count)) return 0;
   }
   return at;
 }
@@ -159,7 +165,7 @@ static bool names_agree(struct tables *t, size_t markers, size_t n_markers, uint
 static bool names_before(struct tables *t, size_t markers, size_t n_markers, uint32_t last) {
   if (markers < last) return false;
   size_t at = markers - last, end = at > MOST_MARKED ? at - MOST_MARKED : 0;
-  for (at -= (t->address + at) & 3; at >= 8 && at > end && at < markers; at -= 4) {
+  for (at -= (t->address + at) & 3; at >= 8 && at > end && at < markers && spend(t, 1); at -= 4) {
     t->count_at = at - 4;
     if (names_agree(t, markers, n_markers, read_u32(t->area.at + at - 4), at)) return true;
     t->count_at = at - 8;
@@ -175,7 +181,7 @@ static bool names_before(struct tables *t, size_t markers, size_t n_markers, uin
 static bool names_find(struct tables *t) {
   size_t at = t->tokens - ((t->address + t->tokens) & 3), run = 0;
   uint32_t above = 0, last = 0;
-  while (at >= 4 && at <= t->tokens && t->steps++ < MOST_STEPS) {
+  while (at >= 4 && at <= t->tokens && spend(t, 1)) {
     at -= 4;
     uint32_t marker = read_u32(t->area.at + at);
     if (run == 0 || marker >= above || above - marker < 2 * MARKED || above - marker > MOST_MARKED) {
@@ -229,16 +235,16 @@ static bool places_agree(const struct image *img, const struct tables *t, const 
   return text > 0 && code >= text - text / 50 && rises >= text / 2;
 }
 
-static bool places_try(const struct image *img, const struct tables *t, struct places p, struct places *ret) {
+static bool places_try(const struct image *img, struct tables *t, struct places p, struct places *ret) {
   size_t size = (p.coding == ABSOLUTE ? 8 : 4) * (size_t)t->n;
   if (p.at > t->area.n || t->area.n - p.at < size) return false;
   if (p.coding != ABSOLUTE && (p.base > t->area.n || t->area.n - p.base < 8)) return false;
-  if (!places_agree(img, t, &p)) return false;
+  if (!spend(t, t->n) || !places_agree(img, t, &p)) return false;
   *ret = p;
   return true;
 }
 
-static bool places_find(const struct image *img, const struct tables *t, struct places *ret) {
+static bool places_find(const struct image *img, struct tables *t, struct places *ret) {
   size_t offsets = 4 * (size_t)t->n, padded = (offsets + 7) / 8 * 8, addresses = 8 * (size_t)t->n;
   size_t before = t->count_at, behind = aligned(t, t->index + INDEX_SIZE, 8);
   for (enum coding coding = FROM_BASE; coding <= ABSOLUTE_PERCPU; coding++) {
@@ -286,7 +292,7 @@ enum progress { NO_TOKENS, NO_NAMES, NO_ADDRESSES, FOUND };
 
 static enum progress find_in(const struct image *img, struct tables *t, struct places *ret) {
   enum progress best = NO_TOKENS;
-  for (size_t from = 0; tokens_find(t, from); from = t->index) {
+  for (size_t from = 0; spend(t, 0) && tokens_find(t, from); from = t->index) {
     if (!names_find(t)) {
       best = best > NO_NAMES ? best : NO_NAMES;
       continue;
@@ -305,9 +311,10 @@ int kallsyms_list(struct image *img, symbol_list *list, struct err *e) {
   };
   enum progress best = NO_TOKENS;
   struct places p;
+  uint64_t steps = 0;
   for (size_t i = 0; i < img->n_segments; i++) {
     const struct segment *s = &img->segments[i];
-    struct tables t = {.area = {s->at, s->file_end - s->start}, .address = s->start};
+    struct tables t = {.area = {s->at, s->file_end - s->start}, .address = s->start, .steps = &steps};
     if (!s->at) continue;
     enum progress now = find_in(img, &t, &p);
     if (now == FOUND) return list_all(img, &t, &p, list);

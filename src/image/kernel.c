@@ -45,10 +45,24 @@ static int headers_list(const struct image *img, segment_list *list) {
   return r;
 }
 
+/* Parts of a file that overlap would have it searched again and again: no more than the file has is taken. */
+static void segments_limit(const struct image *img, segment_list *list) {
+  uint64_t left = img->size;
+  size_t n = 0;
+  for (size_t i = 0; i < list->n; i++) {
+    uint64_t size = list->at[i].at ? list->at[i].file_end - list->at[i].start : 0;
+    if (size > left) continue;
+    left -= size;
+    list->at[n++] = list->at[i];
+  }
+  list->n = n;
+}
+
 static int segments_list(struct image *img, segment_list *list, struct err *e) {
   int r = segments_load(img, e);
   if (r >= 0) r = sections_list(img, list);
   if (r >= 0 && list->n == 0) r = headers_list(img, list);
+  if (r >= 0) segments_limit(img, list);
   if (r >= 0 && list->n == 0)
     return err_set(
         e, -ENOEXEC,

@@ -151,6 +151,14 @@ size_t image_symbols(const struct image *img, const struct image_symbol **ret) {
   return img->kernel ? img->kernel->n_symbols : 0;
 }
 
+bool image_names_data(const struct image *img) {
+  const struct kernel *k = img->kernel;
+  size_t data = 0;
+  for (size_t i = 0; k && i < k->n_symbols; i++)
+    data += k->symbols[i].kind == SYMBOL_OBJECT && !image_module_of(img, k->symbols[i].address);
+  return k && data > k->n_symbols / 50;
+}
+
 /* How many symbols are below ADDRESS. */
 static size_t symbols_below(const struct kernel *k, uint64_t address) {
   size_t low = 0, high = k->n_symbols;

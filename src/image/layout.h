@@ -80,11 +80,11 @@ struct image {
   size_t n_needed;
   const char *rpath, *runpath;
 
-  struct image_symbol *exports; /* in the order of the symbol table */
+  struct image_symbol *exports; /* sorted if LISTED, else in the order of the symbol table */
   size_t n_exports;
-  uint32_t *export_places;     /* by the hash of the name: number of the export, from 1 */
-  size_t export_mask;          /* one less than how many places there are */
-  struct image_symbol *listed; /* the exports sorted; NULL if they are not */
+  uint32_t *export_places; /* by the hash of the name: number of the export, from 1 */
+  size_t export_mask;      /* one less than how many places there are */
+  bool listed;
   struct rela_table rela, jmprel;
   struct relr_group *relr;
   size_t n_relr;
@@ -160,9 +160,8 @@ int segments_load(struct image *img, struct err *e);
 void sections_load(struct image *img);
 int dynamic_load(struct image *img, struct err *e);
 int versions_load(struct image *img);
-int exports_load(struct image *img);
-/* The same once more in order, for image_exports. */
-int exports_list(struct image *img);
+/* SORT: for image_exports. */
+int exports_load(struct image *img, bool sort);
 int slots_load(struct image *img, struct err *e);
 int functions_load(struct image *img);
 int build_id_load(struct image *img);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/layout.h"
+#include "image/kernel.h"
 
 void image_free(struct image *img) {
   if (!img) return;
@@ -27,13 +27,19 @@ void image_free(struct image *img) {
 
 /* --- the parts ---------------------------------------------------------------------------------------------------- */
 
+/* A vmlinux is an ELF program like any other, but for where it is. */
+static int user_half_check(const struct image *img, struct err *e) {
+  if (img->segments[img->n_segments - 1].start < KERNEL_HALF) return 0;
+  return err_set(e, -ENOEXEC, "%s: a Linux kernel, not a program or shared library (give it with --kernel)", img->path);
+}
+
 static int load_parts(struct image *img, bool outline, struct err *e) {
   int r = segments_load(img, e);
+  if (r >= 0) r = user_half_check(img, e);
   if (r >= 0) r = dynamic_load(img, e);
   if (r >= 0) r = versions_load(img);
-  if (r >= 0) r = exports_load(img);
+  if (r >= 0) r = exports_load(img, !outline);
   if (r >= 0) r = slots_load(img, e);
-  if (r >= 0 && !outline) r = exports_list(img);
   if (r >= 0 && !outline) r = image_complete(img);
   return r < 0 ? r : build_id_load(img);
 }

@@ -38,7 +38,9 @@ static bool is_bzimage(struct bytes b) { return b.n >= SETUP_END && starts_with(
 
 /* --- bzImage ------------------------------------------------------------------------------------------------------ */
 
-/* The last four bytes of a payload are the size of what is in it: gzip's own, and for the others the build adds them. */
+/*
+ * The last four bytes of a payload are the size of what is in it: gzip's own, and for the others the build adds them.
+ */
 static int unpack_payload(const char *path, struct bytes payload, struct bytes *ret, struct err *e) {
   char start[64];
   size_t expected = payload.n >= 4 ? read_u32(payload.at + payload.n - 4) : 0;

@@ -141,7 +141,7 @@ static void sort_versions(struct image_symbol *symbols, size_t n) {
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
-int exports_list(struct image *img) {
+static int exports_list(struct image *img) {
   size_t n = img->n_exports;
   struct sort_entry *entries = malloc((n ? n : 1) * sizeof *entries);
   struct image_symbol *listed = arena_alloc(&img->arena, (n ? n : 1) * sizeof *listed);
@@ -150,7 +150,8 @@ int exports_list(struct image *img) {
     for (size_t i = 0; i < n; i++)
       listed[i] = img->exports[entries[i].index];
     sort_versions(listed, n);
-    img->listed = listed;
+    img->exports = listed;
+    img->listed = true;
   }
   free(entries);
   return r;
@@ -173,7 +174,7 @@ static int exports_index(struct image *img) {
   return 0;
 }
 
-int exports_load(struct image *img) {
+int exports_load(struct image *img, bool sort) {
   /* symbols_range keeps .last within the table, and a table's index within 32 bits of the hash that gave it. */
   uint64_t last = img->last < UINT32_MAX ? img->last : UINT32_MAX - 1;
   uint64_t most = img->first_hashed < last ? last - img->first_hashed : 0;
@@ -181,12 +182,13 @@ int exports_load(struct image *img) {
   if (!img->exports) return -ENOMEM;
   for (uint64_t i = img->first_hashed; i < last; i++)
     img->n_exports += export_read(img, i, &img->exports[img->n_exports]);
-  return exports_index(img);
+  int r = sort ? exports_list(img) : 0;
+  return r < 0 ? r : exports_index(img);
 }
 
 size_t image_exports(const struct image *img, const struct image_symbol **ret) {
   MUST(img->listed || !img->n_exports);
-  *ret = img->listed;
+  *ret = img->exports;
   return img->n_exports;
 }
 

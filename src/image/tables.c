@@ -14,11 +14,17 @@ static bool symbol_value(const struct image *img, const char *prefix, const char
   return s != NULL;
 }
 
-/* The kernel's own is between two symbols. */
+/* The kernel's own is between two symbols; some are a section, too, for kernels whose symbols name no data. */
 static bool own_table(const struct image *img, const char *name, uint64_t *ret_start, uint64_t *ret_size) {
   uint64_t start, end;
-  if (!symbol_value(img, "__start_", name, &start) || !symbol_value(img, "__stop_", name, &end) || end < start)
-    return false;
+  Elf64_Shdr s;
+  if (!symbol_value(img, "__start_", name, &start) || !symbol_value(img, "__stop_", name, &end) || end < start) {
+    long i = section_find(img, SHT_PROGBITS, name);
+    if (i < 0 || !section_header(img, (size_t)i, &s)) return false;
+    start = s.sh_addr;
+    end = s.sh_addr + s.sh_size;
+    if (end < start) return false;
+  }
   *ret_start = start;
   *ret_size = end - start;
   return true;

@@ -2,9 +2,9 @@
 /*
  * The types that a kernel carries about itself: BTF, of the kernel proper and of its modules.
  *
- * All tables are read into one array, in which a module's types follow the kernel's; the numbers of a module's own types
- * are moved accordingly. Nothing in the tables is trusted: what does not fit ends the table, a number that is too large
- * is void, and chains of modifiers are followed a limited number of times.
+ * All tables are read into one array, in which a module's types follow the kernel's; the numbers of a module's own
+ * types are moved accordingly. Nothing in the tables is trusted: what does not fit ends the table, a number that is too
+ * large is void, and chains of modifiers are followed a limited number of times.
  */
 #include "image/image.h"
 

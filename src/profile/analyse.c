@@ -131,6 +131,7 @@ int analysis_add_function(struct profile_builder *b, const struct flow_world *w,
   b->function.name = profile_builder_string(b, s->name);
   b->function.version = s->version ? profile_builder_string(b, s->version) : NULL;
   b->function.unknown = unknown;
+  b->function.alone = s->kind == SYMBOL_FUNCTION && !flow_world_summary(w, node)->makes_calls;
   if (!b->function.name || (s->version && !b->function.version)) return -ENOMEM;
   for (size_t i = 0; i < n; i++) {
     int r = add_part(b, w, node, &errors[i]);

@@ -15,8 +15,9 @@ struct errno_condition {
 };
 
 /* The errors of a system call, and the conditions on them, which follow each other. */
-struct syscall_errors {
+struct known_errors {
   struct errno_set set;
+  bool more; /* there are others that are not known */
   uint32_t first_condition, n_conditions;
 };
 
@@ -26,15 +27,35 @@ struct told_error {
   int64_t value;
 };
 
+/* Facts about how a function is called; the last five have a number. */
+enum calling_fact {
+  CALL_TWICE,
+  CALL_STRUCT,
+  CALL_FLOAT,
+  CALL_RETURNED,
+  CALL_DESCRIPTOR,
+  CALL_SIZE,
+  CALL_STREAM,
+  CALL_CLEARED,
+  CALL_EMPTIED,
+  CALL_ARGUMENTS,
+};
+static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
+  return hash_mix(hash_string(name) + (unsigned)fact);
+}
+/* In place of an argument with a stream: libc's variables. */
+enum { STREAM_STDIN = 100, STREAM_STDOUT };
+
 /* What the data files say. All zero is valid and knows nothing. */
 struct knowledge {
   struct map syscalls; /* number to index in ERRORS */
-  VEC(struct syscall_errors) errors;
+  VEC(struct known_errors) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
   struct map errnos;   /* the same: functions that return the address of errno */
   struct map success;  /* hash of the name to enum profile_success */
   struct map infallible;
+  struct map calling; /* hash of the name, mixed with enum calling_fact, to a number: how it is called */
   VEC(struct told_error) told;
   uint64_t hash; /* of the files' bytes */
 };
@@ -47,16 +68,16 @@ int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, st
 /* Without what is known of kernels. */
 int knowledge_load_functions(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
 void knowledge_done(struct knowledge *k);
-bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
+enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
 bool knowledge_noreturn(void *knowledge, const char *name);
 
 /* --- running.c ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Adds the errors of the system calls of the kernel that MURPHY_KERNEL names (an image, or a file of errors), or else of
- * the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else the
- * file that is nearest to its version.
+ * Adds the errors of the system calls of the kernel that MURPHY_KERNEL names (an image, or a file of errors), or else
+ * of the running one: the file of FOLDER/kernel that is of its release; else its own image, if that can be read; else
+ * the file that is nearest to its version.
  */
 int knowledge_load_kernel(const char *folder, bool no_cache, struct knowledge *k, struct err *e) MUST_USE;
 
@@ -100,8 +121,8 @@ int evidence_sentences(const struct flow_world *w, uint32_t node, const struct f
 uint64_t cache_key(const struct image_set *set, size_t root, const struct knowledge *k);
 /* -ENOENT if it is not there or cannot be used. */
 int cache_load(const struct image *img, uint64_t key, struct profile *ret) MUST_USE;
-/* The key of what depends on one FILE, on the data and on this program. */
-uint64_t cache_file_key(const char *file, uint64_t data);
+/* The key of what depends on FILES, by path, size and time, on the data and on this program. */
+uint64_t cache_file_key(const char *const *files, size_t n, uint64_t data);
 /* A text NAME-KEY.errors; *ret is malloc'ed. -ENOENT if it is not there. */
 int cache_load_text(const char *name, uint64_t key, char **ret) MUST_USE;
 void cache_save_text(const char *name, uint64_t key, const struct text *t);

@@ -38,9 +38,11 @@ uint64_t cache_key(const struct image_set *set, size_t root, const struct knowle
   return h ? h : 1;
 }
 
-uint64_t cache_file_key(const char *file, uint64_t data) {
-  return hash_mix(hash_mix(data ^ hash_string(MURPHY_VERSION) ^ file_key("/proc/self/exe") ^ CACHE_VERSION) ^
-                  file_key(file));
+uint64_t cache_file_key(const char *const *files, size_t n, uint64_t data) {
+  uint64_t h = hash_mix(data ^ hash_string(MURPHY_VERSION) ^ file_key("/proc/self/exe") ^ CACHE_VERSION);
+  for (size_t i = 0; i < n; i++)
+    h = hash_mix(h ^ file_key(files[i]));
+  return h;
 }
 
 static bool cache_path(const char *name, const char *end, uint64_t key, struct text *folder, struct text *path) {

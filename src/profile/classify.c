@@ -68,7 +68,7 @@ static void look(struct view *v) {
     const struct flow_result *r = &v->rs->at[i];
     if (r->kind != RESULT_CONST) continue;
     int64_t x = as_returned(v, r->value);
-    v->reasons |= r->reasons;
+    v->reasons |= r->reasons & ~(unsigned)OPAQUE_MORE;
     v->masked |= x > 0 && r->evidence & EVIDENCE_SHARED;
     v->unshared += !(r->evidence & EVIDENCE_SHARED);
     v->negative += x < 0;
@@ -207,11 +207,12 @@ size_t classify(const struct flow_results *rs, const struct flow_summary *of, st
     int64_t x = as_returned(&v, r->value);
     bool wide = v.wide || r->value >> 32 != 0 || (x == 0 && (v.opaque_wide || v.arguments));
     null_is_error |= x == 0 && wide;
+    if (r->reasons & OPAQUE_MORE) *ret_unknown = UNKNOWN_SYSCALL; /* the numbers themselves are returned */
     bool code = x < 0 && x >= -4095 && v.zero && !(r->evidence & EVIDENCE_SHARED); /* 0 is success, this is not */
     bool certain = code || r->evidence & (PROOF | EVIDENCE_SIDE);
     ret[n++] = (struct classified){i, x, wide, certain ? PROFILE_CERTAIN : PROFILE_LIKELY};
   }
   qsort(ret, n, sizeof *ret, by_retval);
-  *ret_unknown = unknown(&v, null_is_error);
+  *ret_unknown |= unknown(&v, null_is_error);
   return n;
 }

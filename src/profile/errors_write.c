@@ -10,11 +10,10 @@
 
 static const char explanation[] =
     "# One system call a line: NUMBER NAME ERRNO..., sorted by number; errnos in alphabetical order, under the "
-    "kernel's own\n"
-    "# names (EAGAIN, EOPNOTSUPP, EDEADLK, not their aliases). A call without errnos cannot fail. A call that has no "
-    "line is\n"
-    "# not known. Lines that start with # are comments. Behind an errno, [ARG!VALUE|VALUE...] says that it is not "
-    "possible if\n"
+    "kernel's\n"
+    "# own names (EAGAIN, EOPNOTSUPP, EDEADLK, not their aliases). A call without errnos cannot fail. A last word ...\n"
+    "# says that the call may fail with others, too, that could not be found. A call that has no line is not known.\n"
+    "# Lines that start with # are comments. Behind an errno, [ARG!VALUE|VALUE...] says that it is not possible if\n"
     "# argument ARG, counted from 0, is one of the values, and [ARG=VALUE|VALUE...] that it is possible only then.\n";
 
 static int by_number(const void *a, const void *b) {
@@ -30,20 +29,22 @@ static void write_call(const struct profile_function *f, const struct ways *w, s
   for (size_t i = 0; i < f->n_errors; i++)
     for (int e = 1; e <= ERRNO_MAX && n < COUNT(names); e++)
       if (errno_set_has(&f->errors[i].errnos, e) && errno_name(e)) names[n++] = errno_name(e);
-  if (!n && f->unknown) return; /* a line without errnos would say that it cannot fail */
   if (n) qsort(names, n, sizeof *names, by_text);
   text_addf(to, "%u %s", f->syscall - 1, f->name);
   for (size_t i = 0; i < n; i++)
     text_addf(to, " %s%s", names[i], ways_condition(w, f->name, errno_number(names[i])));
-  text_add(to, "\n");
+  text_add(to, f->unknown ? " ...\n" : "\n");
 }
 
 static void write_header(const struct profile_library *l, struct text *to) {
   const char *release = strchr(l->name, ' ');
   text_add(to, "# SPDX-License-Identifier: Apache-2.0\n# murphy kernel errors, format 1\n# machine: x86-64\n");
   text_addf(to, "# kernel: %s\n# build-id: %s\n", release ? release + 1 : l->name, l->build_id);
-  text_addf(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n# modules: %s\n#\n%s",
-            l->modules && *l->modules ? l->modules : "none", explanation);
+  text_add(to, "# source: analysis of the kernel's machine code by murphy profile --kernel\n");
+  text_addf(to, "# modules: %s\n", l->modules && *l->modules ? l->modules : "none");
+  if (l->modules_missing && *l->modules_missing) text_addf(to, "# modules missing: %s\n", l->modules_missing);
+  if (l->functions_only) text_add(to, "# its symbols name functions only: no tables of operations were found\n");
+  text_addf(to, "#\n%s", explanation);
 }
 
 int profile_write_errors(const struct profile *p, const char *data, struct text *to, struct err *e) {

@@ -243,14 +243,16 @@ static void tell_result(struct teller *t, uint32_t node, uint32_t result) {
 static void tell_errnos(const struct flow_world *w, const struct flow_result *r, struct text *to) {
   unsigned image = 0, n = 0;
   uint64_t offset = 0;
+  bool more = false;
   if (!flow_world_errno(w, &image, &offset)) return;
   for (uint32_t i = 0; i < r->n_sides; i++) {
     const struct flow_side *s = &r->sides[i];
-    if (s->place != PLACED_TLS || s->image != image || (uint64_t)s->offset != offset || s->unknown || s->from_arg)
-      continue;
+    if (s->place != PLACED_TLS || s->image != image || (uint64_t)s->offset != offset || s->from_arg) continue;
     const char *name = errno_name((int)s->value);
-    text_addf(to, "%s%s", n++ ? " " : ", errno ", name ? name : "?");
+    more |= s->unknown;
+    if (!s->unknown) text_addf(to, "%s%s", n++ ? " " : ", errno ", name ? name : "?");
   }
+  if (more) text_add(to, n ? " ..." : ", errno ...");
 }
 
 static void tell_function(struct flow_world *w, uint32_t node, const char *function, struct text *to) {

@@ -29,6 +29,8 @@ int profile_read_errno(const char *text, int *ret) MUST_USE;
 int profile_read_word(const char *text, const char *const *words, size_t n, unsigned *ret) MUST_USE;
 /* The bit of the reason, or 0 if the N bytes at WORD are not one. */
 unsigned profile_reason_bit(const char *word, size_t n);
+/* Names of letters, digits, _ and -, with one space between them; or nothing. */
+bool profile_is_words(const char *s);
 /* "libfoo.so.1+0x18 (foo_errno)", "arg 2 + 0x10". */
 void profile_side_where(const struct profile_side *side, struct text *to);
 

@@ -55,6 +55,43 @@ size_t profile_facts_errors(const struct profile_facts *facts, const char *name,
   return n;
 }
 
+static int calling(const struct profile_facts *facts, enum calling_fact fact, const char *name) {
+  uint64_t n;
+  return map_get(&facts->knowledge.calling, calling_key(fact, name), &n) ? (int)n : -1;
+}
+
+bool profile_facts_twice(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_TWICE, name) >= 0;
+}
+
+bool profile_facts_struct(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_STRUCT, name) >= 0;
+}
+
+bool profile_facts_float(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_FLOAT, name) >= 0;
+}
+
+bool profile_facts_returned(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_RETURNED, name) >= 0;
+}
+
+struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
+  int stream = calling(facts, CALL_STREAM, name);
+  struct profile_roles roles = {
+      .descriptor = calling(facts, CALL_DESCRIPTOR, name),
+      .size = calling(facts, CALL_SIZE, name),
+      .stream = stream < STREAM_STDIN ? stream : -1,
+      .variable = stream == STREAM_STDIN    ? "stdin"
+                  : stream == STREAM_STDOUT ? "stdout"
+                                            : NULL,
+      .cleared = calling(facts, CALL_CLEARED, name),
+      .emptied = calling(facts, CALL_EMPTIED, name),
+      .arguments = calling(facts, CALL_ARGUMENTS, name),
+  };
+  return roles;
+}
+
 /* A function that is imported, and the node that it is bound to. */
 struct import {
   const struct image_symbol *symbol;
@@ -64,13 +101,27 @@ struct import {
 
 typedef VEC(struct import) import_vec;
 
-static const struct image_symbol *defined(const struct image_set *set, const struct image_slot *slot, unsigned *image) {
+static const struct image_symbol *defined(const struct image_set *set, const char *name, const char *version,
+                                          unsigned *image) {
   for (size_t i = 0; i < set->images.n; i++) {
-    const struct image_symbol *s = image_export(set->images.at[i], slot->name, slot->version);
+    const struct image_symbol *s = image_export(set->images.at[i], name, version);
     *image = (unsigned)i;
     if (s) return s;
   }
   return NULL;
+}
+
+/* Asks for SYMBOL unless it was asked for or is no function. */
+static int add_import(struct analysis *a, const struct image_symbol *symbol, unsigned image, struct map *seen,
+                      import_vec *ret) {
+  struct import import = {.symbol = symbol, .image = image};
+  bool ifunc = symbol->kind == SYMBOL_IFUNC;
+  if (!ifunc && symbol->kind != SYMBOL_FUNCTION) return 0;
+  if (map_get(seen, (uintptr_t)symbol, NULL)) return 0;
+  int r = map_put(seen, (uintptr_t)symbol, 1);
+  if (r >= 0) r = flow_world_want(a->world, image, symbol->address, ifunc);
+  import.node = (uint32_t)r;
+  return r < 0 ? r : vec_push(ret, import);
 }
 
 static int find_imports(struct analysis *a, const struct image *program, import_vec *ret) {
@@ -78,18 +129,24 @@ static int find_imports(struct analysis *a, const struct image *program, import_
   struct map seen = {0};
   int r = 0;
   for (uint64_t at = 0; r >= 0 && image_slot_after(program, at, &slot); at = slot.at + 1) {
-    struct import import;
+    unsigned image = 0;
     if (slot.kind != SLOT_IMPORT || image_export(program, slot.name, NULL)) continue;
-    import.symbol = defined(&a->set, &slot, &import.image);
-    if (!import.symbol) continue;
-    bool ifunc = import.symbol->kind == SYMBOL_IFUNC;
-    if (!ifunc && import.symbol->kind != SYMBOL_FUNCTION) continue;
-    if (map_get(&seen, (uintptr_t)import.symbol, NULL)) continue;
-    r = map_put(&seen, (uintptr_t)import.symbol, 1);
-    if (r >= 0) r = flow_world_want(a->world, import.image, import.symbol->address, ifunc);
-    import.node = (uint32_t)r;
-    if (r >= 0) r = vec_push(ret, import);
+    const struct image_symbol *symbol = defined(&a->set, slot.name, slot.version, &image);
+    if (symbol) r = add_import(a, symbol, image, &seen, ret);
   }
+  map_done(&seen);
+  return r < 0 ? r : 0;
+}
+
+/* Of all libraries that define one: what stands before another (a sanitizer, an allocator) mostly calls that. */
+static int find_named(struct analysis *a, const char *const *names, size_t n, import_vec *ret) {
+  struct map seen = {0};
+  int r = 0;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < a->set.images.n && r >= 0; k++) {
+      const struct image_symbol *symbol = image_export(a->set.images.at[k], names[i], NULL);
+      if (symbol) r = add_import(a, symbol, (unsigned)k, &seen, ret);
+    }
   map_done(&seen);
   return r < 0 ? r : 0;
 }
@@ -117,14 +174,15 @@ static int write_imports(struct analysis *a, const import_vec *imports, struct p
   return r;
 }
 
-int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
-                    struct err *e) {
+/* What PROGRAM imports, or, if NAMES is not NULL, what it would bind these to. */
+static int profile_bound(const struct profile_request *request, const struct image *program, const char *const *names,
+                         size_t n, struct profile *ret, struct err *e) {
   struct analysis a = {0};
   import_vec imports = {0};
   int r = image_set_needs(program, &a.set);
   if (r >= 0) r = knowledge_load(request->data, request->no_cache, &a.knowledge, e);
   if (r >= 0) r = analysis_make_world(request, &a);
-  if (r >= 0) r = find_imports(&a, program, &imports);
+  if (r >= 0) r = names ? find_named(&a, names, n, &imports) : find_imports(&a, program, &imports);
   if (r >= 0 && imports.n) qsort(imports.at, imports.n, sizeof *imports.at, by_image_and_name);
   if (r >= 0) r = flow_world_solve(a.world);
   if (r >= 0) r = write_imports(&a, &imports, ret);
@@ -132,4 +190,15 @@ int profile_imports(const struct profile_request *request, const struct image *p
   analysis_done(&a);
   if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");
   return r;
+}
+
+int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
+                    struct err *e) {
+  return profile_bound(request, program, NULL, 0, ret, e);
+}
+
+int profile_functions(const struct profile_request *request, const struct image *program, const char *const *names,
+                      size_t n, struct profile *ret, struct err *e) {
+  static const char *const none[] = {NULL};
+  return profile_bound(request, program, n ? names : none, n, ret, e);
 }

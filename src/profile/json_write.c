@@ -7,6 +7,8 @@
  */
 #include "profile/format.h"
 
+#include <string.h>
+
 static void add_field(struct text *to, const char *name, const char *value) {
   text_addf(to, "\"%s\":", name);
   if (value)
@@ -97,6 +99,22 @@ static void write_function(const struct profile_function *f, struct text *to) {
   text_add(to, "]}");
 }
 
+/* "a b" as ["a","b"]: names that need no escaping (profile_is_words). */
+static void add_words(struct text *to, const char *name, const char *words) {
+  const char *before = "";
+  text_addf(to, ",\"%s\":[", name);
+  for (size_t n; words && *words; words += n) {
+    words += strspn(words, " ");
+    n = strcspn(words, " ");
+    text_add(to, before);
+    text_add(to, "\"");
+    text_add_bytes(to, words, n);
+    text_add(to, "\"");
+    before = ",";
+  }
+  text_add(to, "]");
+}
+
 static void write_library(const struct profile_library *l, struct text *to) {
   text_add(to, "{");
   add_field(to, "name", l->name ? l->name : "");
@@ -104,6 +122,11 @@ static void write_library(const struct profile_library *l, struct text *to) {
   add_field(to, "path", l->path);
   text_add(to, ",");
   add_field(to, "build_id", l->build_id);
+  if (l->modules) {
+    add_words(to, "modules", l->modules);
+    add_words(to, "modules_missing", l->modules_missing);
+    text_addf(to, ",\"functions_only\":%s", truth(l->functions_only));
+  }
   text_add(to, ",\"functions\":[");
   for (size_t i = 0; i < l->n_functions; i++) {
     text_add(to, i ? ",\n  " : "\n  ");

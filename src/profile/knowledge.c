@@ -1,142 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the data files know: errors of system calls (kernel/NAME.errors), and what is known about functions (functions).
- *
- * Lines of words; # starts a comment. A line that is not understood is an error with its position: silence would be a
- * wrong profile.
  */
 #include "profile/analyse.h"
+#include "profile/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_MAX (16u << 20)
-
-struct reader {
-  struct knowledge *k;
-  const char *path;
-  unsigned line;
-  struct err *e;
-};
-
-static int bad(const struct reader *r, const char *what, const char *word) {
-  return err_set(r->e, -EINVAL, "%s:%u: %s '%s'", r->path, r->line, what, word);
-}
+#define MORE "..." /* the last word of a list that is not all */
 
 /* ARG=VALUE|VALUE...] or ARG!VALUE], behind an errno's opening bracket. */
-static int read_condition(struct reader *r, int error, char *text) {
+static int read_condition(struct lines *at, int error, char *text) {
+  struct knowledge *k = at->to;
   size_t n = strlen(text);
-  if (n < 4) return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
+  if (n < 4) return lines_bad(at, "not a condition (as in [4!-1] or [1=6|7]):", text);
   struct errno_condition c = {.error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
   if (text[n - 1] != ']' || c.arg >= FLOW_ARGS || (!c.only && text[1] != '!'))
-    return bad(r, "not a condition (as in [4!-1] or [1=6|7]):", text);
+    return lines_bad(at, "not a condition (as in [4!-1] or [1=6|7]):", text);
   text[n - 1] = 0;
   for (char *rest = text + 2, *word; (word = strsep(&rest, "|")) != NULL;) {
     int64_t value;
-    if (number_parse(word, &value) < 0 || value < INT32_MIN || value > UINT32_MAX) return bad(r, "not a number:", word);
+    if (number_parse(word, &value) < 0 || value < INT32_MIN || value > UINT32_MAX)
+      return lines_bad(at, "not a number:", word);
     c.value = (int32_t)value;
-    if (vec_push(&r->k->conditions, c) < 0) return -ENOMEM;
+    if (vec_push(&k->conditions, c) < 0) return -ENOMEM;
   }
   return 0;
+}
+
+/* ERRNO[CONDITION]; or ..., if the list is not all. */
+static int read_errno(struct lines *at, char *word, struct known_errors *to) {
+  if (to->more) return lines_bad(at, "not the last word:", MORE);
+  to->more = strcmp(word, MORE) == 0;
+  if (to->more) return 0;
+  char *condition = strchr(word, '[');
+  if (condition) *condition++ = 0;
+  int e = errno_number(word);
+  if (!e) return lines_bad(at, "not an errno:", word);
+  errno_set_add(&to->set, e);
+  return condition ? read_condition(at, e, condition) : 0;
 }
 
 /* NUMBER NAME ERRNO... */
-static int read_syscall(struct reader *r, char *line) {
+static int read_syscall(struct lines *at, char *line) {
+  struct knowledge *k = at->to;
   char *save = NULL, *word = strtok_r(line, " \t", &save);
-  struct syscall_errors errors = {.first_condition = (uint32_t)r->k->conditions.n};
+  struct known_errors errors = {.first_condition = (uint32_t)k->conditions.n};
   int64_t number;
   if (number_parse(word, &number) < 0 || number < 0 || number >= SYSCALL_MAX)
-    return bad(r, "not a system call's number:", word);
+    return lines_bad(at, "not a system call's number:", word);
   word = strtok_r(NULL, " \t", &save);
-  if (!word) return bad(r, "a name is missing behind", line);
+  if (!word) return lines_bad(at, "a name is missing behind", line);
   while ((word = strtok_r(NULL, " \t", &save)) != NULL) {
-    char *condition = strchr(word, '[');
-    if (condition) *condition++ = 0;
-    int e = errno_number(word);
-    if (!e) return bad(r, "not an errno:", word);
-    errno_set_add(&errors.set, e);
-    int ret = condition ? read_condition(r, e, condition) : 0;
-    if (ret < 0) return ret;
+    int r = read_errno(at, word, &errors);
+    if (r < 0) return r;
   }
-  if (map_get(&r->k->syscalls, (uint64_t)number, NULL)) return bad(r, "a second line for system call", line);
-  int ret = map_put(&r->k->syscalls, (uint64_t)number, r->k->errors.n);
-  errors.n_conditions = (uint32_t)r->k->conditions.n - errors.first_condition;
-  return ret < 0 ? ret : vec_push(&r->k->errors, errors);
+  if (map_get(&k->syscalls, (uint64_t)number, NULL)) return lines_bad(at, "a second line for system call", line);
+  errors.n_conditions = (uint32_t)k->conditions.n - errors.first_condition;
+  int r = map_put(&k->syscalls, (uint64_t)number, k->errors.n);
+  return r < 0 ? r : vec_push(&k->errors, errors);
 }
 
 /* success KIND NAME */
-static int read_success(struct reader *r, const char *kind, char **save) {
+static int read_success(struct lines *at, const char *kind, char **save) {
   static const char *const kinds[] = {"never", "zero", "number", "count", "length", "character", "pointer"};
+  struct knowledge *k = at->to;
   const char *name = strtok_r(NULL, " \t", save);
   for (size_t i = 0; i < COUNT(kinds); i++) {
     if (strcmp(kind, kinds[i]) != 0) continue;
-    if (!name) return bad(r, "a name is missing behind", kind);
-    return map_put(&r->k->success, hash_string(name), SUCCESS_NEVER + i);
+    if (!name) return lines_bad(at, "a name is missing behind", kind);
+    return map_put(&k->success, hash_string(name), SUCCESS_NEVER + i);
   }
-  return bad(r, "not a kind of success:", kind);
+  return lines_bad(at, "not a kind of success:", kind);
 }
 
 /* error VALUE NAME */
-static int read_told(struct reader *r, const char *value, char **save) {
+static int read_told(struct lines *at, const char *value, char **save) {
+  struct knowledge *k = at->to;
   struct told_error t;
   const char *name = strtok_r(NULL, " \t", save);
-  if (number_parse(value, &t.value) < 0) return bad(r, "not a number:", value);
-  if (!name) return bad(r, "a name is missing behind", value);
+  if (number_parse(value, &t.value) < 0) return lines_bad(at, "not a number:", value);
+  if (!name) return lines_bad(at, "a name is missing behind", value);
   t.name = hash_string(name);
-  return vec_push(&r->k->told, t);
+  return vec_push(&k->told, t);
 }
 
-/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME */
-static int read_function(struct reader *r, char *line) {
-  char *save = NULL, *fact = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
-  if (!name) return bad(r, "a name is missing behind", fact);
-  if (strcmp(fact, "noreturn") == 0) return map_put(&r->k->noreturn, hash_string(name), 1);
-  if (strcmp(fact, "infallible") == 0) return map_put(&r->k->infallible, hash_string(name), 1);
-  if (strcmp(fact, "errno") == 0) return map_put(&r->k->errnos, hash_string(name), 1);
-  if (strcmp(fact, "error") == 0) return read_told(r, name, &save);
-  if (strcmp(fact, "success") == 0) return read_success(r, name, &save);
-  return bad(r, "not a fact about functions:", fact);
-}
-
-static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
-  for (char *rest = bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
-    r->line++;
-    line += strspn(line, " \t\r");
-    if (!*line || *line == '#') continue;
-    line[strcspn(line, "\r")] = 0;
-    int ret = read_line(r, line);
-    if (ret < 0) return ret;
-  }
+/* An argument's number, or a stream of libc. */
+static int read_argument(struct lines *at, enum calling_fact fact, const char *word, uint64_t *ret) {
+  int64_t n;
+  bool in = strcmp(word, "stdin") == 0, out = strcmp(word, "stdout") == 0;
+  if (fact == CALL_STREAM && (in || out))
+    n = in ? STREAM_STDIN : STREAM_STDOUT;
+  else if (number_parse(word, &n) < 0 || n < 0 || n > 15)
+    return lines_bad(at, "not the number of an argument:", word);
+  *ret = (uint64_t)n;
   return 0;
 }
 
-static int read_data(struct knowledge *k, const char *path, int (*read_line)(struct reader *, char *), struct err *e) {
-  char *bytes = NULL;
-  size_t size = 0;
-  int r = file_read(path, DATA_MAX, &bytes, &size, e);
-  if (r < 0) return r;
-  k->hash = hash_mix(k->hash ^ hash_bytes(bytes, size));
-  struct reader reader = {.k = k, .path = path, .e = e};
-  r = read_lines(&reader, bytes, read_line);
-  free(bytes);
-  return r;
+/* twice, struct, float, returned NAME; descriptor, size, stream, cleared, emptied, arguments N NAME */
+static int read_calling(struct lines *at, const char *kind, const char *word, char **save) {
+  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "descriptor",
+                                      "size",  "stream", "cleared", "emptied",  "arguments"};
+  struct knowledge *k = at->to;
+  for (unsigned i = 0; i < COUNT(kinds); i++) {
+    if (strcmp(kind, kinds[i]) != 0) continue;
+    uint64_t n = 1;
+    const char *name = i < CALL_DESCRIPTOR ? word : strtok_r(NULL, " 	", save);
+    if (!name) return lines_bad(at, "a name is missing behind", word);
+    int r = i < CALL_DESCRIPTOR ? 0 : read_argument(at, i, word, &n);
+    return r < 0 ? r : map_put(&k->calling, calling_key(i, name), n);
+  }
+  return lines_bad(at, "not a fact about functions:", kind);
+}
+
+/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
+static int read_function(struct lines *at, char *line) {
+  struct knowledge *k = at->to;
+  char *save = NULL, *fact = strtok_r(line, " 	", &save), *name = strtok_r(NULL, " 	", &save);
+  if (!name) return lines_bad(at, "a name is missing behind", fact);
+  if (strcmp(fact, "noreturn") == 0) return map_put(&k->noreturn, hash_string(name), 1);
+  if (strcmp(fact, "infallible") == 0) return map_put(&k->infallible, hash_string(name), 1);
+  if (strcmp(fact, "errno") == 0) return map_put(&k->errnos, hash_string(name), 1);
+  if (strcmp(fact, "error") == 0) return read_told(at, name, &save);
+  if (strcmp(fact, "success") == 0) return read_success(at, name, &save);
+  return read_calling(at, fact, name, &save);
 }
 
 int knowledge_read_errors(struct knowledge *k, const char *path, struct err *e) {
-  return read_data(k, path, read_syscall, e);
+  return lines_read(path, read_syscall, k, &k->hash, e);
 }
 
 int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, struct err *e) {
-  struct reader reader = {.k = k, .path = name, .e = e};
   k->hash = hash_mix(k->hash ^ hash_string(text));
-  return read_lines(&reader, text, read_syscall);
+  return lines_parse(name, text, read_syscall, k, e);
 }
 
 static int load_functions(struct knowledge *k, const char *folder, struct err *e) {
   struct text path = {0};
   text_addf(&path, "%s/functions", folder);
-  int r = path.failed ? -ENOMEM : read_data(k, path.at, read_function, e);
+  int r = path.failed ? -ENOMEM : lines_read(path.at, read_function, k, &k->hash, e);
   text_done(&path);
   return r;
 }
@@ -167,13 +171,14 @@ void knowledge_done(struct knowledge *k) {
   map_done(&k->errnos);
   map_done(&k->success);
   map_done(&k->infallible);
+  map_done(&k->calling);
   vec_done(&k->told);
   vec_done(&k->errors);
   vec_done(&k->conditions);
 }
 
 /* Does what is known of the arguments rule the errno out? */
-static bool ruled_out(const struct knowledge *k, const struct syscall_errors *errors, const struct flow_syscall *call,
+static bool ruled_out(const struct knowledge *k, const struct known_errors *errors, const struct flow_syscall *call,
                       unsigned error) {
   bool only = false, met = false;
   for (uint32_t i = 0; i < errors->n_conditions; i++) {
@@ -187,15 +192,16 @@ static bool ruled_out(const struct knowledge *k, const struct syscall_errors *er
   return only && !met;
 }
 
-bool knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]) {
+enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]) {
   const struct knowledge *k = knowledge;
   uint64_t i;
-  if (!map_get(&k->syscalls, call->number, &i)) return false;
-  const struct syscall_errors *errors = &k->errors.at[i];
+  if (!map_get(&k->syscalls, call->number, &i)) return FLOW_UNKNOWN;
+  const struct known_errors *errors = &k->errors.at[i];
+  if (errors->more && errno_set_empty(&errors->set)) return FLOW_UNKNOWN;
   memcpy(bits, errors->set.bits, sizeof errors->set.bits);
   for (unsigned e = 1; call->known && errors->n_conditions && e <= ERRNO_MAX; e++)
     if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, errors, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
-  return true;
+  return errors->more ? FLOW_PARTLY : FLOW_KNOWN;
 }
 
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
@@ -203,7 +209,7 @@ unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
   unsigned args = 0;
   uint64_t i;
   if (!map_get(&k->syscalls, number, &i)) return 0;
-  const struct syscall_errors *errors = &k->errors.at[i];
+  const struct known_errors *errors = &k->errors.at[i];
   for (uint32_t c = 0; c < errors->n_conditions; c++)
     args |= 1u << k->conditions.at[errors->first_condition + c].arg;
   return args;

@@ -430,6 +430,37 @@ static int load_build_id(struct reader *r, const struct place *at, json_t *value
   return keep(r, value, &r->b->library.build_id);
 }
 
+/* ["a","b"] as "a b". */
+static int load_words(struct reader *r, const struct place *at, json_t *value, const char **ret) {
+  struct text words = {0};
+  struct place here = {.up = at};
+  int e = 0;
+  for (; here.index < json_array_size(value) && e == 0; here.index++) {
+    const char *word = json_string_value(json_array_get(value, here.index));
+    if (!word || !*word || strchr(word, ' ') || !profile_is_words(word))
+      e = FAIL(r, &here, "not the name of a module (letters, digits and _)");
+    else
+      text_addf(&words, "%s%s", here.index ? " " : "", word);
+  }
+  *ret = e == 0 && !words.failed ? profile_builder_string(r->b, words.at ? words.at : "") : NULL;
+  text_done(&words);
+  return e == 0 && !*ret ? no_memory(r) : e;
+}
+
+static int load_modules(struct reader *r, const struct place *at, json_t *value) {
+  return load_words(r, at, value, &r->b->library.modules);
+}
+
+static int load_modules_missing(struct reader *r, const struct place *at, json_t *value) {
+  return load_words(r, at, value, &r->b->library.modules_missing);
+}
+
+static int load_functions_only(struct reader *r, const struct place *at, json_t *value) {
+  (void)at;
+  r->b->library.functions_only = json_is_true(value);
+  return 0;
+}
+
 static int load_functions(struct reader *r, const struct place *at, json_t *value) {
   return load_array(r, at, value, load_function);
 }
@@ -439,6 +470,9 @@ static int load_library(struct reader *r, const struct place *at, json_t *value)
       {"name", TYPE(STRING), true, load_library_name},
       {"path", TYPE(STRING) | TYPE(NULL), false, load_path},
       {"build_id", TYPE(STRING) | TYPE(NULL), false, load_build_id},
+      {"modules", TYPE(ARRAY), false, load_modules},
+      {"modules_missing", TYPE(ARRAY), false, load_modules_missing},
+      {"functions_only", TYPE_BOOL, false, load_functions_only},
       {"functions", TYPE(ARRAY), true, load_functions},
   };
   int e = load_object(r, at, "library", value, members, COUNT(members));

@@ -23,6 +23,9 @@ enum attribute {
   NAME,
   PATH,
   BUILD_ID,
+  MODULES,
+  MODULES_MISSING,
+  FUNCTIONS_ONLY,
   VERSION,
   SYSCALL,
   UNKNOWN,
@@ -47,6 +50,9 @@ static const char *const attribute_names[N_ATTRIBUTES] = {
     [NAME] = "name",
     [PATH] = "path",
     [BUILD_ID] = "build-id",
+    [MODULES] = "modules",
+    [MODULES_MISSING] = "modules-missing",
+    [FUNCTIONS_ONLY] = "functions-only",
     [VERSION] = "version",
     [SYSCALL] = "syscall",
     [UNKNOWN] = "unknown",
@@ -243,12 +249,21 @@ static int end_library(struct reader *r) {
 
 static int close_profile(struct reader *r) { return r->bare ? end_library(r) : 0; }
 
+static int keep_words(struct reader *r, enum attribute which, const char **ret) {
+  if (r->values[which] && !profile_is_words(r->values[which]))
+    return FAIL_ATTRIBUTE(r, which, "not names of modules (letters, digits and _, with spaces between them)");
+  return keep(r, which, ret);
+}
+
 static int open_library(struct reader *r) {
   if (r->bare) return FAIL_AT(r, tag_start(r), "there are functions outside of a <library> above (put them into one)");
   r->b->library = (struct profile_library){0};
   int e = must_have(r, NAME);
   if (e == 0) e = keep(r, NAME, &r->b->library.name);
   if (e == 0) e = keep(r, PATH, &r->b->library.path);
+  if (e == 0) e = keep_words(r, MODULES, &r->b->library.modules);
+  if (e == 0) e = keep_words(r, MODULES_MISSING, &r->b->library.modules_missing);
+  if (e == 0) e = get_truth(r, FUNCTIONS_ONLY, &r->b->library.functions_only);
   return e == 0 ? keep(r, BUILD_ID, &r->b->library.build_id) : e;
 }
 
@@ -432,7 +447,10 @@ static const struct element elements[N_ELEMENTS] = {
     [PROFILE] = {BIT(DOCUMENT),
                  BIT(FORMAT) | BIT(ERRNO_MODULE) | BIT(ERRNO_OFFSET) | BIT(LIBRARY) | BIT(PATH) | BIT(BUILD_ID), false,
                  open_profile, close_profile},
-    [LIBRARY_ELEMENT] = {BIT(PROFILE), BIT(NAME) | BIT(PATH) | BIT(BUILD_ID), false, open_library, end_library},
+    [LIBRARY_ELEMENT] = {BIT(PROFILE),
+                         BIT(NAME) | BIT(PATH) | BIT(BUILD_ID) | BIT(MODULES) | BIT(MODULES_MISSING) |
+                             BIT(FUNCTIONS_ONLY),
+                         false, open_library, end_library},
     [FUNCTION] = {BIT(PROFILE) | BIT(LIBRARY_ELEMENT), BIT(NAME) | BIT(VERSION) | BIT(SYSCALL) | BIT(UNKNOWN), false,
                   open_function, close_function},
     [ERROR_CODES] = {BIT(FUNCTION), BIT(RETVAL) | BIT(WIDE) | BIT(ERRNO_UNKNOWN) | BIT(CONFIDENCE), false,

@@ -64,12 +64,15 @@ struct profile_function {
   const struct profile_error *errors; /* sorted by retval */
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
+  bool alone;       /* it calls nothing: its errors can only be about its arguments; not kept in files */
   unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 
 struct profile_library {
   const char *name, *path, *build_id;
-  const char *modules;                      /* of a kernel: those that were analysed with it; not kept in files */
+  const char *modules;                      /* of a kernel: those that were analysed with it, with spaces; or NULL */
+  const char *modules_missing;              /* ... those that it has not built in, and that were not found */
+  bool functions_only;                      /* ... its symbols name no data, so that no tables were found */
   const struct profile_function *functions; /* sorted by name */
   size_t n_functions;
 };
@@ -138,6 +141,13 @@ int profile_analyse(const struct profile_request *request, struct profile *ret, 
 int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
                     struct err *e) MUST_USE;
 
+/*
+ * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries, in all
+ * libraries that define one; what none defines is left out.
+ */
+int profile_functions(const struct profile_request *request, const struct image *program, const char *const *names,
+                      size_t n, struct profile *ret, struct err *e) MUST_USE;
+
 /* What the data files know about functions by name. */
 struct profile_facts;
 int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) MUST_USE;
@@ -163,6 +173,22 @@ bool profile_facts_infallible(const struct profile_facts *facts, const char *nam
 /* Error values that are known of it beside those that its code shows; how many, at most MAX. */
 size_t profile_facts_errors(const struct profile_facts *facts, const char *name, int64_t *ret, size_t max);
 enum profile_success profile_facts_success(const struct profile_facts *facts, const char *name);
+
+/* Does it return twice; a structure; a floating-point number; the error number, and leaves errno alone? */
+bool profile_facts_twice(const struct profile_facts *facts, const char *name);
+bool profile_facts_struct(const struct profile_facts *facts, const char *name);
+bool profile_facts_float(const struct profile_facts *facts, const char *name);
+bool profile_facts_returned(const struct profile_facts *facts, const char *name);
+/* What its arguments are, counted from 0; -1 if there is none such, or it is not known. */
+struct profile_roles {
+  int descriptor, size;
+  int stream;           /* a FILE whose error flag is set when the function fails */
+  const char *variable; /* ... that is no argument but a variable of libc: "stdout" */
+  int cleared;          /* a pointer behind it is NULL when the function fails */
+  int emptied;          /* a stream that loses what was not yet written when the function fails */
+  int arguments;        /* how many there are, without floating-point ones */
+};
+struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 
 /*
  * For a person: how each error of the exported FUNCTION was found, instruction by instruction. -ENOENT if no input

@@ -2,11 +2,11 @@
 /*
  * Which kernel's errors count: those of the kernel that programs run on.
  *
- * A file of data/kernel that is of the running release is best: it is there and takes no time. Else the running kernel's
- * own image says what it does; it is analysed once and kept in the cache. Else, because images are not readable
- * everywhere and containers have none, the file of the nearest version.
+ * A file of data/kernel that is of the running release is best: it is there and takes no time. Else the running
+ * kernel's own image says what it does; it is analysed once and kept in the cache. Else, because images are not
+ * readable everywhere and containers have none, the file of the nearest version.
  */
-#include "profile/ways.h"
+#include "profile/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -102,22 +102,38 @@ static int take_errors(const char *name, char *text, struct knowledge *k, struct
   return 0;
 }
 
+/* What the errors of an image depend on: it, its modules, and what is known of kernels and of functions. */
+static int image_key(const struct profile_request *request, uint64_t *ret, struct err *e) {
+  struct ways w = {0};
+  struct knowledge functions = {0};
+  path_list files = {0};
+  char *image = strdup(request->kernel);
+  int r = !image || vec_push(&files, image) < 0 ? -ENOMEM : 0;
+  if (r < 0) free(image);
+  if (r >= 0) r = ways_load(request->data, &w, e);
+  if (r >= 0) r = knowledge_load_functions(request->data, &functions, e);
+  if (r >= 0) r = kernel_modules_find(request, &w, &files, e);
+  if (r >= 0) *ret = cache_file_key((const char *const *)files.at, files.n, hash_mix(w.hash) ^ functions.hash);
+  kernel_modules_done(&files);
+  knowledge_done(&functions);
+  ways_done(&w);
+  return r;
+}
+
 /* An image's errors, from the cache or by analysis. */
 static int from_image(const char *image, const char *data, bool no_cache, struct knowledge *k, struct err *e) {
-  struct ways w = {0};
+  struct profile_request request = {.kernel = image, .data = data};
   struct profile p = {0};
   struct text t = {0};
   char *cached = NULL;
-  int r = ways_load(data, &w, e);
-  uint64_t key = cache_file_key(image, w.hash);
-  ways_done(&w);
+  uint64_t key = 0;
+  int r = image_key(&request, &key, e);
   if (r < 0) return r;
   if (!no_cache && cache_load_text("kernel", key, &cached) >= 0) {
     r = take_errors(image, cached, k, NULL);
     free(cached);
     if (r >= 0 || r == -ENOMEM) return r; /* a damaged one is made anew */
   }
-  struct profile_request request = {.kernel = image, .data = data};
   r = profile_kernel(&request, &p, e);
   if (r >= 0) r = profile_write_errors(&p, data, &t, e);
   if (r >= 0) {

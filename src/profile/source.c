@@ -16,53 +16,33 @@ enum { FILE_LIMIT = 256 << 20 };
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static void position_of(const struct profile_source *s, size_t offset, size_t *ret_line, size_t *ret_column) {
-  size_t line = 1, column = 1;
-  for (size_t i = 0; i < offset && i < s->size; i++) {
-    if (s->bytes[i] == '\n') {
-      line++;
-      column = 1;
-    } else {
-      column += ((unsigned char)s->bytes[i] & 0xc0) != 0x80;
-    }
-  }
-  *ret_line = line;
-  *ret_column = column;
+static struct source_text text_of(const struct profile_source *s) {
+  return (struct source_text){.name = s->name, .bytes = s->bytes, .size = s->size};
 }
 
 int profile_source_error(const struct profile_source *s, size_t offset, int code, const char *fmt, ...) {
   char message[sizeof(struct err)];
+  struct source_text text = text_of(s);
   va_list args;
   va_start(args, fmt);
   int n = vsnprintf(message, sizeof message, fmt, args);
   va_end(args);
-  if (n < 0) message[0] = '\0';
-  /* Parts of the file are quoted in messages, and must not reach the terminal as commands. */
-  for (char *c = message; *c; c++)
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-  size_t line, column;
-  position_of(s, offset, &line, &column);
-  return err_set(s->e, code, "%s:%zu:%zu: %s", s->name, line, column, message);
+  return source_error(&text, offset, s->e, code, "%s", n < 0 ? "" : message);
 }
 
 int profile_source_no_memory(const struct profile_source *s) {
   return err_set(s->e, -ENOMEM, "%s: out of memory", s->name);
 }
 
-static const char *hint(const char *near, const char *otherwise, char buffer[160]) {
-  (void)snprintf(buffer, 160, "%s%s%s", near ? "did you mean " : otherwise, near ? near : "", near ? "?" : "");
-  return buffer;
-}
-
 const char *profile_hint(const char *written, const char *const *known, size_t n, const char *otherwise,
                          char buffer[160]) {
-  return hint(name_nearest(written, known, n), otherwise, buffer);
+  return source_hint(name_nearest(written, known, n), otherwise, buffer);
 }
 
 int profile_source_bad_errno(const struct profile_source *s, size_t offset, const char *text) {
   char way[160];
   return profile_source_error(s, offset, -EINVAL, "\"%.60s\" is not an errno of Linux (%s)", text,
-                              hint(errno_nearest(text), "write it as EIO or 5", way));
+                              source_hint(errno_nearest(text), "write it as EIO or 5", way));
 }
 
 int profile_source_bad_word(const struct profile_source *s, size_t offset, const char *what, const char *text,
@@ -85,16 +65,9 @@ int profile_source_bad_reason(const struct profile_source *s, size_t offset, con
 
 /* --- from bytes to a profile -------------------------------------------------------------------------------------- */
 
-static int check_bytes(const struct profile_source *s) {
-  const char *nul = s->size ? memchr(s->bytes, '\0', s->size) : NULL;
-  size_t valid = utf8_prefix(s->bytes, nul ? (size_t)(nul - s->bytes) : s->size);
-  if (valid == s->size) return 0;
-  return profile_source_error(s, valid, -EINVAL, "this byte (0x%02x) is not UTF-8 text (save the file as UTF-8)",
-                              (unsigned char)s->bytes[valid]);
-}
-
 static int parse(const struct profile_source *s, struct profile_builder *b, struct profile *ret) {
-  int r = check_bytes(s);
+  struct source_text text = text_of(s);
+  int r = source_check(&text, s->e);
   if (r < 0) return r;
   size_t first = 0;
   while (first < s->size && strchr(" \t\r\n", s->bytes[first]))

@@ -312,6 +312,30 @@ static void write_unknown_count(struct page *p, const struct profile_library *l,
   new_line(p);
 }
 
+static void note(struct page *p, const char *s) {
+  p->indent = INDENT;
+  sentence(p, DIM, s);
+  new_line(p);
+}
+
+/* What is missing because the kernel did not come whole. */
+static void write_gaps(struct page *p, const struct profile_library *l) {
+  struct text line = {0};
+  if (l->modules_missing && *l->modules_missing) {
+    text_addf(&line,
+              "Not analysed, because they are neither built in nor found as modules: %s. What is returned through them "
+              "is missing (--modules says where they are).",
+              l->modules_missing);
+    p->to->failed |= line.failed;
+    note(p, line.at ? line.at : "");
+  }
+  if (l->functions_only)
+    note(p,
+         "The kernel's symbols name functions only (it was built without CONFIG_KALLSYMS_ALL), so that calls through "
+         "tables of operations were not followed.");
+  text_done(&line);
+}
+
 static void write_library(struct page *p, const struct profile_library *l, bool all) {
   struct counts c = count(l);
   write_header(p, l, c);
@@ -319,6 +343,7 @@ static void write_library(struct page *p, const struct profile_library *l, bool 
   for (size_t i = 0; i < l->n_functions; i++)
     if (all || l->functions[i].n_errors) write_function(p, l, i, all);
   if (c.unknown) write_unknown_count(p, l, c);
+  write_gaps(p, l);
 }
 
 static void write_legend(struct page *p) {
@@ -327,7 +352,7 @@ static void write_legend(struct page *p) {
     const char *text;
   } marks[] = {
       {p->likely, "?   likely, but not certain"},
-      {p->more, "... errno has values that could not be found"},
+      {p->more, "... errno may have values that could not be found"},
       {p->style, "=   the errno itself is returned"},
   };
   bool first = true;

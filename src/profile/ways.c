@@ -4,115 +4,90 @@
  * they do not come to, which errors never come out, which modules matter, what system calls are called.
  */
 #include "profile/ways.h"
+#include "profile/lines.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_MAX (4u << 20)
 #define CALLS_MAX 4096
 
-struct reader {
-  struct ways *w;
-  const char *path;
-  unsigned line;
-  struct err *e;
-};
-
-static int bad(const struct reader *r, const char *what, const char *word) {
-  return err_set(r->e, -EINVAL, "%s:%u: %s '%s'", r->path, r->line, what, word);
-}
-
-static int read_words(struct reader *r, word_list *to, char **save) {
+static int read_words(struct lines *at, word_list *to, char **save) {
+  struct ways *w = at->to;
   for (char *word; (word = strtok_r(NULL, " \t", save)) != NULL;) {
-    const char *kept = arena_strdup(&r->w->arena, word);
+    const char *kept = arena_strdup(&w->arena, word);
     if (!kept || vec_push(to, kept) < 0) return -ENOMEM;
   }
   return 0;
 }
 
 /* FUNCTION ERRNO... */
-static int read_errors(struct reader *r, way_errors_list *to, char **save) {
+static int read_errors(struct lines *at, way_errors_list *to, char **save) {
+  struct ways *w = at->to;
   struct way_errors n = {0};
   char *word = strtok_r(NULL, " \t", save);
-  if (!word) return bad(r, "a function is missing behind", to == &r->w->never ? "never" : "gives");
-  n.function = arena_strdup(&r->w->arena, word);
+  if (!word) return lines_bad(at, "a function is missing behind", to == &w->never ? "never" : "gives");
+  n.function = arena_strdup(&w->arena, word);
   while ((word = strtok_r(NULL, " \t", save)) != NULL) {
     int error = errno_number(word);
-    if (!error) return bad(r, "not an errno:", word);
+    if (!error) return lines_bad(at, "not an errno:", word);
     errno_set_add(&n.errors, error);
   }
   return n.function ? vec_push(to, n) : -ENOMEM;
 }
 
 /* CALL ERRNO[CONDITION]... */
-static int read_condition(struct reader *r, char **save) {
+static int read_condition(struct lines *at, char **save) {
+  struct ways *w = at->to;
   struct way_condition c = {0};
   char *word = strtok_r(NULL, " \t", save);
-  if (!word) return bad(r, "a system call is missing behind", "condition");
-  c.call = arena_strdup(&r->w->arena, word);
+  if (!word) return lines_bad(at, "a system call is missing behind", "condition");
+  c.call = arena_strdup(&w->arena, word);
   while ((word = strtok_r(NULL, " \t", save)) != NULL) {
     size_t n = strcspn(word, "[");
     char name[32];
-    c.text = arena_strdup(&r->w->arena, word + n);
-    if (n >= sizeof name || !word[n]) return bad(r, "not a condition (as in EBADF[4!-1]):", word);
+    c.text = arena_strdup(&w->arena, word + n);
+    if (n >= sizeof name || !word[n]) return lines_bad(at, "not a condition (as in EBADF[4!-1]):", word);
     memcpy(name, word, n);
     name[n] = 0;
     c.error = errno_number(name);
-    if (!c.error) return bad(r, "not an errno:", name);
-    if (!c.call || !c.text || vec_push(&r->w->conditions, c) < 0) return -ENOMEM;
+    if (!c.error) return lines_bad(at, "not an errno:", name);
+    if (!c.call || !c.text || vec_push(&w->conditions, c) < 0) return -ENOMEM;
   }
   return 0;
 }
 
-static int read_way(struct reader *r, char *line) {
+static int read_way(struct lines *at, char *line) {
+  struct ways *w = at->to;
   char *save = NULL, *what = strtok_r(line, " \t", &save);
-  if (strcmp(what, "table") == 0) return read_words(r, &r->w->tables, &save);
-  if (strcmp(what, "beyond") == 0) return read_words(r, &r->w->beyond, &save);
-  if (strcmp(what, "module") == 0) return read_words(r, &r->w->modules, &save);
-  if (strcmp(what, "never") == 0) return read_errors(r, &r->w->never, &save);
-  if (strcmp(what, "gives") == 0) return read_errors(r, &r->w->gives, &save);
-  if (strcmp(what, "condition") == 0) return read_condition(r, &save);
-  return bad(r, "not table, beyond, never, gives, module or condition:", what);
+  if (strcmp(what, "table") == 0) return read_words(at, &w->tables, &save);
+  if (strcmp(what, "beyond") == 0) return read_words(at, &w->beyond, &save);
+  if (strcmp(what, "module") == 0) return read_words(at, &w->modules, &save);
+  if (strcmp(what, "never") == 0) return read_errors(at, &w->never, &save);
+  if (strcmp(what, "gives") == 0) return read_errors(at, &w->gives, &save);
+  if (strcmp(what, "condition") == 0) return read_condition(at, &save);
+  return lines_bad(at, "not table, beyond, never, gives, module or condition:", what);
 }
 
 /* NUMBER NAME */
-static int read_call(struct reader *r, char *line) {
+static int read_call(struct lines *at, char *line) {
+  struct ways *w = at->to;
   char *save = NULL, *number = strtok_r(line, " \t", &save), *name = strtok_r(NULL, " \t", &save);
   int64_t n;
-  if (number_parse(number, &n) < 0 || n < 0 || n >= CALLS_MAX) return bad(r, "not a system call's number:", number);
-  if (!name) return bad(r, "a name is missing behind", number);
-  while (r->w->calls.n <= (size_t)n)
-    if (vec_push(&r->w->calls, NULL) < 0) return -ENOMEM;
-  r->w->calls.at[n] = arena_strdup(&r->w->arena, name);
-  return r->w->calls.at[n] ? 0 : -ENOMEM;
+  if (number_parse(number, &n) < 0 || n < 0 || n >= CALLS_MAX)
+    return lines_bad(at, "not a system call's number:", number);
+  if (!name) return lines_bad(at, "a name is missing behind", number);
+  while (w->calls.n <= (size_t)n)
+    if (vec_push(&w->calls, NULL) < 0) return -ENOMEM;
+  w->calls.at[n] = arena_strdup(&w->arena, name);
+  return w->calls.at[n] ? 0 : -ENOMEM;
 }
 
-static int read_lines(struct reader *r, char *bytes, int (*read_line)(struct reader *, char *)) {
-  for (char *rest = bytes, *line; (line = strsep(&rest, "\n")) != NULL;) {
-    r->line++;
-    line[strcspn(line, "#\r")] = 0;
-    line += strspn(line, " \t");
-    int ret = *line ? read_line(r, line) : 0;
-    if (ret < 0) return ret;
-  }
-  return 0;
-}
-
-static int read_file(struct ways *w, const char *folder, const char *name, int (*read_line)(struct reader *, char *),
-                     struct err *e) {
+static int read_file(struct ways *w, const char *folder, const char *name, lines_take take, struct err *e) {
   struct text path = {0};
-  char *bytes = NULL;
-  size_t size = 0;
   text_addf(&path, "%s/kernel/%s", folder, name);
-  int r = path.failed ? -ENOMEM : file_read(path.at, DATA_MAX, &bytes, &size, e);
-  if (r >= 0) {
-    struct reader reader = {.w = w, .path = path.at, .e = e};
-    w->hash = hash_mix(w->hash ^ hash_bytes(bytes, size));
-    r = read_lines(&reader, bytes, read_line);
-  }
-  free(bytes);
+  int r = path.failed ? -ENOMEM : lines_read(path.at, take, w, &w->hash, e);
   text_done(&path);
   return r;
 }

@@ -5,6 +5,7 @@
  */
 #include "profile/format.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -45,6 +46,16 @@ unsigned profile_reason_bit(const char *word, size_t n) {
     if (strlen(profile_reasons[i].word) == n && memcmp(profile_reasons[i].word, word, n) == 0)
       return profile_reasons[i].bit;
   return 0;
+}
+
+bool profile_is_words(const char *s) {
+  bool inside = false;
+  for (const char *at = s; *at; at++) {
+    if (*at == ' ' && !inside) return false;
+    inside = *at != ' ';
+    if (inside && !isalnum((unsigned char)*at) && *at != '_' && *at != '-') return false;
+  }
+  return inside || !*s;
 }
 
 void profile_side_where(const struct profile_side *side, struct text *to) {

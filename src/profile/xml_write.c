@@ -101,6 +101,9 @@ static void write_library(const struct profile *p, const struct profile_library 
   add_attribute(to, "name", l->name ? l->name : "");
   add_attribute(to, "path", l->path);
   add_attribute(to, "build-id", l->build_id);
+  add_attribute(to, "modules", l->modules);
+  add_attribute(to, "modules-missing", l->modules_missing);
+  add_attribute(to, "functions-only", l->functions_only ? "true" : NULL);
   text_add(to, ">\n");
   for (size_t i = 0; i < l->n_functions; i++)
     write_function(p, &l->functions[i], to);

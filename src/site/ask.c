@@ -34,10 +34,6 @@ static int answer_one(struct worker *w, struct flow_graph *g, struct question *q
   int r = flow_follow(g, &start, NULL, &w->events);
   if (r < 0) return r;
   q->torn = w->events.torn;
-  /* What is not seen may be a check: callers and callees are asked for one, so say that it got lost. */
-  bool asked = start.kind == START_RESULT || start.kind == START_ARGUMENT;
-  struct flow_event lost = {.kind = EVENT_USE, .lost = true, .insn = start.insn, .at = q->at};
-  if (q->torn && asked && vec_push(&w->events.at, lost) < 0) return -ENOMEM;
   q->n_events = (uint32_t)w->events.at.n;
   q->events = arena_memdup(&w->arena, w->events.at.at, q->n_events * sizeof *q->events);
   return q->events ? 0 : -ENOMEM;

@@ -25,7 +25,8 @@ static void program_done(struct program *p) {
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of, &p->function_set, &p->part_set, &p->referenced_set, &p->question_of};
+  struct map *maps[] = {&p->import_of,      &p->function_set, &p->part_set,
+                        &p->referenced_set, &p->question_of,  &p->no_result};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
@@ -39,6 +40,7 @@ static void program_done(struct program *p) {
   free(p->overlays);
   profile_facts_free(p->facts);
   relevance_free(p->relevance);
+  image_debug_free(p->debug);
 }
 
 static int load_overlays(struct program *p, struct err *e) {
@@ -57,6 +59,7 @@ static int program_start(struct program *p, struct err *e) {
   if (r >= 0) r = profile_facts_load(p->request->data, &p->facts, e);
   if (r >= 0) r = relevance_load(p->request->data, &p->relevance, e);
   if (r >= 0) r = imports_find(p, e);
+  if (r >= 0 && image_debug_open(p->image, &p->debug, NULL) == -ENOMEM) r = -ENOMEM;
   if (r < 0) return r;
   p->n_workers = p->request->workers ? p->request->workers : worker_count();
   p->workers = calloc(p->n_workers, sizeof *p->workers);

@@ -6,6 +6,7 @@
 #include "site/program.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,35 +180,37 @@ int functions_read(struct program *p) {
 
 /* --- who calls whom ----------------------------------------------------------------------------------------------- */
 
-size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret) {
-  size_t low = 0, high = p->calls.n;
+/* The index of the first of N elements, sorted by the number at OFFSET in each, in which it is not below KEY. */
+static size_t first_from(const void *at, size_t n, size_t size, size_t offset, uint64_t key) {
+  size_t low = 0, high = n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (p->calls.at[middle].to < entry)
+    uint64_t found;
+    memcpy(&found, (const char *)at + middle * size + offset, sizeof found);
+    if (found < key)
       low = middle + 1;
     else
       high = middle;
   }
-  size_t n = low;
+  return low;
+}
+
+#define FIRST_FROM(array, count, field, key)                                                                           \
+  first_from(array, count, sizeof *(array), offsetof(__typeof__(*(array)), field), key)
+
+size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret) {
+  size_t low = FIRST_FROM(p->calls.at, p->calls.n, to, entry), n = low;
   while (n < p->calls.n && p->calls.at[n].to == entry)
     n++;
-  *ret = p->calls.at + low;
+  *ret = n > low ? p->calls.at + low : NULL;
   return n - low;
 }
 
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret) {
-  size_t low = 0, high = p->readers.n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (p->readers.at[middle].variable < variable)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  size_t n = low;
+  size_t low = FIRST_FROM(p->readers.at, p->readers.n, variable, variable), n = low;
   while (n < p->readers.n && p->readers.at[n].variable == variable)
     n++;
-  *ret = p->readers.at + low;
+  *ret = n > low ? p->readers.at + low : NULL;
   return n - low;
 }
 
@@ -238,18 +241,10 @@ static int reach_from(const struct call_from *calls, size_t n, uint64_t start, s
   if (r >= 0) r = map_put(reached, start, 1);
   while (todo.n && r >= 0) {
     uint64_t entry = todo.at[--todo.n];
-    size_t low = 0, high = n;
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      if (calls[middle].entry < entry)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    for (; low < n && calls[low].entry == entry && r >= 0; low++) {
-      if (map_get(reached, calls[low].to, NULL)) continue;
-      r = map_put(reached, calls[low].to, 1);
-      if (r >= 0) r = vec_push(&todo, calls[low].to);
+    for (size_t i = FIRST_FROM(calls, n, entry, entry); i < n && calls[i].entry == entry && r >= 0; i++) {
+      if (map_get(reached, calls[i].to, NULL)) continue;
+      r = map_put(reached, calls[i].to, 1);
+      if (r >= 0) r = vec_push(&todo, calls[i].to);
     }
   }
   vec_done(&todo);
@@ -266,4 +261,17 @@ int functions_reach(struct program *p, struct map *reached) {
     if (functions_visible(p, p->functions.at[i])) r = reach_from(calls, p->calls.n, p->functions.at[i], reached);
   free(calls);
   return r;
+}
+
+#define FRAMES 16
+
+bool functions_no_result(struct program *p, uint64_t entry) {
+  struct image_frame frames[FRAMES];
+  uint64_t known;
+  if (!p->debug) return false;
+  if (map_get(&p->no_result, entry, &known)) return known;
+  size_t n = image_debug_at(p->debug, entry, frames, FRAMES);
+  known = n > 0 && n < FRAMES && frames[n - 1].no_result;
+  if (map_put(&p->no_result, entry, known) < 0) p->error = -ENOMEM;
+  return known;
 }

@@ -20,6 +20,7 @@ struct gathering {
   struct flow_graph *g;
   const struct code *code;
   uint64_t entry;
+  bool whole; /* all calls are followed: what is recovery code does not depend on which sites are asked for */
   failing_vec failing;
   enum answer clears_errno, returns_nothing;
 };
@@ -274,7 +275,7 @@ static bool clears_errno(struct gathering *t) {
 static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   const struct import *m = program_import(t->p, slot);
   const struct insn *in = &t->code->insns[insn];
-  if (!m || !m->wanted) return 0;
+  if (!m || !(m->wanted || (t->whole && m->n_errors))) return 0;
   struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
   if (insn_calls(in)) f.after = in->address + in->length;
   int r = follow(t, m, insn, &f);
@@ -282,8 +283,8 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   look_at_arguments(t, insn, m, &f.call);
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
   look_for_guard(t, m, insn, &f);
-  r = note_checks(t, m, (uint32_t)t->w->found.n);
-  if (r < 0) return r;
+  r = note_checks(t, m, m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX);
+  if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
   return f.events ? vec_push(&t->w->found, f) : -ENOMEM;
@@ -352,6 +353,19 @@ static int gather_blocks(struct gathering *t) {
   return r;
 }
 
+/* Is there a call that is asked for? */
+static bool has_wanted(const struct gathering *t) {
+  for (uint32_t i = 0; i < t->code->n_insns; i++) {
+    const struct insn *in = &t->code->insns[i];
+    bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
+    if (!insn_calls(in) && !tail) continue;
+    struct flow_call c = flow_graph_call(t->g, i);
+    const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+    if (m && m->wanted) return true;
+  }
+  return false;
+}
+
 /* Stubs of the PLT: what they jump to is called by others. The first one of a table pushes a word of the GOT. */
 static bool is_stub(const struct image *img, uint64_t entry) {
   const uint8_t *bytes = image_bytes(img, entry, 2);
@@ -366,6 +380,7 @@ int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   if (r < 0) return r == -EFAULT ? 0 : r;
   t.code = flow_graph_code(t.g);
   size_t first = w->found.n;
+  t.whole = p->request->n_functions && has_wanted(&t);
   r = gather_blocks(&t);
   if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
   vec_done(&t.failing);

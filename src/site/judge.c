@@ -236,7 +236,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
     out->missing = true;
     return;
   }
-  out->cut |= q->lost;
+  out->cut |= q->lost || q->torn;
   struct sample inner;
   struct judgement there = {0};
   sample_step(&inner, s, e->ops, j->p->image);
@@ -294,6 +294,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   unsigned asked = 0;
   bool part = false, ignored = false;
   struct judgement all = {0};
+  if (functions_no_result(j->p, l->entry)) return; /* what is left in the register is nobody's */
   sample_step(&outer, s, e->ops, j->p->image);
   for (size_t i = 0; i < n && l->depth < DEPTH_MAX; i++) {
     if (i == CALLERS_MAX) {
@@ -309,7 +310,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
       part = true;
       continue;
     }
-    struct judgement there = {0};
+    struct judgement there = {.cut = q->torn};
     judge_list(j, &(struct list){q->events, q->n_events, c[i].entry, l->depth + 1, NULL}, &outer, &there);
     add_seen(&all, &there);
     any |= there.noticed;
@@ -344,11 +345,11 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
 static bool judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                         const struct question *q, struct judgement *out) {
   struct sample there;
-  struct judgement found = {0};
   if (!q || !q->answered) {
     out->missing = true;
     return false;
   }
+  struct judgement found = {.cut = q->lost || q->torn};
   sample_step(&there, s, e->ops, j->p->image);
   judge_list(j, &(struct list){q->events, q->n_events, q->entry, l->depth + 1, NULL}, &there, &found);
   out->noticed |= found.noticed;
@@ -364,6 +365,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   const struct reader *r;
   const struct inner_call *c;
   out->seen |= SEEN_STORED;
+  if (e->place == STORE_ELSEWHERE) out->seen |= SEEN_ELSEWHERE;
   if (l->depth >= DEPTH_MAX || e->mixed) return;
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
@@ -455,7 +457,7 @@ static void judge_list(struct judging *j, const struct list *l, const struct sam
 int judge(struct program *p, const struct found *f, struct judgement *ret) {
   struct judging j = {.p = p, .budget = BUDGET};
   struct sample s;
-  *ret = (struct judgement){0};
+  *ret = (struct judgement){.cut = f->torn};
   sample_start(&s, &p->imports.at[f->import]);
   judge_list(&j, &(struct list){f->events, f->n_events, f->entry, 0, f}, &s, ret);
   if (ret->cut) ret->seen |= SEEN_LOST;

@@ -52,7 +52,8 @@ struct inner_call {
 struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
   struct flow_start start; /* but for INSN */
-  bool answered, torn;
+  bool answered;
+  bool torn; /* ... but not to the end: what was not seen may be a check */
   bool lost; /* ... but the place could not be read */
   const struct flow_event *events;
   uint32_t n_events;
@@ -100,6 +101,8 @@ struct program {
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
   struct map question_of;
+  struct image_debug *debug; /* or NULL */
+  struct map no_result;      /* by function that was asked for: does it return nothing? */
 };
 
 /* The import that the slot is, or NULL. */
@@ -121,6 +124,8 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
+/* Does it return nothing, as debug information says? */
+bool functions_no_result(struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */
 int functions_reach(struct program *p, struct map *reached) MUST_USE;
 
@@ -153,6 +158,7 @@ enum {
   SEEN_TOLERATED = 32,
   SEEN_LOST = 128,         /* goes to where it is not followed */
   SEEN_MIXED_CALLERS = 64, /* some callers check, some do not */
+  SEEN_ELSEWHERE = 256,    /* stored where nobody knows who reads it */
 };
 
 struct judgement {

@@ -11,7 +11,8 @@ static int of_use(const struct site *s, const struct judgement *j) {
     return s->always ? 100 : 90;
   case USE_USED:
     if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return 0; /* only where an error does no harm */
-    return j->seen & SEEN_STORED && !(j->seen & (SEEN_USED | SEEN_COMPARED)) ? -30 : 60; /* others may check it */
+    if (j->seen & (SEEN_USED | SEEN_COMPARED)) return 60;
+    return j->seen & SEEN_ELSEWHERE ? -230 : -30; /* others may check it */
   case USE_IGNORED:
     return 50;
   default:
@@ -69,6 +70,8 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   if (s->use == USE_RETURNED) s->rank -= 200;
   /* Nobody has said what its errors mean: only that the program crashes says something. */
   if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
+  /* What calls nothing lacks nothing: its error is an answer about the arguments. */
+  if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   if (s->unreached) s->rank -= 150;
   /* There was more to follow than could be: a check may be behind. */
   if (f->torn) s->rank -= 200;

@@ -53,7 +53,7 @@ static void add_fate(struct text *t, const struct judgement *j, const struct sit
   else if (j->seen & SEEN_USED)
     text_addf(t, " %s used unchecked", is);
   else if (j->seen & SEEN_STORED)
-    text_addf(t, " %s stored unchecked", is);
+    text_addf(t, " %s stored %s", is, j->seen & SEEN_ELSEWHERE ? "where it is not followed" : "unchecked");
   else if (j->seen & SEEN_TOLERATED)
     text_addf(t, " %s not checked, and %s no harm", is, s->n_missing == 1 ? "does" : "do");
   else if (s->use == USE_RETURNED)

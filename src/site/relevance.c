@@ -165,7 +165,11 @@ static int read_fail(const struct reader *rd, char **words, size_t n) {
   if (r < 0) return r;
   rule.value = (uint8_t)r;
   size_t at = 4;
-  if (at + 1 < n && strcmp(words[at], "when") == 0) at += 2;
+  if (at + 1 < n && strcmp(words[at], "when") == 0) {
+    rule.caused = true;
+    rule.inside = strcmp(words[at + 1], "input") == 0 || strcmp(words[at + 1], "bug") == 0;
+    at += 2;
+  }
   if (at < n && strcmp(words[at], "if") != 0) return bad(rd, "not understood:", words[at]);
   if (at < n) r = read_tests(rd, words + at + 1, n - at - 1, &rule);
   for (char *rest = words[2], *error; r >= 0 && (error = strsep(&rest, ",")) != NULL;) {
@@ -204,9 +208,10 @@ static int read_ignore(const struct reader *rd, char **words, size_t n) {
   return r < 0 ? r : each_name(rd, words[1], add_rule, &rule);
 }
 
-static int add_answer(const struct reader *rd, const char *name, void *context) {
-  (void)context;
-  return map_put(&rd->r->answers, hash_string(name), 1);
+static int add_mark(const struct reader *rd, const char *name, void *context) {
+  struct map *marked = context;
+  (void)rd;
+  return map_put(marked, hash_string(name), 1);
 }
 
 struct put {
@@ -290,7 +295,8 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "fail") == 0) return read_fail(rd, words, n);
   if (strcmp(fact, "unnoticed") == 0) return read_unnoticed(rd, words, n);
   if (strcmp(fact, "ignore") == 0) return read_ignore(rd, words, n);
-  if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_answer, NULL);
+  if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
+  if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
@@ -308,7 +314,8 @@ static int read_alias(const struct reader *rd, char **words, size_t n) {
   if (!a) return -ENOMEM;
   if (n != 2 && n != 3) return bad(rd, "not 'IMPORTED WRITTEN [ARGUMENTS]':", words[0]);
   a->written = arena_strdup(&rd->r->arena, words[1]);
-  if (!a->written) return -ENOMEM;
+  a->imported = arena_strdup(&rd->r->arena, words[0]);
+  if (!a->written || !a->imported) return -ENOMEM;
   if (n == 2) {
     a->follow = true;
   } else {
@@ -325,6 +332,8 @@ static int read_alias(const struct reader *rd, char **words, size_t n) {
       a->at[a->n++] = strcmp(word, "-") == 0 ? -1 : (int8_t)arg;
     }
   }
+  *(rd->r->last_alias ? rd->r->last_alias : &rd->r->first_alias) = a;
+  rd->r->last_alias = &a->next;
   return map_put(&rd->r->aliases, hash_string(words[0]), (uintptr_t)a);
 }
 
@@ -365,8 +374,8 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants,   &r->known,   &r->answers, &r->kept,   &r->groups,
-                        &r->descriptors, &r->effects, &r->openers, &r->aliases};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing, &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects, &r->openers, &r->aliases};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);
@@ -396,6 +405,17 @@ int relevance_load(const char *data, struct relevance **ret, struct err *e) {
   if (error >= 0) error = load_one(r, data, "relevance", relevance_parse, e);
   if (error >= 0) error = load_one(r, data, "aliases", relevance_parse_aliases, e);
   if (error >= 0) error = relevance_ready(r);
+  if (error < 0)
+    relevance_free(r);
+  else
+    *ret = r;
+  return error;
+}
+
+int relevance_load_aliases(const char *data, struct relevance **ret, struct err *e) {
+  struct relevance *r = NULL;
+  int error = relevance_new(&r);
+  if (error >= 0) error = load_one(r, data, "aliases", relevance_parse_aliases, e);
   if (error < 0)
     relevance_free(r);
   else

@@ -52,6 +52,8 @@ struct relevance;
 
 /* Reads both files of the data folder. An error says where. */
 int relevance_load(const char *data, struct relevance **ret, struct err *e) MUST_USE;
+/* data/aliases alone. */
+int relevance_load_aliases(const char *data, struct relevance **ret, struct err *e) MUST_USE;
 /* The same from memory, of which BYTES is written to. */
 int relevance_parse(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
 int relevance_parse_aliases(struct relevance *r, const char *name, char *bytes, struct err *e) MUST_USE;
@@ -62,6 +64,10 @@ void relevance_free(struct relevance *r);
 
 /* The name that the programmer wrote for an imported one. */
 const char *relevance_written(const struct relevance *r, const char *imported);
+/*
+ * The alias of WRITTEN that stands behind the alias AFTER in the file, or the first one if AFTER is NULL; NULL if none.
+ */
+const char *relevance_alias(const struct relevance *r, const char *written, const char *after);
 /* The number of the written function's argument that IMPORTED has as argument ARG, or -1. */
 int relevance_argument(const struct relevance *r, const char *imported, unsigned arg);
 /* The other way round: where the imported function has the written one's argument ARG, or -1. */
@@ -69,6 +75,7 @@ int relevance_argument_of(const struct relevance *r, const char *imported, unsig
 
 bool relevance_knows(const struct relevance *r, const char *name);
 bool relevance_answers(const struct relevance *r, const char *name);
+bool relevance_nothing(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */
 int relevance_kept(const struct relevance *r, const char *name);
 /* What the function does with NULL, or with -1, as its argument ARG. */
@@ -80,6 +87,10 @@ int relevance_descriptor(const struct relevance *r, const char *name);
 /* ERROR: an errno; 0 for a failure without; RETVAL is the returned code. */
 enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
                                      int64_t retval);
+/*
+ * Does the error come from what the program was given, or from a mistake of its own, and not from the world around it?
+ */
+bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval);
 /* The likeliest failure that the function has a line of its own for. */
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
 enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c);

@@ -30,6 +30,13 @@ const char *relevance_written(const struct relevance *r, const char *imported) {
   return a ? a->written : imported;
 }
 
+const char *relevance_alias(const struct relevance *r, const char *written, const char *after) {
+  const struct alias *a = after ? alias_of(r, after) : NULL;
+  for (a = a ? a->next : r->first_alias; a; a = a->next)
+    if (strcmp(a->written, written) == 0) return a->imported;
+  return NULL;
+}
+
 int relevance_argument_of(const struct relevance *r, const char *imported, unsigned arg) {
   const struct alias *a = alias_of(r, imported);
   if (!a) return (int)arg;
@@ -50,6 +57,10 @@ bool relevance_knows(const struct relevance *r, const char *name) {
 
 bool relevance_answers(const struct relevance *r, const char *name) {
   return map_get(&r->answers, hash_string(name), NULL);
+}
+
+bool relevance_nothing(const struct relevance *r, const char *name) {
+  return map_get(&r->nothing, hash_string(name), NULL);
 }
 
 static int role(const struct map *m, const char *name) {
@@ -139,6 +150,14 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
   if (!u) u = fail_rule(r, "*", error, retval, false);
   if (!u) u = fail_rule(r, "*", error, retval, true);
   return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
+}
+
+bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval) {
+  const struct rule *u = fail_rule(r, name, error, retval, false);
+  if (!u) u = fail_rule(r, name, error, retval, true);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, false);
+  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, true);
+  return u && u->inside;
 }
 
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {

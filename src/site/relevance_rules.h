@@ -19,8 +19,9 @@ struct test {
 
 struct rule {
   uint8_t kind, value, otherwise;
-  bool any, code; /* of all errors; of the code RETVAL */
-  int error;      /* errno, or 0 for a failure without */
+  bool any, code;      /* of all errors; of the code RETVAL */
+  bool caused, inside; /* a cause is given; it is the input, or a mistake of the program's own */
+  int error;           /* errno, or 0 for a failure without */
   int64_t retval;
   uint64_t name; /* hash */
   uint32_t first_test, n_tests;
@@ -28,15 +29,17 @@ struct rule {
 };
 
 struct alias {
-  const char *written;
-  int8_t at[12]; /* by argument of the written function: that of the imported one, or -1 */
+  const char *imported, *written;
+  const struct alias *next; /* of all, in the order of the file */
+  int8_t at[12];            /* by argument of the written function: that of the imported one, or -1 */
   uint8_t n;
   bool follow; /* the rest follows there */
 };
 
 struct relevance {
   struct arena arena;
-  struct map constants, known, answers, kept, descriptors, effects, openers, aliases;
+  struct map constants, known, answers, nothing, kept, descriptors, effects, openers, aliases;
+  const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */
   VEC(struct rule) rules;

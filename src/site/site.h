@@ -98,10 +98,27 @@ struct site_request {
 int site_check(const struct site_request *request, struct site_list *ret, struct err *e) MUST_USE;
 void site_list_done(struct site_list *l);
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* What data/aliases knows: which function the programmer wrote, where the binary imports another name. */
+struct site_names;
+int site_names_load(const char *data, struct site_names **ret, struct err *e) MUST_USE;
+void site_names_free(struct site_names *n);
+/* "read" for "__read_chk"; IMPORTED itself if it is no alias. */
+const char *site_names_written(const struct site_names *n, const char *imported);
+/*
+ * The names under which WRITTEN may be imported, one after another: the first for AFTER == NULL; NULL behind the last.
+ */
+const char *site_names_alias(const struct site_names *n, const char *written, const char *after);
+/* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
+int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
+
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
 /* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */
 int site_suppress(struct site_list *l) MUST_USE;
+/* Does a source accept calls of FUNCTION in LINE, from 1? 1, 0 or -ENOMEM. */
+int site_source_accepts(char *bytes, size_t size, unsigned line, const char *function) MUST_USE;
 
 /* Marks the sites that a baseline names; an error says file and line. */
 int site_baseline_apply(struct site_list *l, const char *path, struct err *e) MUST_USE;
@@ -126,3 +143,57 @@ void site_write_sarif(const struct site_list *l, size_t n, const struct site_tex
 void site_write_baseline(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to);
 /* LFI's scenario for the sites with VERDICT. */
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to);
+
+/* --- what can be intercepted -------------------------------------------------------------------------------------- */
+
+/* How one image calls one function. */
+struct site_reach {
+  uint32_t imports; /* slots that the loader fills with its address */
+  uint32_t through; /* calls through such a slot, with the PLT or without */
+  uint32_t inside;  /* calls of the image's own definition that no slot is asked for */
+  bool defined;     /* the image defines it */
+};
+
+/*
+ * How IMG calls the functions with these N names: ret[i] for name i. *ret_syscalls: system calls of its own. 0 or
+ * -ENOMEM.
+ */
+int site_reach(const struct image *img, const char *const *names, size_t n, struct site_reach *ret,
+               uint64_t *ret_syscalls) MUST_USE;
+
+/* --- how likely an error is --------------------------------------------------------------------------------------- */
+
+/* data/relevance, for who has seen the call with its arguments. */
+struct site_likely;
+
+enum site_descriptor {
+  DESCRIPTOR_NONE,
+  DESCRIPTOR_FILE,
+  DESCRIPTOR_DIR,
+  DESCRIPTOR_PIPE,
+  DESCRIPTOR_SOCKET,
+  DESCRIPTOR_TTY,
+  DESCRIPTOR_OTHER
+};
+
+struct site_call {
+  const char *function; /* as it is imported */
+  uint64_t args[6];
+  unsigned n_args; /* that are known */
+  enum site_descriptor descriptor;
+  bool nonblocking, writable;      /* of the descriptor */
+  bool any_handler, plain_handler; /* a signal handler is installed; one without SA_RESTART */
+};
+
+int site_likely_load(const char *data, struct site_likely **ret, struct err *e) MUST_USE;
+void site_likely_free(struct site_likely *l);
+/*
+ * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the
+ * function; 1 rare, 2 possible, 3 common.
+ */
+int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
+/*
+ * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing,
+ * or no more, or the stream keeps it for later? FUNCTION: as imported.
+ */
+bool site_likely_excused(const struct site_likely *l, const char *function);

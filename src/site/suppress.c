@@ -51,6 +51,16 @@ static void source_done(struct source *s) {
   *s = (struct source){0};
 }
 
+static int find_lines(struct source *s) {
+  int r = 0;
+  for (size_t at = 0; at < s->size && r >= 0;) {
+    r = vec_push(&s->lines, at);
+    const char *end = memchr(s->bytes + at, '\n', s->size - at);
+    at = end ? (size_t)(end - s->bytes) + 1 : s->size;
+  }
+  return r < 0 ? r : 0;
+}
+
 /* Reads PATH in the place of what S was. To open a device can have effects, so it is looked at first. */
 static int source_read(struct source *s, const char *path) {
   struct stat st;
@@ -60,12 +70,7 @@ static int source_read(struct source *s, const char *path) {
   if (fd < 0) return 0;
   int r = read_bytes(fd, s);
   (void)close(fd);
-  for (size_t at = 0; at < s->size && r >= 0;) {
-    r = vec_push(&s->lines, at);
-    const char *end = memchr(s->bytes + at, '\n', s->size - at);
-    at = end ? (size_t)(end - s->bytes) + 1 : s->size;
-  }
-  return r < 0 ? r : 0;
+  return r < 0 ? r : find_lines(s);
 }
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
@@ -172,6 +177,14 @@ static bool accepts(const struct source *s, unsigned line, const char *function)
   if (line_accepts(p, n, function)) return true;
   size_t end = call_end(p, n, function);
   return end && memchr(p, '\n', end) && line_accepts(p + end, n - end, function);
+}
+
+int site_source_accepts(char *bytes, size_t size, unsigned line, const char *function) {
+  struct source s = {.bytes = bytes, .size = size};
+  int r = find_lines(&s);
+  if (r >= 0) r = accepts(&s, line, function);
+  vec_done(&s.lines);
+  return r;
 }
 
 static int by_file(const void *x, const void *y) {

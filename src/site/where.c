@@ -178,7 +178,6 @@ static int join_copies(struct program *p, struct site_list *l) {
 
 int where_fill(struct program *p, struct site_list *l) {
   const struct image *img = p->image;
-  struct image_debug *d = NULL;
   struct strings strings = {.arena = &l->arena};
   for (size_t i = 0; i < l->n; i++) {
     const struct image_function *f = image_function_before(img, l->sites[i].address);
@@ -187,12 +186,11 @@ int where_fill(struct program *p, struct site_list *l) {
     if (f->name) l->sites[i].in = arena_strdup(&l->arena, f->name);
     if (f->name && !l->sites[i].in) return -ENOMEM;
   }
-  int r = image_debug_open(img, &d, NULL);
-  if (r < 0) return r == -ENOMEM ? r : 0;
+  if (!p->debug) return 0;
   l->has_lines = true;
+  int r = 0;
   for (size_t i = 0; i < l->n && r >= 0; i++)
-    r = fill_site(&strings, d, &l->sites[i]);
-  image_debug_free(d);
+    r = fill_site(&strings, p->debug, &l->sites[i]);
   map_done(&strings.known);
   return r < 0 ? r : join_copies(p, l);
 }

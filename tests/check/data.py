@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the data files: data/kernel/*.errors and data/functions.
+"""Checks the data files: data/kernel/*.errors, data/functions and data/hooks.
 
 Every line must parse; system calls must be sorted by number, without duplicates, with the numbers and names of
 asm/unistd_64.h (where that header is installed); errnos must be Linux names, sorted, no aliases; functions must be
@@ -66,9 +66,9 @@ def check_kernel(text, header):
     for at, line in enumerate(lines, 1):
         if line == "" and at == len(lines) or line.startswith("#"):
             continue
-        match = re.fullmatch(rf"(\d+) ([a-z_][a-z0-9_]*)((?: E[A-Z0-9]+(?:{CONDITION})?)*)", line)
+        match = re.fullmatch(rf"(\d+) ([a-z_][a-z0-9_]*)((?: E[A-Z0-9]+(?:{CONDITION})?)*)( \.\.\.)?", line)
         if not match:
-            yield at, f"not 'NUMBER NAME ERRNO...': {line!r}"
+            yield at, f"not 'NUMBER NAME ERRNO... [...]': {line!r}"
             continue
         number, name = int(match[1]), match[2]
         if number <= last:
@@ -87,6 +87,10 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
+FACT = (
+    rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
+    r"|(?:arguments|cleared|descriptor|emptied|size|stream) \d+|stream (?:stdin|stdout)"
+)
 
 
 def check_functions(text):
@@ -100,12 +104,12 @@ def check_functions(text):
         if line == "" or line.startswith("#"):
             last = None
             continue
-        match = re.fullmatch(rf"(?:noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
+        match = re.fullmatch(rf"(?:{FACT}) ([A-Za-z_][A-Za-z0-9_.$]*)", line)
         if not match:
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = line[: -len(name)]
+        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|size|stream) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -116,6 +120,41 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
+HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main"
+
+
+def check_hooks(text):
+    """Mistakes in the file of what the runtime intercepts for itself, as (line, what)."""
+    lines = text.split("\n")
+    yield from check_start(lines, "murphy hooks")
+    if lines[-1] != "":
+        yield len(lines), "no newline at the end"
+    found = []
+    for at, line in enumerate(lines, 1):
+        if line == "" or line.startswith("#"):
+            continue
+        match = re.fullmatch(rf"({HOOKS}) ([A-Za-z_][A-Za-z0-9_]*)", line)
+        if not match:
+            yield at, f"not 'KIND NAME': {line!r}"
+            continue
+        if match[2] in [name for _, name in found]:
+            yield at, f"{match[2]} stands twice"
+        if found and match.groups() < found[-1]:
+            yield at, f"{line!r} is not in order"
+        found.append(match.groups())
+    if not found:
+        yield len(lines), "no hook"
+
+
+HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
+BROKEN_HOOKS = {
+    "no format": (f"{SPDX}\ndlsym dlsym\n", 1),
+    "unknown kind": (HEAD_HOOKS + "fork fork\n", 3),
+    "no name": (HEAD_HOOKS + "dlsym\n", 3),
+    "twice": (HEAD_HOOKS + "dlopen dlsym\ndlsym dlsym\n", 4),
+    "not sorted": (HEAD_HOOKS + "dlsym dlsym\ndlopen dlopen\n", 4),
+    "empty": (HEAD_HOOKS, 3),
+}
 HEAD_KERNEL = f"{SPDX}\n# murphy kernel errors, format 1\n"
 HEAD_FUNCTIONS = f"{SPDX}\n# murphy knowledge about functions, format 1\n"
 SAMPLE_HEADER = {0: "read", 3: "close", 39: "getpid"}
@@ -133,6 +172,8 @@ BROKEN_KERNEL = {
     "condition on no argument": (HEAD_KERNEL + "9 mmap EBADF[6!-1]\n", 3),
     "condition without a value": (HEAD_KERNEL + "9 mmap EBADF[4!]\n", 3),
     "condition left open": (HEAD_KERNEL + "9 mmap EBADF[4!-1\n", 3),
+    "more in the middle": (HEAD_KERNEL + "3 close EBADF ... EIO\n", 3),
+    "more twice": (HEAD_KERNEL + "3 close EBADF ... ...\n", 3),
     "two spaces": (HEAD_KERNEL + "3 close  EIO\n", 3),
     "trailing space": (HEAD_KERNEL + "39 getpid \n", 3),
     "empty line inside": (HEAD_KERNEL + "\n0 read EIO\n", 3),
@@ -146,6 +187,9 @@ BROKEN_FUNCTIONS = {
     "no name": (HEAD_FUNCTIONS + "noreturn\n", 3),
     "unknown kind": (HEAD_FUNCTIONS + "success often open\n", 3),
     "no kind": (HEAD_FUNCTIONS + "success open\n", 3),
+    "argument without a number": (HEAD_FUNCTIONS + "descriptor read\n", 3),
+    "two arguments": (HEAD_FUNCTIONS + "descriptor 0 read\n\ndescriptor 1 read\n", 5),
+    "a stream that is none": (HEAD_FUNCTIONS + "stream stderr perror\n", 3),
     "two names": (HEAD_FUNCTIONS + "noreturn abort exit\n", 3),
     "not sorted": (HEAD_FUNCTIONS + "noreturn exit\nnoreturn abort\n", 4),
     "twice": (HEAD_FUNCTIONS + "noreturn abort\n\nnoreturn abort\n", 5),
@@ -156,7 +200,7 @@ BROKEN_FUNCTIONS = {
 
 def self_test():
     """What the check itself gets wrong: each broken sample must be refused at its line, and good ones must pass."""
-    good_kernel = HEAD_KERNEL + "0 read EAGAIN EHWPOISON EIO\n3 close EBADF\n39 getpid\n500 future EIO\n"
+    good_kernel = HEAD_KERNEL + "0 read EAGAIN EHWPOISON EIO\n3 close EBADF ...\n39 getpid ...\n500 future EIO\n"
     good_functions = HEAD_FUNCTIONS + "noreturn abort\nnoreturn exit\n\n# C++\nnoreturn _ZSt9terminatev\n"
     for kind, found in (
         ("kernel", list(check_kernel(good_kernel, SAMPLE_HEADER))),
@@ -167,6 +211,7 @@ def self_test():
     for samples, check in (
         (BROKEN_KERNEL, lambda text: check_kernel(text, SAMPLE_HEADER)),
         (BROKEN_FUNCTIONS, check_functions),
+        (BROKEN_HOOKS, check_hooks),
     ):
         for what, (text, line) in samples.items():
             found = [at for at, _ in check(text)]
@@ -192,12 +237,13 @@ def main(arguments):
     for path in kernels:
         mistakes += check_file(path, lambda text: check_kernel(text, header))
     mistakes += check_file(data / "functions", check_functions)
+    mistakes += check_file(data / "hooks", check_hooks)
     for mistake in mistakes:
         print(mistake, file=sys.stderr)
     if not mistakes:
-        samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS)
+        samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS)
         numbers = "compared with asm/unistd_64.h" if header else "not compared, no asm/unistd_64.h here"
-        print(f"{len(kernels)} kernel file(s), functions: fine; numbers {numbers}; {samples} broken samples refused")
+        print(f"{len(kernels)} kernel file(s), functions, hooks: fine; numbers {numbers}; {samples} broken samples refused")
     return 1 if mistakes else 0
 
 

@@ -46,6 +46,7 @@ LINES = {
     "unnoticed": rf"(?P<names>{FUNCTIONS}) (?P<class>{CLASS})(?: if (?P<tests>{TESTS}) else (?:{CLASS}))?",
     "ignore": rf"(?P<names>{NAMES})(?: if (?P<tests>{TESTS}))?",
     "answer": rf"(?P<names>{NAMES})",
+    "nothing": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "delayed": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",

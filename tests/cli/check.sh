@@ -168,6 +168,58 @@ for flags in '-fno-plt' '-no-pie -fno-pie' '-fno-plt -no-pie -fno-pie'; do
   holds "functions in a table with $flags" json 'at("write", "a")["reachable"]'
 done
 
+# What a function that returns nothing leaves behind is nobody's result. Debug information tells which those are.
+cat >nothing.c <<'C'
+#include <unistd.h>
+void drop(const char *path) { unlink(path); }
+int leave(const char *path) { return unlink(path); }
+struct thing { int a; };
+void forget(struct thing *t) { rmdir((char *)t); }
+C
+${CC:-cc} -O2 -g -w -fPIC -shared nothing.c -o nothing.so || exit 1
+run check --format json nothing.so
+holds 'nothing is returned' json '
+  at("unlink", "drop")["use"] == "ignored" and at("rmdir", "forget")["use"] == "ignored"
+  and at("unlink", "leave")["use"] == "returned"'
+strip -o nothing2.so nothing.so
+run check --format json nothing2.so
+holds '... which cannot be seen without' json '{s["use"] for s in d["sites"]} == {"returned"}'
+
+# A function of a library that calls nothing only answers questions about its arguments.
+cat >getter.c <<'C'
+#include <stdlib.h>
+struct thing { int kind; void *data; };
+void *thing_data(struct thing *t) { return t && t->kind == 1 ? t->data : NULL; }
+void *thing_make(struct thing *t) { void *p = malloc(100); return p && t ? p : NULL; }
+C
+cat >gets.c <<'C'
+struct thing;
+char *thing_data(struct thing *t);
+char *thing_make(struct thing *t);
+int main(int c, char **v) { return *thing_data((struct thing *)v) + *thing_make((struct thing *)v); }
+C
+${CC:-cc} -O2 -shared -fPIC -Wl,-soname,libgetter.so getter.c -o libgetter.so || exit 1
+${CC:-cc} -O2 -g gets.c ./libgetter.so -o gets || exit 1
+LD_LIBRARY_PATH=. run check --format json gets
+holds 'what calls nothing does not fail for want of something' json '
+  at("thing_data", "main")["quiet"] and not at("thing_make", "main")["quiet"]
+  and at("thing_data", "main")["use"] == at("thing_make", "main")["use"] == "dereferenced"'
+
+# Who reads what is stored in an object on the heap is not known: no finding, and no check either.
+cat >stored.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+struct s { char *name; long rc; struct s *next; } *head;
+void fill(const char *p) { struct s *n = head->next; n->name = malloc(100); n->rc = write(3, p, 100); }
+int told(void) { return head->next->rc < 0 || !head->next->name; }
+int main(int c, char **v) { fill(v[1]); return told(); }
+C
+${CC:-cc} -O2 -g -w -fno-inline stored.c -o stored || exit 1
+run check --format json stored
+holds 'what is stored in an object is not shown' json '
+  all(at(f, "fill")["verdict"] == "none" and at(f, "fill")["quiet"] for f in ("malloc", "write"))
+  and "not followed" in at("write", "fill")["reason"]'
+
 # Two calls of one macro are two calls.
 cat >macro.c <<'C'
 #include <stdlib.h>
@@ -215,6 +267,37 @@ run check --recovery --verdict all prog
 holds 'recovery code with lines' grep -qE '^      0x[0-9a-f]+-0x[0-9a-f]+  .*prog.c:29' out
 run check --function opendir,write --format json prog
 holds 'two functions' json '{s["function"] for s in d["sites"]} == {"opendir", "write"}'
+cat >shared.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int c, char **v)
+{
+	char *p = malloc(100);
+	int fd = -1;
+	if (!p)
+		goto failed;
+	fd = open(v[1], O_RDONLY);
+	if (fd < 0)
+		goto failed;
+	p[0] = 1;
+	return p[0];
+failed:
+	puts(v[0]);
+	close(fd);
+	return 7;
+}
+C
+${CC:-cc} -O1 -g -w shared.c -o shared || exit 1
+run check --recovery --format json shared
+holds 'recovery code that two sites share' json 'at("malloc", "main")["recovery_blocks"] >= 2'
+cp out shared.json
+run check --recovery --format json --function malloc shared
+holds '... does not depend on which is asked for' python3 -c 'import json
+all = {s["offset"]: s["recovery"] for s in json.load(open("shared.json"))["sites"]}
+one = json.load(open("out"))["sites"]
+assert [s["function"] for s in one] == ["malloc"] and one[0]["recovery"] == all[one[0]["offset"]], (one, all)'
 run check --function opendri prog
 refused 'a function that is not there' "did you mean 'opendir'?"
 run check --verdict nonne prog
@@ -333,6 +416,23 @@ X
 run check --profile open.xml --format json --function opendir --verdict unknown prog
 accepted 'a profile that says that opendir cannot fail'
 holds 'it is no finding then' json '[s["verdict"] for s in d["sites"]] == ["unknown"]'
+
+mkdir bin && cp prog bin/found-by-name
+PATH=$PWD/bin:$PATH run check --format json found-by-name
+accepted 'a program by name'
+holds '... is the one that a shell would run' json 'd["program"].endswith("/bin/found-by-name")'
+run check found-by-name
+refused 'a name that is nowhere' 'found-by-name: does not exist'
+printf '#!/usr/bin/env -S X=1 found-by-name -v\n' >script
+PATH=$PWD/bin:$PATH run check script
+refused 'a script' "is a script for found-by-name (check that instead: murphy check $PWD/bin/found-by-name)"
+printf '#! /bin/sh -e\n' >script
+run check ./script
+refused 'a script for a shell' 'script: is a script for /bin/sh (check that instead: murphy check /bin/sh)'
+
+objcopy --only-keep-debug prog prog.debug && strip -o apart prog && objcopy --add-gnu-debuglink=prog.debug apart || exit 1
+run check --format json apart
+holds 'lines of a separate file' json 'at("opendir", "count")["line"] == 11'
 
 run check prog stripped
 accepted 'two programs'

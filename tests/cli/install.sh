@@ -27,5 +27,7 @@ else
 fi
 MURPHY=$PWD/$binary run --version
 accepted 'the installed binary runs'
+MURPHY=$PWD/$binary run run --fail 'read:EIO' -- cat -v "$MURPHY_SOURCE/README.md"
+holds '... and makes calls fail, with the installed runtime' grep -q 'Input/output error' err
 
 finish

@@ -92,6 +92,9 @@ run profile --kernel tiny --why restarts:EINTR
 holds 'a restarted call is explained' grep -q 'a signal arrives' out
 run profile --kernel tiny --why read:ENXIO --all
 holds 'what only --all finds is explained with it' grep -q 'through radar_operations' out
+run profile --kernel tiny --why late_start
+holds 'what is not known is explained, too' grep -q '^late_start may return more that is not known' out
+holds 'by the function in which the way ends' grep -A 3 '^  late_begin' out
 run profile --kernel tiny --why sync:EIO
 holds 'what only the ways say is explained' grep -q 'data/kernel/ways' out
 
@@ -99,6 +102,38 @@ objcopy -R .BTF tiny tiny-typeless
 run profile --kernel tiny-typeless --function open,err_ptr
 accepted 'a kernel without types'
 holds 'hooks and constants need no types' test "$(grep -c 'EPERM EACCES\|ENOENT ENOMEM EISDIR' out)" = 2
+
+# Only functions have names, as without CONFIG_KALLSYMS_ALL.
+nm tiny | sed -n 's/.* [bBdDrR] //p' >data-symbols
+objcopy --strip-symbols data-symbols tiny nameless
+sed -n 's/^\([0-9]* [a-z_0-9]*\).*/\1/p' tiny.errors >data/kernel/x86_64.calls # nor has the table of system calls
+run profile --kernel nameless --function read,close
+accepted 'a kernel whose symbols name functions only'
+holds 'it says so' grep -q 'symbols name functions only' out
+holds 'and what is missing is marked' grep -q 'and more: indirect call' out
+run profile --kernel nameless --format json
+holds 'in JSON, too' grep -q '"functions_only":true' out
+run profile --kernel nameless --format errors
+holds 'and in .errors' grep -q '^# its symbols name functions only' out
+echo '# the names are those of the symbols' >data/kernel/x86_64.calls
+run profile --kernel tiny --format json
+holds 'others do not say so' grep -q '"modules":\[\],"modules_missing":\[\],"functions_only":false' out
+
+# Modules: built in, not found, found.
+mkdir -p boot lib/modules/6.1.0-tiny/kernel
+cp tiny boot/vmlinuz-6.1.0-tiny
+echo 'module disk extra' >>data/kernel/ways
+run profile --kernel boot/vmlinuz-6.1.0-tiny --function read,close
+holds 'a module that is missing is named' grep -q 'nor found as modules: extra\.' out
+holds 'and calls that may go there are marked' grep -q 'and more: indirect call' out
+run profile --kernel boot/vmlinuz-6.1.0-tiny --format json
+holds 'in JSON, too' grep -q '"modules":\[\],"modules_missing":\["extra"\]' out
+run profile --kernel boot/vmlinuz-6.1.0-tiny --format errors
+holds 'and in .errors' grep -qx '# modules missing: extra' out
+echo 'int extra_one(void) { return -5; }' | gcc -x c -c -o lib/modules/6.1.0-tiny/kernel/extra.ko -
+run profile --kernel boot/vmlinuz-6.1.0-tiny --format json
+holds 'one that is found is not' grep -q '"modules":\["extra"\],"modules_missing":\[\]' out
+cp "$kernel_source/tiny.ways" data/kernel/ways
 
 # --- what is refused --------------------------------------------------------------------------------------------------
 
@@ -120,6 +155,9 @@ cp tiny tiny32 && poke tiny32 4 '\001' && poke tiny32 18 '\003\000'
 try 'a 32-bit kernel' 'tiny32: 32-bit: for Intel 80386' --kernel tiny32
 cp tiny tiny-arm && poke tiny-arm 18 '\267\000'
 try 'a kernel of another machine' 'aarch64' --kernel tiny-arm
+try 'a kernel that is not called one' 'a Linux kernel, not a program or shared library (give it with --kernel)' ./tiny
+run check ./tiny
+refused 'nor a program to check' '(give it with --kernel)'
 try 'a program' '(give a vmlinuz or vmlinux)' --kernel "$MURPHY"
 echo 'dear diary' | gzip >text.gz
 try 'a packed text' 'compressed with gzip, not a Linux kernel: starts with "dear diary"' --kernel text.gz
@@ -138,7 +176,8 @@ try 'a program besides' 'leave out LIB and --for' --kernel tiny --for "$MURPHY"
 try '.errors of a library' 'is for kernels' --format errors libc.so.6
 try 'why a call that is not there' "no system call 'raed' (did you mean 'read'?)" --kernel tiny --why raed:EIO
 try 'why a call that is like none' '(--all without --why lists them)' --kernel tiny --why xyzzyxyzzy
-try 'why an errno that is none' "'EWHAT' is not an errno (as in " --kernel tiny --why read:EWHAT
+try 'why an errno that is none' "no errno 'EWHAT' (as in " --kernel tiny --why read:EWHAT
+try 'why an errno that is misspelt' "(did you mean 'ENOSPC'?)" --kernel ./nowhere --why read:ENSOPC
 try 'why an error that is not found' 'read returns ENXIO (--all looks' --kernel tiny --why read:ENXIO
 try 'a call that is not there' "did you mean 'read'?" --kernel tiny --function raed
 
@@ -178,7 +217,31 @@ ask() { # ask NAME VALUES: what ask() returns
 mkdir -p "$XDG_CACHE_HOME"
 export MURPHY_KERNEL=$work/tiny.errors
 ask 'a library with the errors of a file' '-11 -9 -5'
-holds 'which is not kept' test -z "$(find "$XDG_CACHE_HOME" -name 'kernel-*')"
+holds 'all of them' grep -q '"unknown":false' out
+sed "s/^$number read .*/$number read EIO .../" tiny.errors >partly.errors
+MURPHY_KERNEL=$work/partly.errors
+ask 'a library with errors that are not all' '-5'
+holds 'which it says' grep -q '"unknown":true,"unknown_because":\["system call"\]' out
+cat lib.c - >liberrno.c <<END
+__thread int errno;
+long ask_as_libc_does(void) {
+  long r = ask();
+  if ((unsigned long)r < -4095ul) return r;
+  errno = (int)-r;
+  return -1;
+}
+END
+gcc -shared -fPIC -O2 -fno-inline -nostdlib -Wl,--build-id=none -o liberrno.so liberrno.c || echo 'Bail out! no library'
+run profile --format json --function ask_as_libc_does ./liberrno.so
+holds 'an errno that is known, and perhaps others' grep -q '"retval":-1,"errno":\["EIO"\],"errno_unknown":true' out
+holds 'though all that it returns is known' grep -q '"unknown":false' out
+sed "s/^$number read .*/$number read .../" tiny.errors >nothing.errors
+MURPHY_KERNEL=$work/nothing.errors
+run profile --format json --function ask_as_libc_does ./liberrno.so
+holds 'a call of which nothing is known' grep -q '"retval":-1,"errno":\[\],"errno_unknown":true' out
+MURPHY_KERNEL=$work/tiny.errors
+ask 'all of them again' '-11 -9 -5'
+holds 'nothing is kept' test -z "$(find "$XDG_CACHE_HOME" -name 'kernel-*')"
 export MURPHY_KERNEL=$work/tiny
 ask 'a library with the errors of an image' '-11 -9 -5'
 kept=$(find "$XDG_CACHE_HOME" -name 'kernel-*.errors')
@@ -192,7 +255,14 @@ touch -d '2001-01-01' tiny
 ask 'but not if the image has changed' '-11 -9 -5'
 echo '# other ways' >>data/kernel/ways
 ask 'nor if the ways have changed' '-11 -9 -5'
-holds 'each is kept' test "$(find "$XDG_CACHE_HOME" -name 'kernel-*.errors' | wc -l)" = 3
+echo '# other functions' >>data/functions
+ask 'nor if what is known of functions has changed' '-11 -9 -5'
+export MURPHY_KERNEL=$work/boot/vmlinuz-6.1.0-tiny
+echo 'module extra' >>data/kernel/ways
+ask 'nor for another image' '-11 -9 -5'
+touch -d '2001-01-01' lib/modules/6.1.0-tiny/kernel/extra.ko
+ask 'nor if a module has changed' '-11 -9 -5'
+holds 'each is kept' test "$(find "$XDG_CACHE_HOME" -name 'kernel-*.errors' | wc -l)" = 6
 
 MURPHY_KERNEL=$work/nowhere
 try 'MURPHY_KERNEL that is not there' 'nowhere: does not exist' ./libask.so
@@ -203,5 +273,7 @@ try 'MURPHY_KERNEL that is no kernel' 'not a Linux kernel' ./libask.so
 echo '1 read EWHAT' >bad.errors
 MURPHY_KERNEL=$work/bad.errors
 try 'MURPHY_KERNEL that is damaged' 'bad.errors:1: ' ./libask.so
+echo '1 read ... EIO' >bad.errors
+try 'more that is not at the end' "bad.errors:1: not the last word: '...'" ./libask.so
 
 finish

@@ -298,11 +298,11 @@ static bool is_abort(void *context, const char *name) {
   return strcmp(name, "abort") == 0;
 }
 
-static bool call_errors(void *context, const struct flow_syscall *call, uint64_t bits[3]) {
+static enum flow_known call_errors(void *context, const struct flow_syscall *call, uint64_t bits[3]) {
   (void)context;
   bits[0] = call->number * 0x10002 + (call->known & 1 ? call->values[0] : 0);
   bits[1] = call->number & 7;
-  return call->number < 400;
+  return call->number < 400 ? FLOW_KNOWN : call->number < 500 ? FLOW_PARTLY : FLOW_UNKNOWN;
 }
 
 static unsigned deciding_args(void *context, uint64_t number) {

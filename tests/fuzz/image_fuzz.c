@@ -82,6 +82,21 @@ static uint64_t touch_functions(const struct image *img) {
   return sum;
 }
 
+static uint64_t touch_rows(const struct image *img) {
+  struct image_row *rows = NULL;
+  size_t n = 0;
+  MUST(image_unwind(img, &rows, &n) == 0 && (n == 0 || rows));
+  for (size_t i = 0; i < n; i++) {
+    MUST(rows[i].cfa <= IMAGE_CFA_NONE);
+    MUST(rows[i].cfa != IMAGE_CFA_END || (rows[i].offset == 0 && rows[i].rbp == 0 && rows[i].add == 0));
+    MUST(i == 0 || rows[i - 1].start < rows[i].start);
+    MUST(i == 0 || memcmp(&rows[i - 1].cfa, &rows[i].cfa, sizeof *rows - sizeof rows->start) != 0);
+  }
+  MUST(n == 0 || rows[n - 1].cfa == IMAGE_CFA_NONE);
+  free(rows);
+  return n;
+}
+
 /* Addresses that the input itself has in it: those are the ones near its edges. */
 static uint64_t touch_anywhere(const struct image *img, const uint8_t *data, size_t size) {
   uint64_t sum = 0;
@@ -100,8 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(!img && e.text[0] && strncmp(e.text, "input: ", 7) == 0);
     return 0;
   }
-  volatile uint64_t sum =
-      touch_texts(img) + touch_exports(img) + touch_slots(img) + touch_functions(img) + touch_anywhere(img, data, size);
+  volatile uint64_t sum = touch_texts(img) + touch_exports(img) + touch_slots(img) + touch_functions(img) +
+                          touch_rows(img) + touch_anywhere(img, data, size);
   (void)sum;
   image_free(img);
   return 0;

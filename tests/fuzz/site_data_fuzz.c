@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as data/relevance, as data/aliases and as a baseline, by the first byte: refused with a message that says
- * where, or taken and asked about.
+ * Any bytes as data/relevance, as data/aliases, as a baseline and as a source with comments, by the first byte: refused
+ * with a message that says where, or taken and asked about.
  */
 #include "site/relevance.h"
 #include "site/site.h"
@@ -47,14 +47,28 @@ static int as_baseline(char *bytes, size_t size, struct err *e) {
   return site_baseline_parse(&l, "fuzz", bytes, size, e);
 }
 
+static int as_source(char *bytes, size_t size) {
+  for (unsigned line = 1; line <= 8; line++) {
+    int r = site_source_accepts(bytes, size, line, "close");
+    if (r < 0) return r;
+    /* A source that never says the word accepts nothing. */
+    MUST(r == 0 || memmem(bytes, size, "murphy:", 7));
+  }
+  return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct err e = {0};
   if (size == 0) return 0;
-  char *bytes = malloc(size);
+  /* A source is not terminated: what reads beyond its end is seen. */
+  bool source = *data == 'c';
+  char *bytes = malloc(source ? size - 1 : size);
   if (!bytes) return 0;
   memcpy(bytes, data + 1, size - 1);
-  bytes[size - 1] = 0;
-  int r = *data == 'b' ? as_baseline(bytes, size - 1, &e) : as_data(bytes, *data == 'a', &e);
+  if (!source) bytes[size - 1] = 0;
+  int r = source         ? as_source(bytes, size - 1)
+          : *data == 'b' ? as_baseline(bytes, size - 1, &e)
+                         : as_data(bytes, *data == 'a', &e);
   if (r < 0 && r != -ENOMEM) MUST(strncmp(e.text, "fuzz:", 5) == 0);
   free(bytes);
   return 0;

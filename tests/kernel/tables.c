@@ -241,6 +241,35 @@ CALL(act) {
   return disk_actions[regs->di](regs->si);
 }
 
+/* No table has this operation: it is not called, and nothing more can come from it. */
+struct wire {
+  const struct channel_operations *operations;
+  struct channel channel;
+} wires[4];
+elsewhere long wire_write(struct wire *wire, const char *from, size_t n) {
+  if (!wire->operations->write) return -EINVAL;
+  return wire->operations->write(&wire->channel, from, n);
+}
+
+/* expect channel_write: EINVAL */
+CALL(channel_write) { return wire_write(&wires[regs->di & 3], (const char *)regs->si, regs->dx); }
+
+/* Tables that are made at run time. */
+struct late_operations {
+  int (*start)(struct wire *wire, int how);
+};
+struct late {
+  const struct late_operations *operations;
+  struct wire wire;
+} late[4];
+elsewhere int late_begin(struct late *one, int how) {
+  return one->operations->start ? one->operations->start(&one->wire, how) : -ENOSYS;
+}
+
+/* expect late_start: ENOSYS
+   unknown late_start */
+CALL(late_start) { return late_begin(&late[regs->di & 3], (int)regs->si); }
+
 /* --- functions that are given ------------------------------------------------------------------------------------- */
 
 elsewhere int each_file(int (*use)(struct file *file, unsigned long arg), unsigned long arg) {

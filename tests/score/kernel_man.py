@@ -6,15 +6,18 @@ The truth is what the ERRORS sections say (groff sources of Debian's manpages-de
 tests/truth/kernel/man.exceptions where a page is misread, or speaks of other kernels and machines. Errnos are compared
 by number, so aliases are one. The pages leave out much that is real: precision against them is a lower bound. For the
 system calls in tests/truth/kernel/common, tests/truth/kernel/undocumented lists errnos that the kernel's source shows;
-with these, precision and recall are computed once more.
+with these, precision and recall are computed once more. Where the kernel's image is at hand (--image), so is what is
+found if data/kernel/ways does not tell which errors functions never return, or return besides.
 Exit status: 0 good enough, 1 below a threshold, 2 could not be measured.
 """
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -83,11 +86,14 @@ class Errors:
     """A file of system-call errors: NAME -> errnos."""
 
     def __init__(self, text, name):
-        self.name, self.calls = name, {}
+        self.name, self.calls, self.partly = name, {}, set()
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line.startswith("#"):
                 continue
             words = re.sub(r"\[[^]]*\]", "", line).split()
+            if words[-1] == "...":
+                words.pop()
+                self.partly.add(words[1])
             if len(words) < 2 or not words[0].isdigit():
                 raise Failed(f"{name}:{number}: not 'NUMBER NAME ERRNO...': {line!r}")
             self.calls[words[1]] = {canonical(word) or word for word in words[2:]}
@@ -99,15 +105,28 @@ class Errors:
         return self.calls.get(call, set())
 
 
-def run_murphy(binary, image):
+def run_murphy(binary, image, data=None):
+    """DATA is a folder to use instead of murphy's own."""
     command = [binary, "profile", "--kernel", image, "--format=errors"]
+    environment = {**os.environ, **({"MURPHY_DATA": str(data)} if data else {})}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failed(f"{' '.join(command)}: {error}") from error
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
     return Errors(done.stdout, image)
+
+
+def without_knowledge(binary, image):
+    """What is found if data/kernel/ways does not say which errors functions never return, or return besides."""
+    with tempfile.TemporaryDirectory(prefix="murphy-score-") as folder:
+        data = Path(folder) / "data"
+        shutil.copytree(ROOT / "data", data)
+        ways = data / "kernel/ways"
+        lines = read_text(ways).splitlines(keepends=True)
+        ways.write_text("".join(line for line in lines if not re.match(r"(never|gives)\s", line)), encoding="utf-8")
+        return run_murphy(binary, image, data)
 
 
 def best_file():
@@ -319,6 +338,20 @@ def report_most(calls, manual, errors):
         print(f"  {title}, most often: {most or 'none'}")
 
 
+def report_bare(options, errors, manual, common, truth):
+    """How much of the figures is due to what people have written into data/kernel/ways."""
+    if not options.image:
+        print("\n  Not measured: what is found without the errors that data/kernel/ways tells (--image VMLINUZ)")
+        return
+    bare = without_knowledge(options.murphy, options.image)
+    if set(bare.calls) != set(errors.calls):
+        print(f"\n  {options.image} has other system calls than {errors.name}; its figures:")
+    print("  without never and gives of data/kernel/ways:")
+    print(Score(manual.documented, manual.documented, bare).row("  all documented system calls"))
+    print(Score(common, manual.documented, bare).row(f"  the {len(common)} that programs use most"))
+    print(Score(common, truth, bare).row("  ... with what the kernel's source shows"))
+
+
 def report(options, errors, manual, exceptions, plain):
     common = read_common(TRUTH / "common", manual)
     undocumented = read_undocumented(TRUTH / "undocumented", manual)
@@ -335,11 +368,14 @@ def report(options, errors, manual, exceptions, plain):
     print(most.row(f"the {len(common)} that programs use most"))
     print(Score(common, plain.documented, errors).row("... if the pages are taken without exceptions"))
     print(both.row("... with what the kernel's source shows"))
+    report_bare(options, errors, manual, common, truth)
     known = sum(len(undocumented[call] - manual.documented[call]) for call in common)
     judged = sum(len(errors.of(call) & undocumented[call]) for call in common)
     print(f"\n  Of the {most.fp} errnos of the {len(common)} that no page names, {judged} are known to be real, the")
     print(f"  others are not judged; of {known} that are known to be real, {known - judged} are not found.")
     report_most(common, manual, errors)
+    partly = f"{len(errors.partly)} of {len(errors.calls)} system calls, and {len(errors.partly & set(common))}"
+    print(f"  Marked as not fully known: {partly} of the {len(common)}.")
     print(f"  modify_ldt has ENOMEM: {'yes' if 'ENOMEM' in errors.of('modify_ldt') else 'no'}")
     if options.verbose:
         report_lists(f"the {len(common)}", common, manual.documented, undocumented, errors)
@@ -371,6 +407,9 @@ def parse_arguments():
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--errors", metavar="FILE", type=Path, help="the file to score (the best in data/kernel)")
     source.add_argument("--kernel", metavar="VMLINUZ", help="score what murphy finds in this kernel image")
+    default_image = os.environ.get("MURPHY_IMAGE") or None
+    parser.add_argument("--image", metavar="VMLINUZ", default=default_image,
+                        help="the file's kernel, to score it without what data/kernel/ways knows, too")
     parser.add_argument("--min-recall", metavar="SHARE", type=float, help="fail if recall on the common calls is below")
     parser.add_argument("--max-average", metavar="N", type=float, help="fail if common calls have more errnos each")
     parser.add_argument("-v", "--verbose", action="store_true", help="list the differences, call by call")

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator that fails when it is told to, for tests of lack of memory. It takes the place of libc's in the test that
- * includes it; sanitizers have their own, and there is no such test under them.
+ * An allocator that fails when it is told to, for tests of lack of memory. It takes the place of libc's in the test
+ * that includes it; sanitizers have their own, and there is no such test under them.
  */
 #pragma once
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define OWN_ALLOCATOR 0

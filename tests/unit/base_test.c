@@ -44,6 +44,45 @@ static void err_cuts_between_characters(void **state) {
   }
 }
 
+/* --- sources ------------------------------------------------------------------------------------------------------ */
+
+static void messages_say_where(void **state) {
+  (void)state;
+  static const char bytes[] = "a\n\xc3\xa4\xc3\xb6x\n";
+  struct source_text s = {.name = "f", .bytes = bytes, .size = sizeof bytes - 1};
+  struct err e = {0};
+  assert_int_equal(source_error(&s, 6, &e, -EINVAL, "no %s", "x"), -EINVAL);
+  assert_string_equal(e.text, "f:2:3: no x");
+  assert_int_equal(source_error(&s, 1000, &e, -EINVAL, "the end"), -EINVAL);
+  assert_string_equal(e.text, "f:3:1: the end");
+  s.one_line = true;
+  s.bytes += 2;
+  s.size -= 2;
+  assert_int_equal(source_error(&s, 4, &e, -ENOENT, "\x1b[2J\n"), -ENOENT);
+  assert_string_equal(e.text, "f:3: ?[2J?");
+}
+
+static void sources_are_text(void **state) {
+  (void)state;
+  struct source_text good = {.name = "f", .bytes = "\xc3\xa4", .size = 2}, empty = {.name = "f"};
+  struct source_text cut = {.name = "f", .bytes = "a\n\xc3", .size = 3},
+                     nul = {.name = "f", .bytes = "a\0b", .size = 3};
+  struct err e = {0};
+  assert_int_equal(source_check(&good, &e), 0);
+  assert_int_equal(source_check(&empty, &e), 0);
+  assert_int_equal(source_check(&cut, &e), -EINVAL);
+  assert_string_equal(e.text, "f:2:1: this byte (0xc3) is not UTF-8 text (save the file as UTF-8)");
+  assert_int_equal(source_check(&nul, &e), -EINVAL);
+  assert_string_equal(e.text, "f:1:2: this byte (0x00) is not UTF-8 text (save the file as UTF-8)");
+}
+
+static void hints_name_what_is_near(void **state) {
+  (void)state;
+  char way[SOURCE_HINT];
+  assert_string_equal(source_hint("read", "remove it", way), "did you mean read?");
+  assert_string_equal(source_hint(NULL, "remove it", way), "remove it");
+}
+
 /* --- arena -------------------------------------------------------------------------------------------------------- */
 
 static void arena_gives_aligned_separate_memory(void **state) {
@@ -478,6 +517,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(err_keeps_code_and_text),
       cmocka_unit_test(err_cuts_between_characters),
+      cmocka_unit_test(messages_say_where),
+      cmocka_unit_test(sources_are_text),
+      cmocka_unit_test(hints_name_what_is_near),
       cmocka_unit_test(arena_gives_aligned_separate_memory),
       cmocka_unit_test(arena_copies_and_clears),
       cmocka_unit_test(arena_refuses_the_impossible),

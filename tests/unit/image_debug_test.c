@@ -152,11 +152,45 @@ static void assert_c_lines(struct image_debug *d, const struct image *img) {
   assert_call(d, img, through, COUNT(through));
 }
 
+static bool is_inside(const image_ranges *ranges, uint64_t address) {
+  for (size_t i = 0; i < ranges->n; i++)
+    if (ranges->at[i].start <= address && address < ranges->at[i].end) return true;
+  return false;
+}
+
+/* The other direction: what is said of a call leads back to it. */
+static void assert_found_again(struct image_debug *d, uint64_t call, const struct image_frame *f) {
+  image_ranges ranges = {0};
+  assert_int_equal(image_debug_function(d, f->function, &ranges), 0);
+  assert_true(is_inside(&ranges, call));
+  ranges.n = 0;
+  assert_int_equal(image_debug_line(d, strrchr(f->file, '/') + 1, f->line, &ranges), 0);
+  assert_true(is_inside(&ranges, call));
+  ranges.n = 0;
+  assert_int_equal(image_debug_line(d, f->file, f->line + 100, &ranges), 0);
+  assert_int_equal(image_debug_line(d, strrchr(f->file, '/') + 2, f->line, &ranges), 0);
+  assert_int_equal(image_debug_function(d, f->function + 1, &ranges), 0);
+  assert_int_equal(ranges.n, 0);
+  vec_done(&ranges);
+}
+
+static void assert_all_found_again(struct image_debug *d, const struct image *img) {
+  uint64_t calls[32];
+  struct image_frame f[8];
+  size_t n_calls = find_calls(img, calls, COUNT(calls));
+  for (size_t i = 0; i < n_calls; i++) {
+    size_t n = image_debug_at(d, calls[i], f, COUNT(f));
+    for (size_t k = 0; k < n; k++)
+      assert_found_again(d, calls[i], &f[k]);
+  }
+}
+
 /* Opens NAME and finds in it what the C source says. */
 static void check_c(const char *name) {
   struct image *img = open_image(name);
   struct image_debug *d = open_debug(img);
   assert_c_lines(d, img);
+  assert_all_found_again(d, img);
   image_debug_free(d);
   image_free(img);
 }
@@ -250,6 +284,10 @@ static void test_edges(void **state) {
   assert_int_equal(image_debug_at(d, calls[0], f, 0), 0);
   assert_int_equal(image_debug_at(d, calls[0], f, 1), 1);
   assert_string_equal(f[0].function, "inner");
+  assert_false(f[0].no_result);
+  n = image_debug_at(d, image_entry(img), f, COUNT(f));
+  assert_true(n >= 1 && f[n - 1].no_result);
+  assert_string_equal(f[n - 1].function, "_start");
   image_debug_free(d);
   image_debug_free(NULL);
   image_free(img);

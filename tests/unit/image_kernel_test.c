@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <time.h>
+
 #include <cmocka.h>
 
 #include <lzma.h>
@@ -158,6 +160,42 @@ static void test_damaged_tables_are_refused(void **state) {
   k = made_kernel(MADE_NO_ADDRESSES);
   assert_refused(k.file.at, k.file.n, "no addresses");
   assert_refused(k.file.at, k.file.n, "no kallsyms table found");
+  text_done(&k.file);
+}
+
+/* Numbers that look like markers again and again: a search from each would take minutes. */
+static void test_search_for_kallsyms_ends(void **state) {
+  (void)state;
+  struct made k = {0};
+  struct text rodata = {0};
+  for (uint32_t i = 0; i < 1 << 20; i++)
+    made_u32(&rodata, i % 5 * 1000);
+  made_tokens(&rodata, 8);
+  made_elf(&k, MADE_6_1, &rodata);
+  clock_t before = clock();
+  assert_refused(k.file.at, k.file.n, "no names before it");
+  assert_true(clock() - before < 10 * CLOCKS_PER_SEC);
+  text_done(&rodata);
+  text_done(&k.file);
+}
+
+/* Sections that are the same bytes are not looked at again and again. */
+static void test_sections_that_overlap(void **state) {
+  (void)state;
+  struct made k = made_kernel(MADE_6_1);
+  Elf64_Ehdr h;
+  Elf64_Shdr s[MADE_SECTIONS];
+  memcpy(&h, k.file.at, sizeof h);
+  memcpy(s, k.file.at + h.e_shoff, sizeof s);
+  for (unsigned i = 3; i < 9; i++) {
+    s[i] = s[2];
+    s[i].sh_addr += 0x1000000ull * i;
+  }
+  memcpy(k.file.at + h.e_shoff, s, sizeof s);
+  struct image *img = open_bytes(k.file.at, k.file.n);
+  assert_int_equal(image_bytes_left(img, MADE_RODATA), s[2].sh_size);
+  assert_false(image_is_mapped(img, s[8].sh_addr));
+  image_free(img);
   text_done(&k.file);
 }
 
@@ -737,6 +775,8 @@ static void test_lack_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_each_form_of_kallsyms_gives_the_same_symbols),
+    cmocka_unit_test(test_search_for_kallsyms_ends),
+    cmocka_unit_test(test_sections_that_overlap),
     cmocka_unit_test(test_symtab_is_enough),
     cmocka_unit_test(test_section_headers_are_not_needed),
     cmocka_unit_test(test_damaged_tables_are_refused),

@@ -147,7 +147,9 @@ static void test_keys(void **state) {
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-/* struct outer { int a; struct { int b, c; } in; struct pair { int x; void *p; } pairs[3]; union { int u; long l; } } */
+/*
+ * struct outer { int a; struct { int b, c; } in; struct pair { int x; void *p; } pairs[3]; union { int u; long l; } }
+ */
 static void test_members(void **state) {
   (void)state;
   struct made_types b = {0};

@@ -394,7 +394,7 @@ static void people_see_a_table(void **state) {
                             "              9223372036854775807 41\n"
                             "\n"
                             "  ?   likely, but not certain\n"
-                            "  ... errno has values that could not be found\n"
+                            "  ... errno may have values that could not be found\n"
                             "  =   the errno itself is returned\n");
   free(text);
   text = text_of(&p, (struct profile_text_options){.all = true, .columns = 120});

@@ -127,8 +127,15 @@ static void test_why(void **state) {
   assert_why("works", "works: no errors were found");
   assert_why_not("sleeep", -ENOENT, "no system call 'sleeep' (did you mean 'sleep'?)");
   assert_why_not("sleep:EIO", -ENOENT, "no way was found on which sleep returns EIO (--all");
-  assert_why_not("sleep:EIEIO", -EINVAL, "'EIEIO' is not an errno");
-  assert_why_not("", -ENOENT, "no system call ''");
+  assert_why_not("sleep:EIEIO", -EINVAL, "no errno 'EIEIO' (as in write:ENOSPC)");
+  assert_why_not("sleep:", -EINVAL, "no errno '' (as in write:ENOSPC)");
+  assert_why_not("", -EINVAL, "no system call in ''");
+  assert_why_not(":EIO", -EINVAL, "no system call in ':EIO'");
+  /* What is wrong with the question is told before the kernel is read. */
+  struct profile_request nowhere = request;
+  request.kernel = "/nonexistent/vmlinuz";
+  assert_why_not("sleep:EINTTR", -EINVAL, "(did you mean 'EINTR'?)");
+  request = nowhere;
 }
 
 static void test_no_modules(void **state) {

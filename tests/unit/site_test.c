@@ -99,6 +99,18 @@ static const struct function {
     {"one_code", "push rax\n call pthread_mutex_lock@plt\n cmp eax, 35\n je 1f\n xor eax, eax\n1: pop rcx\n ret",
      "some"},
 
+    /* what is left is asked for, and an error only makes it more */
+    {"rest",
+     "push rbx\n mov rbx, rdx\n1: mov rdx, rbx\n call write@plt\n sub rbx, rax\n jne 1b\n xor eax, eax\n"
+     " pop rbx\n ret",
+     "none used"},
+    {"rest_is_told",
+     "push rbx\n mov rbx, rdx\n1: mov rdx, rbx\n call write@plt\n sub rbx, rax\n je 2f\n call [rip + the_variable]\n"
+     " jmp 1b\n2: xor eax, eax\n pop rbx\n ret",
+     "all"},
+    {"rest_of_once",
+     "push rbx\n mov rbx, rdx\n call write@plt\n sub rbx, rax\n jne 1f\n xor eax, eax\n1: pop rbx\n ret", "all"},
+
     /* where the value goes */
     {"callee_saved",
      "push rbx\n call open@plt\n mov ebx, eax\n xor edi, edi\n call close@plt\n test ebx, ebx\n js 1f\n"
@@ -183,9 +195,23 @@ static const struct function {
      " call __errno_location@plt\n cmp dword ptr [rax], 4\n je 1b\n2: xor eax, eax\n cmp rbx, r12\n sete al\n"
      " pop rcx\n pop r12\n pop rbx\n ret",
      "all"},
+    {"only_eintr_zeroed", /* what the failing way leaves in a register is not read any more */
+     "push rbx\n push rbp\n push rax\n mov ebp, edi\n call close@plt\n test eax, eax\n jns 2f\n"
+     " call __errno_location@plt\n mov ebp, 1\n cmp dword ptr [rax], 4\n je 3f\n2: xor edi, edi\n call strlen@plt\n"
+     " xor ebp, ebp\n3: mov eax, ebp\n pop rcx\n pop rbp\n pop rbx\n ret",
+     "some"},
     {"all_but_eintr",
      "push rbx\n1: call read@plt\n mov rbx, rax\n cmp rax, -1\n jne 2f\n call __errno_location@plt\n"
      " cmp dword ptr [rax], 4\n je 1b\n call abort@plt\n2: mov edi, ebx\n call strlen@plt\n pop rbx\n ret",
+     "all"},
+
+    {"eintr_then_minus_one", /* in few bytes; the success is from memory */
+     "push rax\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n or eax, -1\n pop rcx\n ret\n2: movzx eax, byte ptr [rsp + 1]\n pop rcx\n ret",
+     "all"},
+    {"eintr_then_memory",
+     "push rax\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n mov eax, [rsp + 4]\n pop rcx\n ret\n2: mov eax, [rsp]\n pop rcx\n ret",
      "all"},
 
     /* other functions of the program */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A campaign: which experiment next, what became of it, and which experiments have one cause.
+ *
+ * Everything here is decided from data: points, faults, observations. Who runs the experiments, and who keeps the
+ * results, are the caller's (struct campaign_runner, struct campaign_sink).
+ */
+#pragma once
+
+#include "base/base.h"
+#include "observe/observe.h"
+#include "run/run.h"
+
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
+
+enum outcome {
+  OUTCOME_SAME,      /* nothing visible changed */
+  OUTCOME_HANDLED,   /* a clean error: another exit status, or a message */
+  OUTCOME_CRASH,     /* a signal */
+  OUTCOME_ABORT,     /* an assertion, abort(3) */
+  OUTCOME_HANG,      /* past its limit */
+  OUTCOME_SILENT,    /* exit status as ever, no message, and yet output or files differ */
+  OUTCOME_SANITIZER, /* a report of a sanitizer */
+  OUTCOME_MISSED,    /* the fault was not injected: the run did not come there */
+  OUTCOMES,
+};
+
+extern const char *const outcome_words[OUTCOMES];
+
+/* Is it worth telling? */
+bool outcome_is_failure(enum outcome o);
+
+struct outcome_facts {
+  const struct observation *baseline, *run;
+  const struct observe_mask *mask;
+  bool injected, timed_out;
+  int error; /* of the fault */
+};
+
+/*
+ * What became of a run. For people, in WHAT (may be NULL): how it looked different from the baseline. *ret_differs:
+ * enum observe_difference; may be NULL.
+ */
+enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs);
+
+/* --- which experiment next ---------------------------------------------------------------------------------------- */
+
+/* A fault that can be tried at a point. */
+struct campaign_fault {
+  uint32_t function, rule, fault; /* of the plan; the fault counts from the rule's first */
+  int64_t retval;
+  int error;
+};
+
+/* A call stack that reached a function in the baseline. */
+struct campaign_point {
+  uint64_t hash, count;
+  uint32_t function;
+  uint64_t site; /* what calls from the same instruction have in common */
+  int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
+  bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
+  bool excused;  /* nor is it then */
+};
+
+struct campaign_experiment {
+  size_t point, fault;
+  uint64_t nth;
+  bool onwards; /* from then on, every time */
+  int weight;   /* the higher the sooner */
+};
+
+/*
+ * All experiments for the points, best first: unchecked calls, then by how likely the error is, then new stacks before
+ * repeated ones, input and output before memory. LIKELY says how likely a fault is at a point: 0 never, 3 common.
+ */
+struct campaign_order {
+  const struct campaign_point *points;
+  size_t n_points;
+  const struct campaign_fault *faults;
+  size_t n_faults;
+  int (*likely)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+  void *context;
+};
+int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
+
+/* --- one cause ---------------------------------------------------------------------------------------------------- */
+
+/* A call stack as a row of numbers, one for each frame, innermost first. */
+struct campaign_stack {
+  const uint64_t *at;
+  size_t n;
+};
+
+struct campaign_failure {
+  enum outcome outcome;
+  int signal;
+  struct campaign_stack inject, crash; /* crash may be empty */
+};
+
+/* How many frames must be changed, added or taken away to make one of the other. */
+size_t campaign_distance(const struct campaign_stack *a, const struct campaign_stack *b);
+/* Have the two one cause: the same outcome, and the same place of the fault or of the crash, or nearly so? */
+bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b);
+
+/* --- the lab: where experiments are made (lab.c) ------------------------------------------------------------------ */
+
+struct lab;
+
+struct lab_request {
+  const struct run_target *target;
+  const char *cwd;
+  char *const *envp;
+  const char *input;  /* path of standard input; NULL for /dev/null */
+  size_t n_functions; /* of the plan */
+  bool points;        /* record them */
+  bool before_asan;   /* as run_folder_make has it */
+  struct sandbox_limits limits;
+  /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
+  int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
+               struct err *e);
+  void *context;
+};
+
+/* Call it before threads are started. The request's strings must stay. */
+int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) MUST_USE;
+void lab_free(struct lab *l);
+/* For symbols of what it saw. Valid until the next run. */
+const struct run_area *lab_area(const struct lab *l);
+
+struct lab_order {
+  uint64_t hash, nth;
+  uint32_t rule, fault;
+  bool armed, onwards;
+  bool trace;
+  uint64_t wall_ns;
+};
+
+struct lab_result {
+  struct observation seen;
+  bool timed_out, injected;
+  bool attached;           /* the runtime was there */
+  struct wire_event event; /* the first injection */
+  uint64_t wall_ns;
+  uint64_t memory; /* most resident bytes */
+  size_t n_frames;
+  struct image_process_frame frames[SANDBOX_FRAMES];
+};
+
+/* One run. *ret is initialised by this, and only on success. */
+int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
+void lab_result_done(struct lab_result *r);
+
+/* --- the baseline (baseline.c) ------------------------------------------------------------------------------------ */
+
+enum { BASELINE_RUNS = 3 };
+
+struct baseline {
+  struct lab_result runs[BASELINE_RUNS];
+  size_t n;
+  struct observe_mask mask;
+  struct text notes; /* what varies, a line each */
+  uint64_t wall_ns;  /* the longest */
+};
+
+/*
+ * Runs the command without faults. -ECANCELED with a message if it fails, does not end in WALL_NS, or differs from run
+ * to run in more than can be masked; NOTES has the first difference then.
+ */
+int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) MUST_USE;
+void baseline_done(struct baseline *b);
+
+/* --- the sweep: one experiment after another (sweep.c) ------------------------------------------------------------ */
+
+/* What became of an experiment. */
+struct sweep_done {
+  size_t experiment;
+  enum outcome outcome;
+  const struct lab *lab; /* for symbols */
+  const struct lab_result *result;
+  const struct lab_result *traced; /* with the stack of the crash, or NULL */
+  const char *difference;
+  size_t finding; /* number of the finding from 1 that it belongs to; 0 if it is none */
+  bool is_new;    /* the finding was made by it */
+  double precision;
+};
+
+struct sweep_sink {
+  int (*done)(void *context, const struct sweep_done *d, struct err *e); /* one at a time */
+  void (*progress)(void *context, size_t done, size_t total, size_t findings);
+  void *context;
+};
+
+struct sweep {
+  struct lab **labs; /* as many as experiments run at once */
+  size_t n_labs;
+  const struct campaign_point *points;
+  const struct campaign_fault *faults;
+  const struct campaign_experiment *experiments;
+  size_t n_experiments;
+  const struct baseline *baseline;
+  uint64_t wall_ns;  /* of an experiment */
+  uint64_t deadline; /* CLOCK_MONOTONIC; 0 for none */
+  size_t runs;       /* at most; 0 for all */
+  volatile int *stop;
+  struct sweep_sink sink;
+};
+
+/* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */
+int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) MUST_USE;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Experiments with one cause, told by their stacks: AFEX's clusters by edit distance.
+ *
+ * The inner frames matter most: a crash in the same function, reached in two ways, is one bug. So stacks are compared
+ * up to a depth, and may differ in a quarter of that.
+ */
+#include "campaign/campaign.h"
+
+enum { DEPTH = 16, ALLOWED = 4 };
+
+static size_t least(size_t a, size_t b, size_t c) {
+  size_t m = a < b ? a : b;
+  return m < c ? m : c;
+}
+
+static size_t depth_of(const struct campaign_stack *s) { return s->n < DEPTH ? s->n : DEPTH; }
+
+size_t campaign_distance(const struct campaign_stack *a, const struct campaign_stack *b) {
+  size_t row[DEPTH + 1], n = depth_of(a), m = depth_of(b);
+  for (size_t k = 0; k <= m; k++)
+    row[k] = k;
+  for (size_t i = 1; i <= n; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t k = 1; k <= m; k++) {
+      size_t above = row[k];
+      row[k] = least(row[k] + 1, row[k - 1] + 1, diagonal + (a->at[i - 1] != b->at[k - 1]));
+      diagonal = above;
+    }
+  }
+  return row[m];
+}
+
+static bool is_near(const struct campaign_stack *a, const struct campaign_stack *b) {
+  if (!a->n || !b->n || a->at[0] != b->at[0]) return false;
+  size_t n = depth_of(a), m = depth_of(b), longer = n > m ? n : m;
+  return campaign_distance(a, b) * ALLOWED <= longer;
+}
+
+static bool is_same(const struct campaign_stack *a, const struct campaign_stack *b) {
+  return a->n && b->n && depth_of(a) == depth_of(b) && campaign_distance(a, b) == 0;
+}
+
+bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b) {
+  if (a->outcome != b->outcome || a->signal != b->signal) return false;
+  if (is_same(&a->inject, &b->inject)) return true;
+  if (a->crash.n || b->crash.n) return is_near(&a->crash, &b->crash);
+  return is_near(&a->inject, &b->inject);
+}

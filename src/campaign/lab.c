@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sandbox with a shim and an area of its own. Runs follow each other in it, each with another order in the area.
+ */
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More of an output than this is not compared. */
+enum { OUTPUT_MAX = 16 << 20 };
+
+struct lab {
+  struct run_folder folder;
+  char *stage;
+  struct run_area area;
+  struct sandbox *sandbox;
+  struct text preload;
+  VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
+  size_t own;
+  int in, out, error;
+};
+
+/* --- making it ---------------------------------------------------------------------------------------------------- */
+
+static int make_environment(struct lab *l, char *const *envp) {
+  char *own = NULL;
+  if (asprintf(&own, "LD_PRELOAD=%s", l->preload.at) < 0) return -ENOMEM;
+  l->own = 0;
+  int r = vec_push(&l->environment, own);
+  if (r < 0) {
+    free(own);
+    return r;
+  }
+  for (; *envp && r == 0; envp++)
+    if (strncmp(*envp, "LD_PRELOAD=", 11) != 0) r = vec_push(&l->environment, *envp);
+  return r < 0 ? r : vec_push(&l->environment, NULL);
+}
+
+static int make_files(struct lab *l, const char *input, struct err *e) {
+  const char *path = input ? input : "/dev/null";
+  l->in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (l->in < 0) return err_set(e, -errno, "%s: %m", path);
+  l->out = memfd_create("output", MFD_CLOEXEC);
+  l->error = memfd_create("error", MFD_CLOEXEC);
+  return l->out < 0 || l->error < 0 ? err_set(e, -errno, "cannot make a file in memory: %m") : 0;
+}
+
+static int write_shim(struct lab *l, const struct lab_request *request, struct err *e) {
+  struct text shim = {0};
+  int r = request->write(request->context, l->folder.area, l->folder.shim, &shim, &l->preload, e);
+  if (r >= 0) r = run_folder_write(&l->folder, &shim, e);
+  text_done(&shim);
+  return r;
+}
+
+static int make_sandbox(struct lab *l, const struct lab_request *request, struct err *e) {
+  struct sandbox_options options = {
+      .folder = l->stage,
+      .shared = l->folder.path,
+      .cwd = request->cwd,
+      .path = request->target->path,
+      .argv = request->target->argv,
+      .envp = l->environment.at,
+      .limits = request->limits,
+  };
+  return sandbox_new(&options, &l->sandbox, e);
+}
+
+static int make_stage(struct lab *l, struct err *e) {
+  const char *where = getenv("TMPDIR");
+  if (asprintf(&l->stage, "%s/murphy-stage-XXXXXX", where && where[0] == '/' ? where : "/tmp") < 0) {
+    l->stage = NULL;
+    return err_set(e, -ENOMEM, "out of memory");
+  }
+  if (mkdtemp(l->stage)) return 0;
+  int code = -errno;
+  (void)err_set(e, code, "%s: %m", l->stage);
+  free(l->stage);
+  l->stage = NULL;
+  return code;
+}
+
+static int build(struct lab *l, const struct lab_request *request, struct err *e) {
+  int r = run_folder_make(request->before_asan, &l->folder, e);
+  if (r >= 0) r = make_stage(l, e);
+  if (r >= 0) r = run_area_make(l->folder.area, request->n_functions, request->points, &l->area, e);
+  if (r >= 0) r = write_shim(l, request, e);
+  if (r >= 0) r = make_environment(l, request->envp);
+  if (r >= 0) r = make_files(l, request->input, e);
+  return r < 0 ? r : make_sandbox(l, request, e);
+}
+
+int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) {
+  struct lab *l = calloc(1, sizeof *l);
+  if (!l) return err_set(e, -ENOMEM, "out of memory");
+  l->in = l->out = l->error = -1;
+  int r = build(l, request, e);
+  if (r < 0) {
+    lab_free(l);
+    return r;
+  }
+  *ret = l;
+  return 0;
+}
+
+void lab_free(struct lab *l) {
+  if (!l) return;
+  sandbox_free(l->sandbox);
+  run_area_done(&l->area);
+  run_folder_done(&l->folder);
+  if (l->stage) (void)rmdir(l->stage);
+  free(l->stage);
+  if (l->environment.n) free(l->environment.at[l->own]);
+  vec_done(&l->environment);
+  text_done(&l->preload);
+  const int files[] = {l->in, l->out, l->error};
+  for (size_t i = 0; i < COUNT(files); i++)
+    if (files[i] >= 0) (void)close(files[i]);
+  free(l);
+}
+
+const struct run_area *lab_area(const struct lab *l) { return &l->area; }
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+/* All processes of the run before have ended, so nobody reads or writes these. */
+static int rewind_files(struct lab *l, struct err *e) {
+  (void)lseek(l->in, 0, SEEK_SET); /* a device or a pipe has no position */
+  const int files[] = {l->out, l->error};
+  for (size_t i = 0; i < COUNT(files); i++)
+    if (ftruncate(files[i], 0) < 0 || lseek(files[i], 0, SEEK_SET) < 0)
+      return err_set(e, -errno, "cannot empty a file in memory: %m");
+  return 0;
+}
+
+static void give_order(struct lab *l, const struct lab_order *order) {
+  l->area.at->order = (struct wire_order){.hash = order->hash,
+                                          .nth = order->nth,
+                                          .rule = order->rule,
+                                          .fault = order->fault,
+                                          .armed = order->armed,
+                                          .onwards = order->onwards};
+}
+
+static int see_files(struct lab *l, const struct sandbox_result *from, struct observation *to) {
+  int r = 0;
+  for (size_t i = 0; i < from->n_layers && r == 0; i++)
+    r = observe_layer(to, from->layers[i].at, from->layers[i].fd, l->folder.path);
+  observe_finish(to);
+  return r;
+}
+
+/* A command that has damaged the area shows nothing of what was injected; the next run has a whole one again. */
+static int see_events(struct lab *l, struct lab_result *ret) {
+  int r = run_area_drain(&l->area, true);
+  if (r == -EIO) return 0;
+  if (r < 0) return r;
+  ret->injected = run_area_take(&l->area, &ret->event);
+  struct run_totals totals;
+  ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
+  return 0;
+}
+
+static int see(struct lab *l, const struct sandbox_result *from, struct lab_result *ret, struct err *e) {
+  struct observation *seen = &ret->seen;
+  seen->status = from->status;
+  int r = observe_stream(seen, OBSERVE_OUT, l->out, OUTPUT_MAX);
+  if (r == 0) r = observe_stream(seen, OBSERVE_ERROR, l->error, OUTPUT_MAX);
+  if (r == 0) r = see_files(l, from, seen);
+  if (r == 0) r = see_events(l, ret);
+  if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
+  ret->timed_out = from->timed_out;
+  ret->wall_ns = from->wall_ns;
+  ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
+  ret->n_frames = from->n_frames;
+  memcpy(ret->frames, from->frames, sizeof ret->frames);
+  return 0;
+}
+
+int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
+  struct sandbox_result result;
+  struct sandbox_job job = {
+      .in = l->in, .out = l->out, .error = l->error, .wall_ns = order->wall_ns, .trace = order->trace};
+  int r = run_area_reset(&l->area, e);
+  if (r == 0) r = rewind_files(l, e);
+  if (r < 0) return r;
+  give_order(l, order);
+  r = sandbox_run(l->sandbox, &job, &result, e);
+  if (r < 0) return r;
+  memset(ret, 0, sizeof *ret);
+  r = see(l, &result, ret, e);
+  sandbox_result_done(&result);
+  if (r < 0) lab_result_done(ret);
+  return r;
+}
+
+void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of experiments. A budget always ends somewhere, so what is likely to be found comes first.
+ *
+ * An experiment's weight is what speaks for its point and its fault. From one call instruction there may come thousands
+ * of stacks: each further one that fails in the same way tells less, so it is put back by a step, more and more.
+ */
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+  WEIGHT_VERDICT = 1000, /* for each step of campaign_point.verdict */
+  WEIGHT_LIKELY = 300,   /* for each step of likelihood */
+  WEIGHT_MEMORY = -500,
+  WEIGHT_ONWARDS = -350,   /* a fault that stays */
+  WEIGHT_REPEATED = -400,  /* a stack that failed before, at a later time */
+  WEIGHT_SAME_SITE = -250, /* for each doubling of the stacks from one place */
+};
+
+/*
+ * Each stack is made to fail the first time it is reached; from then on, every time, where it is reached again or may
+ * be tried again; and the last time.
+ */
+static const struct {
+  bool last, onwards;
+  int weight;
+} times[] = {{false, false, 0}, {false, true, WEIGHT_ONWARDS}, {true, false, WEIGHT_REPEATED}};
+
+static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
+  int weight = p->verdict * WEIGHT_VERDICT + likely * WEIGHT_LIKELY;
+  return f->error == ENOMEM ? weight + WEIGHT_MEMORY : weight;
+}
+
+static int log2_of(uint64_t n) {
+  int k = 0;
+  while (n >>= 1)
+    k++;
+  return k;
+}
+
+struct planner {
+  const struct campaign_order *order;
+  VEC(struct campaign_experiment) all;
+  struct map seen; /* (site, fault) → how many stacks had it */
+};
+
+static int add_fault(struct planner *p, size_t point, size_t fault, int likely) {
+  const struct campaign_point *at = &p->order->points[point];
+  const struct campaign_fault *f = &p->order->faults[fault];
+  uint64_t key = hash_mix(at->site) ^ hash_mix(fault + 1), before = 0;
+  (void)map_get(&p->seen, key, &before);
+  if (map_put(&p->seen, key, before + 1) < 0) return -ENOMEM;
+  int weight = weight_of(at, f, likely) + log2_of(before + 1) * WEIGHT_SAME_SITE;
+  for (size_t i = 0; i < COUNT(times); i++) {
+    if (times[i].last && at->count < 2) continue;
+    struct campaign_experiment x = {.point = point,
+                                    .fault = fault,
+                                    .nth = times[i].last ? at->count : 1,
+                                    .onwards = times[i].onwards,
+                                    .weight = weight + times[i].weight};
+    if (vec_push(&p->all, x) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+static int add_point(struct planner *p, size_t point) {
+  const struct campaign_order *o = p->order;
+  for (size_t i = 0; i < o->n_faults; i++) {
+    if (o->faults[i].function != o->points[point].function) continue;
+    int likely = o->likely(o->context, &o->points[point], &o->faults[i]);
+    int r = likely > 0 ? add_fault(p, point, i, likely) : 0;
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+/* Ties in the order of points and faults, so that the same baseline gives the same plan. */
+static int by_weight(const void *a, const void *b) {
+  const struct campaign_experiment *x = a, *y = b;
+  if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+  if (x->point != y->point) return x->point < y->point ? -1 : 1;
+  if (x->fault != y->fault) return x->fault < y->fault ? -1 : 1;
+  if (x->onwards != y->onwards) return x->onwards ? 1 : -1;
+  return x->nth < y->nth ? -1 : x->nth > y->nth;
+}
+
+int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) {
+  struct planner p = {.order = order};
+  int r = 0;
+  for (size_t i = 0; i < order->n_points && r == 0; i++)
+    r = add_point(&p, i);
+  map_done(&p.seen);
+  if (r < 0) {
+    vec_done(&p.all);
+    return r;
+  }
+  if (p.all.n) qsort(p.all.at, p.all.n, sizeof *p.all.at, by_weight);
+  *ret = p.all.at;
+  *ret_n = p.all.n;
+  return 0;
+}

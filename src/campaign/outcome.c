@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What became of an experiment, from what it showed.
+ *
+ * A program that says that it has failed has handled the failure, however it ends: only what dies without a word, or
+ * lives on without one while its results are wrong, is a failure of its own. Running out of memory on purpose, with a
+ * message and abort(3), is handled too: C++ and many libraries do just that.
+ */
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+
+const char *const outcome_words[OUTCOMES] = {"same", "handled", "crash",     "abort",
+                                             "hang", "silent",  "sanitizer", "missed"};
+
+bool outcome_is_failure(enum outcome o) { return o >= OUTCOME_CRASH && o <= OUTCOME_SANITIZER; }
+
+static bool contains(const struct observe_stream *s, const char *word) {
+  return s->n && memmem(s->at, s->n, word, strlen(word));
+}
+
+/* In any case of letters; a message is short, so that this may be slow. */
+static bool mentions(const struct observe_stream *s, const char *word) {
+  size_t n = strlen(word);
+  for (size_t i = 0; i + n <= s->n; i++)
+    if (strncasecmp(s->at + i, word, n) == 0) return true;
+  return false;
+}
+
+static bool is_sanitizer_report(const struct observe_stream *s) {
+  return contains(s, "Sanitizer: ") || contains(s, ": runtime error: ");
+}
+
+static bool says_out_of_memory(const struct observe_stream *s) {
+  static const char *const words[] = {"memory", "bad_alloc", "cannot allocate", "allocation"};
+  for (size_t i = 0; i < COUNT(words); i++)
+    if (mentions(s, words[i])) return true;
+  return false;
+}
+
+/* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */
+static int signal_of(int status) {
+  if (WIFSIGNALED(status)) return WTERMSIG(status);
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  switch (code - 128) {
+  case SIGSEGV:
+  case SIGBUS:
+  case SIGFPE:
+  case SIGILL:
+  case SIGABRT:
+    return code - 128;
+  default:
+    return 0;
+  }
+}
+
+/* How a death by a signal counts. Some signals are ordinary ways to end. */
+static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f) {
+  switch (signal) {
+  case SIGABRT:
+    return f->error == ENOMEM && says_out_of_memory(&f->run->streams[OBSERVE_ERROR]) ? OUTCOME_HANDLED : OUTCOME_ABORT;
+  case SIGPIPE:
+  case SIGTERM:
+  case SIGINT:
+  case SIGHUP:
+    return OUTCOME_HANDLED;
+  case SIGXCPU:
+    return OUTCOME_HANG;
+  default:
+    return OUTCOME_CRASH;
+  }
+}
+
+enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
+  unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
+  int signal = signal_of(f->run->status);
+  if (ret_differs) *ret_differs = differs;
+  if (!f->injected) return OUTCOME_MISSED;
+  if (f->timed_out) return OUTCOME_HANG;
+  if (is_sanitizer_report(&f->run->streams[OBSERVE_ERROR]) &&
+      !is_sanitizer_report(&f->baseline->streams[OBSERVE_ERROR]))
+    return OUTCOME_SANITIZER;
+  if (signal && (differs & DIFFERS_STATUS)) return outcome_of_signal(signal, f);
+  if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
+  return differs ? OUTCOME_SILENT : OUTCOME_SAME;
+}

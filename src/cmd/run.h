@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of murphy run share. */
+#pragma once
+
+#include "profile/profile.h"
+#include "run/run.h"
+#include "scenario/scenario.h"
+#include "site/site.h"
+
+/* --- what a scenario is compiled against (run_world.c) ------------------------------------------------------------ */
+
+struct run_world {
+  struct scenario_world world;
+  struct run_modules *modules;
+  bool follow;
+  VEC(struct wire_module) wire;
+  VEC(const char *) names;
+  VEC(struct wire_row) rows;
+  struct profile *profiles; /* what was found, then each file and what it makes of the profile so far */
+  size_t n_profiles;
+};
+
+struct run_world_request {
+  const char *data;
+  const char *const *profiles; /* files, put over what is found in the libraries */
+  size_t n_profiles;
+  bool follow; /* modules may also be of programs that the command starts */
+  void (*progress)(void *context, size_t done, size_t total);
+  void *context;
+};
+
+/* The profile of what S names, and the modules, for M, which must live as long. */
+int run_world_make(const struct run_world_request *request, struct run_modules *m, const struct scenario *s,
+                   struct run_world *ret, struct err *e) MUST_USE;
+void run_world_done(struct run_world *w);
+
+/* --- what is told while it runs (run_watch.c) --------------------------------------------------------------------- */
+
+struct run_watch {
+  struct run_log log;
+  struct run_area *area;
+  int file; /* of --log, or -1 */
+  const char *path;
+  struct text ready; /* to be written there */
+  bool terminal;     /* a line for each injection on standard error */
+};
+
+/* For run_request.tick; CONTEXT is a struct run_watch. */
+int run_watch_tick(void *context, bool final, struct err *e);
+/* -ECANCELED, and says that the area cannot be read any more. */
+int run_watch_damaged(struct err *e);
+/* Appends T to the log, if there is one. */
+int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) MUST_USE;
+
+/* --- what could not be reached (run_reach.c) ---------------------------------------------------------------------- */
+
+struct run_reach_request {
+  const struct run_modules *modules;
+  const struct wire_plan *plan; /* checked */
+  const struct run_area *area;
+  const char *const *functions; /* as the scenario names them */
+  size_t n_functions;
+  const struct site_names *aliases;
+  bool follow;
+};
+
+/* Appends the report for people to TEXT, and the same as a line of the log to JSON. */
+int run_reach(const struct run_reach_request *request, struct text *text, struct text *json) MUST_USE;

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reach report: which calls of the functions of a scenario were intercepted, and which cannot be, and why.
+ */
+#include "cmd/run.h"
+#include "site/site.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reach {
+  const struct run_reach_request *request;
+  const char **names; /* of the plan's functions that rules are for, each once */
+  size_t n;
+  struct site_reach *sites; /* of module m and function f: [m * n + f] */
+  uint64_t *syscalls;       /* of each module */
+};
+
+static const char *module_name(const struct reach *r, size_t module) {
+  const char *path = r->request->modules->modules.at[module].path, *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static const struct site_reach *at(const struct reach *r, size_t module, size_t function) {
+  return &r->sites[module * r->n + function];
+}
+
+/* --- counts of the run -------------------------------------------------------------------------------------------- */
+
+static const struct wire_function *plan_function(const struct wire_plan *p, uint32_t i) {
+  return (const struct wire_function *)((const char *)p + p->functions.at) + i;
+}
+
+static const char *plan_name(const struct wire_plan *p, const struct wire_function *f) {
+  return f->name < p->text.n ? (const char *)p + p->text.at + f->name : "";
+}
+
+/* Calls of all versions of the function. */
+static uint64_t calls_of(const struct reach *r, const char *name) {
+  const struct wire_plan *p = r->request->plan;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < p->functions.n; i++)
+    if (strcmp(plan_name(p, plan_function(p, i)), name) == 0) sum += run_area_count(r->request->area, i);
+  return sum;
+}
+
+static bool starts_programs(const struct wire_function *f) {
+  switch ((enum wire_hook)f->hook) {
+  case WIRE_HOOK_NONE:
+  case WIRE_HOOK_DLOPEN:
+  case WIRE_HOOK_DLCLOSE:
+  case WIRE_HOOK_DLSYM:
+  case WIRE_HOOK_DLVSYM:
+  case WIRE_HOOK_MAIN:
+    return false;
+  default:
+    return true;
+  }
+}
+
+/* --- why not ------------------------------------------------------------------------------------------------------ */
+
+/* The loader finds the program's own definition before the shim's. */
+static bool is_shadowed(const struct reach *r, size_t function) { return at(r, 0, function)->defined; }
+
+static void why_shadowed(const struct reach *r, struct text *to) {
+  text_addf(to, "%s defines it itself: only what that passes on is intercepted", module_name(r, 0));
+}
+
+/* --- for people --------------------------------------------------------------------------------------------------- */
+
+static void line(struct text *to, size_t column) {
+  text_add(to, "\n");
+  text_pad(to, column);
+}
+
+static void text_function(const struct reach *r, size_t f, size_t column, struct text *to) {
+  uint64_t calls = calls_of(r, r->names[f]);
+  bool shadowed = is_shadowed(r, f);
+  bool any = false;
+  text_addf(to, "  %s", r->names[f]);
+  text_pad(to, column);
+  text_addf(to, "%" PRIu64 " call%s intercepted", calls, calls == 1 ? "" : "s");
+  for (size_t m = 0; m < r->request->modules->modules.n && !shadowed; m++) {
+    if (!at(r, m, f)->through) continue;
+    text_addf(to, "%s%s: %u site%s", any ? ", " : "; ", module_name(r, m), at(r, m, f)->through,
+              at(r, m, f)->through == 1 ? "" : "s");
+    any = true;
+  }
+  if (shadowed) {
+    line(to, column);
+    why_shadowed(r, to);
+  }
+  for (size_t m = 0; m < r->request->modules->modules.n; m++) {
+    if (!at(r, m, f)->inside) continue;
+    line(to, column);
+    text_addf(to, "cannot be intercepted: %u site%s in %s, which calls its own function directly", at(r, m, f)->inside,
+              at(r, m, f)->inside == 1 ? "" : "s", module_name(r, m));
+  }
+  text_add(to, "\n");
+}
+
+/* Functions of the scenario that the plan does not have: nobody could call them through the loader. */
+static bool is_planned(const struct reach *r, const char *name) {
+  for (size_t f = 0; f < r->n; f++)
+    if (strcmp(r->names[f], name) == 0 || strcmp(site_names_written(r->request->aliases, r->names[f]), name) == 0)
+      return true;
+  return false;
+}
+
+static void text_absent(const struct reach *r, struct text *to) {
+  for (size_t i = 0; i < r->request->n_functions; i++)
+    if (!is_planned(r, r->request->functions[i]))
+      text_addf(to, "  %s is imported by nothing here: its rules are never asked\n", r->request->functions[i]);
+}
+
+static void text_started(const struct reach *r, struct text *to) {
+  const struct wire_plan *p = r->request->plan;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < p->functions.n; i++)
+    if (starts_programs(plan_function(p, i))) sum += run_area_count(r->request->area, i);
+  if (sum == 0) return;
+  text_addf(to, "  %" PRIu64 " call%s to start other programs, which were %s\n", sum, sum == 1 ? "" : "s",
+            r->request->follow ? "followed" : "not followed (--follow goes into them)");
+}
+
+/* What a library that defines the functions does in the kernel is how they work. */
+static bool is_home(const struct reach *r, size_t module) {
+  for (size_t f = 0; f < r->n; f++)
+    if (at(r, module, f)->defined) return true;
+  return false;
+}
+
+static void text_syscalls(const struct reach *r, struct text *to) {
+  for (size_t m = 0; m < r->request->modules->modules.n; m++)
+    if (r->syscalls[m] && !is_home(r, m))
+      text_addf(to, "  %s makes system calls itself, at %" PRIu64 " place%s: these cannot be intercepted\n",
+                module_name(r, m), r->syscalls[m], r->syscalls[m] == 1 ? "" : "s");
+}
+
+static void write_text(const struct reach *r, struct text *to) {
+  struct run_totals totals = {0};
+  (void)!run_area_totals(r->request->area, &totals);
+  uint32_t images = totals.attached;
+  size_t column = 0;
+  for (size_t f = 0; f < r->n; f++)
+    if (strlen(r->names[f]) > column) column = strlen(r->names[f]);
+  text_addf(to, "reach of %s, in %u process%s:\n", r->request->modules->modules.at[0].path, images,
+            images == 1 ? "" : "es");
+  for (size_t f = 0; f < r->n; f++)
+    text_function(r, f, column + 4, to);
+  text_absent(r, to);
+  text_started(r, to);
+  text_syscalls(r, to);
+  if (r->request->modules->missing)
+    text_addf(to, "  %s was not found: nothing is known of its calls\n", r->request->modules->missing);
+}
+
+/* --- for scripts -------------------------------------------------------------------------------------------------- */
+
+static void json_function(const struct reach *r, size_t f, struct text *to) {
+  bool shadowed = is_shadowed(r, f);
+  const char *comma = "";
+  text_add(to, "{\"function\":");
+  text_add_json(to, r->names[f]);
+  text_addf(to, ",\"calls\":%" PRIu64 ",\"sites\":[", calls_of(r, r->names[f]));
+  for (size_t m = 0; m < r->request->modules->modules.n; m++) {
+    const struct site_reach *s = at(r, m, f);
+    if (!s->through && !s->inside) continue;
+    text_addf(to, "%s{\"module\":", comma);
+    text_add_json(to, module_name(r, m));
+    text_addf(to, ",\"intercepted\":%u,\"inside\":%u}", shadowed ? 0 : s->through, s->inside);
+    comma = ",";
+  }
+  text_add(to, "],\"why_not\":");
+  struct text why = {0};
+  if (shadowed) why_shadowed(r, &why);
+  if (why.n)
+    text_add_json(to, why.at);
+  else
+    text_add(to, "null");
+  text_done(&why);
+  text_add(to, "}");
+}
+
+static void json_started(const struct reach *r, struct text *to) {
+  const struct wire_plan *p = r->request->plan;
+  const char *comma = "";
+  text_add(to, ",\"started\":[");
+  for (uint32_t i = 0; i < p->functions.n; i++) {
+    uint64_t calls = run_area_count(r->request->area, i);
+    if (!calls || !starts_programs(plan_function(p, i))) continue;
+    text_addf(to, "%s{\"function\":", comma);
+    text_add_json(to, plan_name(p, plan_function(p, i)));
+    text_addf(to, ",\"calls\":%" PRIu64 "}", calls);
+    comma = ",";
+  }
+  text_addf(to, "],\"followed\":%s", r->request->follow ? "true" : "false");
+}
+
+static void write_json(const struct reach *r, struct text *to) {
+  const char *comma = "";
+  text_add(to, "{\"event\":\"reach\",\"functions\":[");
+  for (size_t f = 0; f < r->n; f++) {
+    if (f) text_add(to, ",");
+    json_function(r, f, to);
+  }
+  text_add(to, "]");
+  comma = "";
+  text_add(to, ",\"absent\":[");
+  for (size_t i = 0; i < r->request->n_functions; i++) {
+    if (is_planned(r, r->request->functions[i])) continue;
+    text_add(to, comma);
+    text_add_json(to, r->request->functions[i]);
+    comma = ",";
+  }
+  text_add(to, "]");
+  json_started(r, to);
+  comma = "";
+  text_add(to, ",\"syscalls\":[");
+  for (size_t m = 0; m < r->request->modules->modules.n; m++) {
+    if (!r->syscalls[m] || is_home(r, m)) continue;
+    text_addf(to, "%s{\"module\":", comma);
+    text_add_json(to, module_name(r, m));
+    text_addf(to, ",\"sites\":%" PRIu64 "}", r->syscalls[m]);
+    comma = ",";
+  }
+  text_add(to, "]}\n");
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int find_names(struct reach *r) {
+  const struct wire_plan *p = r->request->plan;
+  r->names = calloc((size_t)p->functions.n + 1, sizeof *r->names);
+  if (!r->names) return -ENOMEM;
+  for (uint32_t i = 0; i < p->functions.n; i++) {
+    const struct wire_function *f = plan_function(p, i);
+    bool seen = f->n_rules == 0;
+    for (size_t k = 0; k < r->n; k++)
+      seen |= strcmp(r->names[k], plan_name(p, f)) == 0;
+    if (!seen) r->names[r->n++] = plan_name(p, f);
+  }
+  return 0;
+}
+
+int run_reach(const struct run_reach_request *request, struct text *text, struct text *json) {
+  struct reach r = {.request = request};
+  size_t modules = request->modules->modules.n;
+  int status = find_names(&r);
+  r.sites = calloc(modules * r.n + 1, sizeof *r.sites);
+  r.syscalls = calloc(modules + 1, sizeof *r.syscalls);
+  if (!r.sites || !r.syscalls) status = -ENOMEM;
+  for (size_t m = 0; m < modules && status >= 0; m++)
+    status = site_reach(request->modules->modules.at[m].image, r.names, r.n, &r.sites[m * r.n], &r.syscalls[m]);
+  if (status >= 0) {
+    write_text(&r, text);
+    write_json(&r, json);
+    if (text->failed || json->failed) status = -ENOMEM;
+  }
+  free(r.names);
+  free(r.sites);
+  free(r.syscalls);
+  return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * While the command runs: events leave the ring at once, so that the target never waits for symbols to be looked up,
+ * and are then written one by one.
+ */
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { EVENTS_AT_ONCE = 256, READY_MAX = 1 << 16 };
+
+int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) {
+  if (t->failed) return err_set(e, -ENOMEM, "out of memory");
+  int r = w->file >= 0 ? cmd_write(w->file, t->at, t->n) : 0;
+  return r < 0 ? err_set(e, r, "%s: %s (the log is not complete)", w->path, strerror(-r)) : 0;
+}
+
+/* What is ready to be written, now or when there is more of it. */
+static int flush(struct run_watch *w, struct err *e) {
+  int r = run_watch_write(w, &w->ready, e);
+  w->ready.n = 0;
+  return r;
+}
+
+static int write_event(struct run_watch *w, const struct wire_event *event, struct err *e) {
+  w->log.events++;
+  if (w->terminal) {
+    struct text t = {0};
+    run_log_line(&w->log, event, &t);
+    if (!t.failed) cmd_complain(t.at);
+    text_done(&t);
+  }
+  if (w->file < 0) return 0;
+  run_log_json(&w->log, event, &w->ready);
+  return w->ready.failed || w->ready.n >= READY_MAX ? flush(w, e) : 0;
+}
+
+int run_watch_damaged(struct err *e) {
+  return err_set(e, -ECANCELED, "the program has damaged the area that it shares with murphy (the log ends there)");
+}
+
+static int drain(struct run_watch *w, bool final, struct err *e) {
+  int r = run_area_drain(w->area, final);
+  if (r == -EIO) return run_watch_damaged(e);
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+static int write_lost(struct run_watch *w, struct err *e) {
+  struct text t = {0};
+  struct run_totals totals;
+  int r = run_area_totals(w->area, &totals);
+  if (r < 0) return run_watch_damaged(e);
+  if (totals.lost == 0) return 0;
+  run_log_lost(totals.lost, &t);
+  r = run_watch_write(w, &t, e);
+  text_done(&t);
+  return r;
+}
+
+/* At most a few at a time: there are signals to pass on. 1 if there were any. */
+int run_watch_tick(void *context, bool final, struct err *e) {
+  struct run_watch *w = context;
+  struct wire_event event;
+  int n = 0, r = drain(w, final, e);
+  while (r >= 0 && (n < EVENTS_AT_ONCE || final) && run_area_take(w->area, &event)) {
+    n++;
+    r = write_event(w, &event, e);
+    if (r >= 0) r = drain(w, final, e);
+  }
+  if (r >= 0) r = flush(w, e);
+  if (r >= 0 && final) return write_lost(w, e);
+  return r < 0 ? r : n > 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fault space of a command: the functions that it calls and that can fail, how, and, once it has run, from where.
+ */
+#include "cmd/test.h"
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- scope -------------------------------------------------------------------------------------------------------- */
+
+static bool is_system_folder(const char *path) {
+  static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/lib32/", "/usr/lib32/"};
+  for (size_t i = 0; i < COUNT(folders); i++)
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
+  return false;
+}
+
+static bool in_scope(const struct test_space *s, const struct test_scope *scope, size_t module) {
+  if (module == 0 && !scope->n_from) return true;
+  for (size_t i = 0; i < scope->n_from; i++)
+    if (run_modules_named(&s->modules, scope->from[i]) == (int)module) return true;
+  return !scope->n_from && !is_system_folder(s->modules.modules.at[module].path);
+}
+
+static bool is_listed(const char *const *list, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return n == 0;
+}
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+
+typedef VEC(const char *) name_list;
+
+static int add_imports(const struct test_scope *scope, const struct image *img, struct map *known, name_list *ret) {
+  struct image_slot slot = {0};
+  for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
+    if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
+    if (!is_listed(scope->functions, scope->n_functions, slot.name)) continue;
+    if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+/* What the modules in scope import. */
+static int find_names(const struct test_space *s, const struct test_scope *scope, name_list *ret) {
+  struct map known = {0};
+  int r = 0;
+  for (size_t i = 0; i < s->modules.modules.n && r == 0; i++)
+    if (in_scope(s, scope, i)) r = add_imports(scope, s->modules.modules.at[i].image, &known, ret);
+  map_done(&known);
+  return r;
+}
+
+/* Does a rule for the function alone compile? Some cannot be intercepted, of others no error is known. */
+static bool accepts(const struct test_space *s, const char *name) {
+  char rule[256];
+  struct scenario *one = scenario_new();
+  struct text plan = {0};
+  bool good = one && snprintf(rule, sizeof rule, "%s:profile when ordered", name) < (int)sizeof rule &&
+              scenario_add_rule(one, "murphy", rule, NULL) >= 0;
+  if (good) {
+    struct scenario_world w = s->world.world;
+    w.n_rows = 0;
+    w.area = w.preload = "";
+    good = plan_compile(one, &w, &plan, NULL) >= 0;
+  }
+  text_done(&plan);
+  scenario_free(one);
+  return good;
+}
+
+static int add_rule(struct scenario *to, const char *name, struct err *e) {
+  char rule[256];
+  if (snprintf(rule, sizeof rule, "%s:profile when ordered", name) >= (int)sizeof rule) return 0;
+  return scenario_add_rule(to, "murphy", rule, e);
+}
+
+static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
+  struct run_world_request request = {.data = s->data};
+  run_world_done(&s->world);
+  return run_world_make(&request, &s->modules, scenario, &s->world, e);
+}
+
+/* First all names, for their profiles; then those that can be made to fail. */
+static int make_rules(struct test_space *s, const name_list *names, struct err *e) {
+  struct scenario *all = scenario_new();
+  s->scenario = scenario_new();
+  int r = all && s->scenario ? 0 : -ENOMEM;
+  for (size_t i = 0; i < names->n && r >= 0; i++)
+    r = add_rule(all, names->at[i], e);
+  if (r >= 0) r = make_world(s, all, e);
+  for (size_t i = 0; i < names->n && r >= 0; i++)
+    if (accepts(s, names->at[i])) r = add_rule(s->scenario, names->at[i], e);
+  scenario_free(all);
+  return r;
+}
+
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+static const void *plan_array(const struct test_space *s, struct wire_span span) { return s->plan.at + span.at; }
+
+static const struct wire_plan *plan_of(const struct test_space *s) { return (const struct wire_plan *)s->plan.at; }
+
+const char *test_function(const struct test_space *s, uint32_t i) {
+  const struct wire_plan *p = plan_of(s);
+  const struct wire_function *f = plan_array(s, p->functions);
+  return i < p->functions.n ? (const char *)plan_array(s, p->text) + f[i].name : "?";
+}
+
+static bool wants_error(const struct test_scope *scope, int error) {
+  const char *name = error ? errno_name(error) : NULL;
+  return !scope->n_errnos || (name && is_listed(scope->errnos, scope->n_errnos, name));
+}
+
+static int add_faults(struct test_space *s, const struct test_scope *scope, uint32_t function,
+                      const struct wire_function *f) {
+  const struct wire_plan *p = plan_of(s);
+  const struct wire_rule *rules = plan_array(s, p->rules);
+  const struct wire_fault *faults = plan_array(s, p->faults);
+  const char *name = test_function(s, function);
+  bool returned = profile_facts_returned(s->facts, name);
+  for (uint32_t i = f->rule; i < f->rule + f->n_rules; i++)
+    for (uint32_t k = 0; k < rules[i].n_faults; k++) {
+      const struct wire_fault *fault = &faults[rules[i].fault + k];
+      struct campaign_fault add = {
+          .function = function, .rule = i, .fault = k, .retval = fault->retval, .error = fault->error};
+      if (!add.error && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
+      if (wants_error(scope, add.error) && vec_push(&s->faults, add) < 0) return -ENOMEM;
+    }
+  return 0;
+}
+
+static int find_faults(struct test_space *s, const struct test_scope *scope, struct err *e) {
+  struct scenario_world *w = &s->world.world;
+  w->area = w->preload = "";
+  int r = plan_compile(s->scenario, w, &s->plan, e);
+  if (r < 0) return r;
+  const struct wire_function *f = plan_array(s, plan_of(s)->functions);
+  for (uint32_t i = 0; i < plan_of(s)->functions.n && r >= 0; i++)
+    r = add_faults(s, scope, i, &f[i]);
+  return r;
+}
+
+int test_write_shim(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
+                    struct err *e) {
+  const struct test_writer *w = context;
+  struct scenario_world world = w->space->world.world;
+  struct text plan = {0};
+  run_preload(shim, ret_preload);
+  if (ret_preload->failed) return -ENOMEM;
+  world.area = area;
+  world.preload = ret_preload->at;
+  world.flags = (w->points ? WIRE_POINTS : 0) | (w->follow ? WIRE_FOLLOW : 0);
+  int r = plan_compile(w->space->scenario, &world, &plan, e);
+  if (r >= 0) r = shim_write(plan.at, plan.n, w->space->runtime, ret_shim, e);
+  text_done(&plan);
+  return r;
+}
+
+/* --- call sites --------------------------------------------------------------------------------------------------- */
+
+static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
+
+static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
+  static const int weights[] = {[SITE_NONE] = 3, [SITE_SOME] = 2, [SITE_ALL] = 0, [SITE_UNKNOWN] = 1};
+  struct site_request request = {.program = path, .data = s->data, .unknown = true};
+  struct site_list list;
+  if (site_check(&request, &list, e) < 0) return 0; /* then no verdict is known, which is no reason to stop */
+  int r = 0;
+  for (size_t i = 0; i < list.n && r == 0; i++) {
+    const struct site *at = &list.sites[i];
+    bool quiet = at->verdict != SITE_ALL && at->verdict != SITE_UNKNOWN && at->rank < SITE_QUIET;
+    if (at->after)
+      r = map_put(&s->verdicts, site_key(path, at->after), (uint64_t)weights[at->verdict] | (uint64_t)quiet << 8);
+  }
+  site_list_done(&list);
+  return r;
+}
+
+static int judge_sites(struct test_space *s, struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
+    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE) r = add_verdicts(s, s->modules.modules.at[i].path, e);
+  return r;
+}
+
+/* --- points ------------------------------------------------------------------------------------------------------- */
+
+static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
+  struct wire_loaded loaded;
+  struct campaign_point add = {.hash = p->hash,
+                               .count = p->count,
+                               .function = p->function,
+                               .verdict = 1,
+                               .excused = site_likely_excused(s->likely, test_function(s, p->function))};
+  if (p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded)) {
+    uint64_t verdict;
+    add.site = site_key(loaded.path, p->frames[0].at);
+    if (map_get(&s->verdicts, add.site, &verdict)) {
+      add.verdict = (int)(verdict & 0xff);
+      add.quiet |= verdict >> 8 != 0;
+    }
+  }
+  return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
+}
+
+static int by_hash(const void *a, const void *b) {
+  const struct wire_point *x = a, *y = b;
+  return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
+  const struct run_area *area = lab_area(l);
+  VEC(struct wire_point) found = {0};
+  struct wire_point p;
+  int r = 0;
+  for (uint32_t i = 0; i < area->points.n && r == 0; i++)
+    if (run_area_point(area, i, &p) && p.function < plan_of(s)->functions.n) r = vec_push(&found, p);
+  if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
+  for (size_t i = 0; i < found.n && r == 0; i++)
+    r = add_point(s, area, &found.at[i]);
+  vec_done(&found);
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+static enum site_descriptor descriptor_of(uint8_t fd) {
+  static const enum site_descriptor kinds[] = {
+      [WIRE_FD_NONE] = DESCRIPTOR_NONE, [WIRE_FD_FILE] = DESCRIPTOR_FILE,     [WIRE_FD_DIR] = DESCRIPTOR_DIR,
+      [WIRE_FD_PIPE] = DESCRIPTOR_PIPE, [WIRE_FD_SOCKET] = DESCRIPTOR_SOCKET, [WIRE_FD_TTY] = DESCRIPTOR_TTY,
+  };
+  return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
+}
+
+int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  const struct wire_point *seen = &s->seen.at[p - s->points.at];
+  const struct wire_function *functions = plan_array(s, plan_of(s)->functions);
+  struct site_call c = {.function = test_function(s, p->function),
+                        .n_args = functions[p->function].n_args,
+                        .descriptor = descriptor_of(seen->fd),
+                        .nonblocking = seen->nonblocking,
+                        .writable = seen->writable,
+                        .any_handler = seen->handlers & WIRE_HANDLER,
+                        .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
+  if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);
+  memcpy(c.args, seen->args, sizeof c.args);
+  return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
+  name_list names = {0};
+  int r = run_target_find(command, &s->target, e);
+  if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
+  if (r >= 0) r = find_names(s, scope, &names);
+  if (r >= 0) r = make_rules(s, &names, e);
+  vec_done(&names);
+  for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++)
+    if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
+  if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
+  if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
+  if (r >= 0) r = find_faults(s, scope, e);
+  return r < 0 ? r : judge_sites(s, e);
+}
+
+void test_space_done(struct test_space *s) {
+  run_world_done(&s->world);
+  scenario_free(s->scenario);
+  run_modules_done(&s->modules);
+  run_target_done(&s->target);
+  site_likely_free(s->likely);
+  profile_facts_free(s->facts);
+  map_done(&s->verdicts);
+  vec_done(&s->faults);
+  vec_done(&s->points);
+  vec_done(&s->seen);
+  text_done(&s->plan);
+  arena_done(&s->arena);
+}

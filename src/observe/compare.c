@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two runs side by side, and what several runs without faults tell about what varies.
+ *
+ * Files are matched by path. Names that differ from run to run, as those of temporary files do, are matched by what
+ * they have in common: the parts that differ become a *.
+ */
+#include "observe/observe.h"
+#include "observe/plain.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+enum { SHOWN_FILES = 8 };
+
+static const char *const stream_names[OBSERVE_STREAMS] = {"standard output", "standard error"};
+
+/* --- entries ------------------------------------------------------------------------------------------------------ */
+
+static bool is_listed(const char *const *list, size_t n, const char *path, bool pattern) {
+  for (size_t i = 0; i < n; i++)
+    if (pattern ? fnmatch(list[i], path, 0) == 0 : strcmp(list[i], path) == 0) return true;
+  return false;
+}
+
+static bool name_varies(const struct observe_mask *m, const char *path) {
+  return is_listed(m->names.at, m->names.n, path, true);
+}
+
+static bool content_varies(const struct observe_mask *m, const char *path) {
+  return is_listed(m->contents.at, m->contents.n, path, false);
+}
+
+static bool same_kind(const struct observe_entry *a, const struct observe_entry *b) {
+  return a->kind == b->kind && a->mode == b->mode;
+}
+
+static bool same_content(const struct observe_entry *a, const struct observe_entry *b) {
+  return a->size == b->size && a->hash == b->hash;
+}
+
+static const char *kind_name(enum observe_kind kind) {
+  static const char *const names[] = {"file", "folder", "link", "special file", "deleted"};
+  return names[kind];
+}
+
+static void say_entry(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+  const struct observe_entry *e = a ? a : b;
+  text_add_plain(to, e->path);
+  if (!b)
+    text_addf(to, ": %s\n", a->kind == OBSERVE_DELETED ? "not deleted" : "missing");
+  else if (!a)
+    text_addf(to, ": %s\n", b->kind == OBSERVE_DELETED ? "deleted" : "should not be there");
+  else if (a->kind != b->kind)
+    text_addf(to, ": %s instead of %s\n", kind_name(b->kind), kind_name(a->kind));
+  else if (a->mode != b->mode)
+    text_addf(to, ": mode %o instead of %o\n", b->mode, a->mode);
+  else
+    text_addf(to, ": other content, %llu bytes instead of %llu\n", (unsigned long long)b->size,
+              (unsigned long long)a->size);
+}
+
+/* Calls DIFFERS for each entry that only one of them has, or that differs, until it says stop. */
+static void compare_entries(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
+                            bool (*differs)(void *, const struct observe_entry *, const struct observe_entry *),
+                            void *context) {
+  size_t i = 0, k = 0;
+  while (i < a->entries.n || k < b->entries.n) {
+    const struct observe_entry *x = i < a->entries.n ? &a->entries.at[i] : NULL;
+    const struct observe_entry *y = k < b->entries.n ? &b->entries.at[k] : NULL;
+    int order = !x ? 1 : !y ? -1 : strcmp(x->path, y->path);
+    if (order <= 0) i++;
+    if (order >= 0) k++;
+    if (order < 0) y = NULL;
+    if (order > 0) x = NULL;
+    const char *path = x ? x->path : y->path;
+    if (name_varies(mask, path)) continue;
+    if (x && y && same_kind(x, y) && (same_content(x, y) || content_varies(mask, path))) continue;
+    if (!differs(context, x, y)) return;
+  }
+}
+
+/* Names that vary: as many of each kind in both? */
+static bool same_varying(const struct observation *a, const struct observation *b, const char *pattern) {
+  size_t counts[2] = {0, 0};
+  const struct observation *both[2] = {a, b};
+  for (int i = 0; i < 2; i++)
+    for (size_t k = 0; k < both[i]->entries.n; k++)
+      if (fnmatch(pattern, both[i]->entries.at[k].path, 0) == 0) counts[i]++;
+  return counts[0] == counts[1];
+}
+
+struct shown {
+  struct text *to;
+  size_t n;
+  bool loss;
+};
+
+static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
+  struct shown *s = context;
+  if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
+  s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
+  return !s->loss || (s->to && s->n <= SHOWN_FILES);
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+static bool same_stream(const struct observation *a, const struct observation *b, unsigned which,
+                        enum observe_level level) {
+  const struct observe_stream *x = &a->streams[which], *y = &b->streams[which];
+  /* With everything masked, something instead of nothing can still be told. */
+  if (level == OBSERVE_NOTHING) return !x->n == !y->n;
+  return plain_hash(x->at, x->n, level) == plain_hash(y->at, y->n, level);
+}
+
+static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
+                              struct text *what) {
+  struct shown shown = {.to = what};
+  compare_entries(a, b, mask, show_entry, &shown);
+  for (size_t i = 0; i < mask->names.n; i++)
+    if (!same_varying(a, b, mask->names.at[i])) {
+      if (what) text_addf(what, "%s: more or fewer of these files\n", mask->names.at[i]);
+      shown.n++;
+    }
+  return shown.n ? DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) : 0;
+}
+
+unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
+                         struct text *what) {
+  unsigned differs = a->status != b->status ? DIFFERS_STATUS : 0;
+  for (unsigned i = 0; i < OBSERVE_STREAMS; i++) {
+    if (same_stream(a, b, i, mask->streams[i])) continue;
+    differs |= i == OBSERVE_OUT ? DIFFERS_OUT : DIFFERS_ERROR;
+    if (!what) continue;
+    text_addf(what, "%s:\n", stream_names[i]);
+    plain_difference(&a->streams[i], &b->streams[i], mask->streams[i], what);
+  }
+  return differs | compare_files(a, b, mask, what);
+}
+
+/* --- learning ----------------------------------------------------------------------------------------------------- */
+
+struct learner {
+  struct observe_mask *mask;
+  const struct observe_entry *lonely[2]; /* the last that only one run had */
+  int r;
+};
+
+/* What two names have in common at their ends, with a * between: only inside the last component. */
+static const char *common_pattern(struct arena *arena, const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b), front = 0, back = 0;
+  while (front < n && front < m && a[front] == b[front])
+    front++;
+  while (back < n - front && back < m - front && a[n - 1 - back] == b[m - 1 - back])
+    back++;
+  if (strchr(a + front, '/') && strchr(a + front, '/') < a + n - back) return NULL;
+  if (front == 0 || a[front - 1] == '/') return NULL; /* nothing in common but the folder */
+  char *pattern = arena_alloc(arena, front + back + 2);
+  if (!pattern) return NULL;
+  memcpy(pattern, a, front);
+  pattern[front] = '*';
+  memcpy(pattern + front + 1, a + n - back, back);
+  pattern[front + 1 + back] = '\0';
+  return pattern;
+}
+
+static bool learn_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
+  struct learner *l = context;
+  if (a && b) {
+    const char *path = same_kind(a, b) ? arena_strdup(&l->mask->arena, a->path) : NULL;
+    l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
+    return l->r == 0;
+  }
+  l->lonely[a ? 0 : 1] = a ? a : b;
+  if (!l->lonely[0] || !l->lonely[1]) return true;
+  const char *pattern = common_pattern(&l->mask->arena, l->lonely[0]->path, l->lonely[1]->path);
+  l->lonely[0] = l->lonely[1] = NULL;
+  l->r = pattern ? vec_push(&l->mask->names, pattern) : -EAGAIN;
+  return l->r == 0;
+}
+
+static int learn_files(const struct observation *runs, size_t n, struct observe_mask *mask) {
+  for (size_t i = 1; i < n; i++) {
+    struct learner l = {.mask = mask};
+    compare_entries(&runs[0], &runs[i], mask, learn_entry, &l);
+    if (l.r < 0) return l.r;
+    if (l.lonely[0] || l.lonely[1]) return -EAGAIN;
+  }
+  return 0;
+}
+
+static void say_masked(const struct observe_mask *m, struct text *what) {
+  static const char *const levels[] = {"", "addresses", "numbers and times", "the order of lines, numbers and times",
+                                       "all of it"};
+  for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
+    if (m->streams[i])
+      text_addf(what, "%s varies from run to run: %s not compared\n", stream_names[i], levels[m->streams[i]]);
+  for (size_t i = 0; i < m->contents.n; i++)
+    text_addf(what, "%s: its content varies from run to run and is not compared\n", m->contents.at[i]);
+  for (size_t i = 0; i < m->names.n; i++)
+    text_addf(what, "%s: the name varies from run to run\n", m->names.at[i]);
+}
+
+static int learn(const struct observation *runs, size_t n, struct observe_mask *mask) {
+  for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
+    for (size_t k = 1; k < n; k++) {
+      struct observe_stream two[2] = {runs[0].streams[i], runs[k].streams[i]};
+      enum observe_level level = plain_level(two, 2);
+      if (level > mask->streams[i]) mask->streams[i] = level;
+      if (!two[0].n != !two[1].n) return -EAGAIN;
+    }
+  return learn_files(runs, n, mask);
+}
+
+int observe_learn(const struct observation *runs, size_t n, struct observe_mask *ret, struct text *what) {
+  struct observe_mask mask = {0};
+  int r = n ? learn(runs, n, &mask) : -EINVAL;
+  for (size_t i = 1; r == 0 && i < n; i++)
+    if (observe_compare(&runs[0], &runs[i], &mask, NULL)) r = -EAGAIN;
+  if (r == 0) {
+    say_masked(&mask, what);
+    *ret = mask;
+    return 0;
+  }
+  struct observe_mask none = {0};
+  for (size_t i = 1; i < n; i++) {
+    if (runs[i].status != runs[0].status) text_addf(what, "run %zu ended in another way than run 1\n", i + 1);
+    if (observe_compare(&runs[0], &runs[i], &none, what)) break;
+  }
+  observe_mask_done(&mask);
+  return r;
+}
+
+void observe_mask_done(struct observe_mask *m) {
+  vec_done(&m->contents);
+  vec_done(&m->names);
+  arena_done(&m->arena);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files did a run leave behind? The upper folder of an overlay says so, but for what was only opened: that is
+ * compared with the file below.
+ *
+ * The folder was made by a hostile program: links are not followed, devices not opened, depth is bounded, and a file is
+ * read as it was when its size was asked for.
+ */
+#include "observe/observe.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { DEEPEST = 64, HEAD = 4096, STEP = 64 << 10 };
+
+struct walk {
+  struct observation *o;
+  const char *ignore;
+};
+
+static int add(struct walk *w, const char *path, struct observe_entry e) {
+  e.path = arena_strdup(&w->o->arena, path);
+  return e.path ? vec_push(&w->o->entries, e) : -ENOMEM;
+}
+
+/* FNV-1a over the content, and the head if KEEP has room for it. */
+static int hash_file(int fd, uint64_t *ret, char *head, size_t *n_head) {
+  char *buffer = malloc(STEP);
+  if (!buffer) return -ENOMEM;
+  uint64_t hash = 0xcbf29ce484222325u, size = 0;
+  ssize_t n;
+  while ((n = read(fd, buffer, STEP)) > 0 || (n < 0 && errno == EINTR)) {
+    if (n < 0) continue;
+    for (ssize_t i = 0; i < n; i++)
+      hash = (hash ^ (unsigned char)buffer[i]) * 0x100000001b3u;
+    if (head && size < HEAD) {
+      size_t k = (size_t)n < HEAD - size ? (size_t)n : (size_t)(HEAD - size);
+      memcpy(head + size, buffer, k);
+      *n_head = (size_t)size + k;
+    }
+    size += (uint64_t)n;
+  }
+  int code = n < 0 ? -errno : 0;
+  free(buffer);
+  if (code == 0) *ret = hash;
+  return code;
+}
+
+/* Is the file below the same? Its content is read only if it can be. */
+static bool same_below(const char *path, const struct stat *st, uint64_t hash) {
+  struct stat below;
+  if (lstat(path, &below) < 0 || below.st_mode != st->st_mode || below.st_size != st->st_size) return false;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  uint64_t other = 0;
+  bool same = hash_file(fd, &other, NULL, NULL) == 0 && other == hash;
+  (void)close(fd);
+  return same;
+}
+
+static int look_at_file(struct walk *w, int folder, const char *name, const char *path, const struct stat *st) {
+  struct observe_entry e = {.kind = OBSERVE_FILE, .mode = st->st_mode & 07777, .size = (uint64_t)st->st_size};
+  int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return add(w, path, e); /* a file that nobody may read */
+  char head[HEAD + 1];
+  int r = hash_file(fd, &e.hash, head, &e.n_head);
+  (void)close(fd);
+  if (r < 0) return r == -ENOMEM ? r : add(w, path, e);
+  if (same_below(path, st, e.hash)) return 0;
+  head[e.n_head] = '\0';
+  e.head = arena_memdup(&w->o->arena, head, e.n_head + 1);
+  return e.head ? add(w, path, e) : -ENOMEM;
+}
+
+static int look_at_link(struct walk *w, int folder, const char *name, const char *path) {
+  char to[PATH_MAX], below[PATH_MAX];
+  ssize_t n = readlinkat(folder, name, to, sizeof to - 1);
+  if (n < 0) return 0;
+  to[n] = '\0';
+  ssize_t k = readlink(path, below, sizeof below - 1);
+  if (k == n && memcmp(to, below, (size_t)n) == 0) return 0;
+  return add(w, path, (struct observe_entry){.kind = OBSERVE_LINK, .size = (uint64_t)n, .hash = hash_string(to)});
+}
+
+static int look_in(struct walk *w, int fd, const char *path, unsigned depth);
+
+static int look_at_folder(struct walk *w, int folder, const char *name, const char *path, const struct stat *st,
+                          unsigned depth) {
+  struct stat below;
+  bool there = lstat(path, &below) == 0 && S_ISDIR(below.st_mode);
+  int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  char opaque = 0;
+  bool anew = fd >= 0 && there && fgetxattr(fd, "user.overlay.opaque", &opaque, 1) == 1 && opaque == 'y';
+  int r = 0;
+  if (!there || anew || below.st_mode != st->st_mode)
+    r = add(w, path, (struct observe_entry){.kind = OBSERVE_FOLDER, .mode = st->st_mode & 07777, .hash = anew});
+  if (fd < 0) return r;
+  if (r == 0 && depth < DEEPEST) return look_in(w, fd, path, depth + 1);
+  (void)close(fd);
+  return r;
+}
+
+static int look_at(struct walk *w, int folder, const char *name, const char *path, unsigned depth) {
+  struct stat st;
+  if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return 0;
+  if (S_ISCHR(st.st_mode) && st.st_rdev == 0) return add(w, path, (struct observe_entry){.kind = OBSERVE_DELETED});
+  if (S_ISREG(st.st_mode)) return look_at_file(w, folder, name, path, &st);
+  if (S_ISLNK(st.st_mode)) return look_at_link(w, folder, name, path);
+  if (S_ISDIR(st.st_mode)) return look_at_folder(w, folder, name, path, &st, depth);
+  return add(w, path, (struct observe_entry){.kind = OBSERVE_OTHER, .mode = st.st_mode});
+}
+
+/* Takes the descriptor. */
+static int look_in(struct walk *w, int fd, const char *path, unsigned depth) {
+  DIR *d = fdopendir(fd);
+  if (!d) {
+    (void)close(fd);
+    return -ENOMEM;
+  }
+  int r = 0;
+  for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    char child[PATH_MAX];
+    int n = snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
+    if (n < 0 || (size_t)n >= sizeof child) continue;
+    if (w->ignore && strncmp(child, w->ignore, strlen(w->ignore)) == 0) continue;
+    r = look_at(w, dirfd(d), entry->d_name, child, depth);
+  }
+  (void)closedir(d);
+  return r;
+}
+
+int observe_layer(struct observation *o, const char *at, int fd, const char *ignore) {
+  struct walk w = {.o = o, .ignore = ignore};
+  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return copy < 0 ? -errno : look_in(&w, copy, at, 0);
+}
+
+static int by_path(const void *a, const void *b) {
+  return strcmp(((const struct observe_entry *)a)->path, ((const struct observe_entry *)b)->path);
+}
+
+void observe_finish(struct observation *o) {
+  if (o->entries.n) qsort(o->entries.at, o->entries.n, sizeof *o->entries.at, by_path);
+}
+
+int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) {
+  struct stat st;
+  if (fstat(fd, &st) < 0) return -errno;
+  struct observe_stream *s = &o->streams[which];
+  size_t size = st.st_size < 0 ? 0 : (uint64_t)st.st_size < limit ? (size_t)st.st_size : limit, n = 0;
+  char *at = arena_alloc(&o->arena, size + 1);
+  if (!at) return -ENOMEM;
+  while (n < size) {
+    ssize_t got = pread(fd, at + n, size - n, (off_t)n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -errno;
+    if (got == 0) break;
+    n += (size_t)got;
+  }
+  at[n] = '\0';
+  *s = (struct observe_stream){.at = at, .n = n, .cut = st.st_size > 0 && (uint64_t)st.st_size > limit};
+  return 0;
+}
+
+void observation_done(struct observation *o) {
+  vec_done(&o->entries);
+  arena_done(&o->arena);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the outside world could see of a run: how it ended, what it wrote, which files it left behind. And whether two
+ * runs looked the same.
+ *
+ * Some of that varies from run to run of the same command. What several runs without faults show is learned as a mask:
+ * times, addresses and numbers that differ, the names of temporary files, the order of lines. Nothing is masked that
+ * did not differ.
+ */
+#pragma once
+
+#include "base/base.h"
+
+enum observe_kind { OBSERVE_FILE, OBSERVE_FOLDER, OBSERVE_LINK, OBSERVE_OTHER, OBSERVE_DELETED };
+
+/* A file that is not as it was before the run. */
+struct observe_entry {
+  const char *path;
+  enum observe_kind kind;
+  unsigned mode;
+  uint64_t size, hash; /* of the content, or of the link's target */
+  const char *head;    /* the first bytes of the content, NUL behind them */
+  size_t n_head;
+};
+
+struct observe_stream {
+  const char *at; /* NUL behind it */
+  size_t n;
+  bool cut; /* there was more */
+};
+
+enum { OBSERVE_OUT, OBSERVE_ERROR, OBSERVE_STREAMS };
+
+/* All zero is a valid, empty observation; everything lives in the arena. */
+struct observation {
+  struct arena arena;
+  int status; /* as of waitpid */
+  struct observe_stream streams[OBSERVE_STREAMS];
+  VEC(struct observe_entry) entries; /* sorted by path once observe_finish was called */
+};
+
+void observation_done(struct observation *o);
+
+/* Reads what a descriptor's file holds, at most LIMIT bytes. */
+int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) MUST_USE;
+/*
+ * Adds the changes in an upper folder of an overlay over the folder AT: whiteouts are deletions. What is just as in
+ * AT itself is no change. Names of which IGNORE is the start are left out; IGNORE may be NULL.
+ */
+int observe_layer(struct observation *o, const char *at, int fd, const char *ignore) MUST_USE;
+void observe_finish(struct observation *o);
+
+/* How much of a stream, of names or contents is not compared; each includes those before it. */
+enum observe_level {
+  OBSERVE_EXACT,
+  OBSERVE_NO_ADDRESSES, /* 0x7ffe… */
+  OBSERVE_NO_NUMBERS,   /* digits: times, dates, process numbers, sizes */
+  OBSERVE_NO_ORDER,     /* lines are compared as a set, without numbers */
+  OBSERVE_NOTHING,
+};
+
+struct observe_mask {
+  struct arena arena;
+  enum observe_level streams[OBSERVE_STREAMS];
+  VEC(const char *) contents; /* files whose content varies */
+  VEC(const char *) names;    /* patterns with * of names that vary */
+};
+
+void observe_mask_done(struct observe_mask *m);
+
+/*
+ * Learns from N runs of the same command what varies. 0, or -EAGAIN if they differ in more than can be told, with the
+ * first difference in WHAT; also says in WHAT, a line each, what is masked.
+ */
+int observe_learn(const struct observation *runs, size_t n, struct observe_mask *ret, struct text *what) MUST_USE;
+
+enum observe_difference {
+  DIFFERS_STATUS = 1,
+  DIFFERS_OUT = 2,
+  DIFFERS_ERROR = 4,
+  DIFFERS_FILES = 8,
+  DIFFERS_LOSS = 16, /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
+};
+
+/* In which ways B is not as A; the first lines of each are added to WHAT, which may be NULL. */
+unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
+                         struct text *what);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder of a run, and in it the area that murphy shares with the processes of the target.
+ *
+ * The target is about to misbehave, and the area is memory that it can write to: nothing in it is used as an index, a
+ * size or a string before it was checked against what murphy itself remembers. It can even make the file shorter, after
+ * which to look at it is a SIGBUS; so murphy looks through area_read and area_write only.
+ */
+#include "run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* The file is sparse: what no event reaches costs nothing. */
+enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16 };
+/* So many wait to be written at most; then the ring fills, and the target waits. */
+enum { PENDING_MAX = 1 << 16, BATCH = 64 };
+
+/*
+ * gcc's address sanitizer refuses to start unless it is the first library, and knows itself by a part of a name. It
+ * works as well behind the shim, and only there can calls be made to fail that it would not pass on, such as malloc.
+ * clang's, inside a program, refuses to start beside a library of that name.
+ */
+static const char plain_name[] = "shim.so", asan_name[] = "shim-before-libasan.so";
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+/* LD_PRELOAD is split at spaces and colons; a file system without exec cannot hold a library. */
+static bool is_usable(const char *folder) {
+  struct statvfs fs;
+  return folder && folder[0] == '/' && !strpbrk(folder, " :") && statvfs(folder, &fs) == 0 &&
+         !(fs.f_flag & (ST_NOEXEC | ST_RDONLY)) && access(folder, W_OK | X_OK) == 0;
+}
+
+static char *join(const char *folder, const char *name) {
+  struct text t = {0};
+  text_addf(&t, "%s/%s", folder, name);
+  if (!t.failed) return t.at;
+  text_done(&t);
+  return NULL;
+}
+
+int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) {
+  const char *places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
+  struct run_folder f = {0};
+  int code = -ENOENT;
+  for (size_t i = 0; i < COUNT(places) && !f.path; i++) {
+    if (!is_usable(places[i])) continue;
+    if (!(f.path = join(places[i], "murphy-XXXXXX"))) return err_set(e, -ENOMEM, "out of memory");
+    if (mkdtemp(f.path)) break;
+    code = -errno;
+    free(f.path);
+    f.path = NULL;
+  }
+  if (!f.path)
+    return err_set(e, -ECANCELED,
+                   "no folder for the run: neither XDG_RUNTIME_DIR, /dev/shm, TMPDIR nor /tmp can be written to and "
+                   "hold libraries (%s; is one mounted noexec?)",
+                   strerror(-code));
+  f.area = join(f.path, "area");
+  f.shim = join(f.path, before_asan ? asan_name : plain_name);
+  if (!f.area || !f.shim) {
+    run_folder_done(&f);
+    return err_set(e, -ENOMEM, "out of memory");
+  }
+  *ret = f;
+  return 0;
+}
+
+void run_folder_done(struct run_folder *f) {
+  /* What cannot be removed is in a folder for temporary files; there is nothing better to do about it. */
+  if (f->area) (void)unlink(f->area);
+  if (f->shim) (void)unlink(f->shim);
+  if (f->path) (void)rmdir(f->path);
+  free(f->area);
+  free(f->shim);
+  free(f->path);
+  memset(f, 0, sizeof *f);
+}
+
+int run_folder_write(const struct run_folder *f, const struct text *shim, struct err *e) {
+  if (shim->failed) return err_set(e, -ENOMEM, "out of memory");
+  return file_write(f->shim, shim->at, shim->n, e);
+}
+
+/* Events on their way from the ring, many at a time. */
+struct batch {
+  const struct run_area *area;
+  uint64_t read, next;
+  bool final;
+  size_t n;
+  struct wire_event events[BATCH];
+};
+
+/* --- the area ----------------------------------------------------------------------------------------------------- */
+
+static struct wire_span place(size_t *end, size_t n, size_t size) {
+  struct wire_span s = {.at = (uint32_t)*end, .n = (uint32_t)n};
+  *end = (*end + n * size + 63) & ~(size_t)63;
+  return s;
+}
+
+static int map_file(const char *path, size_t size, void **ret, int *ret_file, struct err *e) {
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return err_set(e, -errno, "%s: %s", path, strerror(errno));
+  int r = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+  void *at = r < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (r == 0 && at == MAP_FAILED) r = -errno;
+  if (r < 0) {
+    (void)close(fd);
+    return err_set(e, r, "%s: %s", path, strerror(-r));
+  }
+  *ret = at;
+  *ret_file = fd;
+  return 0;
+}
+
+static void write_header(struct run_area *a) {
+  *a->at = (struct wire_area){
+      .magic = WIRE_AREA_MAGIC,
+      .version = WIRE_VERSION,
+      .header = sizeof *a->at,
+      .size = a->size,
+      .events = a->events,
+      .loaded = a->loaded,
+      .points = a->points,
+      .counts = a->counts,
+  };
+}
+
+int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) {
+  struct run_area a = {0};
+  void *at = NULL;
+  size_t end = (sizeof(struct wire_area) + 63) & ~(size_t)63;
+  a.counts = place(&end, n_functions, sizeof(uint64_t));
+  a.loaded = place(&end, LOADED, sizeof(struct wire_loaded));
+  a.events = place(&end, EVENTS, sizeof(struct wire_event));
+  a.points = place(&end, points ? POINTS : 0, sizeof(struct wire_point));
+  a.size = end;
+  int r = map_file(path, a.size, &at, &a.file, e);
+  if (r < 0) return r;
+  a.at = at;
+  write_header(&a);
+  a.batch = malloc(sizeof *a.batch);
+  if (!a.batch) {
+    run_area_done(&a);
+    return err_set(e, -ENOMEM, "out of memory");
+  }
+  *ret = a;
+  return 0;
+}
+
+/* Holes in the file are as good as zeroes, and cost nothing; the target may have made it shorter. */
+int run_area_reset(struct run_area *a, struct err *e) {
+  if (fallocate(a->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)a->size) < 0 ||
+      ftruncate(a->file, (off_t)a->size) < 0)
+    return err_set(e, -errno, "cannot empty the area: %m");
+  write_header(a);
+  a->read = 0;
+  a->pending.n = a->taken = 0;
+  return 0;
+}
+
+void run_area_done(struct run_area *a) {
+  if (a->at) {
+    (void)munmap(a->at, a->size);
+    (void)close(a->file);
+  }
+  vec_done(&a->pending);
+  free(a->batch);
+  memset(a, 0, sizeof *a);
+}
+
+/* --- looking at it ------------------------------------------------------------------------------------------------ */
+
+/* Where the thread goes on if the area is not there any more; NULL while it does not look at it. */
+static _Thread_local sigjmp_buf *volatile looking;
+
+static void area_is_gone(int number) {
+  if (looking) siglongjmp(*looking, 1);
+  /* Not ours: it happens again, and does what it would have done without us. */
+  (void)signal(number, SIG_DFL);
+}
+
+/* Once and for all: several threads may look at several areas. */
+static void catch_bus(void) {
+  struct sigaction action = {.sa_handler = area_is_gone, .sa_flags = SA_NODEFER};
+  (void)sigaction(SIGBUS, &action, NULL); /* cannot fail for this signal */
+}
+
+/* Does COPY(to, from, n) over the area; -EIO if it is not there. */
+static int look(void (*copy)(void *to, const void *from, size_t n), void *to, const void *from, size_t n) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  sigjmp_buf here;
+  volatile int r = 0;
+  (void)pthread_once(&once, catch_bus);
+  if (sigsetjmp(here, 0) == 0) {
+    looking = &here;
+    copy(to, from, n);
+  } else {
+    r = -EIO;
+  }
+  looking = NULL;
+  return r;
+}
+
+static void copy_bytes(void *to, const void *from, size_t n) { memcpy(to, from, n); }
+
+static void load_word(void *to, const void *from, size_t n) {
+  if (n == sizeof(uint64_t))
+    *(uint64_t *)to = __atomic_load_n((const uint64_t *)from, __ATOMIC_ACQUIRE);
+  else
+    *(uint32_t *)to = __atomic_load_n((const uint32_t *)from, __ATOMIC_ACQUIRE);
+}
+
+static void store_word(void *to, const void *from, size_t n) {
+  if (n == sizeof(uint64_t))
+    __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELEASE);
+  else
+    __atomic_store_n((uint32_t *)to, *(const uint32_t *)from, __ATOMIC_RELEASE);
+}
+
+/* A field that the target changes while murphy looks; *RET is left alone if the area is gone. */
+#define LOAD(field, ret) look(load_word, (ret), &(field), sizeof(field))
+#define STORE(field, value) look(store_word, &(field), (value), sizeof(field))
+
+static const void *element(const struct run_area *a, struct wire_span span, uint64_t i, size_t size) {
+  return (const char *)a->at + span.at + (i % span.n) * size;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* Copies complete events. Their bytes may still change afterwards, in the mapping but not in the copy. */
+static void take_batch(void *to, const void *from, size_t unused) {
+  struct batch *b = to;
+  (void)unused;
+  (void)from;
+  b->next = __atomic_load_n(&b->area->at->next_event, __ATOMIC_ACQUIRE);
+  /* A target that scribbles over the counter must not keep us here for 2^64 events. */
+  if (b->next - b->read > b->area->events.n) b->next = b->read + b->area->events.n;
+  for (b->n = 0; b->read < b->next && b->n < BATCH; b->read++) {
+    const struct wire_event *event = element(b->area, b->area->events, b->read, sizeof *event);
+    bool complete = __atomic_load_n(&event->ready, __ATOMIC_ACQUIRE) == b->read + 1;
+    if (!complete && !b->final) break;
+    if (complete) memcpy(&b->events[b->n++], event, sizeof *event);
+  }
+  __atomic_store_n(&b->area->at->read, b->read, __ATOMIC_RELEASE);
+}
+
+/* 1 if there may be more. */
+static int drain_batch(struct run_area *a, struct batch *b) {
+  int r = look(take_batch, b, NULL, 0);
+  if (r < 0) return r;
+  a->read = b->read;
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->events[i].n_frames > WIRE_FRAMES) b->events[i].n_frames = WIRE_FRAMES;
+    if (vec_push(&a->pending, b->events[i]) < 0) return -ENOMEM;
+  }
+  return b->n == BATCH;
+}
+
+int run_area_drain(struct run_area *a, bool final) {
+  struct batch *b = a->batch;
+  int r = 1;
+  if (a->taken == a->pending.n) a->taken = a->pending.n = 0;
+  while (r > 0 && a->pending.n - a->taken < PENDING_MAX) {
+    b->area = a;
+    b->read = a->read;
+    b->final = final;
+    r = drain_batch(a, b);
+  }
+  return r < 0 ? r : 0;
+}
+
+bool run_area_take(struct run_area *a, struct wire_event *ret) {
+  if (a->taken == a->pending.n) return false;
+  *ret = a->pending.at[a->taken++];
+  return true;
+}
+
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
+
+bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret) {
+  uint32_t ready = 0;
+  if (n == 0 || n > a->loaded.n) return false;
+  const struct wire_loaded *from = element(a, a->loaded, n - 1, sizeof *from);
+  if (LOAD(from->ready, &ready) < 0 || ready != 1) return false;
+  struct wire_loaded copy;
+  if (look(copy_bytes, &copy, from, sizeof copy) < 0) return false;
+  copy.path[sizeof copy.path - 1] = 0;
+  *ret = copy;
+  return true;
+}
+
+uint64_t run_area_count(const struct run_area *a, uint32_t function) {
+  uint64_t count = 0;
+  if (function >= a->counts.n) return 0;
+  const uint64_t *at = element(a, a->counts, function, sizeof *at);
+  (void)LOAD(*at, &count);
+  return count;
+}
+
+int run_area_totals(const struct run_area *a, struct run_totals *ret) {
+  struct run_totals t = {0};
+  int r = LOAD(a->at->attached, &t.attached);
+  if (r >= 0) r = LOAD(a->at->refused, &t.refused);
+  if (r >= 0) r = LOAD(a->at->lost, &t.lost);
+  if (r >= 0) *ret = t;
+  return r;
+}
+
+int run_area_stop(struct run_area *a) {
+  uint32_t stop = 1;
+  return STORE(a->at->stop, &stop);
+}
+
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
+  if (i >= a->points.n) return false;
+  const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;
+  uint32_t ready = 0;
+  if (look(copy_bytes, &ready, &p->ready, sizeof ready) < 0 || ready != 1) return false;
+  if (look(copy_bytes, ret, p, sizeof *ret) < 0) return false;
+  if (ret->n_frames > WIRE_FRAMES) ret->n_frames = WIRE_FRAMES;
+  return true;
+}

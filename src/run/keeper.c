@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper: pid 1 of the sandbox's namespace. It starts the command as often as it is asked to, and when the command
+ * has ended, or its time is over, ends everything else in the namespace.
+ *
+ * It runs murphy's own code in a copy of murphy's memory, and what it starts may be hostile: it takes no input from
+ * there but exit statuses.
+ */
+#include "run/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct keeper {
+  const struct sandbox_options *options;
+  struct layers layers;
+  int socket;
+  int last_pid; /* descriptor of ns_last_pid, or -1 */
+  char root[PATH_MAX];
+};
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- one run ------------------------------------------------------------------------------------------------------ */
+
+/* The same process numbers in each run: programs show them, and name files after them. */
+static void reset_pids(const struct keeper *k) {
+  if (k->last_pid >= 0) (void)!pwrite(k->last_pid, "1", 1, 0);
+}
+
+/* In the child. A failure is told through the pipe; if the command starts, the pipe closes by itself. */
+static _Noreturn void become_command(const struct keeper *k, const int descriptors[3], int go, int pipe) {
+  struct err e = {0};
+  char byte;
+  /* Until the keeper has attached, or at once if it will not. */
+  (void)!read(go, &byte, 1);
+  int r = jail_enter(k->options, k->root, descriptors, &e);
+  struct keeper_answer a = {.code = r};
+  memcpy(a.text, e.text, sizeof a.text);
+  (void)!write(pipe, &a, offsetof(struct keeper_answer, at));
+  _exit(127);
+}
+
+/* Waits for the pipe's end: nothing if the command has started. */
+static int hear_start(int pipe, struct keeper_answer *a) {
+  ssize_t n;
+  do
+    n = read(pipe, a, offsetof(struct keeper_answer, at));
+  while (n < 0 && errno == EINTR);
+  return n == 0 ? 0 : n < 0 || a->code >= 0 ? -EIO : a->code;
+}
+
+static void close_pipes(const int ends[4]) {
+  for (int i = 0; i < 4; i++)
+    if (ends[i] >= 0) (void)close(ends[i]);
+}
+
+static int start_command(const struct keeper *k, const int descriptors[3], bool trace, pid_t *ret,
+                         struct keeper_answer *a) {
+  int ends[4] = {-1, -1, -1, -1}; /* go: 0 and 1; failure: 2 and 3 */
+  if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(ends + 2, O_CLOEXEC) < 0) {
+    int code = -errno;
+    close_pipes(ends);
+    return code;
+  }
+  reset_pids(k);
+  pid_t pid = fork();
+  if (pid == 0) {
+    (void)close(ends[1]);
+    become_command(k, descriptors, ends[0], ends[3]);
+  }
+  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  (void)close(ends[1]);
+  (void)close(ends[3]);
+  ends[1] = ends[3] = -1;
+  if (pid > 0) {
+    *ret = pid;
+    int heard = hear_start(ends[2], a);
+    if (r == 0) r = heard;
+  }
+  close_pipes(ends);
+  return r;
+}
+
+/* Waits until PID ends or the time is over: true if it has ended. Others that end meanwhile are buried. */
+static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack) {
+  sigset_t set;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGCHLD);
+  for (;;) {
+    int status;
+    struct rusage usage;
+    pid_t got = wait4(-1, &status, WNOHANG | __WALL, &usage);
+    if (got > 0 && WIFSTOPPED(status)) {
+      trace_stopped(got, status, stack);
+      continue;
+    }
+    if (got == pid) {
+      a->status = status;
+      a->usage = usage;
+      return true;
+    }
+    if (got > 0) continue;
+    uint64_t now = now_ns();
+    if (deadline && now >= deadline) return false;
+    uint64_t left = deadline ? deadline - now : 1000000000u;
+    struct timespec t = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+    (void)sigtimedwait(&set, NULL, &t);
+  }
+}
+
+/* Everything else in the namespace ends. How many were still there. */
+static unsigned end_all(void) {
+  unsigned n = 0;
+  while (wait4(-1, NULL, WNOHANG | __WALL, NULL) > 0) {
+  }
+  (void)kill(-1, SIGKILL);
+  for (;;) {
+    if (wait4(-1, NULL, __WALL, NULL) > 0)
+      n++;
+    else if (errno != EINTR)
+      return n;
+  }
+}
+
+static void watch_command(pid_t pid, uint64_t start, const struct keeper_request *request, struct keeper_answer *a,
+                          struct keeper_stack *stack) {
+  if (!wait_for(pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
+    a->timed_out = true;
+    if (request->trace) trace_interrupted(pid, stack);
+    (void)kill(pid, SIGKILL);
+    (void)wait_for(pid, 0, a, stack);
+  }
+  a->wall_ns = now_ns() - start;
+  a->left = end_all();
+}
+
+static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
+  size_t n = 0;
+  for (size_t i = 0; i < k->layers.at.n; i++) {
+    int fd = layers_open_changed(&k->layers, i);
+    if (fd < 0) continue;
+    (void)snprintf(a->at[n], sizeof a->at[n], "%s", k->layers.at.at[i].at);
+    fds[n++] = fd;
+  }
+  a->n_layers = (uint32_t)n;
+  return n;
+}
+
+static int answer(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+                  const struct keeper_stack *stack) {
+  int fds[SANDBOX_LAYERS];
+  size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
+  int r = message_send(k->socket, a, sizeof *a, fds, n);
+  for (size_t i = 0; i < n; i++)
+    (void)close(fds[i]);
+  if (r == 0 && a->code == 0 && request->trace) r = message_send(k->socket, stack, sizeof *stack, NULL, 0);
+  return r;
+}
+
+/* The command knows its files by their paths in its own root. */
+static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+  size_t n = strlen(k->root);
+  for (uint32_t i = 0; i < stack->n; i++) {
+    char *path = stack->frames[i].path;
+    if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
+  }
+}
+
+static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
+  struct keeper_answer a = {0};
+  struct keeper_stack stack = {0};
+  struct err e = {0};
+  a.code = layers_renew(&k->layers, &e);
+  pid_t pid = -1;
+  uint64_t start = now_ns();
+  if (a.code < 0)
+    memcpy(a.text, e.text, sizeof a.text);
+  else if ((a.code = start_command(k, descriptors, request->trace, &pid, &a)) < 0)
+    (void)end_all();
+  else
+    watch_command(pid, start, request, &a, &stack);
+  shorten_paths(k, &stack);
+  return answer(k, request, &a, &stack);
+}
+
+/* --- the keeper --------------------------------------------------------------------------------------------------- */
+
+static void bring_loopback_up(void) {
+  struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  (void)ioctl(fd, SIOCSIFFLAGS, &request);
+  (void)close(fd);
+}
+
+static int prepare(struct keeper *k, struct err *e) {
+  sigset_t set;
+  (void)sigfillset(&set);
+  (void)sigprocmask(SIG_SETMASK, &set, NULL);
+  bring_loopback_up();
+  int r = layers_mount(&k->layers, k->options, e);
+  if (r < 0) return r;
+  /* The keeper's own, of its namespace: stacks are read through it. */
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+    return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
+  k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);
+  return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;
+}
+
+_Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
+  struct keeper k = {.options = options, .socket = socket, .last_pid = -1};
+  struct err e = {0};
+  struct keeper_answer ready = {.code = prepare(&k, &e)};
+  memcpy(ready.text, e.text, sizeof ready.text);
+  if (message_send(socket, &ready, sizeof ready, NULL, 0) < 0 || ready.code < 0) _exit(1);
+  for (;;) {
+    struct keeper_request request;
+    int fds[3];
+    size_t n_fds = 0;
+    if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
+    if (n_fds != COUNT(fds)) _exit(1);
+    if (serve(&k, &request, fds) < 0) _exit(1);
+    for (size_t i = 0; i < n_fds; i++)
+      (void)close(fds[i]);
+  }
+}

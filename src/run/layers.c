@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file system that a command sees in the sandbox: the one outside, under overlays.
+ *
+ * An overlay cannot lie over a folder with other mounts below it, at least not in a user namespace (they are locked
+ * together), so such folders are made anew and filled entry by entry. Devices are a small choice of harmless ones,
+ * /proc is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each
+ * layer; a layer whose folder is empty was not changed and stays mounted for the next run.
+ */
+#include "run/sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { DEEPEST = 8 };
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+static int join(char out[PATH_MAX], const char *a, const char *b, struct err *e) {
+  int n = snprintf(out, PATH_MAX, "%s%s", a, b);
+  return n < 0 || n >= PATH_MAX ? err_set(e, -ENAMETOOLONG, "%s%s: path too long", a, b) : 0;
+}
+
+/* Where PATH of the world outside is in the sandbox's tree. */
+static int inside(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
+  char root[PATH_MAX];
+  int r = join(root, l->stage, "/root", e);
+  return r < 0 ? r : join(out, root, path, e);
+}
+
+static int failed(const char *what, const char *path, struct err *e) {
+  int code = -errno;
+  return err_set(e, code, "sandbox: cannot %s %s: %m", what, path);
+}
+
+/* --- what is mounted outside -------------------------------------------------------------------------------------- */
+
+/* /proc/self/mountinfo writes blanks as \040. */
+static void unescape(char *s) {
+  char *to = s;
+  for (; *s; s++) {
+    if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+      *to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+      s += 3;
+    } else {
+      *to++ = *s;
+    }
+  }
+  *to = '\0';
+}
+
+static int read_mounts(struct layers *l, struct err *e) {
+  FILE *f = fopen("/proc/self/mountinfo", "re");
+  if (!f) return failed("read", "/proc/self/mountinfo", e);
+  char *line = NULL;
+  size_t cap = 0;
+  int r = 0;
+  while (r == 0 && getline(&line, &cap, f) >= 0) {
+    char *save = NULL, *field = strtok_r(line, " ", &save);
+    for (int i = 0; i < 4 && field; i++)
+      field = strtok_r(NULL, " ", &save);
+    if (!field) continue;
+    unescape(field);
+    char *copy = strdup(field);
+    if (!copy || vec_push(&l->mounts, copy) < 0) {
+      free(copy);
+      r = err_set(e, -ENOMEM, "sandbox: out of memory");
+    }
+  }
+  free(line);
+  (void)fclose(f);
+  return r;
+}
+
+static bool has_mounts_below(const struct layers *l, const char *path) {
+  size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
+  for (size_t i = 0; i < l->mounts.n; i++)
+    if (strncmp(l->mounts.at[i], path, n) == 0 && l->mounts.at[i][n] == '/' && l->mounts.at[i][n + 1]) return true;
+  return false;
+}
+
+/* --- layers ------------------------------------------------------------------------------------------------------- */
+
+static void add_escaped(struct text *t, const char *path) {
+  for (; *path; path++) {
+    if (strchr(":,\\", *path)) text_add_bytes(t, "\\", 1);
+    text_add_bytes(t, path, 1);
+  }
+}
+
+static int upper_path(const struct layers *l, unsigned number, const char *part, char out[PATH_MAX], struct err *e) {
+  char name[64];
+  (void)snprintf(name, sizeof name, "/up/%u%s", number, part);
+  return join(out, l->stage, name, e);
+}
+
+/* A folder like the one at FROM, whose owner may not be known here: then nobody may write, if the user may not. */
+static int make_like(const char *path, const char *from, const struct stat *like, struct err *e) {
+  mode_t mode = like->st_mode & 07777;
+  if (access(from, W_OK) < 0) mode &= (mode_t)~0222;
+  if (mkdir(path, 0700) < 0 && errno != EEXIST) return failed("make", path, e);
+  if (chmod(path, mode) < 0) return failed("make", path, e);
+  /* An owner that the namespace does not know cannot be given; nobody can write there then, as outside. */
+  if (chown(path, like->st_uid, like->st_gid) < 0 && errno != EPERM && errno != EINVAL) return failed("make", path, e);
+  const struct timespec times[2] = {like->st_atim, like->st_mtim};
+  return utimensat(AT_FDCWD, path, times, 0) < 0 ? failed("make", path, e) : 0;
+}
+
+static int make_upper(const struct layers *l, unsigned number, const char *from, struct err *e) {
+  struct stat like;
+  if (stat(from, &like) < 0) return failed("look at", from, e);
+  char path[PATH_MAX];
+  const char *const parts[] = {"", "/w"};
+  for (size_t i = 0; i < COUNT(parts); i++) {
+    int r = upper_path(l, number, parts[i], path, e);
+    if (r < 0) return r;
+    if (mkdir(path, 0700) < 0) return failed("make", path, e);
+  }
+  int r = upper_path(l, number, "/u", path, e);
+  return r < 0 ? r : make_like(path, from, &like, e);
+}
+
+static int overlay_options(const struct layers *l, const char *lower, unsigned number, struct text *t, struct err *e) {
+  char path[PATH_MAX];
+  text_add(t, "lowerdir=");
+  add_escaped(t, lower);
+  text_add(t, ",upperdir=");
+  int r = upper_path(l, number, "/u", path, e);
+  if (r < 0) return r;
+  add_escaped(t, path);
+  text_add(t, ",workdir=");
+  r = upper_path(l, number, "/w", path, e);
+  if (r < 0) return r;
+  add_escaped(t, path);
+  text_add(t, ",userxattr");
+  return t->failed ? err_set(e, -ENOMEM, "sandbox: out of memory") : 0;
+}
+
+static int mount_overlay(struct layers *l, struct layer *layer, const char *target, struct err *e) {
+  layer->number = l->next++;
+  int r = make_upper(l, layer->number, layer->at, e);
+  if (r < 0) return r;
+  struct text t = {0};
+  r = overlay_options(l, layer->at, layer->number, &t, e);
+  if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
+    r = failed("lay an overlay over", layer->at, e);
+  text_done(&t);
+  return r;
+}
+
+static int mount_read_only(const char *path, const char *target, struct err *e) {
+  if (mount(path, target, NULL, MS_BIND | MS_REC, NULL) < 0) return failed("show", path, e);
+  struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
+  if (mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &attr, sizeof attr) < 0) return failed("protect", path, e);
+  return 0;
+}
+
+static int add_layer(struct layers *l, const char *path, const char *target, struct err *e) {
+  char *copy = strdup(path);
+  if (!copy || l->at.n == SANDBOX_LAYERS || vec_push(&l->at, (struct layer){.at = copy}) < 0) {
+    free(copy);
+    return mount_read_only(path, target, e);
+  }
+  struct layer *layer = &l->at.at[l->at.n - 1];
+  struct err why = {0};
+  int r = mount_overlay(l, layer, target, &why);
+  /* Some file systems cannot be under an overlay; a whole machine without overlays shows at the first one. */
+  if (r == -ENODEV || (r == -EPERM && l->at.n == 1)) return err_set(e, r, "%s", why.text);
+  if (r < 0) layer->fixed = true;
+  return r < 0 ? mount_read_only(path, target, e) : 0;
+}
+
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
+
+static int build(struct layers *l, const char *path, unsigned depth, struct err *e);
+
+static bool is_special(const char *path) {
+  return strcmp(path, "/proc") == 0 || strcmp(path, "/dev") == 0 || strcmp(path, "/sys") == 0;
+}
+
+static int build_file(const char *path, const char *target, struct err *e) {
+  int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return failed("make", target, e);
+  (void)close(fd);
+  return mount_read_only(path, target, e);
+}
+
+static int build_link(const char *path, const char *target, struct err *e) {
+  char to[PATH_MAX];
+  ssize_t n = readlink(path, to, sizeof to - 1);
+  if (n < 0) return failed("read", path, e);
+  to[n] = '\0';
+  return symlink(to, target) < 0 && errno != EEXIST ? failed("make", target, e) : 0;
+}
+
+static int build_entries(struct layers *l, const char *path, unsigned depth, struct err *e) {
+  DIR *d = opendir(path);
+  if (!d) return errno == EACCES ? 0 : failed("read", path, e); /* who may not look in may not write there either */
+  int r = 0;
+  for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    char child[PATH_MAX];
+    int n = snprintf(child, sizeof child, "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name);
+    if (n < 0 || (size_t)n >= sizeof child) continue;
+    r = is_special(child) ? 0 : build(l, child, depth + 1, e);
+  }
+  (void)closedir(d);
+  return r;
+}
+
+/* The root is made anew; other folders with mounts below them are shown read-only, with overlays on what is in them. */
+static int build_folder(struct layers *l, const char *path, const char *target, unsigned depth, struct err *e) {
+  if (!has_mounts_below(l, path)) return add_layer(l, path, target, e);
+  int r = mount_read_only(path, target, e);
+  return r < 0 || depth > DEEPEST ? r : build_entries(l, path, depth, e);
+}
+
+static int build(struct layers *l, const char *path, unsigned depth, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, path, target, e);
+  if (r < 0) return r;
+  struct stat st;
+  if (lstat(path, &st) < 0) return 0; /* gone, or not ours to see */
+  if (S_ISDIR(st.st_mode)) {
+    if (depth == 1 && (r = make_like(target, path, &st, e)) < 0) return r;
+    return access(path, R_OK | X_OK) < 0 ? 0 : build_folder(l, path, target, depth, e);
+  }
+  if (depth > 1) return 0; /* shown with its folder */
+  if (S_ISLNK(st.st_mode)) return build_link(path, target, e);
+  return S_ISREG(st.st_mode) ? build_file(path, target, e) : 0;
+}
+
+/* --- devices and the rest ----------------------------------------------------------------------------------------- */
+
+static int mount_at(const struct layers *l, const char *path, const char *type, unsigned long flags, const char *data,
+                    struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, path, target, e);
+  if (r < 0) return r;
+  if (mkdir(target, 0755) < 0 && errno != EEXIST) return failed("make", target, e);
+  return mount(type, target, type, flags, data) < 0 ? failed("mount", path, e) : 0;
+}
+
+static int show_device(const struct layers *l, const char *path, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, path, target, e);
+  if (r < 0) return r;
+  int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return failed("make", target, e);
+  (void)close(fd);
+  return mount(path, target, NULL, MS_BIND, NULL) < 0 ? failed("show", path, e) : 0;
+}
+
+static int link_at(const struct layers *l, const char *path, const char *to, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, path, target, e);
+  if (r < 0) return r;
+  return symlink(to, target) < 0 ? failed("make", target, e) : 0;
+}
+
+static int mount_shm(const struct layers *l, struct err *e) {
+  return mount_at(l, "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777", e);
+}
+
+static int build_devices(const struct layers *l, struct err *e) {
+  static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                        "/dev/random", "/dev/urandom", "/dev/tty"};
+  static const char *const links[][2] = {{"/dev/fd", "/proc/self/fd"},
+                                         {"/dev/stdin", "/proc/self/fd/0"},
+                                         {"/dev/stdout", "/proc/self/fd/1"},
+                                         {"/dev/stderr", "/proc/self/fd/2"},
+                                         {"/dev/ptmx", "pts/ptmx"}};
+  int r = mount_at(l, "/dev", "tmpfs", MS_NOSUID, "mode=755,size=1m", e);
+  for (size_t i = 0; r == 0 && i < COUNT(devices); i++)
+    if (access(devices[i], F_OK) == 0) r = show_device(l, devices[i], e);
+  for (size_t i = 0; r == 0 && i < COUNT(links); i++)
+    r = link_at(l, links[i][0], links[i][1], e);
+  if (r == 0) r = mount_at(l, "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620", e);
+  return r < 0 ? r : mount_shm(l, e);
+}
+
+static int build_special(const struct layers *l, struct err *e) {
+  int r = build_devices(l, e);
+  if (r == 0) r = mount_at(l, "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, e);
+  if (r < 0) return r;
+  char target[PATH_MAX];
+  r = inside(l, "/sys", target, e);
+  if (r < 0) return r;
+  if (access("/sys", F_OK) < 0) return 0;
+  if (mkdir(target, 0755) < 0) return failed("make", target, e);
+  return mount_read_only("/sys", target, e);
+}
+
+/* Folders above a mount point inside, where it lies on something that is new there. */
+static int make_parents(char *path, struct err *e) {
+  for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+    *p = '\0';
+    int r = mkdir(path, 0755) < 0 && errno != EEXIST ? failed("make", path, e) : 0;
+    *p = '/';
+    if (r < 0) return r;
+  }
+  return mkdir(path, 0755) < 0 && errno != EEXIST ? failed("make", path, e) : 0;
+}
+
+static int show_shared(const struct layers *l, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, l->shared, target, e);
+  if (r < 0) return r;
+  struct stat st;
+  if (stat(target, &st) < 0 && (r = make_parents(target, e)) < 0) return r;
+  return mount(l->shared, target, NULL, MS_BIND, NULL) < 0 ? failed("show", l->shared, e) : 0;
+}
+
+static int make_stage(struct layers *l, uint64_t disk, struct err *e) {
+  char data[64], path[PATH_MAX];
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) return failed("cut off", "/", e);
+  (void)snprintf(data, sizeof data, disk ? "mode=755,size=%llu" : "mode=755", (unsigned long long)disk);
+  if (mount("tmpfs", l->stage, "tmpfs", MS_NOSUID | MS_NODEV, data) < 0) return failed("mount", l->stage, e);
+  int r = join(path, l->stage, "/up", e);
+  if (r < 0) return r;
+  if (mkdir(path, 0700) < 0) return failed("make", path, e);
+  r = join(path, l->stage, "/root", e);
+  if (r < 0) return r;
+  if (mkdir(path, 0755) < 0) return failed("make", path, e);
+  return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0 ? failed("mount", path, e) : 0;
+}
+
+/* What is neither a layer nor a device was made here, and is the same for all runs. */
+static int protect_root(const struct layers *l, struct err *e) {
+  char path[PATH_MAX];
+  struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+  const char *const made[] = {"/root", "/root/dev"};
+  for (size_t i = 0; i < COUNT(made); i++) {
+    int r = join(path, l->stage, made[i], e);
+    if (r < 0) return r;
+    if (mount_setattr(AT_FDCWD, path, 0, &attr, sizeof attr) < 0) return failed("protect", path, e);
+  }
+  return 0;
+}
+
+int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
+  l->stage = options->folder;
+  l->shared = options->shared;
+  int r = read_mounts(l, e);
+  if (r == 0) r = make_stage(l, options->limits.disk, e);
+  if (r == 0) r = build_entries(l, "/", 0, e);
+  if (r == 0) r = build_special(l, e);
+  if (r == 0 && l->shared) r = show_shared(l, e);
+  return r < 0 ? r : protect_root(l, e);
+}
+
+void layers_done(struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    free(l->at.at[i].at);
+  for (size_t i = 0; i < l->mounts.n; i++)
+    free(l->mounts.at[i]);
+  vec_done(&l->at);
+  vec_done(&l->mounts);
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------ */
+
+/* Has it no entries but KNOWN ones? */
+static bool is_empty(int fd, int known) {
+  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *d = copy < 0 ? NULL : fdopendir(copy);
+  if (!d) {
+    if (copy >= 0) (void)close(copy);
+    return false;
+  }
+  int n = 0;
+  while (n <= known + 2 && readdir(d))
+    n++;
+  (void)closedir(d);
+  return n <= known + 2;
+}
+
+int layers_open_changed(const struct layers *l, size_t i) {
+  char path[PATH_MAX];
+  if (l->at.at[i].fixed) return -ENOENT;
+  int r = upper_path(l, l->at.at[i].number, "/u", path, NULL);
+  if (r < 0) return r;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  if (!is_empty(fd, 0)) return fd;
+  (void)close(fd);
+  return -ENOENT;
+}
+
+/* All in the folder, which may be anything that the command has made. Takes the descriptor. */
+static void remove_all(int fd) {
+  (void)fchmod(fd, 0700);
+  DIR *d = fdopendir(fd);
+  if (!d) {
+    (void)close(fd);
+    return;
+  }
+  for (struct dirent *entry; (entry = readdir(d));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (unlinkat(fd, entry->d_name, 0) == 0) continue;
+    int child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (child < 0 && errno == EACCES && fchmodat(fd, entry->d_name, 0700, 0) == 0)
+      child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (child >= 0) remove_all(child);
+    (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+  }
+  (void)closedir(d);
+}
+
+static int renew(struct layers *l, struct layer *layer, struct err *e) {
+  char target[PATH_MAX], old[PATH_MAX];
+  int r = inside(l, layer->at, target, e);
+  if (r == 0) r = upper_path(l, layer->number, "", old, e);
+  if (r < 0) return r;
+  if (umount2(target, MNT_DETACH) < 0) return failed("renew", layer->at, e);
+  int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) remove_all(fd);
+  (void)rmdir(old);
+  return mount_overlay(l, layer, target, e);
+}
+
+/* Shared memory is no overlay: it starts empty each time. */
+static int renew_shm(const struct layers *l, struct err *e) {
+  char path[PATH_MAX];
+  int r = inside(l, "/dev/shm", path, e);
+  if (r < 0) return r;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failed("look at", path, e);
+  bool shares = l->shared && strncmp(l->shared, "/dev/shm/", 9) == 0, clean = is_empty(fd, shares);
+  (void)close(fd);
+  if (clean) return 0;
+  if (umount2(path, MNT_DETACH) < 0) return failed("renew", path, e);
+  r = mount_shm(l, e);
+  return r < 0 || !shares ? r : show_shared(l, e);
+}
+
+int layers_renew(struct layers *l, struct err *e) {
+  int shm = renew_shm(l, e);
+  if (shm < 0) return shm;
+  for (size_t i = 0; i < l->at.n; i++) {
+    int fd = layers_open_changed(l, i);
+    if (fd == -ENOENT) continue;
+    if (fd >= 0) (void)close(fd);
+    int r = renew(l, &l->at.at[i], e);
+    if (r < 0) return r;
+  }
+  return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what a person calls a piece of code to addresses: a module, a function, a file and line.
+ */
+#include "run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add(run_places *ret, size_t module, uint64_t start, uint64_t end) {
+  return vec_push(ret, (struct wire_place){.module = (uint32_t)module, .start = start, .end = end});
+}
+
+static int add_whole(run_places *ret, size_t module) {
+  return vec_push(ret, (struct wire_place){.module = (uint32_t)module, .flags = WIRE_ANYWHERE});
+}
+
+/* --- as few as possible: the runtime looks through them at each call ---------------------------------------------- */
+
+static int by_start(const void *a, const void *b) {
+  const struct wire_place *x = a, *y = b;
+  if (x->module != y->module) return x->module < y->module ? -1 : 1;
+  if (x->start != y->start) return x->start < y->start ? -1 : 1;
+  return 0;
+}
+
+/* Sorts the places from number FIRST on, and unites those that touch. */
+static void merge(run_places *p, size_t first) {
+  size_t kept = first;
+  if (p->n - first < 2) return;
+  qsort(p->at + first, p->n - first, sizeof *p->at, by_start);
+  for (size_t i = first + 1; i < p->n; i++) {
+    struct wire_place *last = &p->at[kept], *next = &p->at[i];
+    if (next->module != last->module || next->start > last->end)
+      p->at[++kept] = *next;
+    else if (next->end > last->end)
+      last->end = next->end;
+  }
+  p->n = kept + 1;
+}
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+
+/* Where the function at ADDRESS ends: by its symbol or frame, else where the next one starts. */
+static uint64_t function_end(const struct image *img, const struct image_function *f) {
+  const struct image_function *all;
+  size_t n = image_functions(img, &all);
+  if (f->end > f->address) return f->end;
+  return f + 1 < all + n ? f[1].address : f->address + 1;
+}
+
+/* What the compiler split off: NAME.cold, NAME.part.0, NAME.constprop.1, NAME.isra.0. */
+static bool is_part(const char *own, const char *name) {
+  size_t n = strlen(name);
+  return strncmp(own, name, n) == 0 && (own[n] == 0 || own[n] == '.');
+}
+
+static int add_symbols(const struct image *img, size_t module, const char *name, run_places *ret) {
+  const struct image_function *all;
+  size_t n = image_functions(img, &all);
+  int r = 0;
+  for (size_t i = 0; i < n && r >= 0; i++)
+    if (all[i].name && is_part(all[i].name, name)) r = add(ret, module, all[i].address, function_end(img, &all[i]));
+  return r;
+}
+
+/* A second name of a function that image_functions lists under another. */
+static int add_alias(const struct image *img, size_t module, const char *name, run_places *ret) {
+  const struct image_symbol *s = image_export(img, name, NULL);
+  if (!s || s->kind != SYMBOL_FUNCTION) return 0;
+  const struct image_function *f = image_function_at(img, s->address);
+  if (f && f->name && strcmp(f->name, name) == 0) return 0;
+  uint64_t end = s->size ? s->address + s->size : f ? function_end(img, f) : s->address + 1;
+  return add(ret, module, s->address, end);
+}
+
+/* Code that DWARF knows of: static functions of stripped programs, inlined ones, names as C++ has them, lines. */
+static int add_debug(struct run_modules *m, size_t module, const struct run_where *w, run_places *ret) {
+  struct image_debug *d = run_module_debug(&m->modules.at[module]);
+  image_ranges found = {0};
+  if (!d) return 0;
+  int r = w->file ? image_debug_line(d, w->file, w->line, &found) : image_debug_function(d, w->function, &found);
+  for (size_t i = 0; i < found.n && r >= 0; i++)
+    r = add(ret, module, found.at[i].start, found.at[i].end);
+  vec_done(&found);
+  return r;
+}
+
+static int add_function(struct run_modules *m, size_t module, const char *name, run_places *ret) {
+  const struct image *img = m->modules.at[module].image;
+  struct run_where where = {.function = name};
+  int r = add_symbols(img, module, name, ret);
+  if (r >= 0) r = add_alias(img, module, name, ret);
+  return r < 0 ? r : add_debug(m, module, &where, ret);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+typedef VEC(const char *) name_list;
+
+/* Names that NAME may be a slip of; what there is no memory for is not offered. */
+static const char *nearest(const struct run_modules *m, const char *name, bool functions) {
+  name_list names = {0};
+  int r = 0;
+  for (size_t i = 0; i < m->modules.n && r >= 0; i++)
+    r = vec_push(&names, image_name(m->modules.at[i].image));
+  for (size_t i = 0; i < m->modules.n && functions; i++) {
+    const struct image_function *all;
+    size_t n = image_functions(m->modules.at[i].image, &all);
+    for (size_t k = 0; k < n && r >= 0; k++)
+      if (all[k].name) r = vec_push(&names, all[k].name);
+  }
+  const char *near = name_nearest(name, names.at, names.n);
+  vec_done(&names);
+  return near;
+}
+
+static int not_named(const struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
+  const char *near = nearest(m, name, functions);
+  return err_set(e, -ENOENT, "no %s '%s' in %s and its libraries%s%s%s", what, name, m->modules.at[0].path,
+                 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static int nothing_found(const struct run_modules *m, const struct run_where *w, struct err *e) {
+  const char *program = m->modules.at[0].path;
+  if (w->file && w->line)
+    return err_set(e, -ENOENT, "no code of %s:%u in %s and its libraries (are there debug symbols?)", w->file, w->line,
+                   program);
+  if (w->file)
+    return err_set(e, -ENOENT, "no code of %s in %s and its libraries (are there debug symbols?)", w->file, program);
+  return not_named(m, w->any ? "module or function" : "function", w->any ? w->any : w->function, true, e);
+}
+
+static int find_any(struct run_modules *m, const char *name, run_places *ret) {
+  int module = run_modules_named(m, name), r = 0;
+  if (module >= 0) return add_whole(ret, (size_t)module);
+  for (size_t i = 0; i < m->modules.n && r >= 0; i++)
+    r = add_function(m, i, name, ret);
+  return r;
+}
+
+static int find_in(struct run_modules *m, size_t i, const struct run_where *w, run_places *ret) {
+  if (w->file) return add_debug(m, i, w, ret);
+  if (w->function) return add_function(m, i, w->function, ret);
+  return add_whole(ret, i);
+}
+
+int run_modules_find(struct run_modules *m, const struct run_where *w, run_places *ret, struct err *e) {
+  size_t before = ret->n;
+  int r = 0, only = w->module ? run_modules_named(m, w->module) : -1;
+  if (w->module && only < 0) return not_named(m, "module", w->module, false, e);
+  if (w->any) {
+    r = find_any(m, w->any, ret);
+  } else {
+    for (size_t i = 0; i < m->modules.n && r >= 0; i++)
+      if (only < 0 || (size_t)only == i) r = find_in(m, i, w, ret);
+  }
+  if (r < 0) return err_set(e, r, "out of memory");
+  merge(ret, before);
+  return ret->n > before ? 0 : nothing_found(m, w, e);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One experiment: a command is started under a plan, watched until it ends, and its events are read.
+ *
+ * In the order of a run: what the command is (run_target_find), what it consists of (run_modules_load), where the
+ * target's side of it lives (run_folder_make, run_area_make), the start and the watch (run_start), and the log
+ * (run_log_add), from which a scenario can be made that does the same again (run_replay_load).
+ *
+ * -ECANCELED with a message: nothing is wrong with what was asked, but the experiment cannot be made.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "image/image.h"
+#include "wire/wire.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* --- what is run (target.c) --------------------------------------------------------------------------------------- */
+
+struct run_target {
+  char *path;  /* of the program: an ELF file */
+  char **argv; /* ends with NULL; of a script, as the kernel would make it for the interpreter */
+  bool script;
+};
+
+/*
+ * What execvp(3) would start for ARGV: looked for in PATH; of a script, its interpreter is the program, and behind
+ * "#!/usr/bin/env NAME" that is NAME, since env is not what anybody wants to test.
+ *
+ * -ENOENT, -EACCES, -ENOEXEC with a message if it cannot be executed; -ECANCELED if the loader would not preload
+ * anything into it: setuid, setgid, file capabilities, statically linked.
+ */
+int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
+void run_target_done(struct run_target *t);
+
+/* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
+
+struct run_module {
+  char *path; /* as the loader will name it */
+  struct image *image;
+  struct image_debug *debug; /* opened when first asked for */
+  bool debug_tried;
+};
+
+/* The program first, then its libraries in the order in which the loader searches them. */
+struct run_modules {
+  VEC(struct run_module) modules;
+  VEC(const char *) functions; /* what any of them imports, sorted by name */
+  const char *command;         /* the program's name as it was given: sh, whose file may be dash */
+  bool asan;                   /* the sanitizer is libasan */
+  const char *sanitizer;       /* path of a library that stands before functions of others, or NULL */
+  const char *missing;         /* the first library that was not found, or NULL; lives in the arena */
+  struct arena arena;
+};
+
+/* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
+int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
+void run_modules_done(struct run_modules *m);
+
+/* The first module that defines FUNCTION, or NULL. */
+const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
+/* Its DWARF, or NULL. */
+struct image_debug *run_module_debug(struct run_module *m);
+
+/* Code as a person names it; what is NULL or 0 was not said. */
+struct run_where {
+  const char *module, *function, *file;
+  unsigned line;
+  const char *any; /* a module or a function */
+};
+
+typedef VEC(struct wire_place) run_places;
+
+/* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
+int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
+/* The number of the module that NAME means: by path, file name, soname, or these up to ".so". -ENOENT if none. */
+int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
+
+/* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */
+
+/* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
+struct run_folder {
+  char *path, *area, *shim;
+};
+
+/* BEFORE_ASAN: the program needs libasan, which must not notice that the shim comes before it. */
+int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) MUST_USE;
+void run_folder_done(struct run_folder *f);
+/* Writes the shim's bytes there. */
+int run_folder_write(const struct run_folder *f, const struct text *shim, struct err *e) MUST_USE;
+
+/* The shared area. What murphy relies on is kept here: the target may write what it likes to the mapping. */
+struct run_area {
+  struct wire_area *at;
+  size_t size;
+  int file; /* of the mapping, for run_area_reset */
+  struct wire_span events, loaded, points, counts;
+  uint64_t read;
+  VEC(struct wire_event) pending; /* read, and not yet taken */
+  size_t taken;
+  struct batch *batch;
+};
+
+struct run_totals {
+  uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
+  uint64_t lost;              /* events that found no place */
+};
+
+/* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
+int run_area_make(const char *path, size_t n_functions, bool points, struct run_area *ret, struct err *e) MUST_USE;
+void run_area_done(struct run_area *a);
+/* As it was made, for another run; nobody else uses it now. */
+int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
+bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
+/*
+ * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
+ * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
+ */
+int run_area_drain(struct run_area *a, bool final) MUST_USE;
+/* The next event that was not yet taken; false if there is none. */
+bool run_area_take(struct run_area *a, struct wire_event *ret);
+/* A copy of module number N (from 1) of the target's processes; false if there is none. */
+bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
+uint64_t run_area_count(const struct run_area *a, uint32_t function);
+/* 0 or -EIO. */
+int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* Nothing is injected any more. 0 or -EIO. */
+int run_area_stop(struct run_area *a);
+
+/* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
+
+struct run_request {
+  const struct run_target *target;
+  const char *preload; /* what LD_PRELOAD is set to */
+  bool follow;         /* programs that the command starts get it too */
+  /* Called every few milliseconds while the command runs, sooner if it returned 1, and once behind its end (FINAL). */
+  int (*tick)(void *context, bool final, struct err *e);
+  void *context;
+};
+
+/*
+ * Starts the command, passes signals on, waits. *ret_status is as a shell has it: what it exited with, 128 + N if
+ * signal N killed it. A tick that fails ends the watch, not the command.
+ */
+int run_start(const struct run_request *request, int *ret_status, struct err *e) MUST_USE;
+
+/* LD_PRELOAD for the command: the shim, then what the user had there. */
+void run_preload(const char *shim, struct text *to);
+
+/* --- what became of it (symbols.c, log.c) ------------------------------------------------------------------------- */
+
+/* A place in code that some process of the target has loaded. Strings live as long as the run_symbols. */
+struct run_symbol {
+  const char *module;           /* last part of its path; "" if the place is in no module */
+  const char *path;             /* "" if not known */
+  uint64_t offset;              /* ELF address, or the address itself */
+  const char *function;         /* NULL if not known */
+  uint64_t plus;                /* bytes from its start */
+  struct image_frame frames[8]; /* where it is in the source, inlined functions first */
+  size_t n_frames;
+};
+
+struct run_symbols;
+
+/* Modules that are there already are not opened again; M must live as long. */
+int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
+void run_symbols_free(struct run_symbols *s);
+/* What the return address FRAME belongs to: the call before it. False if its module is not known, or not yet. */
+bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
+/* The same of a frame that was read from a stopped process; FRAME must live as long as *ret. */
+void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret);
+
+/* What an event's numbers mean. */
+struct run_log {
+  const struct wire_plan *plan; /* checked */
+  struct run_symbols *symbols;
+  uint64_t start;     /* nanoseconds of CLOCK_MONOTONIC */
+  uint64_t events;    /* the number of the event that is being written, from 1 */
+  struct map frames;  /* what is kept from one event to the next */
+  struct arena arena; /* ... */
+};
+
+void run_log_done(struct run_log *log);
+
+/* One JSON object and a newline. */
+void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
+/* One line for people, without a newline. */
+void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
+/* Events that could not be recorded, as a JSON line. */
+void run_log_lost(uint64_t n, struct text *to);
+
+/* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
+
+/*
+ * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is
+ * not what run_log_json writes; -ENODATA if it has no injection.
+ */
+int run_replay_load(const char *path, struct text *ret, struct err *e) MUST_USE;
+
+/* --- sandbox ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A place to run one command again and again, each time in the world as it is outside: own user, mount, pid, network
+ * and IPC namespaces, the file system under overlays whose changes are seen afterwards and thrown away, nothing left
+ * running. Needs no privileges, but a kernel that lets users make namespaces.
+ */
+struct sandbox;
+
+/* 0 means no limit. */
+struct sandbox_limits {
+  uint64_t cpu_seconds;   /* of each process */
+  uint64_t address_space; /* of each process, bytes */
+  uint64_t file_size;     /* of each file, output too, bytes */
+  uint64_t processes;
+  uint64_t disk; /* all that is written, bytes; 0 for half of the machine's memory */
+};
+
+struct sandbox_options {
+  const char *folder; /* an empty folder of the caller's, for mount points; stays as long as the sandbox */
+  const char *shared; /* a folder that is the same inside and outside, or NULL */
+  const char *cwd;    /* absolute */
+  const char *path;   /* the program: absolute, or relative to cwd */
+  char *const *argv, *const *envp;
+  struct sandbox_limits limits;
+};
+
+/*
+ * Call it before threads are started. The strings of OPTIONS must stay. -EPERM and the like come with a message that
+ * says what the kernel refused and what would allow it.
+ */
+int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
+/* Ends what still runs. */
+void sandbox_free(struct sandbox *s);
+
+struct sandbox_job {
+  int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
+  uint64_t wall_ns;   /* killed when this has passed; 0 for never */
+  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+};
+
+/* A part of the file system that was changed. */
+struct sandbox_layer {
+  char at[256]; /* where it is: "/home" */
+  int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
+};
+
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64 };
+
+struct sandbox_result {
+  int status;     /* as of waitpid */
+  bool timed_out; /* killed by murphy */
+  uint64_t wall_ns;
+  struct rusage usage;
+  unsigned left; /* processes that still ran when the command had ended, and were killed */
+  size_t n_layers;
+  struct sandbox_layer layers[SANDBOX_LAYERS];
+  size_t n_frames; /* of a traced run that crashed or was killed */
+  struct image_process_frame frames[SANDBOX_FRAMES];
+};
+
+/* Runs the command once. The layers are valid until the next run; sandbox_result_done closes their descriptors. */
+int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
+void sandbox_result_done(struct sandbox_result *r);

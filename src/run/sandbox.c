@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sandbox from outside: makes the namespaces with the keeper in them, and talks to it.
+ *
+ * Who may do what is decided by the maps of user numbers: everybody is who they were. Root maps all numbers, others
+ * only their own, which is all that the kernel allows them.
+ */
+#include "run/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct sandbox {
+  struct sandbox_options options;
+  pid_t outer;
+  int socket;
+};
+
+/* --- making it ---------------------------------------------------------------------------------------------------- */
+
+static int write_file(pid_t pid, const char *name, const char *content) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  ssize_t n = write(fd, content, strlen(content));
+  int code = n < 0 ? -errno : 0;
+  (void)close(fd);
+  return code;
+}
+
+/* Whoever may map all numbers does; the kernel lets others map themselves if they give up setgroups(2). */
+static int write_maps(pid_t pid, struct err *e) {
+  char map[64];
+  if (write_file(pid, "uid_map", "0 0 4294967295") == 0) {
+    int r = write_file(pid, "gid_map", "0 0 4294967295");
+    return r < 0 ? err_set(e, r, "sandbox: cannot map groups: %s", strerror(-r)) : 0;
+  }
+  (void)snprintf(map, sizeof map, "%u %u 1", geteuid(), geteuid());
+  int r = write_file(pid, "uid_map", map);
+  if (r == 0) r = write_file(pid, "setgroups", "deny");
+  (void)snprintf(map, sizeof map, "%u %u 1", getegid(), getegid());
+  if (r == 0) r = write_file(pid, "gid_map", map);
+  return r < 0 ? err_set(e, r, "sandbox: cannot map users: %s", strerror(-r)) : 0;
+}
+
+static void say_refused(struct keeper_answer *a) {
+  struct err e;
+  a->code = -errno;
+  (void)err_set(&e, a->code,
+                "sandbox: the kernel refuses new namespaces: %m (sysctl user.max_user_namespaces must not be 0, and "
+                "kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns must allow them; a "
+                "container needs a seccomp profile that allows unshare; or use --no-sandbox)");
+  memcpy(a->text, e.text, sizeof a->text);
+}
+
+/* The outer process: new namespaces, then the keeper as pid 1 of the new pid namespace. */
+static _Noreturn void outer_main(const struct sandbox_options *options, int socket, int ready, int go) {
+  struct keeper_answer a = {0};
+  char byte = 0;
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC) < 0) {
+    say_refused(&a);
+    (void)!message_send(socket, &a, sizeof a, NULL, 0);
+    _exit(1);
+  }
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1) _exit(1);
+  pid_t pid = fork();
+  if (pid == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    keeper_main(options, socket);
+  }
+  int status = 1;
+  (void)close(socket);
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  _exit(pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+/* The keeper's first words: it is ready, or why not. */
+static int hear_ready(struct sandbox *s, struct err *e) {
+  struct keeper_answer a;
+  size_t n_fds = 0;
+  int r = message_receive(s->socket, &a, sizeof a, NULL, 0, &n_fds);
+  if (r < 0) return err_set(e, r, "sandbox: no answer: %s", strerror(-r));
+  if (r == 0) return err_set(e, -EPIPE, "sandbox: its first process has ended");
+  a.text[sizeof a.text - 1] = '\0';
+  return a.code < 0 ? err_set(e, a.code, "%s", a.text) : 0;
+}
+
+static int start_outer(struct sandbox *s, const int sockets[2], const int ready[2], const int go[2], struct err *e) {
+  s->outer = fork();
+  if (s->outer < 0) return err_set(e, -errno, "sandbox: cannot start a process: %m");
+  if (s->outer == 0) {
+    (void)close(sockets[0]);
+    (void)close(ready[0]);
+    (void)close(go[1]);
+    outer_main(&s->options, sockets[1], ready[1], go[0]);
+  }
+  return 0;
+}
+
+static int make_namespaces(struct sandbox *s, const int sockets[2], const int ready[2], const int go[2],
+                           struct err *e) {
+  int r = start_outer(s, sockets, ready, go, e);
+  (void)close(sockets[1]);
+  (void)close(ready[1]);
+  (void)close(go[0]);
+  if (r < 0) return r;
+  char byte = 0;
+  if (read(ready[0], &byte, 1) == 1) {
+    if ((r = write_maps(s->outer, e)) < 0) return r;
+    if (write(go[1], &byte, 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
+  }
+  return hear_ready(s, e);
+}
+
+int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) {
+  struct sandbox *s = calloc(1, sizeof *s);
+  if (!s) return err_set(e, -ENOMEM, "sandbox: out of memory");
+  *s = (struct sandbox){.options = *options, .socket = -1};
+  int sockets[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1}, r;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 || pipe2(ready, O_CLOEXEC) < 0 ||
+      pipe2(go, O_CLOEXEC) < 0) {
+    r = err_set(e, -errno, "sandbox: cannot make a socket: %m");
+    for (int i = 0; i < 2; i++)
+      if (sockets[i] >= 0) (void)close(sockets[i]);
+    for (int i = 0; i < 2; i++)
+      if (ready[i] >= 0) (void)close(ready[i]);
+    free(s);
+    return r;
+  }
+  s->socket = sockets[0];
+  r = make_namespaces(s, sockets, ready, go, e);
+  (void)close(ready[0]);
+  (void)close(go[1]);
+  if (r < 0) {
+    sandbox_free(s);
+    return r;
+  }
+  *ret = s;
+  return 0;
+}
+
+void sandbox_free(struct sandbox *s) {
+  if (!s) return;
+  if (s->socket >= 0) (void)close(s->socket);
+  if (s->outer > 0) {
+    /* The keeper is told by the signal of its parent's death, and its own death ends the whole namespace. */
+    (void)kill(s->outer, SIGKILL);
+    while (waitpid(s->outer, NULL, 0) < 0 && errno == EINTR) {
+    }
+  }
+  free(s);
+}
+
+/* --- using it ----------------------------------------------------------------------------------------------------- */
+
+static void take_layers(struct sandbox_result *ret, struct keeper_answer *a, const int *fds, size_t n_fds) {
+  ret->n_layers = a->n_layers < n_fds ? a->n_layers : n_fds;
+  for (size_t i = 0; i < n_fds; i++) {
+    if (i >= ret->n_layers) {
+      (void)close(fds[i]);
+      continue;
+    }
+    ret->layers[i].fd = fds[i];
+    memcpy(ret->layers[i].at, a->at[i], sizeof ret->layers[i].at);
+    ret->layers[i].at[sizeof ret->layers[i].at - 1] = '\0';
+  }
+}
+
+static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err *e) {
+  struct keeper_stack *stack = malloc(sizeof *stack);
+  size_t n_fds = 0;
+  int r = stack ? message_receive(s->socket, stack, sizeof *stack, NULL, 0, &n_fds) : -ENOMEM;
+  if (r > 0 && stack->n <= COUNT(ret->frames)) {
+    ret->n_frames = stack->n;
+    memcpy(ret->frames, stack->frames, sizeof ret->frames);
+  }
+  free(stack);
+  if (r > 0) return 0;
+  sandbox_result_done(ret);
+  return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+}
+
+int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
+  struct keeper_request request = {.wall_ns = job->wall_ns, .trace = job->trace};
+  const int descriptors[3] = {job->in, job->out, job->error};
+  int r = message_send(s->socket, &request, sizeof request, descriptors, COUNT(descriptors));
+  if (r < 0) return err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r));
+  struct keeper_answer a;
+  int fds[SANDBOX_LAYERS];
+  size_t n_fds = 0;
+  r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
+  if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+  a.text[sizeof a.text - 1] = '\0';
+  if (a.code < 0) {
+    for (size_t i = 0; i < n_fds; i++)
+      (void)close(fds[i]);
+    return err_set(e, a.code, "%s", a.text[0] ? a.text : strerror(-a.code));
+  }
+  ret->status = a.status;
+  ret->timed_out = a.timed_out;
+  ret->wall_ns = a.wall_ns;
+  ret->usage = a.usage;
+  ret->left = a.left;
+  take_layers(ret, &a, fds, n_fds);
+  ret->n_frames = 0;
+  return job->trace ? take_stack(s, ret, e) : 0;
+}
+
+void sandbox_result_done(struct sandbox_result *r) {
+  for (size_t i = 0; i < r->n_layers; i++)
+    (void)close(r->layers[i].fd);
+  r->n_layers = 0;
+}

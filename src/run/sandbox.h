@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the sandbox, between its files.
+ *
+ *   murphy ── outer process ── keeper (pid 1 of the namespace) ── the command, once a run
+ *
+ * The outer process owns the user namespace and waits; the keeper mounts the layers once and replaces only those that a
+ * run has changed. The command's root is the tree of these layers, and it has no privilege that leads out of there.
+ */
+#pragma once
+
+#include "run/run.h"
+
+/* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
+struct keeper_request {
+  uint64_t wall_ns;
+  bool trace;
+};
+
+/* Where the command was when a signal ended it, or when its time was over; follows the answer to a traced run. */
+struct keeper_stack {
+  uint32_t n;
+  int32_t signal; /* 0 if its time was over */
+  int32_t pid;
+  struct image_process_frame frames[SANDBOX_FRAMES];
+};
+
+struct keeper_answer {
+  int32_t code; /* 0, or a negative errno with `text` */
+  int32_t status;
+  uint64_t wall_ns;
+  uint32_t left, n_layers;
+  bool timed_out;
+  struct rusage usage;
+  char text[512];
+  char at[SANDBOX_LAYERS][256];
+};
+
+/* The file system of the sandbox, as the keeper sees it. */
+struct layer {
+  char *at;        /* path of what it covers */
+  unsigned number; /* of its upper folder */
+  bool fixed;      /* cannot be an overlay: read-only */
+};
+
+struct layers {
+  const char *stage;  /* where the keeper has mounted its own memory file system */
+  const char *shared; /* as in the options */
+  VEC(struct layer) at;
+  VEC(char *) mounts; /* mount points of the world outside */
+  unsigned next;
+};
+
+/* Mounts everything under stage/root. */
+int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
+/* The folder with a layer's changes, opened; -ENOENT if it has none. */
+int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
+/* Makes all layers that were changed as new. */
+int layers_renew(struct layers *l, struct err *e) MUST_USE;
+void layers_done(struct layers *l);
+
+/* The keeper's whole life, in the new namespaces as pid 1. Does not return. */
+_Noreturn void keeper_main(const struct sandbox_options *options, int socket);
+
+/*
+ * In the command's process: goes into the new root and becomes the command. Returns only if something fails, with the
+ * message in E.
+ */
+int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], struct err *e);
+
+/* Attaches to a process that has not become the command yet. 0 or a negative errno. */
+int trace_attach(pid_t pid) MUST_USE;
+/* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
+void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
+/* Takes the stack of a process that is to be killed. */
+void trace_interrupted(pid_t pid, struct keeper_stack *stack);
+
+/* A message of the keeper's with descriptors beside it. */
+int message_send(int socket, const void *p, size_t n, const int *fds, size_t n_fds) MUST_USE;
+/* How many bytes came: N, or 0 if the other side is gone. Descriptors beyond MAX are closed. */
+int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t *ret_fds) MUST_USE;

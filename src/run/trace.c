@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor: the command runs under ptrace, and when a signal is about to end a process of it, or its time is
+ * over, the stack is taken before it goes on.
+ *
+ * Every process and thread of the command is attached from its birth. Signals are passed on as they come; only their
+ * arrival is looked at.
+ */
+#include "run/sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_fatal(int signal) {
+  switch (signal) {
+  case SIGSEGV:
+  case SIGBUS:
+  case SIGFPE:
+  case SIGILL:
+  case SIGABRT:
+  case SIGSYS:
+  case SIGTRAP:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* The process that the thread belongs to. */
+static pid_t process_of(pid_t tid) {
+  char path[64], line[128];
+  (void)snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+  FILE *f = fopen(path, "re");
+  if (!f) return tid;
+  int pid = tid;
+  while (fgets(line, sizeof line, f))
+    if (sscanf(line, "Tgid: %d", &pid) == 1) break;
+  (void)fclose(f);
+  return (pid_t)pid;
+}
+
+static void take_stack(pid_t tid, int signal, struct keeper_stack *stack) {
+  pid_t pid = process_of(tid);
+  /* A handler that raises the signal again adds nothing to where it first came. */
+  if (stack->pid == pid && stack->n) return;
+  size_t n = 0;
+  if (image_process_stack(pid, tid, stack->frames, COUNT(stack->frames), &n, NULL) < 0) return;
+  stack->n = (uint32_t)n;
+  stack->signal = signal;
+  stack->pid = pid;
+}
+
+int trace_attach(pid_t pid) {
+  unsigned long options = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+  return ptrace(PTRACE_SEIZE, pid, NULL, options) < 0 ? -errno : 0;
+}
+
+void trace_stopped(pid_t tid, int status, struct keeper_stack *stack) {
+  int signal = WSTOPSIG(status), event = status >> 16;
+  if (event == PTRACE_EVENT_STOP &&
+      (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)) {
+    (void)ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+    return;
+  }
+  if (!event && is_fatal(signal)) take_stack(tid, signal, stack);
+  (void)ptrace(PTRACE_CONT, tid, NULL, event ? 0ul : (unsigned long)signal);
+}
+
+void trace_interrupted(pid_t pid, struct keeper_stack *stack) {
+  if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0) return;
+  for (int i = 0; i < 200; i++) {
+    int status;
+    if (waitpid(pid, &status, WNOHANG | __WALL) == pid) {
+      if (WIFSTOPPED(status)) {
+        stack->n = 0;
+        take_stack(pid, 0, stack);
+      }
+      return;
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  }
+}

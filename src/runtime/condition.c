@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
+#include "condition.h"
+
+#include "fd.h"
+#include "stack.h"
+#include "system.h"
+
+static int64_t argument(const struct rt_call *c, uint32_t i) {
+  return (int64_t)(i < 6 ? c->args[i] : c->sp[1 + i - 6]);
+}
+
+static int64_t once(uint32_t slot) {
+  uint64_t *s = &rt.slots[slot], none = 0;
+  return rt_load(s) == 0 && rt_swap_if(s, &none, 1);
+}
+
+static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
+  uint64_t k = rt_add(&rt.slots[slot], 1);
+  return (int64_t)(wire_draw((uint64_t)seed, k) >> 1) < threshold;
+}
+
+static int64_t ordered(const struct rt_call *c) {
+  struct wire_order *o = &rt.area->order;
+  if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
+  if (rt_point_hash(c) != o->hash) return 0;
+  uint64_t seen = rt_add(&o->seen, 1) + 1;
+  return o->onwards ? seen >= o->nth : seen == o->nth;
+}
+
+bool rt_holds(const struct rt_call *c) {
+  const uint32_t *at = rt.code + rt.rules[c->rule].code;
+  int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
+  /* Most conditions that are no numbers alone start with this, and many are nothing else. */
+  if ((*at & 0xff) == WIRE_OP_CALLER) {
+    *top++ = rt_caller_in(c, *at++ >> 8);
+    if ((*at & 0xff) == WIRE_OP_END) return top[-1] != 0;
+  }
+  for (;; at++) {
+    enum wire_op op = (enum wire_op)(*at & 0xff);
+    uint32_t operand = *at >> 8;
+    switch (op) {
+    case WIRE_OP_END:
+      return top[-1] != 0;
+    case WIRE_OP_NUMBER:
+      *top++ = rt.numbers[operand];
+      break;
+    case WIRE_OP_ARG:
+      *top++ = argument(c, operand);
+      break;
+    case WIRE_OP_CALL:
+      *top++ = (int64_t)c->number;
+      break;
+    case WIRE_OP_NEXT:
+      *top++ = (int64_t)rt_add(&rt.slots[operand], 1) + 1;
+      break;
+    case WIRE_OP_ONCE:
+      *top++ = once(operand);
+      break;
+    case WIRE_OP_RANDOM:
+      top--;
+      top[-1] = drawn(operand, top[-1], top[0]);
+      break;
+    case WIRE_OP_CALLER:
+      *top++ = rt_caller_in(c, operand);
+      break;
+    case WIRE_OP_STACK:
+      *top++ = rt_stack_has(c, operand);
+      break;
+    case WIRE_OP_POINT:
+      *top++ = (int64_t)rt_point_hash(c);
+      break;
+    case WIRE_OP_PROCESS:
+      *top++ = rt_process();
+      break;
+    case WIRE_OP_ORDER:
+      *top++ = ordered(c);
+      break;
+    case WIRE_OP_FD_KIND:
+      top[-1] = rt_fd_kind((int)top[-1]);
+      break;
+    case WIRE_OP_FD_BLOCKS:
+      top[-1] = rt_fd_blocks((int)top[-1]);
+      break;
+    case WIRE_OP_FD_PATH:
+      top[-1] = rt_fd_path((int)top[-1], rt_text(operand));
+      break;
+    case WIRE_OP_NOT:
+      top[-1] = ~top[-1];
+      break;
+    case WIRE_OP_NEG:
+      top[-1] = (int64_t)(0 - (uint64_t)top[-1]);
+      break;
+    case WIRE_OP_IS_ZERO:
+      top[-1] = top[-1] == 0;
+      break;
+    case WIRE_OP_SERIES:
+      top[-1] = wire_in_series(rt.numbers + operand, top[-1]);
+      break;
+    case WIRE_OP_IF_ZERO:
+    case WIRE_OP_IF_SET:
+      if ((top[-1] == 0) == (op == WIRE_OP_IF_ZERO))
+        at += operand;
+      else
+        top--;
+      break;
+    default:
+      top--;
+      top[-1] = wire_compute(op, top[-1], top[0]);
+    }
+  }
+}

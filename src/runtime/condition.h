@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions of rules: does one hold for a call, and can it ever hold again? */
+#pragma once
+
+#include "runtime.h"
+
+/* Evaluates the condition of rule c->rule, which has one, with what it does to state slots. */
+bool rt_holds(const struct rt_call *c) RT_HIDDEN;
+
+/* Does it depend on the call's number (and the process's) alone, and change no state? */
+bool rt_only_counts(uint32_t code) RT_HIDDEN;
+/* Does it ask for the call's number? */
+bool rt_asks_number(uint32_t code) RT_HIDDEN;
+
+/*
+ * Could that of RULE hold for some call whose number is from FIRST to LAST, with the state as it is now? True in doubt;
+ * false is for ever, as state only moves on.
+ */
+bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call has come through a gate: does it fail? */
+#include "condition.h"
+#include "count.h"
+#include "decide.h"
+#include "fault.h"
+#include "hooks.h"
+#include "link.h"
+#include "modules.h"
+#include "stack.h"
+#include "system.h"
+
+#define ENOSYS 38
+
+/* There is no such function: its library has not been opened yet, or was closed. */
+static enum rt_action missing(struct rt_call *c) {
+  const struct wire_function *f = rt.plan ? &rt_array(functions, struct wire_function)[c->index] : NULL;
+  if (f && rt_link_settled()) c->real = rt_link_real(rt_text(f->name), f->version ? rt_text(f->version) : NULL);
+  if (c->real != 0) {
+    rt_store(&rt.entries[c->index].real, c->real);
+    return RT_PASS;
+  }
+  c->retval = (uint64_t)-ENOSYS;
+  return RT_RETURN;
+}
+
+/* May calls of the function go around the runtime once no rule can fire? */
+static bool retirable(const struct rt_function *f) {
+  if (rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE || f->shared) return false;
+  for (uint32_t i = 0; i < f->n_rules; i++)
+    if (rt.rules[f->rule + i].flags & WIRE_UNUSED) return false;
+  return true;
+}
+
+/* If no rule of the function can fire any more, whatever happens, calls need not come here. */
+void rt_retire(uint32_t function) {
+  const struct rt_function *f = &rt.functions[function];
+  uint64_t next = f->how == RT_ONE ? rt_load(&f->given) + 1 : 1;
+  if (retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
+    rt_store(&rt.entries[function].target, rt.entries[function].real);
+}
+
+static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
+  if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
+  rt_fault_choose(c);
+  rt_retire((uint32_t)c->index);
+  return r->flags & WIRE_THEN ? RT_THEN : rt_fault_apply(c);
+}
+
+/* What a call needs beside its rules. False: it is passed through whatever they say. */
+static bool prepare(const struct rt_call *c, uint32_t busy) {
+  if (busy & RT_BUSY_OFF) return false;
+  if (busy & RT_BUSY_MODULES) {
+    (void)__atomic_fetch_and(&rt.busy, ~(uint32_t)RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
+    rt_modules_changed();
+  }
+  if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  return true;
+}
+
+static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) {
+  bool counted = c->index & WIRE_COUNTED;
+  c->index &= ~(uint64_t)WIRE_COUNTED;
+  c->real = rt.entries[c->index].real;
+  if (__builtin_expect(c->real == 0, 0)) {
+    enum rt_action a = missing(c);
+    if (a != RT_PASS) return a;
+  }
+  uint32_t busy = rt_load(&rt.busy);
+  if (__builtin_expect(busy, 0) && !prepare(c, busy)) return RT_PASS;
+  struct rt_function *f = &rt.functions[c->index];
+  c->number = 0;
+  if (!rt_count(c, f, counted)) return RT_PASS;
+  const struct wire_rule *r = &rt.rules[f->rule];
+  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
+    c->rule = f->rule + i;
+    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, r);
+  }
+  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
+}
+
+/* The way of most calls under a rule about their caller: it is another one. All else is decided fully. */
+enum rt_action rt_decide(struct rt_call *c) {
+  struct wire_allowance *mine = rt_mine;
+  if (rt_load(&rt.busy) || !mine) return decide_fully(c);
+  uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
+  const struct rt_function *f = &rt.functions[index];
+  c->real = rt.entries[index].real;
+  if (f->caller == 0 || c->real == 0 || rt_place_has(f->caller - 1, rt_return_address(c) - 1) != 0)
+    return decide_fully(c);
+  rt_tally(&mine[index]);
+  return RT_PASS;
+}
+
+enum rt_action rt_after(struct rt_call *c) { return rt_fault_apply(c); }

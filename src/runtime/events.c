@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The area. Its file is opened, mapped and closed at the start, so that no descriptor stays. What is in it is checked
+ * once; only murphy and the runtimes of the run write to it.
+ */
+#include "events.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "count.h"
+#include "process.h"
+#include "stack.h"
+#include "system.h"
+
+#define PATIENCE 1000000000u /* nanoseconds */
+
+static bool span_fits(const struct wire_area *a, struct wire_span s, size_t size) {
+  return s.at % 8 == 0 && s.at >= sizeof *a && s.at <= a->size && s.n <= (a->size - s.at) / size;
+}
+
+static bool area_good(const struct wire_area *a, uint64_t size) {
+  if (a->magic != WIRE_AREA_MAGIC || a->version != WIRE_VERSION || a->header != sizeof *a || a->size != size)
+    return false;
+  bool points = a->points.n == 0 || (a->points.n & (a->points.n - 1)) == 0;
+  return points && span_fits(a, a->events, sizeof(struct wire_event)) && a->events.n > 0 &&
+         span_fits(a, a->loaded, sizeof(struct wire_loaded)) && span_fits(a, a->points, sizeof(struct wire_point)) &&
+         span_fits(a, a->counts, sizeof(uint64_t)) && (a->counts.n == 0 || a->counts.n >= rt.plan->functions.n);
+}
+
+bool rt_area_start(void) {
+  long fd = rt_system(SYS_openat, AT_FDCWD, (long)rt_text(rt.plan->area), O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+  if (fd < 0) return false;
+  struct stat s = {0};
+  long p = -1;
+  if (rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 && s.st_size >= (long)sizeof(struct wire_area))
+    p = rt_system(SYS_mmap, 0, s.st_size, 3 /* read, write */, 1 /* shared */, fd, 0);
+  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
+  if (p < 0 && p > -4096) return false;
+  if (!area_good((const struct wire_area *)p, (uint64_t)s.st_size)) {
+    (void)rt_system(SYS_munmap, p, s.st_size, 0, 0, 0, 0);
+    return false;
+  }
+  rt.area = (struct wire_area *)p;
+  return true;
+}
+
+/*
+ * Is it worth waiting on for murphy to read? Not for longer than PATIENCE, and not at all if it has read nothing since
+ * somebody waited in vain. Nothing is called that a filter could forbid, so this is a loop.
+ */
+static bool worth_waiting(const struct wire_area *a, uint64_t *start) {
+  static uint64_t read_in_vain = UINT64_MAX;
+  uint64_t now = rt_time(), read = rt_load(&a->read);
+  if (*start == 0) *start = now;
+  if (read == rt_load(&read_in_vain)) return false;
+  if (now != 0 && now - *start < PATIENCE) return true;
+  rt_store(&read_in_vain, read);
+  return false;
+}
+
+/* The number of an event that is this call's alone; false if murphy has not made room in time. */
+static bool reserve(struct wire_area *a, uint64_t *ret) {
+  uint64_t next = rt_load(&a->next_event), start = 0;
+  for (;;) {
+    if (next - rt_load(&a->read) < a->events.n) {
+      if (!rt_swap_if(&a->next_event, &next, next + 1)) continue;
+      *ret = next;
+      return true;
+    }
+    if (!worth_waiting(a, &start)) break;
+    __builtin_ia32_pause();
+    next = rt_load(&a->next_event);
+  }
+  (void)rt_add(&a->lost, 1);
+  return false;
+}
+
+void rt_event(const struct rt_call *c, int32_t error) {
+  struct wire_area *a = rt.area;
+  uint64_t number;
+  if (!a || !reserve(a, &number)) return;
+  struct wire_event *e = &rt_area_array(events, struct wire_event)[number % a->events.n];
+  rt_store(&e->ready, 0);
+  e->time = rt_time();
+  e->pid = rt_pid();
+  e->tid = rt_tid();
+  e->process = rt_process();
+  e->function = (uint32_t)c->index;
+  e->rule = (uint32_t)c->rule;
+  e->fault = (uint32_t)c->fault;
+  e->call = c->number != 0 ? c->number : rt_count_sum((uint32_t)c->index);
+  e->retval = (int64_t)c->retval;
+  e->error = error;
+  for (unsigned i = 0; i < WIRE_ARGS; i++)
+    e->args[i] = c->args[i];
+  e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);
+  rt_store(&e->ready, number + 1);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fault does. */
+#include "fault.h"
+
+#include "events.h"
+#include "link.h"
+#include "side.h"
+#include "system.h"
+
+static int *(*errno_location)(void);
+
+void rt_fault_start(void) {
+  errno_location = (int *(*)(void))rt_link_real("__errno_location", NULL);
+  rt_side_start();
+}
+
+void rt_fault_choose(struct rt_call *c) {
+  const struct wire_rule *r = &rt_array(rules, struct wire_rule)[c->rule];
+  uint64_t k = rt_add(&rt.slots[r->slot], 1);
+  c->fault = r->fault;
+  if (r->n_faults < 2) return;
+  const struct wire_order *order = rt.area ? &rt.area->order : NULL;
+  bool ordered = order && order->armed && order->rule == c->rule;
+  c->fault += (ordered ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
+}
+
+enum rt_action rt_fault_apply(struct rt_call *c) {
+  const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
+  if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
+  for (uint32_t i = 0; i < f->n_sides; i++)
+    rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
+  bool set = f->error != 0 && errno_location;
+  if (set) *errno_location() = f->error;
+  rt_event(c, set ? f->error : 0);
+  return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
+}

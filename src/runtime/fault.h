@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fault does: return value, errno, side effects, and the event about it. */
+#pragma once
+
+#include "runtime.h"
+
+/* Once, when real functions can be found. */
+void rt_fault_start(void) RT_HIDDEN;
+/* Chooses one of the faults of c->rule. */
+void rt_fault_choose(struct rt_call *c) RT_HIDDEN;
+/* Makes it come true, and logs it. For a call that was really made (THEN), c->retval is what that returned. */
+enum rt_action rt_fault_apply(struct rt_call *c) RT_HIDDEN;

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a descriptor is. */
+#include "fd.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "system.h"
+
+static int kind_of_mode(unsigned mode) {
+  switch (mode & S_IFMT) {
+  case S_IFREG:
+    return WIRE_FD_FILE;
+  case S_IFDIR:
+    return WIRE_FD_DIR;
+  case S_IFIFO:
+    return WIRE_FD_PIPE;
+  case S_IFSOCK:
+    return WIRE_FD_SOCKET;
+  case S_IFBLK:
+    return WIRE_FD_BLOCK;
+  case S_IFCHR:
+    return WIRE_FD_CHAR;
+  default:
+    return WIRE_FD_OTHER;
+  }
+}
+
+int rt_fd_kind(int fd) {
+  struct stat s;
+  if (rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) < 0) return WIRE_FD_NONE;
+  int kind = kind_of_mode(s.st_mode);
+  char terminal[64]; /* struct termios of the kernel is shorter */
+  if (kind == WIRE_FD_CHAR && rt_system(SYS_ioctl, fd, 0x5401 /* TCGETS */, (long)terminal, 0, 0, 0) == 0)
+    return WIRE_FD_TTY;
+  return kind;
+}
+
+int rt_fd_blocks(int fd) {
+  long flags = rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+  return flags < 0 ? -1 : !(flags & O_NONBLOCK);
+}
+
+/* One character of PATTERN against C: how long the piece of the pattern is, 0 if it does not match. */
+static size_t matched(const char *pattern, char c) {
+  if (*pattern == '?') return 1;
+  if (*pattern == '\\' && pattern[1]) return pattern[1] == c ? 2 : 0;
+  if (*pattern != '[') return *pattern == c;
+  size_t i = 1;
+  bool not = pattern[i] == '!' || pattern[i] == '^', in = false;
+  i += not ;
+  for (size_t first = i; pattern[i] && (pattern[i] != ']' || i == first); i++) {
+    bool span = pattern[i + 1] == '-' && pattern[i + 2] && pattern[i + 2] != ']';
+    in |= span ? pattern[i] <= c && c <= pattern[i + 2] : pattern[i] == c;
+    i += span ? 2 : 0;
+  }
+  if (!pattern[i]) /* no ]: the bracket stands for itself */
+    return c == '[';
+  return in != not ? i + 1 : 0;
+}
+
+bool rt_glob(const char *pattern, const char *s, size_t n) {
+  const char *star = NULL;
+  size_t at = 0, from = 0;
+  while (at < n) {
+    size_t piece = *pattern && *pattern != '*' ? matched(pattern, s[at]) : 0;
+    if (*pattern == '*') {
+      star = ++pattern;
+      from = at;
+    } else if (piece > 0) {
+      pattern += piece;
+      at++;
+    } else if (star) {
+      pattern = star;
+      at = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*')
+    pattern++;
+  return !*pattern;
+}
+
+bool rt_fd_path(int fd, const char *pattern) {
+  char link[32] = "/proc/self/fd/", digits[12], path[1024];
+  if (fd < 0) return false;
+  unsigned n = 0, at = 14;
+  for (unsigned rest = (unsigned)fd; rest > 0 || n == 0; rest /= 10)
+    digits[n++] = (char)('0' + rest % 10);
+  while (n > 0)
+    link[at++] = digits[--n];
+  link[at] = 0;
+  long length = rt_system(SYS_readlink, (long)link, (long)path, sizeof path, 0, 0, 0);
+  return length > 0 && rt_glob(pattern, path, (size_t)length);
+}

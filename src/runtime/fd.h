@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a descriptor is, asked by system calls that change nothing. */
+#pragma once
+
+#include "runtime.h"
+
+int rt_fd_kind(int fd) RT_HIDDEN;                       /* of enum wire_fd */
+int rt_fd_blocks(int fd) RT_HIDDEN;                     /* 1, 0, -1 */
+bool rt_fd_path(int fd, const char *pattern) RT_HIDDEN; /* *, ? and [...] as in a shell; * matches / too */
+bool rt_glob(const char *pattern, const char *s, size_t n) RT_HIDDEN;

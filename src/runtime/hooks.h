@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the runtime does itself around some calls, so that it stays in the picture. */
+#pragma once
+
+#include "runtime.h"
+
+/* No rule fired: the call is made, here (RT_RETURN) or by enter.S. */
+enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;
+/* Once, when real functions can be found. */
+void rt_hook_start(void) RT_HIDDEN;
+/* Those of the exec family, in exec.c. */
+enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;

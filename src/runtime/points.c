@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fault points: a function and the call stack that reached it, as a number that is the same in each run.
+ *
+ * Addresses differ from run to run; a module's name and the ELF address in it do not. Code in no module counts as a
+ * frame without an address.
+ */
+#include <fcntl.h>
+
+#include "fd.h"
+#include "modules.h"
+#include "stack.h"
+#include "walk.h"
+#include "words.h"
+
+/* How many places of the table are tried. */
+#define TRIES 64
+#define REPEATS 3
+
+static uint64_t *function_hashes; /* of the functions' names; NULL if there was no memory */
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ h >> 29;
+}
+
+static uint64_t text_hash(const char *s) {
+  uint64_t h = 0x6d757270687921u;
+  for (; *s; s++)
+    h = mix(h, (unsigned char)*s);
+  return h;
+}
+
+void rt_points_start(void) {
+  uint32_t n = rt.plan->functions.n;
+  function_hashes = n ? rt_map(n * sizeof *function_hashes) : NULL;
+  for (uint32_t i = 0; i < n && function_hashes; i++)
+    function_hashes[i] = text_hash(rt_text(rt_array(functions, struct wire_function)[i].name));
+}
+
+static uint64_t function_hash(uint64_t index) {
+  return function_hashes ? function_hashes[index]
+                         : text_hash(rt_text(rt_array(functions, struct wire_function)[index].name));
+}
+
+/* 0 if the list of modules has changed under the walk. */
+RT_RAW static uint64_t hash_frames(const struct rt_call *c, uint64_t h) {
+  struct rt_walk w;
+  unsigned n = 0;
+  if (!rt_walk_start(c, &w)) return h;
+  do {
+    const struct rt_module *m = rt_walk_module(&w);
+    h = m ? mix(h, m->name + (w.pc - m->bias) * 2) : mix(h, 0);
+  } while (++n < WIRE_FRAMES && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? h : 0;
+}
+
+uint64_t rt_point_hash(const struct rt_call *c) {
+  uint64_t function = function_hash(c->index), h = 0;
+  for (unsigned i = 0; i < REPEATS && h == 0; i++)
+    h = hash_frames(c, function);
+  return h ? h : 1;
+}
+
+/* --- facts about the first call ----------------------------------------------------------------------------------- */
+
+/* Where glibc's FILE has its descriptor; ABI, since programs were once compiled with it. */
+#define FILE_FD 112
+#define SIGNALS 64
+
+/* The kernel's struct sigaction. */
+struct kernel_action {
+  uint64_t handler, flags, restorer, mask;
+};
+#define RESTART 0x10000000u
+
+static uint8_t handlers(void) {
+  uint8_t found = 0;
+  for (long signal = 1; signal <= SIGNALS; signal++) {
+    struct kernel_action a = {0};
+    if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) continue;
+    if (a.handler > 1) found |= WIRE_HANDLER | (a.flags & RESTART ? 0 : WIRE_HANDLER_STOPS);
+  }
+  return found;
+}
+
+/* The descriptor that the call is about; -1 if there is none. */
+static int descriptor(const struct rt_call *c) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
+  if (f->descriptor >= 0 && f->descriptor < 6) return (int)c->args[f->descriptor];
+  if (f->stream < 0 || f->stream >= 6 || c->args[f->stream] == 0) return -1;
+  return *(const volatile int *)(c->args[f->stream] + FILE_FD);
+}
+
+static void enter(struct wire_point *p, const struct rt_call *c) {
+  int fd = descriptor(c);
+  long flags = fd < 0 ? -1 : rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+  p->function = (uint32_t)c->index;
+  p->process = rt_process();
+  for (unsigned i = 0; i < WIRE_ARGS; i++)
+    p->args[i] = c->args[i];
+  p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
+  p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
+  p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+  p->handlers = handlers();
+  p->n_frames = rt_stack_frames(c, p->frames, WIRE_FRAMES);
+  rt_store(&p->ready, 1);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+/* Is the caller in a module whose calls are the user's own? */
+static bool in_scope(const struct rt_call *c) {
+  struct rt_modules *m = rt_modules_now();
+  uint64_t pc = rt_return_address(c) - 1;
+  if (!m) return false;
+  (void)rt_step_at(&m, pc); /* looks for new modules */
+  const struct rt_module *module = rt_module_at(m, pc);
+  return module && module->plan && rt_array(modules, struct wire_module)[module->plan - 1].flags & WIRE_IN_SCOPE;
+}
+
+void rt_point_record(const struct rt_call *c) {
+  if (!rt.area || rt.area->points.n == 0 || !in_scope(c)) return;
+  uint64_t hash = rt_point_hash(c);
+  struct wire_point *points = rt_area_array(points, struct wire_point);
+  uint64_t mask = rt.area->points.n - 1;
+  for (uint64_t i = 0; i < TRIES && i <= mask; i++) {
+    struct wire_point *p = &points[(hash + i) & mask];
+    uint64_t found = rt_load(&p->hash);
+    bool mine = found == 0 && rt_swap_if(&p->hash, &found, hash);
+    if (!mine && found != hash) continue;
+    if (mine) enter(p, c);
+    (void)rt_add(&p->count, 1);
+    return;
+  }
+  (void)rt_add(&rt.area->lost_points, 1);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libmurphy-rt.so: what decides, inside the target, whether a call fails.
+ *
+ * Rules for everything in this room, because it runs at any point of somebody else's program:
+ *   - nothing is allocated but by rt_map at the start; no lock is taken; no stdio; no function of libc is called but
+ *     the ones that a fault or a hook is about; errno, random numbers and buffers of the target stay as they are.
+ *   - no vector or x87 register is touched: the room is compiled for general registers only, so that arguments in the
+ *     others pass through unsaved.
+ *   - system calls are made raw (rt_system), and none on the way of an injection, since a filter may forbid them.
+ *   - in doubt the call is passed through. Nothing here exits or aborts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+#define RT_HIDDEN __attribute__((visibility("hidden")))
+
+/*
+ * A call that reached a gate, as enter.S lays it down on the stack; enter.S knows the offsets of all up to `given`.
+ */
+struct rt_call {
+  uint64_t args[6];   /* rdi, rsi, rdx, rcx, r8, r9 */
+  uint64_t rax;       /* al: how many vector registers a variadic call uses */
+  uint64_t r10;       /* static chain */
+  uint64_t rbp;       /* the caller's, untouched so far */
+  uint64_t index;     /* of the function in the plan */
+  uint64_t real;      /* out: where the real function is */
+  uint64_t retval;    /* out: of the fault, or of the hook; for RT_THEN first in: what the real call returned */
+  uint64_t rdx;       /* the second half of that */
+  uint64_t number;    /* of this call of the function in this process image, from 1; 0 if not known yet */
+  uint64_t rule;      /* that fired */
+  uint64_t fault;     /* that was chosen */
+  const uint64_t *sp; /* where the return address stands; arguments 6 and up follow it */
+};
+
+/* What enter.S does next. */
+enum rt_action {
+  RT_PASS,      /* jump to the real function, all registers as they came */
+  RT_RETURN,    /* return `retval` in rax */
+  RT_RETURN_FP, /* return its bits in xmm0 */
+  RT_THEN,      /* make the real call, then ask rt_after */
+};
+
+static inline uint64_t rt_return_address(const struct rt_call *c) { return c->sp[0]; }
+
+/* How calls of a function are counted; count.h says why. */
+enum rt_counting {
+  RT_TALLY,   /* nobody asks, but the log */
+  RT_GRANTED, /* rules that only count */
+  RT_ONE,     /* numbers are asked for, together with other things */
+};
+
+/* What must be known about a function when it is called, on a cache line of its own. */
+struct rt_function {
+  uint64_t given; /* numbers that were given away, to calls and to threads */
+  uint32_t how;   /* of enum rt_counting */
+  uint32_t rule, n_rules;
+  uint16_t hook;   /* of enum wire_hook */
+  uint32_t caller; /* its one condition is that the caller is in the set caller - 1 of places; 0: it has others */
+  uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
+} __attribute__((aligned(64)));
+
+/* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */
+enum rt_ready { RT_NEW, RT_STARTING, RT_OFF, RT_READY };
+
+/* Everything the runtime knows; constant once rt_start is done, but for what its pointers lead to. */
+struct rt {
+  uint32_t ready; /* of enum rt_ready; first, for enter.S */
+  uint32_t busy;  /* not 0: a call needs more than its rules: RT_BUSY_* */
+  struct wire_entry *entries;
+  const struct wire_plan *plan; /* checked */
+  struct rt_function *functions;
+  const struct wire_rule *rules; /* what the plan has, as pointers */
+  const uint32_t *code;
+  const int64_t *numbers;
+  uint64_t *slots;        /* plan->slots of them; shared by all threads */
+  struct wire_area *area; /* there once it is ready */
+  struct wire_shim *shim;
+};
+enum {
+  RT_BUSY_OFF = 1,     /* not ready */
+  RT_BUSY_MODULES = 2, /* a library was being opened: the list of modules may be another */
+  RT_BUSY_COUNT = 4,   /* WIRE_COUNT */
+  RT_BUSY_POINTS = 8,  /* WIRE_POINTS */
+};
+extern struct rt rt RT_HIDDEN;
+
+/* An array of the plan by its span: rt_array(functions, struct wire_function)[i]. */
+#define rt_array(span, type) ((const type *)((const char *)rt.plan + rt.plan->span.at))
+#define rt_area_array(span, type) ((type *)((char *)rt.area + rt.area->span.at))
+static inline const char *rt_text(uint32_t at) { return (const char *)rt.plan + rt.plan->text.at + at; }
+
+/* Calls FUNCTION(A, B), code of somebody else, and keeps the vector registers that it may use. */
+uint64_t rt_foreign(uint64_t function, uint64_t a, uint64_t b) RT_HIDDEN;
+
+/* The number of this process, from 1; a fork's child gets its own when it is first asked for. */
+uint32_t rt_process(void) RT_HIDDEN;
+
+/*
+ * What must not be called in the target does not compile there; unit tests, which link this too, may. The headers that
+ * name such functions come first.
+ */
+#ifdef MURPHY_RUNTIME
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#pragma GCC poison malloc calloc realloc free alloca printf fprintf snprintf puts fopen fputs mmap munmap syscall
+#pragma GCC poison exit _exit abort rand random srand getenv setenv dlsym dlopen dlerror backtrace pthread_mutex_lock
+#pragma GCC poison errno strlen strcmp strcpy memcpy memset getpid gettid clock_gettime
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stores that belong to a fault, beside return value and errno. */
+#pragma once
+
+#include "runtime.h"
+
+/* Once, when the plan is there. */
+void rt_side_start(void) RT_HIDDEN;
+void rt_side(const struct rt_call *c, const struct wire_side *s) RT_HIDDEN;

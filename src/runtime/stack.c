@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The triggers that look at where a call comes from, and its stack for the log.
+ *
+ * A list of modules that became another one under a walk is noticed behind it, and the walk repeated.
+ */
+#include "stack.h"
+
+#include "bounds.h"
+#include "modules.h"
+#include "walk.h"
+
+/* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
+#define DEPTH_MAX 16384
+#define PATTERN_MAX 64
+#define REPEATS 3
+
+/* --- triggers ----------------------------------------------------------------------------------------------------- */
+
+bool rt_caller_in(const struct rt_call *c, uint32_t place) {
+  uint64_t pc = rt_return_address(c) - 1;
+  int in = rt_place_has(place, pc);
+  if (__builtin_expect(in >= 0, 1)) return in;
+  struct rt_modules *m = rt_modules_now();
+  if (!m) return false;
+  (void)rt_step_at(&m, pc); /* looks again if the address is in no module that is known */
+  return (m = rt_modules_now()) && rt_in_range(m, place, pc);
+}
+
+/*
+ * All frames of the pattern that can have been matched by the frames so far, as bits: LAST by the frame before, EVER by
+ * any. A frame of the pattern matches behind its predecessor: right behind it if it says so.
+ */
+struct matching {
+  const struct wire_pattern *at;
+  unsigned n;
+  uint64_t last, ever;
+};
+
+/* One more frame of the stack; true if the whole pattern is there. */
+static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, bool first) {
+  uint64_t now = 0;
+  for (unsigned i = 0; i < p->n; i++) {
+    bool next = p->at[i].flags & WIRE_NEXT;
+    bool possible = i == 0 ? first || !next : (next ? p->last : p->ever) >> (i - 1) & 1;
+    if (possible && rt_in_range(m, p->at[i].place, pc)) now |= 1ull << i;
+  }
+  p->last = now;
+  p->ever |= now;
+  return now >> (p->n - 1) & 1;
+}
+
+/* What came of a walk; VOID if the list of modules has changed under it. */
+enum outcome { VOID = -1, ABSENT, PRESENT };
+
+/* One frame, anywhere: what nearly all patterns are. Its first range is at hand, most have no other. */
+RT_RAW static int has_frame(const struct rt_call *c, uint32_t place) {
+  struct rt_walk w;
+  if (!rt_walk_start(c, &w)) return ABSENT;
+  const struct rt_modules *list = w.modules;
+  struct rt_range first = list->ranges[place];
+  unsigned depth = 0;
+  bool found;
+  do {
+    if (__builtin_expect(w.modules != list, 0)) first = (list = w.modules)->ranges[place];
+    found = w.pc - first.start < first.size_last >> 1 || (!(first.size_last & 1) && rt_in_range(list, place + 1, w.pc));
+  } while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? found : VOID;
+}
+
+RT_RAW static int has_frames(const struct rt_call *c, const struct wire_pattern *at, unsigned n) {
+  struct matching p = {.at = at, .n = n};
+  struct rt_walk w;
+  unsigned depth = 0;
+  bool found;
+  if (!rt_walk_start(c, &w)) return ABSENT;
+  do
+    found = match(&p, w.modules, w.pc, depth == 0);
+  while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? found : VOID;
+}
+
+bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
+  const struct wire_pattern *at = rt_array(patterns, struct wire_pattern) + pattern;
+  unsigned n = 1;
+  int found = VOID;
+  while (!(at[n - 1].flags & WIRE_LAST))
+    n++;
+  if (n > PATTERN_MAX) return false;
+  for (unsigned i = 0; i < REPEATS && found == VOID; i++)
+    found = n == 1 && !(at->flags & WIRE_NEXT) ? has_frame(c, at->place) : has_frames(c, at, n);
+  return found == PRESENT;
+}
+
+RT_RAW static int list_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
+  struct rt_walk w;
+  unsigned n = 0;
+  if (!rt_walk_start(c, &w)) return VOID;
+  do {
+    const struct rt_module *m = rt_walk_module(&w);
+    ret[n++] = (struct wire_frame){.module = m ? m->loaded : 0, .at = w.pc + 1 - (m && m->loaded ? m->bias : 0)};
+  } while (n < max && rt_walk_up(&w));
+  return rt_walk_valid(&w) ? (int)n : VOID;
+}
+
+unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
+  int n = VOID;
+  if (max == 0) return 0;
+  for (unsigned i = 0; i < REPEATS && n == VOID; i++)
+    n = list_frames(c, ret, max);
+  if (n > 0) return (unsigned)n;
+  ret[0] = (struct wire_frame){.at = rt_return_address(c)};
+  return 1;
+}
+
+void rt_stack_start(void) {
+  rt_bounds_start();
+  rt_modules_start();
+  rt_points_start();
+}

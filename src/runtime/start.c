@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the runtime comes to be ready: by the shim's initialiser, or by the first call through a gate, if some other
+ * library's initialiser makes one before. All relocations are done by then.
+ *
+ * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
+ */
+#include "condition.h"
+#include "count.h"
+#include "decide.h"
+#include "environment.h"
+#include "events.h"
+#include "fault.h"
+#include "hooks.h"
+#include "link.h"
+#include "process.h"
+#include "stack.h"
+#include "start.h"
+#include "system.h"
+
+/* What enter.S takes for granted. */
+_Static_assert(offsetof(struct rt_call, rax) == 48 && offsetof(struct rt_call, r10) == 56, "enter.S");
+_Static_assert(offsetof(struct rt_call, rbp) == 64 && offsetof(struct rt_call, index) == 72, "enter.S");
+_Static_assert(offsetof(struct rt_call, real) == 80 && offsetof(struct rt_call, retval) == 88, "enter.S");
+_Static_assert(offsetof(struct rt_call, rdx) == 96 && offsetof(struct rt_call, sp) == 128, "enter.S");
+_Static_assert(sizeof(struct rt_call) <= 144 && WIRE_MAX_ARGS - 6 == 16, "enter.S");
+_Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
+
+struct rt rt = {.busy = RT_BUSY_OFF};
+extern struct wire_shim murphy_shim __attribute__((weak));
+
+static void find_real(void) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
+    rt.entries[i].real = rt_link_real(rt_text(f[i].name), f[i].version ? rt_text(f[i].version) : NULL);
+}
+
+/* Which function's rules use a slot: marks both functions if there are two. */
+static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
+  uint32_t owner = owners[slot];
+  owners[slot] = function + 1;
+  if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
+}
+
+/*
+ * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
+ */
+static uint32_t only_caller(const struct wire_function *f) {
+  const struct wire_rule *r = &rt.rules[f->rule];
+  const uint32_t *code = rt.code + r->code;
+  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE || r->code == WIRE_NO_CODE || (*code & 0xff) != WIRE_OP_CALLER)
+    return 0;
+  return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
+}
+
+/* How a function's calls are counted, from what its rules ask. */
+static void learn_rules(uint32_t function, uint32_t *owners) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
+  bool counts = true, asks = false, unused = false;
+  for (uint32_t i = 0; i < f->n_rules; i++) {
+    const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule + i];
+    counts &= rt_only_counts(r->code);
+    asks |= rt_asks_number(r->code);
+    unused |= r->flags & WIRE_UNUSED;
+    const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
+    for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
+      uint32_t op = *at & 0xff;
+      if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
+    }
+  }
+  bool seen = rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE;
+  /* Where nothing asks for the number there is no piece of numbers to grant. */
+  bool granted = counts && asks && !unused && !seen;
+  rt.functions[function].how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
+  rt.functions[function].rule = f->rule;
+  rt.functions[function].n_rules = f->n_rules;
+  rt.functions[function].hook = f->hook;
+  rt.functions[function].caller = only_caller(f);
+}
+
+/* Where calls of each function go first. */
+static void aim(void) {
+  for (uint32_t i = 0; i < rt.shim->n; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
+    rt_retire(i);
+  }
+}
+
+static bool plan_good(void) {
+  const struct wire_shim *s = rt.shim;
+  rt.entries = (struct wire_entry *)s->entries;
+  rt.plan = (const struct wire_plan *)s->plan;
+  if (s->magic != WIRE_SHIM_MAGIC || s->version != WIRE_VERSION) return false;
+  return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
+}
+
+/* Memory for what is kept about functions and slots; the last part is needed only while rules are learnt. */
+static uint32_t *make_room(uint32_t functions, uint32_t slots) {
+  size_t size = functions * sizeof(struct rt_function);
+  char *p = rt_map(size + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
+  if (!p) return NULL;
+  rt.functions = (struct rt_function *)p;
+  rt.slots = (uint64_t *)(p + size);
+  return (uint32_t *)(rt.slots + slots);
+}
+
+static bool get_ready(void) {
+  uint32_t n = rt.plan->functions.n;
+  rt.rules = rt_array(rules, struct wire_rule);
+  rt.code = rt_array(code, uint32_t);
+  rt.numbers = rt_array(numbers, int64_t);
+  uint32_t *owners = make_room(n, rt.plan->slots);
+  if (!rt_area_start() || !owners || !rt_count_start(n)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    learn_rules(i, owners);
+  rt_process_start();
+  rt_fault_start();
+  rt_hook_start();
+  rt_stack_start();
+  rt.shim->thread = rt_count_thread_offset();
+  bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;
+  rt.busy = (counts ? RT_BUSY_COUNT : 0) | (rt.plan->flags & WIRE_POINTS ? RT_BUSY_POINTS : 0);
+  return true;
+}
+
+/* --- without faults ----------------------------------------------------------------------------------------------- */
+
+static uint32_t n_stubs;
+
+static void count_stub(const char *name, const char *version, uint64_t address) {
+  (void)name, (void)version;
+  n_stubs += address != (uint64_t)rt.shim;
+}
+
+/* An entry is believed to be one if it knows its stub. */
+static void go_around(const char *name, const char *version, uint64_t address) {
+  for (uint32_t i = 0; i < n_stubs; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    if (e->stub != address) continue;
+    e->real = rt_link_real(name, *version ? version : NULL);
+    if (e->real != 0) rt_store(&e->target, e->real);
+  }
+}
+
+/*
+ * All calls go to the real functions from now on. What is wrong may be anything in plan and table, so that names and
+ * number of the stubs are taken from the shim's symbols.
+ */
+static void refuse(void) {
+  if (rt.area) (void)rt_add(&rt.area->refused, 1);
+  rt.busy = RT_BUSY_OFF;
+  rt.plan = NULL;
+  const struct link_map *shim = rt_link_shim();
+  if (shim) {
+    rt_link_each(shim, count_stub);
+    rt_link_each(shim, go_around);
+  }
+  rt_store(&rt.ready, RT_OFF);
+}
+
+static void start(struct wire_shim *shim) {
+  rt.shim = shim;
+  if (plan_good()) {
+    find_real();
+    if (get_ready()) {
+      (void)rt_add(&rt.area->attached, 1);
+      aim();
+      rt_store(&rt.ready, RT_READY);
+      return;
+    }
+  }
+  refuse();
+}
+
+void rt_start_once(void) {
+  static uint64_t starter;
+  uint64_t self;
+  __asm__("mov %%fs:0, %0" : "=r"(self));
+  uint32_t state = RT_NEW;
+  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
+    rt_store(&starter, self);
+    start(&murphy_shim);
+  }
+  /* Another thread is at it, and waits for nothing; or this one is, in a resolver, and the call is passed through. */
+  while (rt_load(&rt.ready) == RT_STARTING && rt_load(&starter) != self)
+    __builtin_ia32_pause();
+}
+
+/* The shim's initialiser comes here. */
+__attribute__((visibility("default"))) void murphy_rt_start(int argc, char **argv, char **envp,
+                                                            struct wire_shim *shim) {
+  (void)argc, (void)argv, (void)shim;
+  rt_start_once();
+  rt_environment_start(envp);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which functions the rules are about.
+ *
+ * A rule names a function as the programmer wrote it, and holds for every name under which a binary imports that
+ * function: open64 and __open_2 for open. Its state is one for all of them. If functions are looked up while the
+ * program runs, the name itself is intercepted too; and if other programs are followed into, all names that there are.
+ */
+#include "scenario/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool plan_about(const struct plan *p, const struct rule *rule, const char *name) {
+  return strcmp(rule->function, name) == 0 || strcmp(rule->function, site_names_written(p->names, name)) == 0;
+}
+
+enum wire_hook plan_hook(const struct plan *p, const char *name) {
+  for (size_t i = 0; i < p->hooks.n; i++)
+    if (strcmp(p->hooks.at[i].name, name) == 0) return p->hooks.at[i].kind;
+  return WIRE_HOOK_NONE;
+}
+
+const struct profile_function *plan_profile(const struct plan *p, const char *name) {
+  if (!p->world->profile) return NULL;
+  const char *written = site_names_written(p->names, name);
+  const struct profile_function *f = profile_function(p->world->profile, name);
+  if (!f) f = profile_function(p->world->profile, written);
+  for (const char *alias = NULL; !f && (alias = site_names_alias(p->names, written, alias)) != NULL;)
+    f = profile_function(p->world->profile, alias);
+  return f;
+}
+
+static bool defined(const struct plan *p, const char *name) {
+  return !p->world->defined || p->world->defined(p->world->context, name);
+}
+
+/* A program that looks functions up by name may call any. */
+static bool looks_up(const struct plan *p) {
+  for (size_t i = 0; i < p->world->n_functions; i++) {
+    enum wire_hook hook = plan_hook(p, p->world->functions[i]);
+    if (hook == WIRE_HOOK_DLSYM || hook == WIRE_HOOK_DLVSYM) return true;
+  }
+  return false;
+}
+
+static int choose(struct plan *p, const char *name) { return vec_push(&p->chosen, name) < 0 ? plan_no_memory(p) : 0; }
+
+/* --- one function of the rules ------------------------------------------------------------------------------------ */
+
+static const struct rule *first_rule(const struct plan *p, const char *function) {
+  for (size_t i = 0; i < p->scenario->rules.n; i++)
+    if (strcmp(p->scenario->rules.at[i].function, function) == 0) return &p->scenario->rules.at[i];
+  return NULL;
+}
+
+static int not_there(struct plan *p, const struct rule *rule) {
+  char way[SOURCE_HINT];
+  const char *near = name_nearest(rule->function, p->world->functions, p->world->n_functions);
+  return FAIL_AT(rule->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", rule->function,
+                 source_hint(near, "murphy check lists what it calls", way));
+}
+
+static int choose_imports(struct plan *p, const char *function, bool *itself) {
+  for (size_t i = 0; i < p->world->n_functions; i++) {
+    const char *name = p->world->functions[i];
+    bool same = strcmp(name, function) == 0;
+    if (!same && strcmp(site_names_written(p->names, name), function) != 0) continue;
+    *itself |= same;
+    int r = choose(p, name);
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+static int choose_aliases(struct plan *p, const char *function) {
+  int r = 0;
+  for (const char *alias = NULL; r >= 0 && (alias = site_names_alias(p->names, function, alias)) != NULL;)
+    if (p->world->defined && defined(p, alias)) r = choose(p, alias);
+  return r;
+}
+
+/* A function that nobody imports is a slip of the hand, is looked up by name, or is one that is just never called. */
+static int choose_missing(struct plan *p, const char *function, bool any) {
+  const struct rule *rule = first_rule(p, function);
+  bool there = defined(p, function), follow = p->world->flags & WIRE_FOLLOW;
+  bool explicit = rule->fault.form == FAULT_EXPLICIT;
+  if (!there && !any && name_nearest(function, p->world->functions, p->world->n_functions)) return not_there(p, rule);
+  bool called = any ? there : explicit || plan_profile(p, function);
+  bool wanted = (follow && (there || explicit)) || (looks_up(p) && called);
+  return wanted ? choose(p, function) : 0;
+}
+
+static int choose_function(struct plan *p, const char *function) {
+  size_t before = p->chosen.n;
+  bool itself = false;
+  int r = choose_imports(p, function, &itself);
+  if (r >= 0 && !itself) r = choose_missing(p, function, p->chosen.n > before);
+  if (r >= 0 && p->world->flags & WIRE_FOLLOW) r = choose_aliases(p, function);
+  return r;
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+int plan_choose(struct plan *p) {
+  const struct scenario *s = p->scenario;
+  int r = 0;
+  for (size_t i = 0; i < s->names.n && r >= 0; i++)
+    r = choose_function(p, s->names.at[i]);
+  if (r < 0) return r;
+  if (!s->rules.n) return err_set(p->e, -ENOENT, "the scenario has no rules (write FUNCTION:ERRNO)");
+  if (!p->chosen.n) return not_there(p, &s->rules.at[0]);
+  qsort(p->chosen.at, p->chosen.n, sizeof *p->chosen.at, by_name);
+  size_t n = 1;
+  for (size_t i = 1; i < p->chosen.n; i++)
+    if (strcmp(p->chosen.at[i], p->chosen.at[n - 1]) != 0) p->chosen.at[n++] = p->chosen.at[i];
+  p->chosen.n = n;
+  return 0;
+}

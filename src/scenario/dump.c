@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan for people to read.
+ */
+#include "scenario/scenario.h"
+
+static const char *const op_names[WIRE_OP_COUNT] = {
+    [WIRE_OP_END] = "end",
+    [WIRE_OP_NUMBER] = "number",
+    [WIRE_OP_ARG] = "argument",
+    [WIRE_OP_CALL] = "call",
+    [WIRE_OP_NEXT] = "next",
+    [WIRE_OP_ONCE] = "once",
+    [WIRE_OP_RANDOM] = "random",
+    [WIRE_OP_CALLER] = "caller",
+    [WIRE_OP_STACK] = "stack",
+    [WIRE_OP_FD_KIND] = "kind",
+    [WIRE_OP_FD_BLOCKS] = "blocks",
+    [WIRE_OP_FD_PATH] = "path",
+    [WIRE_OP_POINT] = "point",
+    [WIRE_OP_PROCESS] = "process",
+    [WIRE_OP_ORDER] = "ordered",
+    [WIRE_OP_EQ] = "==",
+    [WIRE_OP_NE] = "!=",
+    [WIRE_OP_LT] = "<",
+    [WIRE_OP_LE] = "<=",
+    [WIRE_OP_GT] = ">",
+    [WIRE_OP_GE] = ">=",
+    [WIRE_OP_ADD] = "+",
+    [WIRE_OP_SUB] = "-",
+    [WIRE_OP_MUL] = "*",
+    [WIRE_OP_DIV] = "/",
+    [WIRE_OP_MOD] = "%",
+    [WIRE_OP_AND] = "&",
+    [WIRE_OP_OR] = "|",
+    [WIRE_OP_XOR] = "^",
+    [WIRE_OP_SHL] = "<<",
+    [WIRE_OP_SHR] = ">>",
+    [WIRE_OP_NOT] = "~",
+    [WIRE_OP_NEG] = "negate",
+    [WIRE_OP_IS_ZERO] = "not",
+    [WIRE_OP_IF_ZERO] = "unless",
+    [WIRE_OP_IF_SET] = "if",
+    [WIRE_OP_SERIES] = "series",
+};
+
+struct dump {
+  const struct wire_plan *plan;
+  struct text *to;
+};
+
+#define ARRAY(d, type, field) ((const type *)(const void *)((const char *)(d)->plan + (d)->plan->field.at))
+
+static const char *string(const struct dump *d, uint32_t at) { return ARRAY(d, char, text) + at; }
+
+static void add_place(const struct dump *d, const struct wire_place *p) {
+  const struct wire_module *m = &ARRAY(d, struct wire_module, modules)[p->module];
+  text_add(d->to, " ");
+  text_add_plain(d->to, string(d, m->name));
+  if (!(p->flags & WIRE_ANYWHERE))
+    text_addf(d->to, "[0x%llx,0x%llx)", (unsigned long long)p->start, (unsigned long long)p->end);
+}
+
+static void add_places(const struct dump *d, uint32_t at) {
+  const struct wire_place *p = &ARRAY(d, struct wire_place, places)[at];
+  for (;; p++) {
+    add_place(d, p);
+    if (p->flags & WIRE_LAST) return;
+  }
+}
+
+static void add_pattern(const struct dump *d, uint32_t at) {
+  const struct wire_pattern *p = &ARRAY(d, struct wire_pattern, patterns)[at];
+  for (;; p++) {
+    text_add(d->to, p->flags & WIRE_NEXT ? " (next" : " (");
+    add_places(d, p->place);
+    text_add(d->to, " )");
+    if (p->flags & WIRE_LAST) return;
+  }
+}
+
+static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand) {
+  switch (op) {
+  case WIRE_OP_NUMBER:
+    text_addf(d->to, " %lld", (long long)ARRAY(d, int64_t, numbers)[operand]);
+    break;
+  case WIRE_OP_SERIES: {
+    const int64_t *series = &ARRAY(d, int64_t, numbers)[operand];
+    text_addf(d->to, " %lld to %lld step %lld", (long long)series[0], (long long)series[1], (long long)series[2]);
+    break;
+  }
+  case WIRE_OP_ARG:
+    text_addf(d->to, " %u", operand);
+    break;
+  case WIRE_OP_NEXT:
+  case WIRE_OP_ONCE:
+  case WIRE_OP_RANDOM:
+    text_addf(d->to, " @%u", operand);
+    break;
+  case WIRE_OP_CALLER:
+    add_places(d, operand);
+    break;
+  case WIRE_OP_STACK:
+    add_pattern(d, operand);
+    break;
+  case WIRE_OP_FD_PATH:
+    text_add(d->to, " ");
+    text_add_json(d->to, string(d, operand));
+    break;
+  case WIRE_OP_IF_ZERO:
+  case WIRE_OP_IF_SET:
+    text_addf(d->to, " skip %u", operand);
+    break;
+  default:
+    break;
+  }
+}
+
+static void add_code(const struct dump *d, uint32_t at) {
+  for (;; at++) {
+    uint32_t word = ARRAY(d, uint32_t, code)[at];
+    enum wire_op op = word & 0xff;
+    if (op == WIRE_OP_END) return;
+    text_addf(d->to, "    %s", op_names[op]);
+    add_operand(d, op, word >> 8);
+    text_add(d->to, "\n");
+  }
+}
+
+static void add_side(const struct dump *d, const struct wire_side *s) {
+  static const char *const kinds[] = {"argument", "global", "tls", "stream"};
+  text_addf(d->to, ", %s", kinds[s->kind]);
+  if (s->name)
+    text_addf(d->to, " %s", string(d, s->name));
+  else if (s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM)
+    text_addf(d->to, " %u", s->argument);
+  else
+    text_addf(d->to, " %s", string(d, ARRAY(d, struct wire_module, modules)[s->module].name));
+  if (s->offset) text_addf(d->to, " + 0x%llx", (unsigned long long)s->offset);
+  text_addf(d->to, " := %lld (%u bytes)", (long long)s->value, s->width);
+}
+
+static void add_fault(const struct dump *d, const struct wire_fault *f) {
+  if (f->ret == WIRE_KEEP)
+    text_add(d->to, "    fault: return what the call returned");
+  else
+    text_addf(d->to, "    fault: return %lld", (long long)f->retval);
+  if (f->error) text_addf(d->to, ", errno %s", errno_name(f->error) ? errno_name(f->error) : "?");
+  for (unsigned i = 0; i < f->n_sides; i++)
+    add_side(d, &ARRAY(d, struct wire_side, sides)[f->side + i]);
+  text_add(d->to, "\n");
+}
+
+static void add_rule(const struct dump *d, const struct wire_rule *r) {
+  text_add(d->to, "  rule");
+  if (r->trigger) {
+    text_add(d->to, " ");
+    text_add_json(d->to, string(d, r->trigger));
+  }
+  if (r->last != UINT64_MAX)
+    text_addf(d->to, ", calls %llu to %llu", (unsigned long long)r->first, (unsigned long long)r->last);
+  else if (r->first > 1)
+    text_addf(d->to, ", calls from %llu on", (unsigned long long)r->first);
+  text_add(d->to, r->flags & WIRE_ONE_SHOT ? ", one shot" : "");
+  text_add(d->to, r->flags & WIRE_THEN ? ", then" : "");
+  text_add(d->to, r->flags & WIRE_UNUSED ? ", unused" : "");
+  text_addf(d->to, ", injections @%u\n", r->slot);
+  if (r->code != WIRE_NO_CODE) add_code(d, r->code);
+  for (uint32_t i = 0; i < r->n_faults; i++)
+    add_fault(d, &ARRAY(d, struct wire_fault, faults)[r->fault + i]);
+}
+
+static void add_function(const struct dump *d, const struct wire_function *f) {
+  text_addf(d->to, "function %s%s%s", string(d, f->name), f->version ? "@" : "", string(d, f->version));
+  text_addf(d->to, ", %u arguments", f->n_args);
+  if (f->descriptor >= 0) text_addf(d->to, ", descriptor %d", f->descriptor);
+  if (f->size >= 0) text_addf(d->to, ", size %d", f->size);
+  if (f->stream >= 0) text_addf(d->to, ", stream %d", f->stream);
+  text_add(d->to, f->flags & WIRE_ALWAYS_IN ? ", always in" : "");
+  text_add(d->to, f->flags & WIRE_ONLY_COUNTS ? ", only counts" : "");
+  text_add(d->to, "\n");
+  for (uint32_t i = 0; i < f->n_rules; i++)
+    add_rule(d, &ARRAY(d, struct wire_rule, rules)[f->rule + i]);
+}
+
+void plan_dump(const void *plan, struct text *to) {
+  struct dump d = {.plan = plan, .to = to};
+  for (uint32_t i = 0; i < d.plan->functions.n; i++) {
+    const struct wire_function *f = &ARRAY(&d, struct wire_function, functions)[i];
+    if (f->n_rules) add_function(&d, f);
+  }
+}

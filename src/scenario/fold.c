@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be known of a condition before the program runs: constants, and for which calls it can hold at all.
+ */
+#include "scenario/classes.h"
+
+static bool constant(const struct expr *x) { return x->kind == EXPR_NUMBER; }
+
+static struct expr *set(struct expr *x, enum expr_type type, int64_t number) {
+  x->kind = EXPR_NUMBER;
+  x->type = type;
+  x->number = number;
+  x->n_args = 0;
+  return x;
+}
+
+bool expr_pure(const struct expr *x) {
+  if (x->kind == EXPR_ONCE || x->kind == EXPR_RANDOM || x->kind == EXPR_TRIGGER || x->kind == EXPR_ORDERED)
+    return false;
+  for (size_t i = 0; i < x->n_args; i++)
+    if (!expr_pure(x->args[i])) return false;
+  return true;
+}
+
+bool expr_counts(const struct expr *x) {
+  if (x->kind == EXPR_CALLER || x->kind == EXPR_STACK || x->kind == EXPR_PROCESS || !expr_pure(x)) return false;
+  for (size_t i = 0; i < x->n_args; i++)
+    if (!expr_counts(x->args[i])) return false;
+  return true;
+}
+
+/* State that other rules see as well. */
+static bool shared(const struct expr *x) {
+  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1;
+  for (size_t i = 0; i < x->n_args; i++)
+    if (shared(x->args[i])) return true;
+  return false;
+}
+
+static struct expr *fold_unary(struct expr *x) {
+  int64_t n = x->args[0]->number;
+  if (!constant(x->args[0])) return x;
+  return set(x, TYPE_NUMBER, x->op == WIRE_OP_NEG ? wire_compute(WIRE_OP_SUB, 0, n) : ~n);
+}
+
+/* One side decides, or does not matter. */
+static struct expr *fold_joined(struct expr *x) {
+  bool decides = x->kind == EXPR_OR;
+  struct expr *a = x->args[0], *b = x->args[1];
+  if (constant(a) && (a->number != 0) == decides) return set(x, TYPE_TRUTH, decides);
+  if (constant(b) && (b->number != 0) == decides && !shared(a)) return set(x, TYPE_TRUTH, decides);
+  if (constant(a) && b->type == TYPE_TRUTH) return b;
+  if (constant(b) && (b->number != 0) != decides && a->type == TYPE_TRUTH) return a;
+  return x;
+}
+
+struct expr *expr_fold(struct expr *x) {
+  for (size_t i = 0; i < x->n_args; i++)
+    x->args[i] = expr_fold(x->args[i]);
+  switch (x->kind) {
+  case EXPR_RANDOM:
+    return x->real >= 1 ? set(x, TYPE_TRUTH, 1) : x->real <= 0 ? set(x, TYPE_TRUTH, 0) : x;
+  case EXPR_UNARY:
+    return fold_unary(x);
+  case EXPR_BINARY:
+    if (!constant(x->args[0]) || !constant(x->args[1])) return x;
+    return set(x, x->type, wire_compute(x->op, x->args[0]->number, x->args[1]->number));
+  case EXPR_NOT:
+    return constant(x->args[0]) ? set(x, TYPE_TRUTH, x->args[0]->number == 0) : x;
+  case EXPR_AND:
+  case EXPR_OR:
+    return fold_joined(x);
+  default:
+    return x;
+  }
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+/* Walking the stack is dear, and state must not be touched for calls that are not meant. */
+static int rank(const struct expr *x) {
+  if (x->kind == EXPR_ONCE) return 3;
+  if (!expr_pure(x)) return 2;
+  return expr_counts(x) ? 0 : 1;
+}
+
+typedef VEC(struct expr *) expr_vec;
+
+static int collect(struct expr *x, int wanted, expr_vec *ret) {
+  if (x->kind != EXPR_AND) return rank(x) == wanted ? vec_push(ret, x) : 0;
+  int r = collect(x->args[0], wanted, ret);
+  return r < 0 ? r : collect(x->args[1], wanted, ret);
+}
+
+struct expr *expr_order(struct arena *a, struct expr *x) {
+  expr_vec conjuncts = {0};
+  int r = 0;
+  for (int wanted = 0; wanted <= 3 && r >= 0; wanted++)
+    r = collect(x, wanted, &conjuncts);
+  struct expr *chain = r < 0 ? NULL : conjuncts.at[0];
+  for (size_t i = 1; i < conjuncts.n && chain; i++) {
+    struct expr *node = expr_new(a, EXPR_AND, TYPE_TRUTH, x->at);
+    if (node) {
+      node->n_args = 2;
+      node->args[0] = chain;
+      node->args[1] = conjuncts.at[i];
+    }
+    chain = node;
+  }
+  vec_done(&conjuncts);
+  return chain;
+}
+
+/* --- ranges ------------------------------------------------------------------------------------------------------- */
+
+static const struct range all = {1, UINT64_MAX}, none = {1, 0};
+
+static struct range both(struct range a, struct range b) {
+  struct range r = {a.first > b.first ? a.first : b.first, a.last < b.last ? a.last : b.last};
+  return r.first > r.last ? none : r;
+}
+
+static struct range either(struct range a, struct range b) {
+  if (a.first > a.last) return b;
+  if (b.first > b.last) return a;
+  return (struct range){a.first < b.first ? a.first : b.first, a.last > b.last ? a.last : b.last};
+}
+
+/* Calls whose number compares so with N. */
+static struct range compared(enum wire_op op, int64_t n) {
+  uint64_t u = (uint64_t)n;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return n < 1 ? none : (struct range){u, u};
+  case WIRE_OP_LT:
+    return n <= 1 ? none : (struct range){1, u - 1};
+  case WIRE_OP_LE:
+    return n < 1 ? none : (struct range){1, u};
+  case WIRE_OP_GT:
+    return n < 1 ? all : n == INT64_MAX ? none : (struct range){u + 1, UINT64_MAX};
+  case WIRE_OP_GE:
+    return n < 1 ? all : (struct range){u, UINT64_MAX};
+  default: /* !=: only the first call can be cut off */
+    return n == 1 ? (struct range){2, UINT64_MAX} : all;
+  }
+}
+
+static enum wire_op mirrored(enum wire_op op) {
+  switch (op) {
+  case WIRE_OP_LT:
+    return WIRE_OP_GT;
+  case WIRE_OP_LE:
+    return WIRE_OP_GE;
+  case WIRE_OP_GT:
+    return WIRE_OP_LT;
+  case WIRE_OP_GE:
+    return WIRE_OP_LE;
+  default:
+    return op;
+  }
+}
+
+static enum wire_op opposite(enum wire_op op) {
+  switch (op) {
+  case WIRE_OP_EQ:
+    return WIRE_OP_NE;
+  case WIRE_OP_NE:
+    return WIRE_OP_EQ;
+  case WIRE_OP_LT:
+    return WIRE_OP_GE;
+  case WIRE_OP_LE:
+    return WIRE_OP_GT;
+  case WIRE_OP_GT:
+    return WIRE_OP_LE;
+  default:
+    return WIRE_OP_LT;
+  }
+}
+
+/* Calls for which the comparison can come out as VALUE. */
+static struct range comparison(const struct expr *x, bool value) {
+  const struct expr *a = x->args[0], *b = x->args[1];
+  enum wire_op op = x->op;
+  if (op < WIRE_OP_EQ || op > WIRE_OP_GE) return all;
+  if (a->kind == EXPR_NUMBER && b->kind == EXPR_CALL) {
+    const struct expr *swap = a;
+    a = b;
+    b = swap;
+    op = mirrored(op);
+  }
+  if (a->kind != EXPR_CALL || b->kind != EXPR_NUMBER) return all;
+  return compared(value ? op : opposite(op), b->number);
+}
+
+/* Calls for which X, which is pure, can come out as VALUE. */
+static struct range can_be(const struct expr *x, bool value) {
+  switch (x->kind) {
+  case EXPR_NUMBER:
+    return (x->number != 0) == value ? all : none;
+  case EXPR_BINARY:
+    return comparison(x, value);
+  case EXPR_NOT:
+    return can_be(x->args[0], !value);
+  case EXPR_AND:
+  case EXPR_OR: {
+    struct range a = can_be(x->args[0], value), b = can_be(x->args[1], value);
+    return (x->kind == EXPR_AND) == value ? both(a, b) : either(a, b);
+  }
+  default:
+    return all;
+  }
+}
+
+/* Of a conjunction, the part before the first that has state decides: the rest is not evaluated where that is false. */
+static bool leading(const struct expr *x, struct range *r) {
+  if (expr_pure(x)) {
+    *r = both(*r, can_be(x, true));
+    return true;
+  }
+  if (x->kind == EXPR_AND && leading(x->args[0], r)) return leading(x->args[1], r);
+  return false;
+}
+
+struct range expr_range(const struct expr *x) {
+  struct range r = all;
+  (void)leading(x, &r);
+  return r;
+}
+
+bool expr_one_shot(const struct expr *x) {
+  if (shared(x)) return false;
+  if (x->kind == EXPR_ONCE || (x->kind == EXPR_TRIGGER && x->trigger->class->once)) return true;
+  return x->kind == EXPR_AND && (expr_one_shot(x->args[0]) || expr_one_shot(x->args[1]));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads data/hooks: what the runtime intercepts for itself.
+ */
+#include "scenario/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA_MAX (1u << 20)
+
+static const char *const kinds[] = {
+    [WIRE_HOOK_EXECVE] = "execve",   [WIRE_HOOK_EXECVEAT] = "execveat", [WIRE_HOOK_EXECV] = "execv",
+    [WIRE_HOOK_EXECVPE] = "execvpe", [WIRE_HOOK_SPAWN] = "spawn",       [WIRE_HOOK_DLOPEN] = "dlopen",
+    [WIRE_HOOK_DLCLOSE] = "dlclose", [WIRE_HOOK_DLSYM] = "dlsym",       [WIRE_HOOK_DLVSYM] = "dlvsym",
+    [WIRE_HOOK_MAIN] = "main",       [WIRE_HOOK_EXECVP] = "execvp",     [WIRE_HOOK_EXECL] = "execl",
+    [WIRE_HOOK_EXECLP] = "execlp",   [WIRE_HOOK_EXECLE] = "execle",     [WIRE_HOOK_SYSTEM] = "system",
+};
+
+static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {
+  char *save = NULL, *kind = strtok_r(text, " \t\r", &save), *name = strtok_r(NULL, " \t\r", &save);
+  if (!kind || *kind == '#') return 0;
+  if (!name) return err_set(p->e, -EINVAL, "%s:%u: a name is missing behind '%s'", path, line, kind);
+  for (unsigned i = 1; i < COUNT(kinds); i++) {
+    if (strcmp(kinds[i], kind) != 0) continue;
+    struct hook hook = {.name = arena_strdup(&p->arena, name), .kind = i};
+    return !hook.name || vec_push(&p->hooks, hook) < 0 ? plan_no_memory(p) : 0;
+  }
+  return err_set(p->e, -EINVAL, "%s:%u: not a kind of hook: '%s'", path, line, kind);
+}
+
+int plan_load_hooks(struct plan *p) {
+  struct text path = {0};
+  char *bytes = NULL;
+  size_t size;
+  unsigned line = 0;
+  text_addf(&path, "%s/hooks", p->world->data);
+  int r = path.failed ? plan_no_memory(p) : file_read(path.at, DATA_MAX, &bytes, &size, p->e);
+  for (char *rest = bytes, *text; r >= 0 && (text = strsep(&rest, "\n")) != NULL;)
+    r = read_hook(p, path.at, ++line, text);
+  free(bytes);
+  text_done(&path);
+  return r;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the room: a plan as it is put together.
+ */
+#pragma once
+
+#include "scenario/model.h"
+#include "site/site.h"
+
+/* Where the arguments of a function are that triggers and faults ask for; -1 if it has none such. */
+struct roles {
+  int descriptor, size, stream, cleared, emptied;
+  const char *stream_name; /* stdout, stdin: the stream is no argument */
+  int n_args;              /* -1 if it is not known */
+};
+
+/* The function that a rule is being compiled for. */
+struct subject {
+  const char *name;    /* as it is imported */
+  const char *written; /* as the programmer wrote it */
+  struct roles roles;
+  const struct profile_function *profile; /* NULL if there is none */
+};
+
+/* A function that the runtime intercepts for itself. */
+struct hook {
+  const char *name;
+  enum wire_hook kind;
+};
+
+struct plan {
+  const struct scenario *scenario;
+  const struct scenario_world *world;
+  struct err *e;
+  struct arena arena;
+  struct profile_facts *facts;
+  struct site_names *names;
+  VEC(struct hook) hooks;
+  VEC(const char *) chosen; /* the functions that rules are about, sorted */
+  struct text text;
+  struct map strings; /* hash of a string to its offset in text */
+  VEC(struct wire_function) functions;
+  VEC(struct wire_rule) rules;
+  VEC(uint32_t) code;
+  VEC(int64_t) numbers;
+  VEC(struct wire_fault) faults;
+  VEC(struct wire_side) sides;
+  struct scenario_places places;
+  VEC(struct wire_pattern) patterns;
+  VEC(struct wire_module) modules;
+  struct map slots; /* what has state to its slot */
+  uint32_t n_slots;
+  struct map draws; /* a random node to its ordinal */
+};
+
+int plan_no_memory(const struct plan *p);
+/* Offset of S in the plan's text. */
+int plan_string(struct plan *p, const char *s, uint32_t *ret) MUST_USE;
+/* The state slot of OWNER, a pointer into the model; the same each time. */
+int plan_slot(struct plan *p, const void *owner, uint32_t *ret) MUST_USE;
+/* The bytes of the whole. */
+int plan_bytes(struct plan *p, struct text *ret) MUST_USE;
+
+/* --- choose.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fills `chosen`. -ENOENT with a message if there is none, or a name that is not known. */
+int plan_choose(struct plan *p) MUST_USE;
+/* Is the rule about the function that is imported as NAME? */
+bool plan_about(const struct plan *p, const struct rule *rule, const char *name);
+/* The profile of NAME, or of one of its aliases; NULL if there is none. */
+const struct profile_function *plan_profile(const struct plan *p, const char *name);
+enum wire_hook plan_hook(const struct plan *p, const char *name);
+
+/* --- hooks.c ------------------------------------------------------------------------------------------------------ */
+
+int plan_load_hooks(struct plan *p) MUST_USE;
+
+/* --- emit.c ------------------------------------------------------------------------------------------------------- */
+
+/* What is being written: the code of one condition. */
+struct emitter {
+  struct plan *plan;
+  const struct subject *subject;
+  unsigned depth;   /* values on the stack */
+  unsigned pending; /* jumps that have not landed */
+  struct where at;  /* for messages: the condition */
+};
+
+/* One instruction; its effect on the stack is known. */
+int emit(struct emitter *m, enum wire_op op, uint32_t operand) MUST_USE;
+int emit_number(struct emitter *m, int64_t number) MUST_USE;
+/* A jump whose target is not known yet; *ret is for emit_land. */
+int emit_jump(struct emitter *m, enum wire_op op, size_t *ret) MUST_USE;
+/* The jump goes to what is emitted next. */
+int emit_land(struct emitter *m, size_t jump) MUST_USE;
+/* True with this probability. OWNER has the state; SEED is what the decisions depend on. */
+int emit_random(struct emitter *m, const void *owner, double chance, uint64_t seed) MUST_USE;
+/* Is what is on the stack FROM, FROM + STEP, … up to TO? */
+int emit_series(struct emitter *m, int64_t from, int64_t to, int64_t step) MUST_USE;
+/* The direct caller; or frames of the stack, innermost first, with others between them. AT is for messages. */
+int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) MUST_USE;
+int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, struct where at) MUST_USE;
+/* What the draws of OWNER depend on: the same for the same scenario and seed, another for each owner. */
+uint64_t plan_draw_seed(struct plan *p, const void *owner);
+/* The code of X, and its end. *ret is where it starts. */
+int plan_condition(struct plan *p, const struct subject *s, const struct expr *x, uint32_t *ret) MUST_USE;
+
+/* --- fault.c ------------------------------------------------------------------------------------------------------ */
+
+/* The faults of a rule for a function; they are behind each other. */
+int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s, uint32_t *ret,
+                uint32_t *ret_n) MUST_USE;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scenarios: which calls fail, how, and when. XML files and one-line rules become one model, and the model a plan.
+ *
+ * Everything in a scenario lives in its arena. Errors carry file, line and column ("--fail" and a column for a rule).
+ */
+#pragma once
+
+#include "base/base.h"
+#include "profile/profile.h"
+#include "wire/wire.h"
+
+struct scenario;
+
+/* An empty scenario; NULL if there is no memory. */
+struct scenario *scenario_new(void);
+void scenario_free(struct scenario *s);
+
+/* Adds what an XML file, or a file of one-line rules, says. The form is told by its first character. */
+int scenario_load(struct scenario *s, const char *path, struct err *e) MUST_USE;
+/* The same from memory; NAME is for messages. Include files are looked for beside NAME. */
+int scenario_parse(struct scenario *s, const char *name, const char *bytes, size_t size, struct err *e) MUST_USE;
+/* Adds one rule: FUNCTION:FAULT [when EXPR]. ORIGIN says where it stood, "--fail" for instance. */
+int scenario_add_rule(struct scenario *s, const char *origin, const char *rule, struct err *e) MUST_USE;
+
+/* The names of the functions that its rules are about; pointers are valid as long as the scenario. */
+int scenario_functions(const struct scenario *s, const char *const **ret, size_t *ret_n) MUST_USE;
+
+/* A frame, a caller or a piece of the stack, as the user named it; what is NULL or 0 was not said. */
+struct scenario_frame {
+  const char *module, *function, *file;
+  unsigned line;
+  bool has_offset;
+  uint64_t offset; /* ELF address of the call instruction, or behind it */
+  const char *any; /* "module-or-function" */
+};
+
+struct scenario_places {
+  VEC(struct wire_place) places;
+};
+
+/*
+ * What a scenario is compiled against: the program and its libraries. Who calls plan_compile fills this in; the modules
+ * and their unwind rows go into the plan as they are.
+ */
+struct scenario_world {
+  const struct profile *profile; /* of all that the functions of the scenario are in */
+  const char *data;              /* folder of data files */
+  const char *const *functions;  /* names that the program or one of its libraries imports, sorted */
+  size_t n_functions;
+  const struct wire_module *modules; /* `name` is an index into module_names; rows index into ROWS */
+  const char *const *module_names;
+  size_t n_modules;
+  const struct wire_row *rows;
+  size_t n_rows;
+  /*
+   * All code that FRAME means: places are pushed on *RET with their module's index. -ENOENT with a message if none. It
+   * may add to the modules, behind those that are there.
+   */
+  int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
+  /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
+  bool (*calls)(void *context, const struct wire_place *place, const char *function);
+  /*
+   * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without
+   * a version serves all. May be NULL.
+   */
+  size_t (*versions)(void *context, const char *function, const char **ret, size_t max);
+  /* Does any library define FUNCTION? Hooks that none defines are left out. May be NULL. */
+  bool (*defined)(void *context, const char *function);
+  /* Something worth knowing that is not a mistake, with its position. May be NULL. */
+  void (*note)(void *context, const char *text);
+  void *context;
+  const char *area, *preload; /* paths, for the plan */
+  uint32_t flags;             /* of enum wire_plan_flag */
+  uint64_t seed;
+};
+
+/*
+ * Compiles to a wire plan that wire_plan_check accepts. RET is appended to. Functions that are intercepted whatever the
+ * rules say (struct wire_function with a hook) are added from the file data/hooks.
+ */
+int plan_compile(const struct scenario *s, const struct scenario_world *world, struct text *ret,
+                 struct err *e) MUST_USE;
+
+/* What a plan that wire_plan_check accepts does, in words; functions that only have hooks are left out. */
+void plan_dump(const void *plan, struct text *to);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * data/relevance asked about a call that was seen: its arguments are known, and what its descriptor is.
+ */
+#include "site/relevance.h"
+#include "site/site.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct site_likely {
+  struct relevance *relevance;
+};
+
+int site_likely_load(const char *data, struct site_likely **ret, struct err *e) {
+  struct site_likely *l = calloc(1, sizeof *l);
+  if (!l) return err_set(e, -ENOMEM, "%s: out of memory", data);
+  int r = relevance_load(data, &l->relevance, e);
+  if (r < 0) {
+    free(l);
+    return r;
+  }
+  *ret = l;
+  return 0;
+}
+
+void site_likely_free(struct site_likely *l) {
+  if (l) relevance_free(l->relevance);
+  free(l);
+}
+
+static void set(struct relevance_call *c, enum subject subject, bool holds) {
+  c->about[subject] = holds ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+}
+
+static void tell_descriptor(struct relevance_call *to, const struct site_call *c) {
+  if (c->descriptor == DESCRIPTOR_NONE) return;
+  set(to, ABOUT_FILE, c->descriptor == DESCRIPTOR_FILE);
+  set(to, ABOUT_DIR, c->descriptor == DESCRIPTOR_DIR);
+  set(to, ABOUT_PIPE, c->descriptor == DESCRIPTOR_PIPE);
+  set(to, ABOUT_SOCKET, c->descriptor == DESCRIPTOR_SOCKET);
+  set(to, ABOUT_TTY, c->descriptor == DESCRIPTOR_TTY);
+  set(to, ABOUT_NONBLOCKING, c->nonblocking);
+  set(to, ABOUT_WRITTEN, c->writable);
+  set(to, ABOUT_UNWRITTEN, !c->writable);
+}
+
+static void tell_arguments(const struct relevance *r, struct relevance_call *to, const struct site_call *c) {
+  for (unsigned i = 0; i < RELEVANCE_ARGS; i++) {
+    int at = relevance_argument_of(r, c->function, i);
+    if (at < 0 || (unsigned)at >= c->n_args) continue;
+    to->known |= 1u << i;
+    to->args[i] = c->args[at];
+  }
+}
+
+int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
+  struct relevance_call call = {.name = relevance_written(l->relevance, c->function)};
+  if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
+  if (relevance_inside(l->relevance, call.name, error, retval)) return 0;
+  tell_descriptor(&call, c);
+  tell_arguments(l->relevance, &call, c);
+  set(&call, ABOUT_ANY_HANDLER, c->any_handler);
+  set(&call, ABOUT_HANDLER, c->plain_handler);
+  return (int)relevance_likelihood(l->relevance, &call, error, retval);
+}
+
+bool site_likely_excused(const struct site_likely *l, const char *function) {
+  const char *written = relevance_written(l->relevance, function);
+  return relevance_nothing(l->relevance, written) || relevance_answers(l->relevance, written) ||
+         relevance_kept(l->relevance, written) >= 0;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The byte formats that murphy and the target share: the plan, the shim's table, the area with events and counts.
+ *
+ * Freestanding: fixed-width fields, no pointers in files, no libc. A plan is mapped, never parsed; wire_plan_check
+ * looks at every index in it once, before anything uses it. Numbers are little-endian, as the machine's. Each format
+ * has its own version; a reader refuses one that it does not know.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_VERSION 1
+
+/* --- plan --------------------------------------------------------------------------------------------------------- */
+
+#define WIRE_PLAN_MAGIC 0x4e414c504850524dull /* "MRPHPLAN" */
+
+/* Where an array is: bytes from the start of the plan, aligned to 8, and how many elements. */
+struct wire_span {
+  uint32_t at, n;
+};
+
+enum wire_plan_flag {
+  WIRE_FOLLOW = 1, /* into programs that the target starts */
+  WIRE_COUNT = 2,  /* count the calls of each function in the area, for the reach report */
+  WIRE_POINTS = 4, /* record each call stack that reaches a function in the area's table of points */
+};
+
+/*
+ * The start of a plan. Strings are offsets into `text` (a span of bytes whose last is 0); offset 0 is the empty string.
+ */
+struct wire_plan {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t header;  /* sizeof(struct wire_plan) of who wrote it */
+  uint64_t size;    /* of the whole plan */
+  uint64_t sum;     /* wire_sum() over all behind this field */
+  uint32_t flags;   /* of enum wire_plan_flag */
+  uint32_t slots;   /* number of 64-bit state slots that the conditions use; 0 at the start of each process image */
+  uint64_t seed;    /* of everything random */
+  uint32_t area;    /* text: path of the area's file */
+  uint32_t preload; /* text: what LD_PRELOAD must hold in programs that are followed into */
+  struct wire_span text;      /* char */
+  struct wire_span functions; /* struct wire_function */
+  struct wire_span rules;     /* struct wire_rule */
+  struct wire_span code;      /* uint32_t: instructions, enum wire_op */
+  struct wire_span numbers;   /* int64_t: constants of the code */
+  struct wire_span faults;    /* struct wire_fault */
+  struct wire_span sides;     /* struct wire_side */
+  struct wire_span modules;   /* struct wire_module */
+  struct wire_span places;    /* struct wire_place: sets of code addresses */
+  struct wire_span patterns;  /* struct wire_pattern: frames of a stack */
+  struct wire_span rows;      /* struct wire_row: unwind tables of all modules */
+};
+
+enum wire_function_flag {
+  WIRE_ALWAYS_IN = 1,   /* the runtime needs it for itself (exec, dlopen, dlsym); rules may be empty */
+  WIRE_ONLY_COUNTS = 2, /* the conditions of all its rules depend on the call's number alone */
+};
+
+/* An intercepted function. Function i has entry i in the shim's table. */
+struct wire_function {
+  uint32_t name;
+  uint32_t version; /* text: symbol version that this entry is for; 0 for all of them */
+  uint32_t rule;    /* its rules are rules[rule .. rule + n_rules), in order; the first that holds injects */
+  uint32_t n_rules;
+  uint16_t flags;    /* of enum wire_function_flag */
+  uint8_t n_args;    /* integer arguments worth logging, at most 6 */
+  int8_t descriptor; /* which argument is a descriptor, from 0; -1 if none */
+  int8_t size;       /* which argument is a size in bytes; -1 if none */
+  int8_t stream;     /* which argument is a FILE *; -1 if none */
+  uint16_t hook;     /* of enum wire_hook: what the runtime does itself around the call */
+};
+
+enum wire_hook {
+  WIRE_HOOK_NONE,
+  WIRE_HOOK_EXECVE, /* (path, argv, envp), and fexecve (fd, argv, envp) */
+  WIRE_HOOK_EXECVEAT,
+  WIRE_HOOK_EXECV,   /* (path, argv): the environment is the process's */
+  WIRE_HOOK_EXECVPE, /* as EXECVE */
+  WIRE_HOOK_SPAWN,   /* posix_spawn, posix_spawnp: argument 5 is envp */
+  WIRE_HOOK_DLOPEN,  /* the list of modules changes */
+  WIRE_HOOK_DLCLOSE,
+  WIRE_HOOK_DLSYM, /* (handle, name): an address of an intercepted function becomes its stub's */
+  WIRE_HOOK_DLVSYM,
+  WIRE_HOOK_MAIN,   /* __libc_start_main */
+  WIRE_HOOK_EXECVP, /* as EXECV, but looks for the program in PATH */
+  WIRE_HOOK_EXECL,  /* (path, argument..., NULL) */
+  WIRE_HOOK_EXECLP,
+  WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
+  WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_COUNT,
+};
+
+enum wire_rule_flag {
+  WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
+  WIRE_THEN = 2,     /* the real call is made, then reported as failed */
+  WIRE_ONE_SHOT = 4, /* after it has injected it can never hold again, and need not be evaluated */
+};
+
+struct wire_rule {
+  uint32_t code;     /* first instruction; WIRE_NO_CODE: always true */
+  uint32_t fault;    /* its faults are faults[fault .. fault + n_faults); one is drawn if there are several */
+  uint32_t n_faults; /* of fault wire_draw(plan->seed ^ index of the rule, injections so far) % n_faults */
+  uint32_t flags;    /* of enum wire_rule_flag */
+  uint32_t trigger;  /* text: what the log says fired: trigger ids of XML, the condition of a rule */
+  uint32_t slot;     /* state slot with the count of its injections; draws of faults depend on it */
+  /*
+   * The condition cannot hold for calls before number `first` or behind number `last`, and nothing it does to state
+   * matters there: it need not be evaluated. 1 and UINT64_MAX if nothing is known. With WIRE_UNUSED always these.
+   */
+  uint64_t first, last;
+};
+#define WIRE_NO_CODE 0xffffffffu
+
+enum wire_return { WIRE_RAX, WIRE_XMM0, WIRE_KEEP /* with WIRE_THEN: what the real call returned */ };
+
+struct wire_fault {
+  int64_t retval; /* the whole register; a double's bits for WIRE_XMM0 */
+  int32_t error;  /* errno is set to this; 0 leaves it alone */
+  uint16_t ret;   /* of enum wire_return */
+  uint16_t n_sides;
+  uint32_t side; /* sides[side .. side + n_sides) */
+  uint32_t pad;
+};
+
+enum wire_side_kind {
+  WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
+  WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
+  WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
+  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
+};
+
+/* Beside the bits of a stream: what is still in its buffer is forgotten. */
+#define WIRE_STREAM_EMPTIED 0x100000000ll
+
+struct wire_side {
+  uint8_t kind;      /* of enum wire_side_kind */
+  uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
+  uint16_t argument; /* from 0 */
+  uint32_t module, name;
+  uint32_t pad;
+  uint64_t offset;
+  int64_t value;
+};
+
+enum wire_module_flag {
+  WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
+  WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
+};
+
+/* A program or library by the name that the loader knows it by; matched by whole path, else by last component. */
+struct wire_module {
+  uint32_t name;
+  uint32_t flags; /* of enum wire_module_flag */
+  uint32_t row;   /* its unwind rows are rows[row .. row + n_rows), sorted by address */
+  uint32_t n_rows;
+  uint8_t build_id[20];
+  uint32_t n_build_id; /* bytes; rows and offsets of a module whose build id differs are not used. 0: not known */
+};
+
+/*
+ * A range of code: from `start` up to `end` in the module, in bytes from where its addresses start (ELF addresses). A
+ * set is a run of places; the one with WIRE_LAST ends it.
+ */
+enum wire_place_flag { WIRE_LAST = 1, WIRE_ANYWHERE = 2 /* in the module: start and end do not matter */ };
+struct wire_place {
+  uint32_t module;
+  uint32_t flags;
+  uint64_t start, end;
+};
+
+/*
+ * A frame of a call stack that is looked for: its return address, minus 1, is in a set of places. A pattern is a run of
+ * frames, innermost first, the one with WIRE_LAST ends it; other frames may lie between them unless WIRE_NEXT says that
+ * it must be the caller of the one before (of the call itself, for the first).
+ */
+enum wire_pattern_flag { WIRE_NEXT = 2 };
+struct wire_pattern {
+  uint32_t place;
+  uint32_t flags; /* WIRE_LAST, WIRE_NEXT */
+};
+
+/*
+ * How to unwind from an address: where the canonical frame address (what rsp is after the return) comes from. The
+ * return address is 8 below it; rbp, if it was saved, is `rbp` bytes from it (0: not saved, still in the register).
+ */
+enum wire_cfa {
+  WIRE_CFA_END,    /* the outermost frame, or what a row cannot say */
+  WIRE_CFA_RSP,    /* rsp + offset */
+  WIRE_CFA_RBP,    /* rbp + offset */
+  WIRE_CFA_AT_RSP, /* what is stored at rsp + offset, plus `add` */
+  WIRE_CFA_AT_RBP, /* what is stored at rbp + offset, plus `add`; with `rbp` 0, the old rbp is where rbp points */
+  WIRE_CFA_PLT,    /* a stub of 16 bytes: rsp + 8, from its byte `offset` on rsp + 16 */
+  WIRE_CFA_SIGNAL, /* return from a signal handler: rsp, rip and rbp are in the kernel's ucontext at rsp */
+  WIRE_CFA_NONE,   /* nothing is known of this code: rbp may be a frame pointer, or not */
+  WIRE_CFA_COUNT,
+};
+struct wire_row {
+  uint32_t start; /* ELF address; a module of more than 4 GiB has no rows */
+  uint8_t cfa;    /* of enum wire_cfa */
+  uint8_t add;
+  int16_t rbp;
+  int32_t offset;
+};
+
+/*
+ * Conditions: a stack machine over 64-bit numbers. An instruction is op | operand << 8. Jumps go forward only, so every
+ * condition ends; the stack is at most WIRE_STACK deep, and wire_plan_check proves that. A condition ends with
+ * WIRE_OP_END: it holds if the one value left is not 0.
+ */
+#define WIRE_STACK 16
+#define WIRE_MAX_ARGS 22
+enum wire_op {
+  WIRE_OP_END,
+  WIRE_OP_NUMBER,  /* operand: index in numbers */
+  WIRE_OP_ARG,     /* operand: which argument, from 0, below WIRE_MAX_ARGS; 0..5 in registers, others on the stack */
+  WIRE_OP_CALL,    /* number of this call of the function in this process image, from 1 */
+  WIRE_OP_NEXT,    /* operand: slot. Adds 1 to it, pushes the sum: counts evaluations */
+  WIRE_OP_ONCE,    /* operand: slot. 1 the first time it is evaluated, 0 ever after */
+  WIRE_OP_RANDOM,  /* operand: slot. Pops a seed, then a threshold t; adds 1 to the slot, which gives k, from 0 on: 1 if
+                     wire_draw(seed, k) >> 1 is below t */
+  WIRE_OP_CALLER,  /* operand: place. Is the return address, minus 1, in the set? */
+  WIRE_OP_STACK,   /* operand: pattern. Is it on the stack? */
+  WIRE_OP_FD_KIND, /* pops a descriptor: enum wire_fd, 0 if it is none */
+  WIRE_OP_FD_BLOCKS, /* pops a descriptor: 1 if it blocks, 0 if O_NONBLOCK is set, -1 if it is none */
+  WIRE_OP_FD_PATH,   /* operand: text, a glob; pops a descriptor: is its path matched? */
+  WIRE_OP_POINT,     /* pushes the hash of the call's stack, as the table of points has it */
+  WIRE_OP_PROCESS,   /* number of the process, from 1 for the first that was started */
+  WIRE_OP_ORDER,     /* 1 if the area's order is for this rule and this call is the one it wants */
+  WIRE_OP_EQ,
+  WIRE_OP_NE,
+  WIRE_OP_LT,
+  WIRE_OP_LE,
+  WIRE_OP_GT,
+  WIRE_OP_GE, /* signed */
+  WIRE_OP_ADD,
+  WIRE_OP_SUB,
+  WIRE_OP_MUL,
+  WIRE_OP_DIV,
+  WIRE_OP_MOD, /* division by 0 gives 0 */
+  WIRE_OP_AND,
+  WIRE_OP_OR,
+  WIRE_OP_XOR,
+  WIRE_OP_SHL,
+  WIRE_OP_SHR,
+  WIRE_OP_NOT /* bits */,
+  WIRE_OP_NEG,
+  WIRE_OP_IS_ZERO,
+  WIRE_OP_IF_ZERO, /* operand: how far. If the top is 0 jump and keep it, else pop it: && */
+  WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
+  WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
+  WIRE_OP_COUNT,
+};
+
+enum wire_fd {
+  WIRE_FD_NONE,
+  WIRE_FD_FILE,
+  WIRE_FD_DIR,
+  WIRE_FD_PIPE,
+  WIRE_FD_SOCKET,
+  WIRE_FD_TTY,
+  WIRE_FD_CHAR,
+  WIRE_FD_BLOCK,
+  WIRE_FD_OTHER
+};
+
+/* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
+static inline uint64_t wire_draw(uint64_t seed, uint64_t k) {
+  uint64_t x = (seed ^ 0x6d75727068790001u) * 0xd6e8feb86659fd93u + k * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* What an operator of two numbers gives, for the compiler that folds constants and for the target alike. */
+static inline int64_t wire_compute(enum wire_op op, int64_t x, int64_t y) {
+  uint64_t a = (uint64_t)x, b = (uint64_t)y;
+  switch (op) {
+  case WIRE_OP_EQ:
+    return x == y;
+  case WIRE_OP_NE:
+    return x != y;
+  case WIRE_OP_LT:
+    return x < y;
+  case WIRE_OP_LE:
+    return x <= y;
+  case WIRE_OP_GT:
+    return x > y;
+  case WIRE_OP_GE:
+    return x >= y;
+  case WIRE_OP_ADD:
+    return (int64_t)(a + b);
+  case WIRE_OP_SUB:
+    return (int64_t)(a - b);
+  case WIRE_OP_MUL:
+    return (int64_t)(a * b);
+  case WIRE_OP_DIV: /* by -1 apart: the processor traps on the smallest number */
+    return y == 0 ? 0 : y == -1 ? (int64_t)(0 - a) : x / y;
+  case WIRE_OP_MOD:
+    return y == 0 || y == -1 ? 0 : x % y;
+  case WIRE_OP_AND:
+    return (int64_t)(a & b);
+  case WIRE_OP_OR:
+    return (int64_t)(a | b);
+  case WIRE_OP_XOR:
+    return (int64_t)(a ^ b);
+  case WIRE_OP_SHL:
+    return (int64_t)(a << (b & 63));
+  case WIRE_OP_SHR: /* keeps the sign */
+    return x >> (b & 63);
+  default:
+    return 0;
+  }
+}
+
+/* Is V one of FROM, FROM + STEP, … up to TO? The three numbers are behind each other; STEP is above 0. */
+static inline bool wire_in_series(const int64_t series[3], int64_t v) {
+  return v >= series[0] && v <= series[1] && (uint64_t)(v - series[0]) % (uint64_t)series[2] == 0;
+}
+
+uint64_t wire_sum(const void *p, size_t n);
+
+/* NULL if the SIZE bytes at PLAN are a plan of this version whose every index can be used; else what is wrong. */
+const char *wire_plan_check(const void *plan, size_t size);
+
+/* --- shim --------------------------------------------------------------------------------------------------------- */
+
+#define WIRE_SHIM_MAGIC 0x4d4948534850524dull /* "MRPHSHIM" */
+
+/*
+ * One intercepted function in the shim. The exported symbol is `stub`: endbr64, then a jump to where `target` points.
+ * At first that is `gate`, which loads the entry's number and jumps to the runtime; once no rule can fire any more the
+ * runtime points it to the real function. `count` is for a function whose rules look at the call's number alone: it
+ * takes 1 from the thread's allowance, and goes to the real function as long as there was one and nobody wants it back,
+ * else to the gate.
+ */
+struct wire_entry {
+  uint64_t target, real, stub, gate, count;
+};
+
+/* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
+struct wire_allowance {
+  int64_t left;    /* only the thread itself writes it; below 0: none */
+  uint64_t recall; /* not 0: some other thread wants the rest */
+  uint64_t state;  /* the runtime's own */
+  uint64_t tally;  /* the runtime's own */
+};
+
+/*
+ * In the shim's data right behind its dynamic section, exported as `murphy_shim`; all functions of the runtime are
+ * reached through it.
+ */
+struct wire_shim {
+  uint64_t magic;
+  uint32_t version, n;
+  uint64_t enter;           /* the runtime's murphy_rt_enter; the function's number is in r11 */
+  uint64_t start;           /* the runtime's murphy_rt_start; the shim's initialiser */
+  uint64_t thread;          /* from the thread pointer: where the thread's struct wire_allowance[n] are */
+  uint64_t plan, plan_size; /* the plan lies in the shim's read-only data */
+  uint64_t entries;         /* struct wire_entry[n] */
+};
+#define WIRE_COUNTED 0x80000000u /* in r11 with the function's number: the thread's allowance was taken from */
+
+/* --- area --------------------------------------------------------------------------------------------------------- */
+
+#define WIRE_AREA_MAGIC 0x414552414850524dull /* "MRPHAREA" */
+#define WIRE_FRAMES 48
+#define WIRE_ARGS 6
+
+/* A place in the target's code: module is an index in the area's `loaded`, from 1; 0 if it is in none. */
+struct wire_frame {
+  uint32_t module;
+  uint32_t pad;
+  uint64_t at; /* ELF address in the module, or the address itself */
+};
+
+/* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
+struct wire_event {
+  uint64_t ready;
+  uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
+  uint32_t pid, tid;
+  uint32_t process;               /* number of the process image */
+  uint32_t function, rule, fault; /* indices in the plan */
+  uint64_t call;
+  int64_t retval;
+  int32_t error; /* errno that was set; 0 if it was left alone */
+  uint32_t n_frames;
+  uint64_t args[WIRE_ARGS];
+  struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
+};
+
+/* A module of some process of the run, by the name that the loader gave it. */
+struct wire_loaded {
+  uint32_t ready; /* 1 when complete */
+  uint32_t process;
+  uint64_t start, end; /* addresses */
+  uint64_t bias;       /* address minus ELF address */
+  char path[232];
+};
+
+enum wire_handlers {
+  WIRE_HANDLER = 1,
+  WIRE_HANDLER_STOPS = 2 /* one without SA_RESTART: system calls end with EINTR */
+};
+
+/*
+ * A function and a call stack that reached it from a module in scope; arguments and facts are those of the first call.
+ * Complete once `ready` is 1.
+ */
+struct wire_point {
+  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
+  uint64_t count;
+  uint32_t ready;
+  uint32_t function;
+  uint32_t n_frames;
+  uint32_t process; /* which saw it first */
+  uint64_t args[WIRE_ARGS];
+  uint8_t fd;          /* of enum wire_fd: of the descriptor that it was given, or of the stream's; 0 if it has none */
+  uint8_t nonblocking; /* 1 if the descriptor is */
+  uint8_t writable;    /* 1 if the descriptor can be written to */
+  uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
+  uint32_t pad;
+  struct wire_frame frames[WIRE_FRAMES];
+};
+
+/*
+ * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
+ * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`
+ * before the target starts.
+ */
+struct wire_order {
+  uint64_t hash, nth;
+  uint32_t rule, armed;
+  uint64_t seen;    /* how many such calls there were, in all processes */
+  uint32_t onwards; /* not 0: from the nth on, all of them */
+  uint32_t fault;   /* which of the rule's faults, from 0 */
+};
+
+/*
+ * The shared file, mapped by murphy and by every process of the target. Arrays follow at the offsets given. Everything
+ * that both sides write is written with atomic operations. murphy does not trust what it reads here: the target may
+ * have changed it.
+ */
+struct wire_area {
+  uint64_t magic;
+  uint32_t version, header;
+  uint64_t size;
+  struct wire_span events;                 /* ring: event number k is at k % n */
+  struct wire_span loaded, points, counts; /* points.n is a power of two; counts: uint64_t[functions] */
+  uint64_t next_event;                     /* how many were begun */
+  uint64_t read;                           /* how many murphy has read */
+  uint64_t lost;                           /* injections that found no place; told in the log */
+  uint32_t next_process, next_loaded;
+  uint32_t lost_points; /* stacks that found no place */
+  uint32_t attached;    /* process images whose runtime accepted the plan */
+  uint32_t refused;     /* ... or did not: wrong version, damaged */
+  uint32_t stop;        /* set by murphy: inject nothing any more */
+  struct wire_order order;
+};

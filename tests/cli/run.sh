@@ -1,0 +1,306 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# murphy run on programs of the system: faults, logs, replays, exit statuses, and what is refused.
+. "$(dirname "$0")/tap.sh"
+
+seq 100000 >numbers
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+# Not a wrapper script of the user's.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+# log EXPRESSION: true if the Python expression is; l is the list of the log's objects, i of its injections.
+log() {
+  python3 -c 'import json, sys
+l = [json.loads(line) for line in open("log")]
+i = [e for e in l if e["event"] == "inject"]
+sys.exit(not ('"$1"'
+))'
+}
+
+ended() { # ended NAME STATUS [TEXT]: murphy ended with STATUS, and TEXT is on standard error
+  local good=0
+  [ "$status" = "$2" ] || good=1
+  [ $# -lt 3 ] || grep -qF -- "$3" err || good=1
+  result $good "$1"
+}
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+run run --fail 'read:EIO when call==3' --log log -- cat -v numbers
+ended 'the third read of cat fails' 1 'cat: numbers: Input/output error'
+holds '... behind the second' test "$(stat -c %s out)" = 262144
+holds '... and is in the log' log \
+  'len(i) == 1 and i[0]["seq"] == 1 and i[0]["function"] == "read" and i[0]["call"] == 3 and i[0]["retval"] == -1
+   and i[0]["errno"] == "EIO" and i[0]["trigger"] == "call==3" and i[0]["args"][0] == 3 and i[0]["pid"] == i[0]["tid"]
+   and i[0]["process"] == 1 and not i[0]["then"] and i[0]["time"] >= 0'
+holds '... with its stack' log \
+  'i[0]["stack"][0]["module"] == "cat" and int(i[0]["stack"][0]["offset"], 16) > 0 and "symbol" in i[0]["stack"][0]'
+mv log first
+
+run run --replay first --log log -- cat -v numbers
+ended 'a replay does the same' 1 'cat: numbers: Input/output error'
+holds '... and logs the same' python3 -c 'import json
+def read(name):
+    return [{k: e[k] for k in ("function", "call", "process", "retval", "errno", "then", "side", "seq")}
+            for e in map(json.loads, open(name))]
+assert read("log") == read("first") != []'
+
+run run --fail 'malloc:ENOMEM when call>=3' -- sort numbers
+ended 'sort without memory' 2 'Cannot allocate memory'
+run run --fail 'close:then EIO when call==1' --log log -- cat -v numbers
+ended 'close fails after it was done' 1 'Input/output error'
+holds '... which the log says' log 'len(i) == 1 and i[0]["then"] and i[0]["function"] == "close"'
+run run --fail 'read:ret=-1 errno=EINTR when once' --fail 'read:EISDIR' --log log -- cat -v numbers
+ended 'of several rules the first that holds counts' 1 'Is a directory'
+holds '... in their order' log '[e["errno"] for e in i] == ["EINTR", "EISDIR"]'
+printf '%s\n' 'malloc:ENOMEM when caller("libc.so.6") and call>=2' >rules
+run run rules --log log -- ls numbers
+holds 'a caller by its module' log 'len(i) > 0 and all(e["stack"][0]["module"] == "libc.so.6" for e in i)'
+run run --fail 'malloc:ENOMEM when caller("ls") and random(0.5)' --seed 3 --log log -- ls numbers
+mv log first
+run run --fail 'malloc:ENOMEM when caller("ls") and random(0.5)' --seed 3 --log log -- ls numbers
+holds 'the same seed makes the same calls fail' python3 -c 'import json
+def calls(name): return [json.loads(line)["call"] for line in open(name)]
+assert calls("log") == calls("first") != []'
+
+run run --fail 'dup2:ENOTDIR when call==1' -- bash -c 'echo x >file'
+ended 'an errno that is not in the profile is said' 1 'murphy: note: --fail:'
+
+# --- the command is as it would be ------------------------------------------------------------------------------------
+
+never='read:EIO when call==1000000000'
+run run --fail "$never" -- sh -c 'read x; exit 7'
+ended 'the exit status is passed on' 7
+run run --fail "$never" -- sh -c 'kill -SEGV $$'
+ended 'a death by a signal too' 139
+run run --fail "$never" -- cat -v numbers
+accepted 'a rule that never holds changes nothing'
+holds '... in the output' cmp out numbers
+run run --fail "$never" -- sh -c 'read x; env | grep -v ^_= | sort'
+accepted 'the environment'
+env | grep -v ^_= | sort >wanted
+holds '... is that of the user' cmp out wanted
+# A murphy that was built with a sanitizer would complain.
+ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} LD_PRELOAD=libm.so.6 run run --fail "$never" -- sh -c 'read x; echo "$LD_PRELOAD"'
+holds '... with his LD_PRELOAD' grep -qx libm.so.6 out
+run run --fail "$never" -- sh -c 'read x; ls /proc/self/fd | wc -l'
+ls /proc/self/fd </dev/null 2>/dev/null | wc -l >wanted
+holds 'no descriptor is left open' cmp out wanted
+printf '#!/bin/sh\nread x\nexit 9\n' >script
+chmod +x script
+run run --fail "$never" -- ./script
+ended 'a script is run by its interpreter' 9
+printf '#!/usr/bin/env sh\nread x <numbers || exit 9\n' >script
+run run --fail 'read:EIO when call==1' --log log -- ./script
+holds '... which env may find' log 'len(i) == 1'
+"$MURPHY" run --fail "$never" --log log -- sh -c 'read x; kill -INT $$' >out 2>err </dev/null
+status=$?
+ended 'interrupted is 130' 130
+"$MURPHY" run --fail "$never" -- sh -c 'trap "exit 5" TERM; echo ready; while :; do sleep 0.05; done' >out 2>err &
+pid=$!
+for _ in $(seq 100); do grep -q ready out && break; sleep 0.05; done
+kill -TERM $pid
+wait $pid
+status=$?
+ended 'a signal is passed on' 5
+holds 'nothing is left in the folder for runs' test -z "$(ls -A "$XDG_RUNTIME_DIR")"
+
+# On a terminal: a line for each injection, and an interrupt that reaches both.
+cat >terminal.py <<'PY'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen, deadline = b"", time.time() + 60
+while time.time() < deadline:
+    try:
+        part = os.read(fd, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if b"ready" in seen and b"sent" not in seen:
+        os.write(fd, b"\x03")
+        seen += b"sent"
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+rm -f log
+python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; sleep 60' >out 2>err
+status=$?
+ended 'an interrupt from the terminal' 130
+holds '... keeps the log' log 'len(i) > 0 and i[0]["function"] == "read"'
+holds '... and there was a line for people' grep -Eq 'murphy: read\(.*\) = -1 EIO, call 1, from ' out
+
+# --- programs that it starts ------------------------------------------------------------------------------------------
+
+run run --fail 'read:EIO when caller("cat")' -- sh -c 'cat numbers'
+holds 'caller of a module that is not there is an error' test $status = 2
+run run --follow --fail 'read:EIO when call==3' --log log -- sh -c 'cat -v numbers; exit $?'
+ended 'a program is followed into' 1 'cat: numbers: Input/output error'
+run run --follow --fail 'read:EIO when caller("cat")' -- sh -c 'cat -v numbers; exit $?'
+ended '... and known by its name' 1 'cat: numbers: Input/output error'
+run run --no-follow --fail 'read:EIO when call==3' -- sh -c 'cat -v numbers; exit $?'
+accepted '... or not'
+
+run run --follow --fail 'unlinkat:EPERM' -- sh -c 'read x; : >file; rm file; exit $?'
+ended 'a function that only a program that is started calls' 1 "cannot remove 'file': Operation not permitted"
+
+# A library that is opened later is known by its name.
+cat >plugin.c <<'C'
+#include <unistd.h>
+long work(void) { char c; return read(0, &c, 1); }
+C
+cat >opens.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	void *h = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	long (*work)(void) = (long (*)(void))dlsym(h, "work");
+	char c;
+	printf("program %zd\n", read(0, &c, 1));
+	printf("plugin %ld\n", work());
+	return 0;
+}
+C
+${CC:-cc} -w -shared -fPIC plugin.c -o plugin.so && ${CC:-cc} -w opens.c -o opens || exit 1
+run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
+holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
+holds '... has its name in the log' log \
+  'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+
+# --- source lines -----------------------------------------------------------------------------------------------------
+
+cat >lines.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) long inner(void)
+{
+	char c;
+	return read(0, &c, 1) + 10;
+}
+__attribute__((noinline)) static long outer(void)
+{
+	return inner() + 100;
+}
+int main(void)
+{
+	long first = inner();
+	printf("%ld %ld\n", first, outer());
+	return 0;
+}
+C
+${CC:-cc} -O2 -g lines.c -o lines && objcopy --only-keep-debug lines lines.debug && strip lines &&
+  objcopy --add-gnu-debuglink=lines.debug lines || exit 1
+run run --fail 'read:EIO when call==2' --log log -- ./lines
+holds 'lines come from a separate file' log \
+  'i[0]["stack"][0]["symbol"] == "outer" and i[0]["stack"][0]["line"] == 6
+   and i[0]["stack"][0]["file"].endswith("lines.c")
+   and [f["function"] for f in i[0]["stack"][0]["inlined"]] == ["inner"]'
+for frame in '<file>lines.c</file><line>10</line>' '<function>outer</function>' '<module>lines</module><function>outer</function>'; do
+  cat >frames.xml <<XML
+<scenario>
+  <trigger id="here" class="CallStackTrigger"><args><frame>$frame</frame></args></trigger>
+  <function name="read" return="-1" errno="EIO"><reftrigger ref="here"/></function>
+</scenario>
+XML
+  run run frames.xml -- ./lines
+  holds "a frame: $frame" grep -qx '10 109' out
+done
+run run --fail 'read:EIO when caller("inner")' -- ./lines
+holds 'a caller that was inlined' grep -qx '9 109' out
+run run --fail 'read:EIO when stack("outer")' -- ./lines
+holds 'a function on the stack' grep -qx '10 109' out
+
+# --- programs with a sanitizer ------------------------------------------------------------------------------------------
+
+cat >sanitized.c <<'C'
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	void *p = malloc(10);
+	printf("malloc %d\n", p ? 0 : errno);
+	free(p);
+	ssize_t n = read(0, &c, 1);
+	printf("read %zd %d\n", n, errno);
+	return 0;
+}
+C
+for compiler in gcc clang 'clang -shared-libasan'; do
+  shared=$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so 2>/dev/null)")
+  if ! $compiler -w -fsanitize=address sanitized.c -o sanitized "-Wl,-rpath,$shared" 2>/dev/null; then
+    skip "$compiler's address sanitizer" "$compiler has none"
+    continue
+  fi
+  run run --fail 'read:EIO' --fail 'malloc:ENOMEM when caller("main")' -- ./sanitized
+  holds "$compiler's address sanitizer: read fails" grep -qx 'read -1 5' out
+  # clang puts its malloc into the program, where nothing can come before it.
+  [ "$compiler" = clang ] || holds "... and malloc" grep -qx 'malloc 12' out
+  run run --follow --fail 'read:EIO' -- sh -c './sanitized; ./sanitized'
+  holds "... as a program that is followed" test "$(grep -cx 'read -1 5' out)" = 2
+done
+
+# --- reach ------------------------------------------------------------------------------------------------------------
+
+run run --reach --fail "$never" --log log -- cat -v numbers
+holds 'reach: calls are counted' grep -Eq '^  read +[0-9]+ calls intercepted; cat: [0-9]+ site' err
+holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"][0]["calls"] >= 6'
+run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
+holds 'reach: programs that are not followed' grep -q 'to start other programs, which were not followed' err
+
+run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
+holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err
+holds '... in the log too' log 'l[-1]["absent"] == ["recvmsg"]'
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+run run --fail 'read:EIO'
+refused 'no command' 'behind --'
+run run --fail 'read:EIO' --
+refused 'an empty command' 'behind --'
+run run -- cat -v numbers
+refused 'nothing to fail' 'nothing is to fail'
+run run --fail 'read:EIO wen call==3' -- cat -v numbers
+refused 'a bad rule, with its position' '--fail:10:'
+run run --fail 'read:EFOO' -- cat -v numbers
+refused 'an unknown errno' 'EFOO'
+run run --fail 'raed:EIO' -- cat -v numbers
+refused 'a function that nothing imports' 'did you mean read?'
+run run --fail "$never" -- ./no-such-program
+refused 'a program that is not there' './no-such-program: does not exist'
+run run --fail "$never" -- no-such-program
+refused '... in PATH' 'no such command in PATH'
+run run --fail "$never" -- ./numbers
+refused 'a file that is no program' 'numbers'
+run run --replay numbers -- cat -v numbers
+refused 'a log that is none' 'numbers:1:'
+run run no-such-scenario.xml -- cat -v numbers
+refused 'a scenario that is not there' 'no-such-scenario.xml'
+run run --fail "$never" --log /no/such/log -- cat -v numbers
+refused 'a log that cannot be written' '/no/such/log'
+run run --fail "$never" --seed x -- cat -v numbers
+refused 'a seed that is no number' '--seed'
+echo 'int main(void) { return 0; }' >s.c
+if ${CC:-cc} -static s.c -o static 2>/dev/null; then
+  run run --fail "$never" -- ./static
+  ended 'a static program cannot be run' 3 'statically linked'
+fi
+if [ "$(id -u)" = 0 ]; then
+  cp /bin/cat setuid && chown 1 setuid && chmod 4755 setuid
+  run run --fail "$never" -- ./setuid numbers
+  ended 'nor one that is setuid' 3 'is setuid'
+fi
+MURPHY_RUNTIME=/no/such/runtime run run --fail "$never" -- cat -v numbers
+ended 'nor anything without the runtime' 3 '/no/such/runtime'
+run run --explain --fail 'read:EIO when call==3' -- cat -v numbers
+accepted '--explain says what a rule became'
+holds '... and runs nothing' sh -c 'grep -q "function read" out && ! grep -q 99999 out'
+finish

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# murphy test on programs of the system and on the examples: what is found, what is not, and what is refused.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+examples=$MURPHY_SOURCE/tests/examples
+
+# Sandboxes need namespaces, which some machines refuse.
+run test --budget 1runs -- true
+if [ "$status" = 3 ] && grep -q namespaces err; then
+  plan_skip 'no namespaces here'
+fi
+
+compile() { # compile NAME [OPTION]
+  cc -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.c" -lpthread
+}
+
+# --- examples: the bug is found, and its mended twin is not blamed ------------------------------------------------------
+
+for source in "$examples"/*.c; do
+  name=$(basename "$source" .c)
+  expected=$(sed -n 's/^ \* expect: //p' "$source")
+  compile "$name"
+  compile "$name" -DFIXED
+  run test --budget 20s --format json -- "./$name"
+  holds "$name: $expected is found" python3 -c '
+import json, sys
+found = json.load(open("out"))["findings"]
+sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] == 1 for f in found))' "$expected"
+  run test --budget 20s --format json -- "./$name-fixed"
+  holds "$name: nothing is found once it is mended" test "$status" = 0
+done
+
+# --- programs of the system ---------------------------------------------------------------------------------------------
+
+seq 300 >numbers
+run test --budget 200runs -- sort -r numbers
+holds 'sort survives' test "$status" = 0
+holds '... with all experiments counted' grep -qE '^0 findings; [0-9]+ of [0-9]+ experiments at [0-9]+ places' out
+
+mkdir empty
+run test --budget 20runs --campaign c -- sh -c 'rm -rf numbers empty; echo x > new'
+holds 'nothing outside is changed' test -e numbers -a -d empty -a ! -e new
+
+# --- what cannot be tested ----------------------------------------------------------------------------------------------
+
+run test -- ./nothing-here
+holds 'no such program' test "$status" = 2
+run test -- sh -c 'kill -SEGV $$'
+holds 'a baseline that crashes' test "$status" = 3
+holds '... is said' grep -q SIGSEGV err
+run test -- sh -c 'head -c 8 /dev/urandom | od'
+holds 'a baseline that varies' test "$status" = 3
+run test --timeout 1s -- sleep 100
+holds 'a baseline that does not end' test "$status" = 3
+run test --budget sometime -- true
+holds 'a budget that is none' test "$status" = 2
+run test
+holds 'no command' test "$status" = 2
+finish

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Outcomes, the order of experiments, clusters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "campaign/campaign.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
+
+static struct observation run_of(int status, const char *out, const char *error) {
+  struct observation o = {.status = status};
+  o.streams[OBSERVE_OUT] = (struct observe_stream){.at = out, .n = strlen(out)};
+  o.streams[OBSERVE_ERROR] = (struct observe_stream){.at = error, .n = strlen(error)};
+  return o;
+}
+
+static enum outcome outcome_with(int status, const char *out, const char *message, int error, bool timed_out) {
+  struct observation baseline = run_of(0, "result\n", ""), run = run_of(status, out, message);
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {
+      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .timed_out = timed_out, .error = error};
+  return outcome_of(&f, NULL, NULL);
+}
+
+static void test_outcomes(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(0, "result\n", "", EIO, false), OUTCOME_SAME);
+  assert_int_equal(outcome_with(1 << 8, "", "read error\n", EIO, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(1 << 8, "", "", EIO, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "result\n", "warning\n", EIO, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "res", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "res", "disk is broken\n", EIO, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGSEGV, "", "", EIO, false), OUTCOME_CRASH);
+  assert_int_equal(outcome_with(139 << 8, "", "", EIO, false), OUTCOME_CRASH);
+  assert_int_equal(outcome_with(SIGABRT, "", "assertion failed\n", EIO, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGKILL, "", "", EIO, true), OUTCOME_HANG);
+  assert_int_equal(outcome_with(SIGABRT, "", "==7==ERROR: AddressSanitizer: heap", EIO, false), OUTCOME_SANITIZER);
+}
+
+static void test_deliberate_end_without_memory(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(SIGABRT, "", "terminate called: std::bad_alloc\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+static int all_possible(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  (void)context;
+  (void)p;
+  return f->error == EINVAL ? 0 : 2;
+}
+
+static void test_order(void **state) {
+  (void)state;
+  const struct campaign_fault faults[] = {{.function = 0, .error = ENOMEM, .rule = 1},
+                                          {.function = 0, .error = EIO, .rule = 2},
+                                          {.function = 0, .error = EINVAL, .rule = 3},
+                                          {.function = 1, .error = EIO, .rule = 4}};
+  const struct campaign_point points[] = {{.hash = 1, .count = 1, .function = 0, .site = 10},
+                                          {.hash = 2, .count = 5, .function = 0, .site = 10},
+                                          {.hash = 3, .count = 1, .function = 1, .site = 11, .verdict = 3}};
+  struct campaign_order order = {
+      .points = points, .n_points = 3, .faults = faults, .n_faults = 4, .likely = all_possible};
+  struct campaign_experiment *all = NULL;
+  size_t n = 0;
+  assert_int_equal(campaign_plan(&order, &all, &n), 0);
+  assert_int_equal(n, 4 + 6 + 2); /* once and from then on; the second point the last time too */
+  assert_int_equal(all[0].point, 2);
+  assert_true(all[1].onwards);
+  assert_int_equal(all[2].point, 0);
+  assert_int_equal(faults[all[2].fault].error, EIO);
+  for (size_t i = 1; i < n; i++)
+    assert_true(all[i].weight <= all[i - 1].weight);
+  free(all);
+}
+
+/* --- clusters ----------------------------------------------------------------------------------------------------- */
+
+#define STACK(...)                                                                                                     \
+  { .at = (const uint64_t[]){__VA_ARGS__}, .n = sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t) }
+
+static void test_distance(void **state) {
+  (void)state;
+  struct campaign_stack a = STACK(1, 2, 3, 4), b = STACK(1, 2, 4), c = STACK(9, 2, 3, 4, 5), none = {0};
+  assert_int_equal(campaign_distance(&a, &a), 0);
+  assert_int_equal(campaign_distance(&a, &b), 1);
+  assert_int_equal(campaign_distance(&a, &c), 2);
+  assert_int_equal(campaign_distance(&a, &none), 4);
+}
+
+static void test_causes(void **state) {
+  (void)state;
+  struct campaign_failure a = {.outcome = OUTCOME_CRASH, .signal = SIGSEGV};
+  a.inject = (struct campaign_stack)STACK(1, 2, 3);
+  a.crash = (struct campaign_stack)STACK(7, 8, 9, 10);
+  struct campaign_failure b = a;
+  assert_true(campaign_same_cause(&a, &b));
+  b.inject = (struct campaign_stack)STACK(4, 5, 6);
+  assert_true(campaign_same_cause(&a, &b)); /* one crash, however it was reached */
+  b.crash = (struct campaign_stack)STACK(70, 8, 9, 10);
+  assert_false(campaign_same_cause(&a, &b)); /* another instruction */
+  b = a;
+  b.signal = SIGBUS;
+  assert_false(campaign_same_cause(&a, &b));
+  b = a;
+  b.outcome = OUTCOME_HANG;
+  assert_false(campaign_same_cause(&a, &b));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_outcomes), cmocka_unit_test(test_deliberate_end_without_memory),
+      cmocka_unit_test(test_order),    cmocka_unit_test(test_distance),
+      cmocka_unit_test(test_causes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What two runs have in common: streams with what varies taken out, files under an overlay.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "observe/observe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* A run that wrote OUT and nothing else. */
+static struct observation run_of(const char *out) {
+  struct observation o = {0};
+  o.streams[OBSERVE_OUT] = (struct observe_stream){.at = out, .n = strlen(out)};
+  return o;
+}
+
+static enum observe_level level_of(const char *a, const char *b) {
+  struct observation runs[2] = {run_of(a), run_of(b)};
+  struct observe_mask mask;
+  struct text what = {0};
+  if (observe_learn(runs, 2, &mask, &what) < 0) {
+    text_done(&what);
+    return OBSERVE_NOTHING + 1;
+  }
+  enum observe_level level = mask.streams[OBSERVE_OUT];
+  observe_mask_done(&mask);
+  text_done(&what);
+  return level;
+}
+
+static void test_levels(void **state) {
+  (void)state;
+  assert_int_equal(level_of("same\n", "same\n"), OBSERVE_EXACT);
+  assert_int_equal(level_of("at 0x7ffe12\n", "at 0x7ffc0012\n"), OBSERVE_NO_ADDRESSES);
+  assert_int_equal(level_of("took 12.5 ms at 10:00:01\n", "took 9 ms at 10:00:02\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("a 1\nb 2\n", "b 1\na 2\n"), OBSERVE_NO_ORDER);
+  assert_int_equal(level_of("abc\n", "xyz\n"), OBSERVE_NOTHING);
+  assert_int_equal(level_of("", "xyz\n"), OBSERVE_NOTHING + 1);
+}
+
+static unsigned differences(const char *a, const char *b, enum observe_level level) {
+  struct observation x = run_of(a), y = run_of(b);
+  struct observe_mask mask = {.streams = {level}};
+  return observe_compare(&x, &y, &mask, NULL);
+}
+
+static void test_masked_numbers_are_still_there(void **state) {
+  (void)state;
+  assert_int_equal(differences("took 12 ms\n", "took 13 ms\n", OBSERVE_NO_NUMBERS), 0);
+  assert_int_equal(differences("took 12 ms\n", "took ms\n", OBSERVE_NO_NUMBERS), DIFFERS_OUT);
+  assert_int_equal(differences("12\n", "", OBSERVE_NO_NUMBERS), DIFFERS_OUT);
+  assert_int_equal(differences("anything", "else", OBSERVE_NOTHING), 0);
+  assert_int_equal(differences("anything", "", OBSERVE_NOTHING), DIFFERS_OUT);
+}
+
+static void test_difference_shows_the_first_line(void **state) {
+  (void)state;
+  struct observation x = run_of("one\ntwo\nthree\n"), y = run_of("one\n2\n");
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
+  assert_string_equal(what.at, "standard output:\n- two\n+ 2\n");
+  text_done(&what);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+struct world {
+  char lower[64], upper[64];
+};
+
+static void put(const char *folder, const char *name, const char *content) {
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, content, strlen(content)), (ssize_t)strlen(content));
+  assert_int_equal(close(fd), 0);
+}
+
+static int set_up(void **state) {
+  struct world *w = malloc(sizeof *w);
+  if (!w) return -1;
+  strcpy(w->lower, "/tmp/observe-XXXXXX");
+  strcpy(w->upper, "/tmp/observe-XXXXXX");
+  if (!mkdtemp(w->lower) || !mkdtemp(w->upper)) return -1;
+  *state = w;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command, "rm -rf %s %s", w->lower, w->upper);
+  int r = system(command);
+  free(w);
+  return r;
+}
+
+static struct observation look(const struct world *w) {
+  struct observation o = {0};
+  int fd = open(w->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_true(fd >= 0);
+  assert_int_equal(observe_layer(&o, w->lower, fd, NULL), 0);
+  observe_finish(&o);
+  assert_int_equal(close(fd), 0);
+  return o;
+}
+
+static void test_only_changes_count(void **state) {
+  const struct world *w = *state;
+  put(w->lower, "opened", "the same");
+  put(w->upper, "opened", "the same");
+  put(w->lower, "changed", "before");
+  put(w->upper, "changed", "after.");
+  put(w->upper, "new", "new");
+  put(w->lower, "gone", "gone");
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/gone", w->upper);
+  if (mknod(path, S_IFCHR, makedev(0, 0)) < 0) put(w->upper, "gone", "a kernel that refuses whiteouts");
+  (void)snprintf(path, sizeof path, "%s/link", w->upper);
+  assert_int_equal(symlink("/nowhere", path), 0);
+
+  struct observation o = look(w);
+  assert_int_equal(o.entries.n, 4);
+  assert_non_null(strstr(o.entries.at[0].path, "/changed"));
+  assert_string_equal(o.entries.at[0].head, "after.");
+  assert_non_null(strstr(o.entries.at[1].path, "/gone"));
+  assert_int_equal(o.entries.at[2].kind, OBSERVE_LINK);
+  assert_int_equal(o.entries.at[3].kind, OBSERVE_FILE);
+  observation_done(&o);
+}
+
+static void test_temporary_names_are_learned(void **state) {
+  const struct world *w = *state;
+  struct observation runs[2];
+  put(w->upper, "tmp.Ab3dEf", "x");
+  runs[0] = look(w);
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/tmp.Ab3dEf", w->upper);
+  assert_int_equal(unlink(path), 0);
+  put(w->upper, "tmp.9xYz12", "x");
+  runs[1] = look(w);
+
+  struct observe_mask mask;
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, 2, &mask, &what), 0);
+  assert_int_equal(mask.names.n, 1);
+  struct observation none = {0};
+  assert_int_equal(observe_compare(&runs[0], &none, &mask, NULL), DIFFERS_FILES);
+  observe_mask_done(&mask);
+  text_done(&what);
+  observation_done(&runs[0]);
+  observation_done(&runs[1]);
+}
+
+static void test_lost_file_is_said(void **state) {
+  const struct world *w = *state;
+  put(w->upper, "result", "x");
+  struct observation with = look(w), without = {0};
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_compare(&with, &without, &mask, &what), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_int_equal(observe_compare(&without, &with, &mask, NULL), DIFFERS_FILES);
+  assert_non_null(strstr(what.at, "/result: missing\n"));
+  text_done(&what);
+  observation_done(&with);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_masked_numbers_are_still_there),
+      cmocka_unit_test(test_difference_shows_the_first_line),
+      cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sandbox and programs that try to get out of it. Where the kernel refuses namespaces, all tests are skipped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "run/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct place {
+  char stage[64], work[64];
+};
+
+struct seen {
+  struct sandbox_result result;
+  char out[4096];
+};
+
+static int set_up(void **state) {
+  struct place *p = malloc(sizeof *p);
+  if (!p) return -1;
+  strcpy(p->stage, "/tmp/sandbox-XXXXXX");
+  strcpy(p->work, "/tmp/sandbox-XXXXXX");
+  if (!mkdtemp(p->stage) || !mkdtemp(p->work)) return -1;
+  *state = p;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command, "rm -rf %s %s", p->stage, p->work);
+  int r = system(command);
+  free(p);
+  return r;
+}
+
+/* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
+static bool traced;
+
+static struct seen run_limited(const struct place *p, const char *script, unsigned times,
+                               const struct sandbox_limits *limits) {
+  char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
+  char *const envp[] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", NULL};
+  struct sandbox_options options = {
+      .folder = p->stage, .cwd = p->work, .path = "/bin/sh", .argv = argv, .envp = envp, .limits = *limits};
+  struct sandbox *s = NULL;
+  struct err e = {0};
+  if (sandbox_new(&options, &s, &e) < 0) {
+    print_message("%s\n", e.text);
+    skip();
+  }
+  struct seen seen = {0};
+  int in = open("/dev/null", O_RDONLY | O_CLOEXEC), out = -1;
+  while (times--) {
+    if (out >= 0) (void)close(out);
+    sandbox_result_done(&seen.result);
+    out = memfd_create("out", MFD_CLOEXEC);
+    struct sandbox_job job = {.in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced};
+    if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
+  }
+  assert_true(pread(out, seen.out, sizeof seen.out - 1, 0) >= 0);
+  (void)close(out);
+  (void)close(in);
+  sandbox_free(s);
+  return seen;
+}
+
+static struct seen run(const struct place *p, const char *script, unsigned times) {
+  return run_limited(p, script, times, &(struct sandbox_limits){0});
+}
+
+static void test_status_and_output(void **state) {
+  struct seen s = run(*state, "echo hello; exit 3", 1);
+  assert_int_equal(WEXITSTATUS(s.result.status), 3);
+  assert_string_equal(s.out, "hello\n");
+  assert_int_equal(s.result.n_layers, 0);
+}
+
+static void test_changes_stay_inside(void **state) {
+  const struct place *p = *state;
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/keep", p->work);
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  assert_true(fd >= 0 && close(fd) == 0);
+  struct seen s = run(p, "ls; rm keep; echo x > new; ls; rm -rf ./* ~ 2>/dev/null", 2);
+  assert_string_equal(s.out, "keep\nnew\n"); /* the second run begins as the first did */
+  assert_int_equal(s.result.n_layers, 1);
+  assert_string_equal(s.result.layers[0].at, "/tmp");
+  assert_int_equal(access(path, F_OK), 0);
+  sandbox_result_done(&s.result);
+}
+
+static void test_process_numbers_repeat(void **state) {
+  struct seen first = run(*state, "echo $$; sh -c 'echo $$'", 1), third = run(*state, "echo $$; sh -c 'echo $$'", 3);
+  assert_string_equal(first.out, third.out);
+}
+
+static void test_nothing_is_left_running(void **state) {
+  struct seen s = run(*state, "trap '' TERM HUP; (setsid sleep 1000 &) ; (sleep 1000 &) ; echo done", 1);
+  assert_string_equal(s.out, "done\n");
+  assert_int_equal(s.result.left, 2);
+  s = run(*state, "ps -e 2>/dev/null | grep -c sleep || true", 2);
+  assert_true(s.out[0] == '0' || s.out[0] == '\0');
+}
+
+static void test_time_is_limited(void **state) {
+  struct seen s = run(*state, "trap '' TERM INT; while :; do :; done", 1);
+  assert_true(s.result.timed_out);
+  assert_int_equal(WTERMSIG(s.result.status), SIGKILL);
+}
+
+static void test_keeper_cannot_be_killed(void **state) {
+  struct seen s = run(*state, "kill -9 1 2>/dev/null; kill -9 -1 2>/dev/null; echo still here", 2);
+  assert_string_equal(s.out, "still here\n");
+}
+
+static void test_file_size_is_limited(void **state) {
+  struct seen s = run_limited(*state, "yes", 1, &(struct sandbox_limits){.file_size = 1 << 20});
+  assert_true(WIFSIGNALED(s.result.status) && WTERMSIG(s.result.status) == SIGXFSZ);
+}
+
+static void test_disk_is_limited(void **state) {
+  struct seen s = run_limited(*state, "cat /dev/zero > big; echo $?", 1, &(struct sandbox_limits){.disk = 4 << 20});
+  assert_non_null(strstr(s.out, "1\n"));
+  sandbox_result_done(&s.result);
+}
+
+static void test_world_outside_is_out_of_reach(void **state) {
+  struct seen s = run(*state,
+                      "ls /proc/1/root 2>/dev/null; ls /dev/sda /dev/vda /dev/mem 2>/dev/null; "
+                      "mount -t tmpfs x /mnt 2>/dev/null && echo mounted; chroot . true 2>/dev/null && echo out; "
+                      "cat /proc/net/dev | grep -c :",
+                      1);
+  assert_string_equal(s.out, "1\n"); /* loopback alone */
+}
+
+static bool on_stack(const struct seen *s, const char *file) {
+  for (size_t i = 0; i < s->result.n_frames; i++)
+    if (strstr(s->result.frames[i].path, file)) return true;
+  return false;
+}
+
+static void test_stack_of_a_crash(void **state) {
+  traced = true;
+  struct seen s = run(*state, "sh -c 'kill -SEGV $$'; echo $?", 2);
+  traced = false;
+  assert_string_equal(s.out, "Segmentation fault\n139\n");
+  assert_true(s.result.n_frames > 2);
+  assert_true(s.result.frames[0].exact);
+  assert_true(on_stack(&s, "libc.so"));
+  assert_true(on_stack(&s, "sh"));
+}
+
+static void test_stack_of_a_hang(void **state) {
+  traced = true;
+  struct seen s = run(*state, "exec sleep 1000", 1);
+  traced = false;
+  assert_true(s.result.timed_out);
+  assert_true(on_stack(&s, "/sleep"));
+}
+
+static void test_missing_program_is_said(void **state) {
+  const struct place *p = *state;
+  char *const argv[] = {(char *)(uintptr_t) "nothing", NULL};
+  struct sandbox_options options = {
+      .folder = p->stage, .cwd = p->work, .path = "/no/such/program", .argv = argv, .envp = argv + 1};
+  struct sandbox *s = NULL;
+  struct err e = {0};
+  if (sandbox_new(&options, &s, &e) < 0) skip();
+  int in = open("/dev/null", O_RDWR | O_CLOEXEC);
+  struct sandbox_job job = {.in = in, .out = in, .error = in};
+  struct sandbox_result result;
+  assert_true(sandbox_run(s, &job, &result, &e) < 0);
+  assert_non_null(strstr(e.text, "/no/such/program"));
+  (void)close(in);
+  sandbox_free(s);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(test_status_and_output),       TEST(test_changes_stay_inside), TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),     TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),    TEST(test_disk_is_limited),     TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),     TEST(test_missing_program_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

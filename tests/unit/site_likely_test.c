@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How likely errors are, of calls that were seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "site/site.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct site_likely *likely;
+
+static int set_up(void **state) {
+  (void)state;
+  const char *data = getenv("MURPHY_DATA");
+  return site_likely_load(data ? data : "data", &likely, NULL);
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  site_likely_free(likely);
+  return 0;
+}
+
+static int how(const char *function, enum site_descriptor what, int error) {
+  struct site_call c = {.function = function, .descriptor = what};
+  return site_likely_of(likely, &c, error, -1);
+}
+
+static void test_descriptors_decide(void **state) {
+  (void)state;
+  assert_int_equal(how("write", DESCRIPTOR_SOCKET, ENOSPC), 0);
+  assert_true(how("write", DESCRIPTOR_FILE, ENOSPC) > 1);
+  assert_int_equal(how("read", DESCRIPTOR_FILE, ECONNRESET), 0);
+  assert_true(how("read", DESCRIPTOR_SOCKET, ECONNRESET) > 0);
+}
+
+static void test_blocking_decides(void **state) {
+  (void)state;
+  struct site_call c = {.function = "read", .descriptor = DESCRIPTOR_SOCKET};
+  assert_int_equal(site_likely_of(likely, &c, EAGAIN, -1), 0);
+  c.nonblocking = true;
+  assert_true(site_likely_of(likely, &c, EAGAIN, -1) > 0);
+}
+
+static void test_handlers_decide(void **state) {
+  (void)state;
+  struct site_call c = {.function = "read", .descriptor = DESCRIPTOR_PIPE};
+  assert_int_equal(site_likely_of(likely, &c, EINTR, -1), 0);
+  c.any_handler = c.plain_handler = true;
+  assert_true(site_likely_of(likely, &c, EINTR, -1) > 0);
+}
+
+static void test_mistakes_are_not_likely(void **state) {
+  (void)state;
+  assert_int_equal(how("close", DESCRIPTOR_FILE, EBADF), 0);
+  assert_int_equal(how("read", DESCRIPTOR_FILE, EFAULT), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_descriptors_decide),
+      cmocka_unit_test(test_blocking_decides),
+      cmocka_unit_test(test_handlers_decide),
+      cmocka_unit_test(test_mistakes_are_not_likely),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
