@@ -61,12 +61,13 @@ void arena_done(struct arena *a);
   }
 
 /* Room for one element more, uninitialised; NULL if there is no memory. */
-#define vec_more(v)                                                                                                    \
-  (vec_grow((void **)&(v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at) < 0 ? NULL : &(v)->at[(v)->n++])
+#define vec_more(v) (vec_room(v) < 0 ? NULL : &(v)->at[(v)->n++])
 /* 0 or -ENOMEM. */
-#define vec_push(v, ...)                                                                                               \
-  (vec_grow((void **)&(v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at) < 0 ? -12                                       \
-                                                                           : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+#define vec_push(v, ...) (vec_room(v) < 0 ? -12 : ((v)->at[(v)->n++] = (__VA_ARGS__), 0))
+/* Room for N elements in all, so that it need not grow up to there. 0 or -ENOMEM. */
+#define vec_reserve(v, n) vec_grow((void **)&(v)->at, &(v)->cap, (n), sizeof *(v)->at)
+/* Room for one more: the test is here, since there is room most of the time. */
+#define vec_room(v) ((v)->n < (v)->cap ? 0 : vec_grow((void **)&(v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at))
 #define vec_done(v) (vec_free((void **)&(v)->at), (v)->n = (v)->cap = 0)
 
 int vec_grow(void **at, size_t *cap, size_t need, size_t size);

@@ -13,6 +13,7 @@
 
 #define RANGE_MAX (1u << 22) /* bytes of a function that get a direct index */
 #define GUESS_MAX (1u << 12) /* the same where only the next function, or nothing, says where it ends */
+#define BYTES_USUAL 4        /* of an instruction; only to have room for them */
 #define ALIGNED_FRAME 0x1000000
 #define STACK_MAX (1 << 29) /* no stack is larger, and sums of two such distances do not overflow */
 
@@ -258,6 +259,7 @@ static int decode_run(struct builder *b, struct work w) {
     in->sp = w.sp;
     in->fp = w.fp;
     uint32_t at = (uint32_t)(b->insns.n - 1);
+    if (address == w.address && vec_push(&b->runs, at) < 0) return -ENOMEM;
     if (b->options->kernel && patch(b, at) < 0) return -ENOMEM;
     if (vec_push(&b->leader, leader) < 0 || remember(b, address, at) < 0 || note_escape(b, in) < 0) return -ENOMEM;
     leader = in->op == OP_BRANCH || in->flags & INSN_FAULTS;
@@ -298,6 +300,20 @@ static int by_address(const void *x, const void *y, void *context) {
   return (a > c) - (a < c);
 }
 
+/* The instructions run by run, which are in order in themselves; false if runs overlap, as bytes read in two ways do. */
+static bool order_by_runs(struct builder *b, uint32_t *order, uint32_t *end_of) {
+  uint32_t n = 0;
+  for (size_t i = 0; i < b->runs.n; i++)
+    end_of[b->runs.at[i]] = i + 1 < b->runs.n ? b->runs.at[i + 1] : (uint32_t)b->insns.n;
+  if (b->runs.n) qsort_r(b->runs.at, b->runs.n, sizeof *b->runs.at, by_address, b->insns.at);
+  for (size_t i = 0; i < b->runs.n; i++)
+    for (uint32_t k = b->runs.at[i]; k < end_of[b->runs.at[i]]; k++) {
+      if (n && b->insns.at[order[n - 1]].address >= b->insns.at[k].address) return false;
+      order[n++] = k;
+    }
+  return n == b->insns.n;
+}
+
 /* Brings the instructions into the order of their addresses. */
 static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
   uint32_t n = (uint32_t)b->insns.n;
@@ -305,18 +321,17 @@ static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
   c->insns = arena_alloc(arena, (n + b->tails.n + b->faults.n + 1) * sizeof *c->insns);
   b->place = arena_alloc(arena, (n + 1) * sizeof *b->place);
   if (!order || !c->insns || !b->place) return -ENOMEM;
-  bool sorted = true;
-  for (uint32_t i = 0; i < n; i++) {
-    order[i] = i;
-    sorted &= i == 0 || b->insns.at[i - 1].address < b->insns.at[i].address;
+  if (!order_by_runs(b, order, b->place)) {
+    for (uint32_t i = 0; i < n; i++)
+      order[i] = i;
+    qsort_r(order, n, sizeof *order, by_address, b->insns.at);
   }
-  if (!sorted) qsort_r(order, n, sizeof *order, by_address, b->insns.at);
   for (uint32_t i = 0; i < n; i++) {
     c->insns[i] = b->insns.at[order[i]];
     b->place[order[i]] = i;
   }
   b->order = order;
-  c->n_insns = n;
+  c->n_insns = c->n_in_order = n;
   return 0;
 }
 
@@ -518,12 +533,28 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
   return 0;
 }
 
-static int keep_defs(struct arena *arena, struct code *c) {
+static uint8_t note(const struct insn *in) {
+  bool memory = insn_calls(in) || in->op == OP_SYSCALL || in->op == OP_PUSH || in->flags & INSN_WRITES_MEM;
+  bool operand = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM || in->op == OP_PUSH || in->op == OP_POP;
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (operand ? NOTE_OPERAND : 0) |
+                   (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+}
+
+/* Columns of what is asked most, so that a walk over many instructions reads little memory. */
+static int keep_columns(struct arena *arena, struct code *c) {
   uint16_t *defs = arena_alloc(arena, (c->n_insns + 1) * sizeof *defs);
-  for (uint32_t i = 0; defs && i < c->n_insns; i++)
+  uint16_t *touched = arena_alloc(arena, (c->n_insns + 1) * sizeof *touched);
+  uint8_t *notes = arena_alloc(arena, c->n_insns + 1);
+  if (!defs || !touched || !notes) return -ENOMEM;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
     defs[i] = c->insns[i].defs;
+    touched[i] = c->insns[i].defs | c->insns[i].uses;
+    notes[i] = note(&c->insns[i]);
+  }
   c->defs = defs;
-  return defs ? 0 : -ENOMEM;
+  c->touched = touched;
+  c->notes = notes;
+  return 0;
 }
 
 static int decode_all(struct builder *b) {
@@ -576,7 +607,7 @@ static int build(struct builder *b, struct arena *arena, struct code *c) {
   if (r >= 0) r = make_blocks(b, arena, c);
   if (r >= 0) r = make_edges(b, arena, c);
   if (r >= 0) r = keep_escaped(b, arena, c);
-  if (r >= 0) r = keep_defs(arena, c);
+  if (r >= 0) r = keep_columns(arena, c);
   if (r < 0) return r;
   c->problems = b->problems;
   c->entry_block = c->n_insns ? block_at(b, c->entry) : UINT32_MAX;
@@ -595,9 +626,15 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   uint64_t reach = b.low + b.options->max_insns * 15ull; /* no instruction is longer */
   if (b.options->max_insns && b.indexed > reach) b.indexed = reach;
   b.index = arena_zalloc(arena, (b.indexed - b.low + 1) * sizeof *b.index);
-  r = b.index ? build(&b, arena, &c) : -ENOMEM;
+  size_t expected = (b.indexed - b.low) / BYTES_USUAL + 8;
+  if (b.options->max_insns && expected > b.options->max_insns) expected = b.options->max_insns;
+  if (vec_reserve(&b.insns, expected) < 0 || vec_reserve(&b.leader, expected) < 0 || !b.index)
+    r = -ENOMEM;
+  else
+    r = build(&b, arena, &c);
   vec_done(&b.insns);
   vec_done(&b.leader);
+  vec_done(&b.runs);
   vec_done(&b.work);
   vec_done(&b.tails);
   vec_done(&b.faults);
@@ -609,6 +646,20 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   map_done(&b.cases);
   if (r >= 0) *ret = c;
   return r;
+}
+
+bool code_find(const struct code *c, uint64_t address, uint32_t *ret) {
+  uint32_t low = 0, high = c->n_in_order;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (c->insns[middle].address < address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == c->n_in_order || c->insns[low].address != address) return false;
+  *ret = low;
+  return true;
 }
 
 uint32_t code_block_of(const struct code *c, uint32_t insn) {

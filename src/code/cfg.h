@@ -38,6 +38,7 @@ struct builder {
   uint32_t looked;    /* instructions looked at for the addresses of jump tables */
   VEC(struct insn) insns;
   VEC(uint8_t) leader;
+  VEC(uint32_t) runs; /* the first instruction of each straight line */
   VEC(struct work) work;
   VEC(uint32_t) tails; /* branches to other functions */
   VEC(struct fault) faults;

@@ -129,6 +129,14 @@ static inline bool insn_sets_constant(const struct insn *in) {
   return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
 }
 
+/* What an analysis that goes from instruction to instruction asks first of each. */
+enum insn_note {
+  NOTE_MEMORY = 1,  /* a call, or it writes memory */
+  NOTE_FLAGS = 2,   /* INSN_SETS_FLAGS */
+  NOTE_INDEX = 4,   /* INSN_TABLE_INDEX */
+  NOTE_OPERAND = 8, /* it has a memory operand, or pushes or pops */
+};
+
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };
 
 /* A way into a block. */
@@ -154,9 +162,12 @@ enum {
 struct code {
   const struct image *image;
   uint64_t entry;
-  struct insn *insns;   /* by address */
-  const uint16_t *defs; /* their DEFS once more, close together */
+  struct insn *insns;      /* by address */
+  const uint16_t *defs;    /* their DEFS once more, close together */
+  const uint16_t *touched; /* DEFS and USES */
+  const uint8_t *notes;    /* of enum insn_note */
   uint32_t n_insns;
+  uint32_t n_in_order;  /* behind these are those of the blocks that come last */
   struct block *blocks; /* by address, but for the targets of conditional tail calls, which come last */
   uint32_t n_blocks;
   uint32_t entry_block;
@@ -206,5 +217,7 @@ void code_print(const struct image *img, uint64_t address, struct text *to);
  */
 int code_build(const struct image *img, uint64_t entry, const struct code_options *options, struct arena *arena,
                struct code *ret) MUST_USE;
+/* The number of the instruction at ADDRESS; false if there is none. */
+bool code_find(const struct code *c, uint64_t address, uint32_t *ret);
 /* The block that instruction number INSN is in. */
 uint32_t code_block_of(const struct code *c, uint32_t insn);

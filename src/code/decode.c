@@ -6,6 +6,7 @@
  * set of registers it changes, taken from Zydis' operand table, so that no change of a register is ever missed.
  */
 #include "code/decode.h"
+#include "code/quick.h"
 
 #include <errno.h>
 #include <string.h>
@@ -344,6 +345,10 @@ static void take_implicit(struct insn *in) {
 }
 
 int decode(const ZydisDecoder *decoder, const void *bytes, size_t left, uint64_t address, struct insn *in) {
+  return decode_quick(bytes, left, address, in) ? 0 : decode_any(decoder, bytes, left, address, in);
+}
+
+int decode_any(const ZydisDecoder *decoder, const void *bytes, size_t left, uint64_t address, struct insn *in) {
   ZydisDecoderContext context;
   ZydisDecodedInstruction zi;
   ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT_VISIBLE];

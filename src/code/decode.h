@@ -10,3 +10,5 @@
 int decoder_init(ZydisDecoder *decoder);
 /* One instruction from BYTES, of which LEFT can be read. 0 or -EILSEQ. */
 int decode(const ZydisDecoder *decoder, const void *bytes, size_t left, uint64_t address, struct insn *in);
+/* The same by Zydis alone. */
+int decode_any(const ZydisDecoder *decoder, const void *bytes, size_t left, uint64_t address, struct insn *in);

@@ -20,9 +20,9 @@ static const struct flow_results *syscall_results(struct evaluation *e, const st
       w->options.syscalls ? w->options.syscalls(w->options.syscalls_context, call, bits) : FLOW_UNKNOWN;
   if (known == FLOW_UNKNOWN) bits[0] = 1ull << ENOSYS;
   uint64_t key = hash_bytes(bits, sizeof bits) + known;
-  if (map_get(&w->syscall_results, key, &p)) return (const struct flow_results *)(uintptr_t)p;
-  struct flow_result *r = arena_zalloc(&w->arena, (ERRNO_MAX + 2) * sizeof *r);
-  struct flow_results *rs = arena_zalloc(&w->arena, sizeof *rs);
+  if (map_get(e->syscalls, key, &p)) return (const struct flow_results *)(uintptr_t)p;
+  struct flow_result *r = arena_zalloc(e->arena, (ERRNO_MAX + 2) * sizeof *r);
+  struct flow_results *rs = arena_zalloc(e->arena, sizeof *rs);
   if (!r || !rs) {
     e->failed = true;
     return NULL;
@@ -34,7 +34,7 @@ static const struct flow_results *syscall_results(struct evaluation *e, const st
           .kind = RESULT_CONST, .value = -(uint64_t)i, .evidence = EVIDENCE_SYSCALL, .reasons = reasons | more};
   r[rs->n++] = (struct flow_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_POSITIVE | reasons};
   rs->at = r;
-  if (map_put(&w->syscall_results, key, (uintptr_t)rs) < 0) e->failed = true;
+  if (map_put(e->syscalls, key, (uintptr_t)rs) < 0) e->failed = true;
   return rs;
 }
 
@@ -50,10 +50,11 @@ struct flow_value call_actual(const struct evaluation *e, struct flow_value v) {
 
 /* A callee that makes the system call it is told to: its results for CALL, which are made once. */
 static const struct flow_results *results_for_args(struct evaluation *e, uint32_t callee, unsigned call) {
-  struct evaluation inner = {.world = e->world, .args = e->node->summary.calls[call].args};
+  struct evaluation inner = {.world = e->world, .arena = e->arena, .syscalls = e->syscalls, .circle = e->circle};
+  inner.args = e->node->summary.calls[call].args;
   uint64_t known;
   if (map_get(&e->for_args, call, &known)) return (const struct flow_results *)(uintptr_t)known;
-  struct flow_results *rs = arena_zalloc(&e->world->arena, sizeof *rs);
+  struct flow_results *rs = arena_zalloc(e->arena, sizeof *rs);
   if (!rs || evaluate(&inner, callee, rs) < 0 || map_put(&e->for_args, call, (uintptr_t)rs) < 0) e->failed = true;
   evaluation_done(&inner);
   return rs;

@@ -152,12 +152,8 @@ static bool passed_sets_errno(struct evaluation *e, const struct flow_guard *g, 
 }
 
 static bool is_exported(const struct flow_world *w, const struct flow_side *s) {
-  const struct image_symbol *all;
-  size_t n = image_exports(w->images.at[s->image], &all);
   enum image_symbol_kind kind = s->place == PLACED_TLS ? SYMBOL_TLS : SYMBOL_OBJECT;
-  for (size_t i = 0; i < n; i++)
-    if (all[i].kind == kind && all[i].address == (uint64_t)s->offset) return true;
-  return false;
+  return image_export_at(w->images.at[s->image], kind, (uint64_t)s->offset) != NULL;
 }
 
 /* A callee's own variables are its state, not a message to the caller's caller, unless they can be named. */
@@ -283,7 +279,7 @@ static struct flow_result transformed(const struct evaluation *e, struct flow_re
 
 /* A function of its own value, as in depth(left) + 1, has no end of values. */
 static bool grows(const struct evaluation *e, uint32_t node, const struct transform *ops) {
-  if (!node || !e->world->nodes.at[node - 1]->on_stack) return false;
+  if (!node || e->world->nodes.at[node - 1]->circle != e->circle) return false;
   for (; ops; ops = ops->next)
     if (ops->kind == XF_ADD || ops->kind == XF_MUL || ops->kind == XF_SHL || ops->kind == XF_NEG) return true;
   return false;
@@ -504,7 +500,7 @@ static void ifunc_results(struct evaluation *e) {
 }
 
 static int keep_results(struct evaluation *e, struct flow_results *ret) {
-  struct arena *a = &e->world->arena;
+  struct arena *a = e->arena;
   struct flow_result *at = arena_memdup(a, e->results.at, e->results.n * sizeof *at);
   if (!at && e->results.n) return -ENOMEM;
   for (size_t i = 0; i < e->results.n; i++) {

@@ -11,6 +11,9 @@ typedef VEC(struct flow_side) side_vec;
 /* Reused from function to function. All zero is valid. */
 struct evaluation {
   struct flow_world *world;
+  struct arena *arena;  /* for results; of the thread, as is the next */
+  struct map *syscalls; /* hash of a system call's errors to struct flow_results * */
+  uint32_t circle;      /* that is being evaluated */
   const struct node *node;
   uint32_t number;
   const struct flow_value *args; /* of the call it is evaluated for, or NULL */
@@ -23,7 +26,7 @@ struct evaluation {
 
 void evaluation_done(struct evaluation *e);
 
-/* The results of node NUMBER, in the world's arena, given what is known of its callees now. */
+/* The results of node NUMBER, in the arena, given what is known of its callees now. */
 int evaluate(struct evaluation *e, uint32_t number, struct flow_results *ret);
 /* In a circle, a result's first explanation is the one that does not go round: keeps it. */
 void results_keep_origin(const struct flow_results *old, const struct flow_results *now);

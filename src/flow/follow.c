@@ -162,28 +162,35 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
   return false;
 }
 
-/* Is there a stop in the block, from POSITION on? */
-static bool stops_in(const struct flow_graph *g, uint32_t block, uint32_t position, const struct map *stops) {
-  const struct block *b = &g->code.blocks[block];
-  for (uint32_t i = position; i < b->n; i++)
-    if (map_get(stops, b->first + i, NULL) && map_get(&g->addressed, b->first + i, NULL)) return true;
-  return false;
+#define ALWAYS_BLOCKS 4096 /* that are looked at: who has not crashed by then gets away */
+
+/* Marks the blocks with a stop that counts; true if one is in BLOCK, from POSITION on. */
+static bool mark_stops(struct flow_graph *g, const struct map *stops, uint32_t block, uint32_t position) {
+  bool here = false;
+  for (size_t i = 0; i < stops->cap; i++) {
+    if (!stops->used[i] || !map_get(&g->addressed, stops->keys[i], NULL)) continue;
+    uint32_t insn = (uint32_t)stops->keys[i], k = flow_graph_block(g, insn);
+    g->marks[k] = g->mark + 1;
+    here |= k == block && insn - g->code.blocks[k].first >= position;
+  }
+  return here;
 }
 
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops) {
-  uint32_t block = flow_graph_block(g, insn), n_todo = 0;
-  uint8_t *seen = arena_zalloc(&g->walk.worker->scratch, g->code.n_blocks + 1);
-  uint32_t *todo = arena_alloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *todo);
-  if (!seen || !todo) return false;
-  if (stops_in(g, block, insn - g->code.blocks[block].first + 1, stops)) return true;
-  for (todo[n_todo++] = block; n_todo > 0;) {
+  uint32_t block = flow_graph_block(g, insn), n_todo = 0, seen = 0;
+  if (!g->marks) g->marks = arena_zalloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->marks);
+  if (!g->todo) g->todo = arena_alloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->todo);
+  if (!g->marks || !g->todo) return false;
+  g->mark += 2; /* this: seen; one more: has a stop */
+  if (mark_stops(g, stops, block, insn - g->code.blocks[block].first + 1)) return true;
+  for (g->todo[n_todo++] = block; n_todo > 0;) {
     const uint32_t *next;
-    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
-    if (n == 0) return false;
+    uint32_t n = flow_graph_next(g, g->todo[--n_todo], &next, NULL);
+    if (n == 0 || ++seen > ALWAYS_BLOCKS) return false;
     for (uint32_t i = 0; i < n; i++) {
-      if (seen[next[i]]) continue;
-      seen[next[i]] = 1;
-      if (!stops_in(g, next[i], 0, stops)) todo[n_todo++] = next[i];
+      if (g->marks[next[i]] >= g->mark) continue;
+      g->marks[next[i]] = g->mark;
+      g->todo[n_todo++] = next[i];
     }
   }
   return true;
@@ -241,17 +248,42 @@ static bool stops_at(const struct flow_graph *g, const struct fact *f, uint32_t 
   return f->again || map_get(&g->addressed, insn, NULL);
 }
 
+/* Which instructions matter to a fact, but for the last one of a block, which may leave the function. */
+struct concern {
+  uint16_t touched;
+  uint8_t notes;
+};
+
+static struct concern concern_of(const struct fact *f) {
+  switch (f->where) {
+  case FACT_REG:
+    return (struct concern){REG_BIT(f->reg), 0};
+  case FACT_BEHIND_REG:
+    return (struct concern){REG_BIT(f->reg), NOTE_OPERAND};
+  case FACT_ERRNO:
+    return (struct concern){0, NOTE_OPERAND | NOTE_MEMORY};
+  default:
+    return (struct concern){0, NOTE_OPERAND};
+  }
+}
+
 /* Follows one fact to the end of its block, and into the next ones. */
 static void follow_block(struct flow_graph *g, const struct follow_work *w) {
   const struct block *b = &g->code.blocks[w->block];
+  struct concern c = concern_of(&w->fact);
+  bool all = g->stops || w->fact.where == FACT_FLAGS;
   for (uint32_t i = w->position; i < b->n; i++) {
+    uint32_t insn = b->first + i;
     if (++g->steps > STEPS_MAX) {
       g->events->torn = true;
       return;
     }
+    if (!all && !(g->code.touched[insn] & c.touched) && !(g->code.notes[insn] & c.notes) && i + 1 < b->n &&
+        insn != g->start)
+      continue;
     if (!follow_step(g, &w->fact, w->block, i)) return;
-    if (stops_at(g, &w->fact, b->first + i)) return;
-    if (b->first + i == g->start && !w->fact.again) {
+    if (stops_at(g, &w->fact, insn)) return;
+    if (insn == g->start && !w->fact.again) {
       struct fact again = w->fact;
       again.again = true;
       follow_push(g, w->block, i + 1, &again);

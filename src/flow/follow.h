@@ -51,6 +51,8 @@ struct flow_graph {
   struct map addressed; /* instructions that use the value of this round as an address or argument */
   uint32_t start;       /* the call whose result is followed, or UINT32_MAX */
   unsigned steps;
+  uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
+  uint32_t mark;          /* marks below this one are old */
 };
 
 /* --- follow.c ----------------------------------------------------------------------------------------------------- */

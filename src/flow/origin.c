@@ -151,16 +151,17 @@ static void found(struct search *s, struct flow_value v) {
   s->any = true;
 }
 
+/* What is looked for, wherever. */
 static uint64_t trace_hash(const struct trace *t) {
-  uint64_t h = hash_mix(loc_hash(&t->loc) ^ t->block);
+  uint64_t h = loc_hash(&t->loc);
   for (const struct transform *o = t->ops; o; o = o->next)
     h = hash_mix(h ^ hash_mix((uint64_t)o->imm ^ ((uint64_t)o->kind << 56 | (uint64_t)o->width << 48)));
   return h;
 }
 
 /* Two traces may want the same place in the table; then one is looked at twice. */
-static bool been_there(struct walk *w, const struct search *s, const struct trace *t) {
-  uint64_t h = trace_hash(t);
+static bool been_there(struct walk *w, const struct search *s, uint64_t hash, uint32_t block) {
+  uint64_t h = hash_mix(hash ^ block);
   struct origin_mark *m = &w->marks[h % ORIGIN_MARKS];
   bool seen = m->stamp == s->stamp && m->hash == h;
   *m = (struct origin_mark){h, s->stamp};
@@ -188,16 +189,18 @@ static void push_preds(struct walk *w, struct search *s, const struct trace *t) 
     push_plain(w, s, t->block);
     return;
   }
+  uint64_t hash = b->n_preds ? trace_hash(t) : 0;
   for (uint32_t i = 0; i < b->n_preds && !s->torn; i++) {
-    struct trace next = *t;
-    next.block = w->code->edges[b->preds + i].from;
-    next.position = w->code->blocks[next.block].n;
-    if (been_there(w, s, &next)) continue;
+    uint32_t from = w->code->edges[b->preds + i].from;
+    if (been_there(w, s, hash, from)) continue;
     if (s->n_pushed++ == s->most || s->n_todo == ORIGIN_BLOCKS) {
       s->torn = true;
       return;
     }
-    s->todo[s->n_todo++] = next;
+    struct trace *next = &s->todo[s->n_todo++];
+    *next = *t;
+    next->block = from;
+    next->position = w->code->blocks[from].n;
   }
 }
 
@@ -220,18 +223,42 @@ static void fork_trace(struct walk *w, struct search *s, const struct trace *t, 
   if (!s->choices) s->torn = true;
 }
 
+/* The position behind the last of the first END instructions that changes a register of BITS; 0 if none does. */
+static uint32_t last_change(const uint16_t *defs, uint32_t end, uint16_t bits) {
+  uint64_t four, wanted = bits * 0x0001000100010001ull;
+  for (; end >= 4; end -= 4) {
+    memcpy(&four, defs + end - 4, sizeof four);
+    if (four & wanted) break;
+  }
+  while (end > 0 && !(defs[end - 1] & bits))
+    end--;
+  return end;
+}
+
+/* The same of those that may change memory. */
+static uint32_t last_write(const uint8_t *notes, uint32_t end) {
+  while (end > 0 && !(notes[end - 1] & NOTE_MEMORY))
+    end--;
+  return end;
+}
+
 /* Follows one trace to the start of its block. */
-static void follow(struct walk *w, struct search *s, struct trace t) {
+static void follow(struct walk *w, struct search *s, const struct trace *from) {
+  struct trace t = *from;
   const struct block *b = &w->code->blocks[t.block];
   if (t.loc.kind == LOC_REG && t.position == b->n && !(b->defs & REG_BIT(t.loc.reg))) t.position = 0;
   if (t.loc.kind != LOC_REG && t.position == b->n && !b->stores && !b->calls) t.position = 0;
-  for (uint32_t i = t.position; i-- > 0;) {
+  for (uint32_t i = t.position, next; i > 0;) {
     struct step step;
-    if (++s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
+    next = t.loc.kind == LOC_REG ? last_change(w->code->defs + b->first, i, REG_BIT(t.loc.reg))
+                                 : last_write(w->code->notes + b->first, i);
+    s->insns += i - next + (next > 0);
+    if (s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
       s->torn = true;
       return;
     }
-    if (t.loc.kind == LOC_REG && !(w->code->defs[b->first + i] & REG_BIT(t.loc.reg))) continue;
+    if (next == 0) break;
+    i = next - 1;
     switch (step_item(w, &t.loc, t.ops, b->first + i, &step)) {
     case STEP_NONE:
       s->calls += t.loc.kind == LOC_REG;
@@ -259,7 +286,8 @@ static void follow_plain(struct walk *w, struct search *s, uint32_t block, const
     push_plain(w, s, block);
     return;
   }
-  follow(w, s, (struct trace){.block = block, .position = b->n, .loc = *loc});
+  struct trace t = {.block = block, .position = b->n, .loc = *loc};
+  follow(w, s, &t);
 }
 
 static struct flow_value search(struct walk *w, uint32_t insn, const struct loc *loc, struct flow_value *choices,
@@ -274,24 +302,44 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
   s->n_choices = 0;
   uint32_t block = code_block_of(w->code, insn);
   struct trace t = {.block = block, .position = insn - w->code->blocks[block].first, .loc = *loc};
-  for (follow(w, s, t); (s->n_plain || s->n_todo) && !s->torn;) {
+  for (follow(w, s, &t); (s->n_plain || s->n_todo) && !s->torn;) {
     if (s->n_plain)
       follow_plain(w, s, s->plain[--s->n_plain], loc);
     else
-      follow(w, s, s->todo[--s->n_todo]);
+      follow(w, s, &s->todo[--s->n_todo]);
   }
   if (ret_n) *ret_n = s->torn ? 0 : s->n_choices;
   none.raw = s->several && s->call && !s->torn;
   return s->any && !s->torn && !s->several ? s->found : none;
 }
 
-struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+#define SAME_BLOCKS 16
+
+/*
+ * The first instruction before which the register holds what it holds before INSN: questions about one value are one
+ * question, wherever they are asked.
+ */
+static uint32_t same_since(const struct walk *w, uint32_t insn, uint8_t reg) {
+  uint32_t k = code_block_of(w->code, insn), end = insn - w->code->blocks[k].first;
+  for (unsigned i = 0; i < SAME_BLOCKS; i++) {
+    const struct block *b = &w->code->blocks[k];
+    uint32_t at = last_change(w->code->defs + b->first, end, REG_BIT(reg));
+    if (at == b->n) break; /* behind the last of another block: that place has no number */
+    insn = b->first + at;
+    if (at > 0 || k == w->code->entry_block || b->n_preds != 1) break;
+    k = w->code->edges[b->preds].from;
+    end = w->code->blocks[k].n;
+  }
+  return insn;
+}
+
+static uint64_t question_key(uint32_t insn, const struct loc *loc) { return hash_mix(loc_hash(loc) ^ insn); }
+
+/* Searches, and notes the answer under KEY. */
+static struct flow_value ask(struct walk *w, uint32_t insn, const struct loc *loc, uint64_t key, uint64_t *ret_i) {
   struct flow_value none = {.kind = VALUE_NONE};
-  uint64_t key = hash_mix(loc_hash(loc) ^ insn), i;
-  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
-  if (w->depth >= ORIGIN_DEPTH) return none;
   /* Questions inside this one that come back to it find "not known". */
-  i = w->origin_values.n;
+  uint64_t i = *ret_i = w->origin_values.n;
   if (vec_push(&w->origin_values, (struct origin_entry){key, none}) < 0 || map_put(w->origins, key, i) < 0) {
     w->failed = true;
     return none;
@@ -299,7 +347,22 @@ struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
   w->depth++;
   struct flow_value v = search(w, insn, loc, NULL, NULL);
   w->depth--;
-  w->origin_values.at[i].value = v;
+  if (i < w->origin_values.n) w->origin_values.at[i].value = v;
+  return v;
+}
+
+struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+  uint64_t key = question_key(insn, loc), i;
+  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
+  if (w->depth >= ORIGIN_DEPTH) return (struct flow_value){.kind = VALUE_NONE};
+  uint32_t since = loc->kind == LOC_REG ? same_since(w, insn, loc->reg) : insn;
+  uint64_t first = question_key(since, loc);
+  struct flow_value v;
+  if (first != key && map_get(w->origins, first, &i))
+    v = w->origin_values.at[i].value;
+  else
+    v = ask(w, since, loc, first, &i);
+  if (first != key && !w->failed && map_put(w->origins, key, i) < 0) w->failed = true;
   return v;
 }
 

@@ -2,7 +2,8 @@
 /*
  * All functions' results: callees before callers, and circles of functions again and again until nothing changes.
  *
- * Circles are found with Tarjan's algorithm, without recursion: call chains of large libraries are long.
+ * Circles are found with Tarjan's algorithm, without recursion: call chains of large libraries are long. A circle needs
+ * the results of those that it calls and of nothing else, so all processors work on those that are ready.
  */
 #include "flow/evaluate.h"
 
@@ -16,12 +17,29 @@ struct frame {
   uint32_t next; /* the next callee to look at */
 };
 
+/* Functions that call each other; most are one function. */
+struct circle {
+  uint32_t first, n; /* in MEMBERS */
+  uint32_t waits;    /* for so many calls of circles that are not done */
+  uint32_t callers;  /* the first of its WAITING, plus one, or 0 */
+};
+
+/* CIRCLE waits for another one, whose next entry is NEXT - 1. */
+struct waiting {
+  uint32_t circle, next;
+};
+
 struct solver {
   struct flow_world *world;
   VEC(struct frame) frames;
   VEC(uint32_t) stack;
   uint32_t counter;
-  struct evaluation evaluation;
+  VEC(uint32_t) members;
+  VEC(struct circle) circles; /* callees before callers */
+  VEC(struct waiting) waiting;
+  VEC(uint32_t) ready;
+  size_t done;
+  int error;
 };
 
 /* The callee number I of a node; UINT32_MAX behind the last, -ENOENT for a call that leads nowhere. */
@@ -42,24 +60,24 @@ static bool calls_itself(const struct flow_world *w, uint32_t node) {
   return false;
 }
 
-static int evaluate_circle(struct solver *s, const uint32_t *nodes, size_t n) {
+static int evaluate_circle(struct flow_world *w, struct evaluation *e, const uint32_t *nodes, size_t n) {
   for (unsigned round = 0; round < ROUNDS_MAX; round++) {
     bool changed = false;
     for (size_t i = n; i-- > 0;) {
-      struct node *node = s->world->nodes.at[nodes[i]];
+      struct node *node = w->nodes.at[nodes[i]];
       struct flow_results rs;
-      int r = evaluate(&s->evaluation, nodes[i], &rs);
+      int r = evaluate(e, nodes[i], &rs);
       if (r < 0) return r;
       changed |= !results_equal(&rs, &node->results);
       results_keep_origin(&node->results, &rs);
       node->results = rs;
     }
-    if (!changed || (n == 1 && !calls_itself(s->world, nodes[0]))) return 0;
+    if (!changed || (n == 1 && !calls_itself(w, nodes[0]))) return 0;
   }
   for (size_t i = 0; i < n; i++) { /* no end in sight: what was found holds, but there is more */
-    struct node *node = s->world->nodes.at[nodes[i]];
+    struct node *node = w->nodes.at[nodes[i]];
     node->summary.problems |= FLOW_COMPLEX;
-    int r = evaluate(&s->evaluation, nodes[i], &node->results);
+    int r = evaluate(e, nodes[i], &node->results);
     if (r < 0) return r;
   }
   return 0;
@@ -86,11 +104,16 @@ static int leave(struct solver *s) {
   do
     first--;
   while (s->stack.at[first] != node);
-  int r = evaluate_circle(s, s->stack.at + first, s->stack.n - first);
-  for (size_t i = first; i < s->stack.n; i++)
-    s->world->nodes.at[s->stack.at[i]]->on_stack = false;
+  struct circle c = {.first = (uint32_t)s->members.n, .n = (uint32_t)(s->stack.n - first)};
+  int r = 0;
+  for (size_t i = first; i < s->stack.n && r >= 0; i++) {
+    struct node *member = s->world->nodes.at[s->stack.at[i]];
+    member->on_stack = false;
+    member->circle = (uint32_t)s->circles.n;
+    r = vec_push(&s->members, s->stack.at[i]);
+  }
   s->stack.n = first;
-  return r;
+  return r < 0 ? r : vec_push(&s->circles, c);
 }
 
 static int visit(struct solver *s, uint32_t root) {
@@ -129,16 +152,85 @@ static uint32_t *node_order(struct flow_world *w) {
   return order;
 }
 
-int world_solve(struct flow_world *w) {
-  struct solver s = {.world = w, .evaluation = {.world = w}};
+/* --- on all processors -------------------------------------------------------------------------------------------- */
+
+/* Notes that circle K waits for the circle of each function that its own call. */
+static int note_waiting(struct solver *s, uint32_t k) {
+  struct circle *c = &s->circles.at[k];
+  for (uint32_t i = 0; i < c->n; i++) {
+    uint32_t node = s->members.at[c->first + i];
+    int64_t to;
+    for (uint32_t call = 0; (to = callee(s->world, node, call)) != UINT32_MAX; call++) {
+      if (to < 0 || s->world->nodes.at[to]->circle == k) continue;
+      struct circle *needed = &s->circles.at[s->world->nodes.at[to]->circle];
+      if (vec_push(&s->waiting, (struct waiting){k, needed->callers}) < 0) return -ENOMEM;
+      needed->callers = (uint32_t)s->waiting.n;
+      c->waits++;
+    }
+  }
+  return c->waits ? 0 : vec_push(&s->ready, k);
+}
+
+/* With the lock held. */
+static void finish(struct solver *s, uint32_t k, int r) {
+  s->done++;
+  for (uint32_t i = s->circles.at[k].callers; i; i = s->waiting.at[i - 1].next)
+    if (--s->circles.at[s->waiting.at[i - 1].circle].waits == 0)
+      s->ready.at[s->ready.n++] = s->waiting.at[i - 1].circle; /* there is room for all */
+  if (r < 0 && !s->error) s->error = r;
+  MUST(pthread_cond_broadcast(&s->world->more) == 0);
+}
+
+static void solve_work(void *context, unsigned number) {
+  struct solver *s = context;
+  struct flow_world *w = s->world;
+  struct map syscalls = {0};
+  struct evaluation e = {.world = w, .arena = &w->workers[number].keep, .syscalls = &syscalls};
+  MUST(pthread_mutex_lock(&w->lock) == 0);
+  for (;;) {
+    while (!s->ready.n && s->done < s->circles.n && !s->error)
+      MUST(pthread_cond_wait(&w->more, &w->lock) == 0);
+    if (s->done == s->circles.n || s->error) break;
+    uint32_t k = s->ready.at[--s->ready.n];
+    MUST(pthread_mutex_unlock(&w->lock) == 0);
+    const struct circle *c = &s->circles.at[k];
+    e.circle = k;
+    int r = evaluate_circle(w, &e, s->members.at + c->first, c->n);
+    MUST(pthread_mutex_lock(&w->lock) == 0);
+    finish(s, k, r);
+  }
+  MUST(pthread_mutex_unlock(&w->lock) == 0);
+  evaluation_done(&e);
+  map_done(&syscalls);
+}
+
+/* The circles, in an order that does not depend on which worker found the functions first. */
+static int find_circles(struct solver *s) {
+  struct flow_world *w = s->world;
   const uint32_t *order = node_order(w);
   int r = order ? 0 : -ENOMEM;
   for (size_t i = 0; i < w->nodes.n; i++)
     w->nodes.at[i]->indexed = w->nodes.at[i]->on_stack = false;
   for (size_t i = 0; i < w->nodes.n && r >= 0; i++)
-    if (!w->nodes.at[order[i]]->indexed) r = visit(&s, order[i]);
-  evaluation_done(&s.evaluation);
+    if (!w->nodes.at[order[i]]->indexed) r = visit(s, order[i]);
+  return r;
+}
+
+int world_solve(struct flow_world *w) {
+  struct solver s = {.world = w};
+  int r = find_circles(&s);
+  if (r >= 0) r = vec_reserve(&s.ready, s.circles.n + 1);
+  for (uint32_t k = 0; k < s.circles.n && r >= 0; k++)
+    r = note_waiting(&s, k);
+  if (r >= 0) {
+    worker_run(w->n_workers, solve_work, &s);
+    r = s.error;
+  }
   vec_done(&s.frames);
   vec_done(&s.stack);
+  vec_done(&s.members);
+  vec_done(&s.circles);
+  vec_done(&s.waiting);
+  vec_done(&s.ready);
   return r;
 }

@@ -209,13 +209,19 @@ static enum change change_items(struct walk *w, struct state *s, uint32_t insn, 
   return CHANGE_DONE;
 }
 
-static bool concerns(const struct state *s, const struct insn *in) {
-  if (insn_calls(in) || in->op == OP_SYSCALL || in->flags & INSN_WRITES_MEM || in->op == OP_PUSH) return true;
-  if (in->flags & INSN_SETS_FLAGS && s->n_pending) return true;
-  if (in->flags & INSN_TABLE_INDEX && s->table_case != NO_CASE) return true;
+/* What an instruction must do to concern a state: touch one of the registers, or be of a kind. */
+struct concern {
+  uint16_t touched;
+  uint8_t notes;
+};
+
+static struct concern concern_of(const struct state *s) {
+  struct concern c = {.notes = NOTE_MEMORY};
+  if (s->n_pending) c.notes |= NOTE_FLAGS;
+  if (s->table_case != NO_CASE) c.notes |= NOTE_INDEX;
   for (unsigned i = 0; i < s->n_items; i++)
-    if (s->items[i].loc.kind == LOC_REG && (in->defs | in->uses) & REG_BIT(s->items[i].loc.reg)) return true;
-  return false;
+    if (s->items[i].loc.kind == LOC_REG) c.touched |= REG_BIT(s->items[i].loc.reg);
+  return c;
 }
 
 /* What is behind the changes of items: calls passed, stores, conditions. True if the way goes on. */
@@ -260,7 +266,6 @@ static bool step_state(struct walk *w, struct state *s, uint32_t block, uint32_t
   const struct insn *in = &w->code->insns[w->code->blocks[block].first + position];
   uint8_t cc = 0;
   bool choose = false;
-  if (!concerns(s, in)) return true;
   note_sharing(s, in);
   struct state other, yes;
   bool chooses = in->op == OP_SET || in->op == OP_CMOV || in->op == OP_SBB || in->op == OP_ADC || in->op == OP_OR ||
@@ -315,8 +320,13 @@ static void walk_block(struct walk *w, struct work_item *k) {
   const struct block *b = &w->code->blocks[k->block];
   uint32_t i = k->position;
   if (i == b->n && skippable(&k->state, b)) i = 0;
-  while (i-- > 0)
+  struct concern c = concern_of(&k->state);
+  while (i-- > 0) {
+    uint32_t insn = b->first + i;
+    if (!(w->code->touched[insn] & c.touched) && !(w->code->notes[insn] & c.notes)) continue;
     if (!step_state(w, &k->state, k->block, i)) return;
+    c = concern_of(&k->state);
+  }
   if (!state_live(&k->state) && k->state.ret.kind == VALUE_CALL) {
     if (w->simple || (k->state.beyond && !state_wanted(w, &k->state))) {
       state_emit(w, &k->state);
@@ -332,8 +342,13 @@ static void walk_block(struct walk *w, struct work_item *k) {
   push_preds(w, k->block, &k->state);
 }
 
+/* Is it known that the budget is not enough? Every way that waits takes a step at least. */
+static bool hopeless(const struct walk *w) { return w->steps + w->work.n > w->budget || w->outcomes.n >= OUTCOMES_MAX; }
+
+/* What is found before the budget is spent counts only if nothing simpler can be tried. */
 static bool run(struct walk *w) {
   while (w->work.n && !w->failed) {
+    if (!w->simple && hopeless(w)) return false;
     struct work_item *k = w->work.at[--w->work.n];
     if (++w->steps > w->budget) return false;
     walk_block(w, k);

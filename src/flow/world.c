@@ -69,7 +69,6 @@ void flow_world_free(struct flow_world *w) {
   map_done(&w->node_of);
   map_done(&w->slot_node);
   map_done(&w->deciding);
-  map_done(&w->syscall_results);
   arena_done(&w->arena);
   (void)pthread_cond_destroy(&w->more);
   (void)pthread_mutex_destroy(&w->lock);
@@ -324,14 +323,15 @@ static bool is_beyond(const struct flow_world *w, const struct node *n) {
 
 static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow_probe *probe, struct node *n) {
   const struct image *img = w->images.at[n->image];
-  if (is_beyond(w, n)) return 0;
+  int r = image_complete(img);
+  if (r < 0 || is_beyond(w, n)) return r;
   probe->image = img;
   probe->kernel = w->kernel;
   probe->noreturn = w->options.noreturn;
   probe->context = w->options.noreturn_context;
   struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = flow_probe_noreturn};
   o.context = probe;
-  int r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
+  r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
   if (probe->failed) return -ENOMEM;
   if (r == -EFAULT) {
     n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};

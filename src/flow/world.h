@@ -41,6 +41,7 @@ struct node {
   struct flow_summary summary;
   struct flow_results results;
   uint32_t index, low; /* for finding circles */
+  uint32_t circle;     /* the circle that it is in */
   struct node_errors *errors;
   const struct flow_assume *assume; /* of a kernel's function: for callers that give these constants; or NULL */
 };
@@ -61,7 +62,6 @@ struct flow_world {
   bool has_errno;
   unsigned errno_image;
   uint64_t errno_offset;
-  struct map syscall_results; /* hash of number and errors to struct flow_results * */
   struct code_kernel *kernel; /* NULL if the images are not kernels */
   struct flow_ways ways;
   struct types *types;

@@ -102,15 +102,11 @@ static struct image_function take_lowest(const candidate_list *list, size_t *s, 
 
 static int merge(struct image *img, const candidate_list *list, const frame_list *frames) {
   size_t s = 0, f = 0, n = 0;
-  while (s < list->n || f < frames->n) {
-    (void)take_lowest(list, &s, frames, &f);
-    n++;
-  }
-  img->functions = arena_alloc(&img->arena, n ? n * sizeof *img->functions : 1);
+  img->functions = arena_alloc(&img->arena, (list->n + frames->n + 1) * sizeof *img->functions);
   if (!img->functions) return -ENOMEM;
-  s = f = 0;
   while (s < list->n || f < frames->n)
-    img->functions[img->n_functions++] = take_lowest(list, &s, frames, &f);
+    img->functions[n++] = take_lowest(list, &s, frames, &f);
+  img->n_functions = n;
   return 0;
 }
 
@@ -130,12 +126,24 @@ int functions_load(struct image *img) {
   return r;
 }
 
+int image_complete(const struct image *img) {
+  struct image *own = (struct image *)img; /* to others, an outline and the whole are the same image */
+  if (__atomic_load_n(&own->complete, __ATOMIC_ACQUIRE)) return 0;
+  MUST(pthread_mutex_lock(&own->lock) == 0);
+  int r = own->complete ? 0 : functions_load(own);
+  if (r >= 0) __atomic_store_n(&own->complete, true, __ATOMIC_RELEASE);
+  MUST(pthread_mutex_unlock(&own->lock) == 0);
+  return r;
+}
+
 size_t image_functions(const struct image *img, const struct image_function **ret) {
+  MUST(img->complete);
   *ret = img->functions;
   return img->n_functions;
 }
 
 const struct image_function *image_function_before(const struct image *img, uint64_t address) {
+  MUST(img->complete);
   size_t low = 0, high = img->n_functions;
   while (low < high) {
     size_t mid = low + (high - low) / 2;

@@ -67,7 +67,14 @@ struct image_function {
  * all say so.
  */
 int image_open(const char *path, struct image **ret, struct err *e) MUST_USE;
-/* The same over bytes in memory, which are copied; NAME is for messages. */
+/*
+ * The same with less work, for images of which perhaps nothing is needed but their symbols: image_exports cannot be
+ * asked, and functions (and graphs of them) only after image_complete.
+ */
+int image_open_outline(const char *path, struct image **ret, struct err *e) MUST_USE;
+/* Finds the functions, unless that was done. From any thread. 0 or -ENOMEM. */
+int image_complete(const struct image *img) MUST_USE;
+/* image_open over bytes in memory, which are copied; NAME is for messages. */
 int image_from_memory(const char *name, const void *bytes, size_t size, struct image **ret, struct err *e) MUST_USE;
 void image_free(struct image *img);
 
@@ -109,6 +116,9 @@ size_t image_exports(const struct image *img, const struct image_symbol **ret);
  * none, or only old versions, which the loader does not bind either unless they are asked for.
  */
 const struct image_symbol *image_export(const struct image *img, const char *name, const char *version);
+
+/* The export of this KIND at ADDRESS, by its name the first; NULL if there is none. */
+const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address);
 
 /* What is written at exactly ADDRESS; false, and *ret untouched, if nothing is. */
 bool image_slot(const struct image *img, uint64_t address, struct image_slot *ret);

@@ -127,6 +127,7 @@ static int functions_index(struct image *img) {
     else if (!last->end)
       last->end = end;
   }
+  img->complete = true;
   return 0;
 }
 

@@ -3,11 +3,12 @@
  * What the files of this room share: the struct behind an image, and the steps that fill it at open.
  *
  * The steps run once, in the order of image_load, on a struct that starts as zeros; each leaves a struct that
- * image_free can take. After that nothing is written any more.
+ * image_free can take. After that nothing is written any more, but for the functions of an outline, under its lock.
  */
 #pragma once
 
 #include <elf.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "image/image.h"
@@ -79,13 +80,18 @@ struct image {
   size_t n_needed;
   const char *rpath, *runpath;
 
-  struct image_symbol *exports;
+  struct image_symbol *exports; /* sorted if LISTED, else in the order of the symbol table */
   size_t n_exports;
+  uint32_t *export_places; /* by the hash of the name: number of the export, from 1 */
+  size_t export_mask;      /* one less than how many places there are */
+  bool listed;
   struct rela_table rela, jmprel;
   struct relr_group *relr;
   size_t n_relr;
   struct image_function *functions;
   size_t n_functions;
+  bool complete; /* FUNCTIONS are there; read and written as an atomic */
+  pthread_mutex_t lock;
 
   struct kernel *kernel; /* NULL if it is none */
 };
@@ -154,7 +160,8 @@ int segments_load(struct image *img, struct err *e);
 void sections_load(struct image *img);
 int dynamic_load(struct image *img, struct err *e);
 int versions_load(struct image *img);
-int exports_load(struct image *img);
+/* SORT: for image_exports. */
+int exports_load(struct image *img, bool sort);
 int slots_load(struct image *img, struct err *e);
 int functions_load(struct image *img);
 int build_id_load(struct image *img);

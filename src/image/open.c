@@ -2,8 +2,8 @@
 /*
  * Opening: maps the file, or copies bytes, and lets every part of the room read its share of it.
  *
- * All is read here, once: an image that was opened is never written again and can be used by many threads. What the
- * parts keep points into the mapping or lies in the image's arena.
+ * All is read here, once: an image that was opened is never written again and can be used by many threads; the functions
+ * of an outline are added when they are first needed, by one of them. What the parts keep points into the mapping or lies in the image's arena.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@ void image_free(struct image *img) {
   else
     free((void *)img->file);
   arena_done(&img->arena);
+  (void)pthread_mutex_destroy(&img->lock);
   free(img);
 }
 
@@ -32,20 +33,21 @@ static int user_half_check(const struct image *img, struct err *e) {
   return err_set(e, -ENOEXEC, "%s: a Linux kernel, not a program or shared library (give it with --kernel)", img->path);
 }
 
-static int load_parts(struct image *img, struct err *e) {
+static int load_parts(struct image *img, bool outline, struct err *e) {
   int r = segments_load(img, e);
   if (r >= 0) r = user_half_check(img, e);
   if (r >= 0) r = dynamic_load(img, e);
   if (r >= 0) r = versions_load(img);
-  if (r >= 0) r = exports_load(img);
+  if (r >= 0) r = exports_load(img, !outline);
   if (r >= 0) r = slots_load(img, e);
-  if (r >= 0) r = functions_load(img);
+  if (r >= 0 && !outline) r = image_complete(img);
   return r < 0 ? r : build_id_load(img);
 }
 
 int image_new(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e) {
   struct image *img = calloc(1, sizeof *img);
-  if (!img) {
+  if (!img || pthread_mutex_init(&img->lock, NULL) != 0) {
+    free(img);
     if (mapped)
       (void)munmap((void *)file.at, file.n);
     else
@@ -67,7 +69,8 @@ int image_new(const char *path, struct bytes file, bool mapped, struct image **r
 }
 
 /* Takes FILE over, also if it fails. */
-static int image_load(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e) {
+static int image_load(const char *path, struct bytes file, bool mapped, bool outline, struct image **ret,
+                      struct err *e) {
   struct image *img;
   int r = image_new(path, file, mapped, &img, e);
   if (r < 0) return r;
@@ -76,7 +79,7 @@ static int image_load(const char *path, struct bytes file, bool mapped, struct i
     img->type = read_u16(file.at + offsetof(Elf64_Ehdr, e_type));
     img->entry = read_u64(file.at + offsetof(Elf64_Ehdr, e_entry));
     sections_load(img);
-    r = load_parts(img, e);
+    r = load_parts(img, outline, e);
     if (r == -ENOMEM) r = err_set(e, r, "%s: out of memory", path);
   }
   if (r < 0) {
@@ -142,7 +145,13 @@ int file_map(const char *path, struct bytes *ret, struct err *e) {
 int image_open(const char *path, struct image **ret, struct err *e) {
   struct bytes file;
   int r = file_map(path, &file, e);
-  return r < 0 ? r : image_load(path, file, true, ret, e);
+  return r < 0 ? r : image_load(path, file, true, false, ret, e);
+}
+
+int image_open_outline(const char *path, struct image **ret, struct err *e) {
+  struct bytes file;
+  int r = file_map(path, &file, e);
+  return r < 0 ? r : image_load(path, file, true, true, ret, e);
 }
 
 int image_from_memory(const char *name, const void *bytes, size_t size, struct image **ret, struct err *e) {
@@ -150,7 +159,7 @@ int image_from_memory(const char *name, const void *bytes, size_t size, struct i
   uint8_t *copy = malloc(size);
   if (!copy) return err_set(e, -ENOMEM, "%s: out of memory", name);
   memcpy(copy, bytes, size);
-  return image_load(name, (struct bytes){copy, size}, false, ret, e);
+  return image_load(name, (struct bytes){copy, size}, false, false, ret, e);
 }
 
 /* --- what is known at once ---------------------------------------------------------------------------------------- */

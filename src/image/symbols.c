@@ -2,8 +2,9 @@
 /*
  * Exports: the dynamic symbols that other images can bind to.
  *
- * Names stay in the mapped file; one array holds them all. C++ libraries have a hundred thousand long names with common
- * starts, so sorting looks at eight bytes at a time and never twice at the same ones.
+ * Names stay in the mapped file; one array holds them all, with a table of hashes to find one. Sorted they are only for
+ * those who want to see them all: C++ libraries have a hundred thousand long names with common starts, so sorting looks
+ * at eight bytes at a time and never twice at the same ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -140,51 +141,77 @@ static void sort_versions(struct image_symbol *symbols, size_t n) {
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
-static int exports_sort(struct image *img, const struct image_symbol *found, size_t n) {
+static int exports_list(struct image *img) {
+  size_t n = img->n_exports;
   struct sort_entry *entries = malloc((n ? n : 1) * sizeof *entries);
-  img->exports = arena_alloc(&img->arena, (n ? n : 1) * sizeof *img->exports);
-  int r = entries && img->exports ? sort_names(found, entries, (uint32_t)n) : -ENOMEM;
+  struct image_symbol *listed = arena_alloc(&img->arena, (n ? n : 1) * sizeof *listed);
+  int r = entries && listed ? sort_names(img->exports, entries, (uint32_t)n) : -ENOMEM;
   if (r >= 0) {
     for (size_t i = 0; i < n; i++)
-      img->exports[i] = found[entries[i].index];
-    img->n_exports = n;
-    sort_versions(img->exports, n);
+      listed[i] = img->exports[entries[i].index];
+    sort_versions(listed, n);
+    img->exports = listed;
+    img->listed = true;
   }
   free(entries);
   return r;
 }
 
-int exports_load(struct image *img) {
-  VEC(struct image_symbol) found = {0};
-  struct image_symbol s;
-  int r = 0;
+/* At most half of the places are taken. */
+static int exports_index(struct image *img) {
+  size_t places = 8;
+  while (places < 2 * img->n_exports)
+    places *= 2;
+  img->export_places = arena_zalloc(&img->arena, places * sizeof *img->export_places);
+  if (!img->export_places) return -ENOMEM;
+  img->export_mask = places - 1;
+  for (size_t i = 0; i < img->n_exports; i++) {
+    size_t at = hash_mix(hash_string(img->exports[i].name)) & img->export_mask;
+    while (img->export_places[at])
+      at = (at + 1) & img->export_mask;
+    img->export_places[at] = (uint32_t)i + 1;
+  }
+  return 0;
+}
+
+int exports_load(struct image *img, bool sort) {
   /* symbols_range keeps .last within the table, and a table's index within 32 bits of the hash that gave it. */
-  uint64_t last = img->last < UINT32_MAX ? img->last : UINT32_MAX;
-  for (uint64_t i = img->first_hashed; i < last && r >= 0; i++)
-    if (export_read(img, i, &s)) r = vec_push(&found, s);
-  if (r >= 0) r = exports_sort(img, found.at, found.n);
-  vec_done(&found);
-  return r;
+  uint64_t last = img->last < UINT32_MAX ? img->last : UINT32_MAX - 1;
+  uint64_t most = img->first_hashed < last ? last - img->first_hashed : 0;
+  img->exports = arena_alloc(&img->arena, (most + 1) * sizeof *img->exports);
+  if (!img->exports) return -ENOMEM;
+  for (uint64_t i = img->first_hashed; i < last; i++)
+    img->n_exports += export_read(img, i, &img->exports[img->n_exports]);
+  int r = sort ? exports_list(img) : 0;
+  return r < 0 ? r : exports_index(img);
 }
 
 size_t image_exports(const struct image *img, const struct image_symbol **ret) {
+  MUST(img->listed || !img->n_exports);
   *ret = img->exports;
   return img->n_exports;
 }
 
 const struct image_symbol *image_export(const struct image *img, const char *name, const char *version) {
-  size_t low = 0, high = img->n_exports;
-  while (low < high) {
-    size_t mid = low + (high - low) / 2;
-    if (strcmp(img->exports[mid].name, name) < 0)
-      low = mid + 1;
-    else
-      high = mid;
+  const struct image_symbol *best = NULL, *exact = NULL;
+  if (!img->n_exports) return NULL;
+  size_t at = hash_mix(hash_string(name)) & img->export_mask;
+  for (; img->export_places[at]; at = (at + 1) & img->export_mask) {
+    const struct image_symbol *s = &img->exports[img->export_places[at] - 1];
+    if (strcmp(s->name, name) != 0) continue;
+    bool asked = version && s->version && strcmp(s->version, version) == 0;
+    if (asked && (!exact || by_version(s, exact) < 0)) exact = s;
+    if (!best || by_version(s, best) < 0) best = s;
   }
-  if (low == img->n_exports) return NULL;
-  const struct image_symbol *first = img->exports + low, *end = img->exports + img->n_exports;
-  if (strcmp(first->name, name) != 0) return NULL;
-  for (const struct image_symbol *s = first; version && s < end && strcmp(s->name, name) == 0; s++)
-    if (s->version && strcmp(s->version, version) == 0) return s;
-  return first->hidden_version ? NULL : first;
+  if (exact) return exact;
+  return !best || best->hidden_version ? NULL : best;
+}
+
+const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address) {
+  const struct image_symbol *best = NULL;
+  for (size_t i = 0; i < img->n_exports; i++) {
+    const struct image_symbol *s = &img->exports[i];
+    if (s->address == address && s->kind == kind && (!best || strcmp(s->name, best->name) < 0)) best = s;
+  }
+  return best;
 }

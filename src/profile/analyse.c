@@ -73,11 +73,8 @@ static int add_sentence(void *context, const char *sentence) {
 
 /* The name of a variable, if its library exports it. */
 static const char *variable_name(const struct image *img, bool tls, uint64_t at) {
-  const struct image_symbol *s;
-  size_t n = image_exports(img, &s);
-  for (size_t i = 0; i < n; i++)
-    if (s[i].address == at && s[i].kind == (tls ? SYMBOL_TLS : SYMBOL_OBJECT)) return s[i].name;
-  return NULL;
+  const struct image_symbol *s = image_export_at(img, tls ? SYMBOL_TLS : SYMBOL_OBJECT, at);
+  return s ? s->name : NULL;
 }
 
 static int add_side(struct profile_builder *b, const struct flow_world *w, const struct flow_side *s) {

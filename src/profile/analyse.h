@@ -9,16 +9,16 @@
 
 /* An errno of a system call that is not possible if an argument is VALUE, or, if ONLY, that is possible only then. */
 struct errno_condition {
-  uint32_t number;
   uint8_t error, arg;
   bool only;
   int32_t value;
 };
 
-/* The errors of a system call. */
+/* The errors of a system call, and the conditions on them, which follow each other. */
 struct known_errors {
   struct errno_set set;
   bool more; /* there are others that are not known */
+  uint32_t first_condition, n_conditions;
 };
 
 /* An error value that a function of this name (a hash) is known to return. */

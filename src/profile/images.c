@@ -18,15 +18,16 @@ static bool present(const struct image_set *s, const char *path) {
   return false;
 }
 
-/* Opens PATH unless it is there already, under any of its names. */
-static int add_path(struct image_set *s, const char *path, struct err *e) {
+/* Opens PATH unless it is there already, under any of its names; ROOT: its exports will be listed. */
+static int add_path(struct image_set *s, const char *path, bool root, struct err *e) {
   char *real = realpath(path, NULL);
   if (real && present(s, real)) {
     free(real);
     return 0;
   }
   struct image *img = NULL;
-  int r = image_open(real ? real : path, &img, e);
+  const char *name = real ? real : path;
+  int r = root ? image_open(name, &img, e) : image_open_outline(name, &img, e);
   free(real);
   if (r < 0) return r;
   if (!image_is_dynamic(img)) {
@@ -42,21 +43,21 @@ static int add_input(struct image_set *s, const char *name, struct err *e) {
   char *path = NULL;
   int r = strchr(name, '/') ? -ENOENT : image_find(name, NULL, &path, e);
   if (r >= 0)
-    r = add_path(s, path, e);
+    r = add_path(s, path, true, e);
   else if (strchr(name, '/') || access(name, F_OK) == 0)
-    r = add_path(s, name, e);
+    r = add_path(s, name, true, e);
   free(path);
   return r;
 }
 
-/* What an image needs; what is missing or broken is an error if STRICT, else passed over. */
+/* What an image needs, as roots if STRICT; what is missing or broken is then an error, else passed over. */
 static int add_needed(struct image_set *s, const struct image *img, bool strict, struct err *e) {
   const char *const *needed;
   size_t n = image_needed(img, &needed);
   for (size_t i = 0; i < n; i++) {
     char *path = NULL;
     int r = image_find(needed[i], img, &path, strict ? e : NULL);
-    if (r >= 0) r = add_path(s, path, strict ? e : NULL);
+    if (r >= 0) r = add_path(s, path, strict, strict ? e : NULL);
     free(path);
     if (r == -ENOMEM || (r < 0 && strict)) return r;
   }

@@ -12,12 +12,11 @@
 #define MORE "..." /* the last word of a list that is not all */
 
 /* ARG=VALUE|VALUE...] or ARG!VALUE], behind an errno's opening bracket. */
-static int read_condition(struct lines *at, uint32_t number, int error, char *text) {
+static int read_condition(struct lines *at, int error, char *text) {
   struct knowledge *k = at->to;
   size_t n = strlen(text);
   if (n < 4) return lines_bad(at, "not a condition (as in [4!-1] or [1=6|7]):", text);
-  struct errno_condition c = {
-      .number = number, .error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
+  struct errno_condition c = {.error = (uint8_t)error, .arg = (uint8_t)(text[0] - '0'), .only = text[1] == '='};
   if (text[n - 1] != ']' || c.arg >= FLOW_ARGS || (!c.only && text[1] != '!'))
     return lines_bad(at, "not a condition (as in [4!-1] or [1=6|7]):", text);
   text[n - 1] = 0;
@@ -32,7 +31,7 @@ static int read_condition(struct lines *at, uint32_t number, int error, char *te
 }
 
 /* ERRNO[CONDITION]; or ..., if the list is not all. */
-static int read_errno(struct lines *at, uint32_t number, char *word, struct known_errors *to) {
+static int read_errno(struct lines *at, char *word, struct known_errors *to) {
   if (to->more) return lines_bad(at, "not the last word:", MORE);
   to->more = strcmp(word, MORE) == 0;
   if (to->more) return 0;
@@ -41,24 +40,25 @@ static int read_errno(struct lines *at, uint32_t number, char *word, struct know
   int e = errno_number(word);
   if (!e) return lines_bad(at, "not an errno:", word);
   errno_set_add(&to->set, e);
-  return condition ? read_condition(at, number, e, condition) : 0;
+  return condition ? read_condition(at, e, condition) : 0;
 }
 
 /* NUMBER NAME ERRNO... */
 static int read_syscall(struct lines *at, char *line) {
   struct knowledge *k = at->to;
   char *save = NULL, *word = strtok_r(line, " \t", &save);
-  struct known_errors errors = {0};
+  struct known_errors errors = {.first_condition = (uint32_t)k->conditions.n};
   int64_t number;
   if (number_parse(word, &number) < 0 || number < 0 || number >= SYSCALL_MAX)
     return lines_bad(at, "not a system call's number:", word);
   word = strtok_r(NULL, " \t", &save);
   if (!word) return lines_bad(at, "a name is missing behind", line);
   while ((word = strtok_r(NULL, " \t", &save)) != NULL) {
-    int r = read_errno(at, (uint32_t)number, word, &errors);
+    int r = read_errno(at, word, &errors);
     if (r < 0) return r;
   }
   if (map_get(&k->syscalls, (uint64_t)number, NULL)) return lines_bad(at, "a second line for system call", line);
+  errors.n_conditions = (uint32_t)k->conditions.n - errors.first_condition;
   int r = map_put(&k->syscalls, (uint64_t)number, k->errors.n);
   return r < 0 ? r : vec_push(&k->errors, errors);
 }
@@ -178,11 +178,12 @@ void knowledge_done(struct knowledge *k) {
 }
 
 /* Does what is known of the arguments rule the errno out? */
-static bool ruled_out(const struct knowledge *k, const struct flow_syscall *call, unsigned error) {
+static bool ruled_out(const struct knowledge *k, const struct known_errors *errors, const struct flow_syscall *call,
+                      unsigned error) {
   bool only = false, met = false;
-  for (size_t i = 0; i < k->conditions.n; i++) {
-    const struct errno_condition *c = &k->conditions.at[i];
-    if (c->number != call->number || c->error != error || !(call->known >> c->arg & 1)) continue;
+  for (uint32_t i = 0; i < errors->n_conditions; i++) {
+    const struct errno_condition *c = &k->conditions.at[errors->first_condition + i];
+    if (c->error != error || !(call->known >> c->arg & 1)) continue;
     bool equal = (int32_t)call->values[c->arg] == c->value;
     if (!c->only && equal) return true;
     only |= c->only;
@@ -198,16 +199,19 @@ enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *ca
   const struct known_errors *errors = &k->errors.at[i];
   if (errors->more && errno_set_empty(&errors->set)) return FLOW_UNKNOWN;
   memcpy(bits, errors->set.bits, sizeof errors->set.bits);
-  for (unsigned e = 1; call->known && e <= ERRNO_MAX; e++)
-    if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
+  for (unsigned e = 1; call->known && errors->n_conditions && e <= ERRNO_MAX; e++)
+    if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, errors, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
   return errors->more ? FLOW_PARTLY : FLOW_KNOWN;
 }
 
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
   const struct knowledge *k = knowledge;
   unsigned args = 0;
-  for (size_t i = 0; i < k->conditions.n; i++)
-    if (k->conditions.at[i].number == number) args |= 1u << k->conditions.at[i].arg;
+  uint64_t i;
+  if (!map_get(&k->syscalls, number, &i)) return 0;
+  const struct known_errors *errors = &k->errors.at[i];
+  for (uint32_t c = 0; c < errors->n_conditions; c++)
+    args |= 1u << k->conditions.at[errors->first_condition + c].arg;
   return args;
 }
 

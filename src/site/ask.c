@@ -24,19 +24,10 @@ const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struc
 
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
-static bool find_insn(const struct code *code, uint64_t address, uint32_t *ret) {
-  for (uint32_t i = 0; i < code->n_insns; i++) {
-    if (code->insns[i].address != address) continue;
-    *ret = i;
-    return true;
-  }
-  return false;
-}
-
 static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
   struct flow_start start = q->start;
   q->answered = true;
-  q->lost = q->at && !find_insn(flow_graph_code(g), q->at, &start.insn);
+  q->lost = q->at && !code_find(flow_graph_code(g), q->at, &start.insn);
   if (q->lost) return 0;
   w->events.at.n = 0;
   w->events.torn = false;

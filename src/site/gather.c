@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define FUNCTION_INSNS 400000
+#define FUNCTION_INSNS 2000000
 
 struct gathering {
   struct program *p;

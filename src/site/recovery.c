@@ -7,23 +7,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct coloring {
   const struct flow_graph *g;
-  const failing_vec *edges;
   uint8_t *cut;   /* by block: kinds of its edges that only failure takes, as bits */
   uint8_t *plain; /* reached without failure */
   uint8_t *mine;  /* reached from the failing edges of the site at hand */
   uint32_t *todo;
+  uint32_t *found; /* the blocks of MINE */
+  size_t n_found;
 };
 
-static void spread(const struct coloring *c, uint8_t *color, uint32_t start, bool cutting) {
+static void spread(struct coloring *c, uint8_t *color, uint32_t start, bool cutting) {
   size_t n_todo = 0;
   if (color[start]) return;
   color[start] = 1;
   for (c->todo[n_todo++] = start; n_todo > 0;) {
     uint32_t block = c->todo[--n_todo];
+    if (!cutting) c->found[c->n_found++] = block;
     const uint32_t *next;
     const uint8_t *kinds;
     uint32_t n = flow_graph_next(c->g, block, &next, &kinds);
@@ -43,56 +44,54 @@ static int by_start(const void *x, const void *y) {
 
 /* The blocks of one site as ranges of addresses. */
 static int keep(struct worker *w, const struct code *code, const struct coloring *c, struct found *f) {
-  VEC(struct range) ranges = {0};
-  int r = 0;
-  for (uint32_t k = 0; k < code->n_blocks && r >= 0; k++) {
-    if (!c->mine[k] || c->plain[k]) continue;
-    const struct block *b = &code->blocks[k];
+  struct range *ranges = arena_alloc(&w->arena, (c->n_found + 1) * sizeof *ranges);
+  if (!ranges) return -ENOMEM;
+  for (size_t i = 0; i < c->n_found; i++) {
+    const struct block *b = &code->blocks[c->found[i]];
     const struct insn *first = &code->insns[b->first], *last = &code->insns[b->first + b->n - 1];
-    r = vec_push(&ranges, (struct range){first->address, last->address + last->length});
+    ranges[i] = (struct range){first->address, last->address + last->length};
   }
-  if (ranges.n) qsort(ranges.at, ranges.n, sizeof *ranges.at, by_start);
-  f->n_recovery = (uint32_t)ranges.n;
-  f->recovery = ranges.n ? arena_memdup(&w->arena, ranges.at, ranges.n * sizeof *ranges.at) : NULL;
-  if (ranges.n && !f->recovery) r = -ENOMEM;
-  vec_done(&ranges);
-  return r;
+  qsort(ranges, c->n_found, sizeof *ranges, by_start);
+  f->n_recovery = (uint32_t)c->n_found;
+  f->recovery = ranges;
+  return 0;
 }
 
-static void color_site(const struct coloring *c, uint32_t site) {
-  for (size_t i = 0; i < c->edges->n; i++) {
-    const struct failing *e = &c->edges->at[i];
-    const uint32_t *next;
-    const uint8_t *kinds;
-    if (e->site != site) continue;
-    uint32_t n = flow_graph_next(c->g, e->block, &next, &kinds);
-    for (uint32_t k = 0; k < n; k++)
-      if (kinds[k] == e->kind && !c->plain[next[k]]) spread(c, c->mine, next[k], false);
-  }
+/* From one failing edge; what is reached without failure is not recovery. */
+static void color_edge(struct coloring *c, const struct failing *e) {
+  const uint32_t *next;
+  const uint8_t *kinds;
+  uint32_t n = flow_graph_next(c->g, e->block, &next, &kinds);
+  for (uint32_t k = 0; k < n; k++)
+    if (kinds[k] == e->kind && !c->plain[next[k]]) spread(c, c->mine, next[k], false);
 }
 
+static int start_coloring(struct coloring *c, struct arena *a, uint32_t n_blocks) {
+  c->cut = arena_zalloc(a, n_blocks + 1);
+  c->plain = arena_zalloc(a, n_blocks + 1);
+  c->mine = arena_zalloc(a, n_blocks + 1);
+  c->todo = arena_alloc(a, (n_blocks + 1) * sizeof *c->todo);
+  c->found = arena_alloc(a, (n_blocks + 1) * sizeof *c->found);
+  return c->cut && c->plain && c->mine && c->todo && c->found ? 0 : -ENOMEM;
+}
+
+/* The edges of a site follow each other. */
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) {
   const struct code *code = flow_graph_code(g);
-  struct arena *a = &w->flow.scratch;
-  struct coloring c = {.g = g, .edges = edges};
+  struct coloring c = {.g = g};
   if (!edges->n) return 0;
-  c.cut = arena_zalloc(a, code->n_blocks + 1);
-  c.plain = arena_zalloc(a, code->n_blocks + 1);
-  c.mine = arena_zalloc(a, code->n_blocks + 1);
-  c.todo = arena_alloc(a, (code->n_blocks + 1) * sizeof *c.todo);
-  if (!c.cut || !c.plain || !c.mine || !c.todo) return -ENOMEM;
+  int r = start_coloring(&c, &w->flow.scratch, code->n_blocks);
+  if (r < 0) return r;
   for (size_t i = 0; i < edges->n; i++)
     c.cut[edges->at[i].block] |= (uint8_t)(1u << edges->at[i].kind);
   spread(&c, c.plain, code->entry_block, true);
-  uint32_t last = UINT32_MAX;
-  for (size_t i = 0; i < edges->n; i++) {
+  for (size_t i = 0; i < edges->n && r >= 0;) {
     uint32_t site = edges->at[i].site;
-    if (site == last) continue;
-    last = site;
-    memset(c.mine, 0, code->n_blocks);
-    color_site(&c, site);
-    int r = site >= first && site < w->found.n ? keep(w, code, &c, &w->found.at[site]) : 0;
-    if (r < 0) return r;
+    for (; i < edges->n && edges->at[i].site == site; i++)
+      color_edge(&c, &edges->at[i]);
+    if (site >= first && site < w->found.n) r = keep(w, code, &c, &w->found.at[site]);
+    while (c.n_found > 0)
+      c.mine[c.found[--c.n_found]] = 0;
   }
-  return 0;
+  return r;
 }

@@ -750,6 +750,28 @@ static void test_aligned_stack(void **state) {
 
 /* --- size --------------------------------------------------------------------------------------------------------- */
 
+/* Conditional tail calls come behind the others, with the address of their branch: the branch is what is found. */
+static void test_find(void **state) {
+  (void)state;
+  struct image *img = assemble(".globl f\n.globl g\n.type f, @function\n.type g, @function\n"
+                               "f: test edi, edi\nje g\nmov eax, 1\nret\n.size f, .-f\n"
+                               "g: xor eax, eax\nret\n.size g, .-g");
+  struct arena arena = {0};
+  struct code c;
+  uint32_t at;
+  assert_int_equal(code_build(img, label(img, "f"), NULL, &arena, &c), 0);
+  assert_true(c.n_insns > c.n_in_order);
+  for (uint32_t i = 0; i < c.n_in_order; i++) {
+    assert_true(code_find(&c, c.insns[i].address, &at));
+    assert_int_equal(at, i);
+  }
+  assert_false(code_find(&c, c.entry + 1, &at));
+  assert_false(code_find(&c, c.entry - 1, &at));
+  assert_false(code_find(&c, label(img, "g"), &at));
+  arena_done(&arena);
+  image_free(img);
+}
+
 /* Thousands of conditional tail calls and of tables: the time is linear, or this does not end. */
 static void test_many_tails_and_tables(void **state) {
   (void)state;
@@ -796,6 +818,7 @@ int main(void) {
       cmocka_unit_test(test_stack_without_a_frame_pointer),
       cmocka_unit_test(test_stack_that_is_lost),
       cmocka_unit_test(test_aligned_stack),
+      cmocka_unit_test(test_find),
       cmocka_unit_test(test_many_tails_and_tables),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

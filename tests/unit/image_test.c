@@ -818,6 +818,50 @@ static void test_survives_any_wrong_byte(void **state) {
   free(bytes);
 }
 
+/* Functions come with image_complete, and are those of the whole. */
+static void test_outline(void **state) {
+  (void)state;
+  char *path = NULL;
+  struct image *outline = NULL;
+  const struct image_function *f, *g;
+  assert_int_equal(image_find("libc.so.6", NULL, &path, NULL), 0);
+  assert_int_equal(image_open_outline(path, &outline, NULL), 0);
+  struct image *whole = open_image(path);
+  const struct image_symbol *all;
+  size_t n = image_exports(whole, &all);
+  for (size_t i = 0; i < n; i++) {
+    const struct image_symbol *s = image_export(outline, all[i].name, all[i].version);
+    assert_non_null(s);
+    assert_string_equal(s->name, all[i].name);
+    if (all[i].version) assert_int_equal(s->address, all[i].address);
+  }
+  assert_null(image_export(outline, "no_such_function", NULL));
+  assert_int_equal(image_complete(outline), 0);
+  assert_int_equal(image_complete(outline), 0);
+  assert_int_equal(image_functions(outline, &f), n = image_functions(whole, &g));
+  for (size_t i = 0; i < n; i++)
+    assert_true(f[i].address == g[i].address && f[i].end == g[i].end);
+  image_free(outline);
+  image_free(whole);
+  free(path);
+}
+
+static void test_export_at(void **state) {
+  (void)state;
+  char *path = NULL;
+  assert_int_equal(image_find("libc.so.6", NULL, &path, NULL), 0);
+  struct image *img = open_image(path);
+  const struct image_symbol *out = image_export(img, "stdout", NULL);
+  assert_non_null(out);
+  const struct image_symbol *s = image_export_at(img, SYMBOL_OBJECT, out->address);
+  assert_non_null(s);
+  assert_int_equal(s->address, out->address);
+  assert_null(image_export_at(img, SYMBOL_TLS, out->address));
+  assert_null(image_export_at(img, SYMBOL_OBJECT, out->address + 1));
+  image_free(img);
+  free(path);
+}
+
 static void test_free_of_nothing(void **state) {
   (void)state;
   image_free(NULL);
@@ -852,6 +896,8 @@ int main(void) {
       cmocka_unit_test(test_relr_in_a_stored_library),
       cmocka_unit_test(test_survives_any_cut),
       cmocka_unit_test(test_survives_any_wrong_byte),
+      cmocka_unit_test(test_outline),
+      cmocka_unit_test(test_export_at),
       cmocka_unit_test(test_free_of_nothing),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
