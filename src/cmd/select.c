@@ -107,8 +107,11 @@ static int overlay_libraries(const struct profile *below, const struct profile *
 }
 
 int select_overlay(const struct profile *below, const struct profile *over, struct profile *ret) {
-  const struct profile *errno_from = below->errno_module ? below : over;
-  struct profile made = {.errno_module = errno_from->errno_module, .errno_offset = errno_from->errno_offset};
+  const struct profile *errno_from = below->errno_module ? below : over, *kernel = below->kernel ? below : over;
+  struct profile made = {.errno_module = errno_from->errno_module,
+                         .errno_offset = errno_from->errno_offset,
+                         .kernel = kernel->kernel,
+                         .kernel_note = kernel->kernel_note};
 
   int status = overlay_libraries(below, over, &made);
   if (status < 0)
@@ -162,7 +165,10 @@ static int pick_all(const struct profile *p, const char *const *sorted, size_t n
 
 int select_functions(const struct profile *p, const char *const *names, size_t n, struct profile *ret,
                      const char **ret_missing) {
-  struct profile made = {.errno_module = p->errno_module, .errno_offset = p->errno_offset};
+  struct profile made = {.errno_module = p->errno_module,
+                         .errno_offset = p->errno_offset,
+                         .kernel = p->kernel,
+                         .kernel_note = p->kernel_note};
 
   const char **sorted = arena_memdup(&made.arena, names, n * sizeof *names);
   bool *seen = arena_zalloc(&made.arena, n * sizeof *seen);

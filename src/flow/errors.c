@@ -370,6 +370,40 @@ size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct
   return e ? e->found.n : 0;
 }
 
+static bool returns(const struct flow_world *w, uint32_t node, unsigned number, unsigned place) {
+  const struct node_errors *e = w->nodes.at[node]->errors;
+  for (size_t i = 0; i < e->found.n; i++)
+    if (e->found.at[i].number == number && e->found.at[i].place == place) return true;
+  return false;
+}
+
+struct other_tables {
+  const struct flow_world *w;
+  const struct flow_error *e;
+  struct flow_error *ret;
+  size_t n, max;
+};
+
+static void note_table(void *context, uint32_t node, uint64_t table) {
+  struct other_tables *o = context;
+  if (!table || table == o->e->table || !returns(o->w, node, o->e->from, o->e->from_place)) return;
+  if (o->n < o->max) {
+    o->ret[o->n] = *o->e;
+    o->ret[o->n].via = node + 1;
+    o->ret[o->n].table = table;
+  }
+  o->n++;
+}
+
+size_t flow_world_error_tables(const struct flow_world *w, uint32_t node, const struct flow_error *e,
+                               struct flow_error *ret, size_t max) {
+  struct other_tables o = {.w = w, .e = e, .ret = ret, .max = max};
+  const struct flow_summary *s = &w->nodes.at[node]->summary;
+  for (uint32_t i = 0; e->table && i < s->n_calls; i++)
+    if (s->calls[i].at == e->at) each_target(w, node, i, note_table, &o);
+  return o.n;
+}
+
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node) {
   return flow_world_errors_gap(w, node).there;
 }

@@ -536,6 +536,13 @@ struct flow_error {
 /* In the order in which they were found, nearest first. */
 size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret);
 
+/*
+ * Other ways to the error *E of NODE, through other tables that the same call can go through: *E with another table and
+ * function. How many there are; at most MAX are stored.
+ */
+size_t flow_world_error_tables(const struct flow_world *w, uint32_t node, const struct flow_error *e,
+                               struct flow_error *ret, size_t max);
+
 /* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
 bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
 /* Why not all of a function's errors are known, on the shortest way. */

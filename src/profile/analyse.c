@@ -222,6 +222,13 @@ static int join(struct profile *parts, size_t n, struct profile *ret) {
   return 0;
 }
 
+/* Not a part of what is cached: it says where the errors of system calls are from today. */
+static int name_kernel(const struct knowledge *k, struct profile *p) {
+  if (k->kernel) p->kernel = arena_strdup(&p->arena, k->kernel);
+  if (k->kernel_note) p->kernel_note = arena_strdup(&p->arena, k->kernel_note);
+  return (k->kernel && !p->kernel) || (k->kernel_note && !p->kernel_note) ? -ENOMEM : 0;
+}
+
 /* Says what the rooms below return without words. */
 static int no_memory(int r, struct err *e) {
   if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");
@@ -236,6 +243,7 @@ int profile_analyse(const struct profile_request *request, struct profile *ret, 
   struct profile *parts = calloc(a.set.n_roots + 1, sizeof *parts);
   r = parts ? profile_roots(request, &a, parts) : -ENOMEM;
   if (r >= 0) r = join(parts, a.set.n_roots, &joined);
+  if (r >= 0) r = name_kernel(&a.knowledge, &joined);
   for (size_t i = 0; parts && i < a.set.n_roots; i++)
     profile_done(&parts[i]);
   free(parts);

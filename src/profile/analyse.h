@@ -58,7 +58,8 @@ struct knowledge {
   struct map infallible;
   struct map calling; /* hash of the name, mixed with enum calling_fact, to a number: how it is called */
   VEC(struct told_error) told;
-  uint64_t hash; /* of the files' bytes */
+  uint64_t hash;              /* of the files' bytes */
+  char *kernel, *kernel_note; /* as in struct profile, or NULL */
 };
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */

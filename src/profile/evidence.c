@@ -289,6 +289,14 @@ static int find_export(const struct analysis *a, const char *function, unsigned 
   return -ENOENT;
 }
 
+/* If a system call was told of: whose. */
+static void tell_kernel(const struct knowledge *k, struct text *to) {
+  if (!k->kernel || !to->at || !strstr(to->at, "system call")) return;
+  text_addf(to, "What system calls return is that of %s", k->kernel);
+  if (k->kernel_note) text_addf(to, "; %s", k->kernel_note);
+  text_add(to, ".\n");
+}
+
 int profile_why(const struct profile_request *request, const char *function, struct text *to, struct err *e) {
   struct analysis a;
   const struct image_symbol *s = NULL;
@@ -302,6 +310,7 @@ int profile_why(const struct profile_request *request, const char *function, str
     int node = flow_world_want(a.world, image, s->address, s->kind == SYMBOL_IFUNC);
     r = node < 0 ? node : flow_world_solve(a.world);
     if (r >= 0) tell_function(a.world, (uint32_t)node, function, to);
+    if (r >= 0) tell_kernel(&a.knowledge, to);
   }
   analysis_done(&a);
   return r < 0 ? r : to->failed ? -ENOMEM : 0;

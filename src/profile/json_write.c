@@ -143,6 +143,12 @@ void profile_write_json(const struct profile *p, struct text *to) {
     add_offset(to, "errno_offset", p->errno_offset);
   else
     add_field(to, "errno_offset", NULL);
+  if (p->kernel) {
+    text_add(to, ",");
+    add_field(to, "kernel", p->kernel);
+    text_add(to, ",");
+    add_field(to, "kernel_note", p->kernel_note);
+  }
   text_add(to, ",\"libraries\":[");
   for (size_t i = 0; i < p->n_libraries; i++) {
     text_add(to, i ? ",\n " : "\n ");

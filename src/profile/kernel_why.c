@@ -9,7 +9,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define TABLES_MAX 64 /* that a call can go through and that are looked at */
+#define TABLES_TOLD 3
+#define LONGER_MAX 8 /* functions more than on the shortest way, for a table that is more common */
 
 /* ERESTARTSYS, ERESTARTNOHAND, ERESTART_RESTARTBLOCK. ERESTARTNOINTR is never seen. */
 static bool is_restart(unsigned number) { return number == 512 || number == 514 || number == 516; }
@@ -31,9 +36,15 @@ static const struct flow_error *find_error(const struct flow_world *w, uint32_t 
   return NULL;
 }
 
-static void follow(const struct flow_world *w, uint32_t node, unsigned number, struct chain *c) {
-  unsigned place = 0;
-  for (c->n = 0; c->n < KERNEL_CHAIN_MAX; c->n++) {
+static const char *symbol_of(const struct study *s, uint64_t address) {
+  const struct image_symbol *sym = image_symbol_before(s->image, address);
+  return sym ? sym->name : "?";
+}
+
+/* One of the shortest ways, appended. */
+static void follow_shortest(const struct flow_world *w, uint32_t node, unsigned number, unsigned place,
+                            struct chain *c) {
+  for (; c->n < KERNEL_CHAIN_MAX; c->n++) {
     const struct flow_error *e = find_error(w, node, number, place);
     if (!e) return;
     c->at[c->n] = *e;
@@ -48,9 +59,58 @@ static void follow(const struct flow_world *w, uint32_t node, unsigned number, s
   }
 }
 
-static const char *symbol_of(const struct study *s, uint64_t address) {
-  const struct image_symbol *sym = image_symbol_before(s->image, address);
-  return sym ? sym->name : "?";
+/* C up to step I, then through E; empty if that comes back to where it was. */
+static void turn(const struct flow_world *w, const struct chain *c, unsigned i, const struct flow_error *e,
+                 struct chain *ret) {
+  *ret = *c;
+  ret->n = i + 1;
+  ret->at[i] = *e;
+  follow_shortest(w, e->via - 1, e->from, e->from_place, ret);
+  for (unsigned k = i + 1; k < ret->n; k++)
+    if (ret->nodes[k] == ret->nodes[i]) ret->n = 0;
+}
+
+/*
+ * A way that is not much longer than the shortest, through the most common of the tables that the first call through
+ * tables can go through: of a disk's file system rather than of the disk itself.
+ */
+static void follow(const struct study *s, uint32_t node, unsigned number, struct chain *c) {
+  struct flow_error others[TABLES_MAX];
+  struct chain other;
+  unsigned i = 0, shortest;
+  c->n = 0;
+  follow_shortest(s->world, node, number, 0, c);
+  while (i < c->n && !c->at[i].table)
+    i++;
+  if (i == c->n) return;
+  shortest = c->n;
+  size_t n = flow_world_error_tables(s->world, c->nodes[i], &c->at[i], others, TABLES_MAX);
+  for (size_t k = 0; k < n && k < TABLES_MAX; k++) {
+    if (ways_table_rank(&s->ways, symbol_of(s, others[k].table)) >=
+        ways_table_rank(&s->ways, symbol_of(s, c->at[i].table)))
+      continue;
+    turn(s->world, c, i, &others[k], &other);
+    if (other.n && other.n <= shortest + LONGER_MAX) *c = other;
+  }
+}
+
+static int by_rank(const void *x, const void *y, void *context) {
+  const struct flow_error *a = x, *b = y;
+  const struct study *s = context;
+  size_t m = ways_table_rank(&s->ways, symbol_of(s, a->table)), n = ways_table_rank(&s->ways, symbol_of(s, b->table));
+  if (m != n) return m < n ? -1 : 1;
+  return (a->table > b->table) - (a->table < b->table);
+}
+
+/* "   (or ext4_file_operations, xfs_file_operations)" */
+static void tell_other_tables(const struct study *s, uint32_t node, const struct flow_error *e, struct text *to) {
+  struct flow_error others[TABLES_MAX];
+  size_t n = flow_world_error_tables(s->world, node, e, others, TABLES_MAX), told = 0;
+  qsort_r(others, n < TABLES_MAX ? n : TABLES_MAX, sizeof *others, by_rank, (void *)s);
+  for (size_t i = 0; i < n && i < TABLES_MAX && told < TABLES_TOLD; i++, told++)
+    text_addf(to, "%s%s", told ? ", " : " (or ", symbol_of(s, others[i].table));
+  if (n > told) text_addf(to, " and %zu more", n - told);
+  if (told) text_add(to, ")");
 }
 
 static const char *node_name(const struct study *s, uint32_t node) {
@@ -63,7 +123,7 @@ static const char *node_name(const struct study *s, uint32_t node) {
 
 void kernel_tell_shortly(const struct study *s, const struct kernel_call *call, unsigned number, struct text *to) {
   struct chain c;
-  follow(s->world, call->node, number, &c);
+  follow(s, call->node, number, &c);
   if (c.n == 0) return;
   text_addf(to, "%s from %s", errno_name(kernel_visible(number)), node_name(s, c.nodes[c.n - 1]));
   const char *before = " through ";
@@ -90,7 +150,7 @@ static uint64_t tell_place(const struct study *s, uint32_t node, struct text *to
 static void tell_way(const struct study *s, const struct kernel_call *call, const struct flow_error *error,
                      struct text *to) {
   struct chain c;
-  follow(s->world, call->node, error->number, &c);
+  follow(s, call->node, error->number, &c);
   text_addf(to, "%s returns %s", call->name, errno_name(kernel_visible(error->number)));
   if (is_restart(error->number)) text_add(to, " (a signal arrives, and its handler does not restart the call)");
   text_add(to, "\n");
@@ -103,6 +163,7 @@ static void tell_way(const struct study *s, const struct kernel_call *call, cons
     else
       code_print(s->image, c.at[i].at, to);
     if (c.at[i].table) text_addf(to, "   through %s", symbol_of(s, c.at[i].table));
+    tell_other_tables(s, c.nodes[i], &c.at[i], to);
     if (c.at[i].from_place && c.at[i].via) text_addf(to, "   stores it behind argument %u", c.at[i].from_place);
     text_add(to, "\n");
   }

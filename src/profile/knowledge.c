@@ -175,6 +175,8 @@ void knowledge_done(struct knowledge *k) {
   vec_done(&k->told);
   vec_done(&k->errors);
   vec_done(&k->conditions);
+  free(k->kernel);
+  free(k->kernel_note);
 }
 
 /* Does what is known of the arguments rule the errno out? */

@@ -495,6 +495,16 @@ static int load_errno_offset(struct reader *r, const struct place *at, json_t *v
   return json_is_null(value) ? 0 : get_offset(r, at, value, &r->b->result.errno_offset);
 }
 
+static int load_kernel(struct reader *r, const struct place *at, json_t *value) {
+  (void)at;
+  return keep(r, value, &r->b->result.kernel);
+}
+
+static int load_kernel_note(struct reader *r, const struct place *at, json_t *value) {
+  (void)at;
+  return keep(r, value, &r->b->result.kernel_note);
+}
+
 static int load_libraries(struct reader *r, const struct place *at, json_t *value) {
   return load_array(r, at, value, load_library);
 }
@@ -504,6 +514,8 @@ static int load_top(struct reader *r, json_t *value) {
       {"format", TYPE(INTEGER), false, load_format},
       {"errno_module", TYPE(STRING) | TYPE(NULL), false, load_errno_module},
       {"errno_offset", TYPE(STRING) | TYPE(INTEGER) | TYPE(NULL), false, load_errno_offset},
+      {"kernel", TYPE(STRING) | TYPE(NULL), false, load_kernel},
+      {"kernel_note", TYPE(STRING) | TYPE(NULL), false, load_kernel_note},
       {"libraries", TYPE(ARRAY), true, load_libraries},
   };
   return load_object(r, NULL, "profile", value, members, COUNT(members));

@@ -83,6 +83,8 @@ struct profile {
   size_t n_libraries;
   const char *errno_module; /* where errno lives, for the XML form; NULL if nothing sets it */
   uint64_t errno_offset;
+  const char *kernel;      /* of libraries: whose system calls they make, as "Linux 6.1.0-54-amd64 (FILE)"; or NULL */
+  const char *kernel_note; /* in what it is not the one that runs, or not whole; NULL if there is nothing to say */
 };
 
 /* All zero is a valid, empty profile. */

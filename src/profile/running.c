@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -31,23 +32,60 @@ static uint64_t version_of(const char *release) {
   return (uint64_t)part[0] << 32 | part[1] << 16 | part[2];
 }
 
+/* What is behind START, as in "\n# kernel: ", in the first lines of TEXT; empty if nothing is. */
+static void line_in(const char *text, const char *start, char *ret, size_t size) {
+  char head[HEAD + 1];
+  ret[0] = 0;
+  (void)snprintf(head, sizeof head, "%s", text);
+  const char *line = strstr(head, start);
+  if (!line) return;
+  line += strlen(start);
+  size_t length = strcspn(line, "\t\r\n");
+  if (length >= size) return;
+  memcpy(ret, line, length);
+  ret[length] = 0;
+}
+
 /* The release in the line "# kernel: RELEASE" at the start of a file; empty if there is none. */
 static void release_in(const char *path, char *ret, size_t size) {
   char *bytes = NULL;
   size_t n = 0;
   ret[0] = 0;
   if (file_read(path, 16u << 20, &bytes, &n, NULL) < 0) return;
-  if (n > HEAD) bytes[HEAD] = 0;
-  const char *line = strstr(bytes, "\n# kernel: ");
-  if (line) {
-    line += strlen("\n# kernel: ");
-    size_t length = strcspn(line, " \t\r\n");
-    if (length < size) {
-      memcpy(ret, line, length);
-      ret[length] = 0;
-    }
-  }
+  line_in(bytes, "\n# kernel: ", ret, size);
   free(bytes);
+}
+
+/* Says in K which kernel the errors in TEXT are of, which came from PATH. */
+static int describe(struct knowledge *k, const char *path, const char *text) {
+  char release[128], missing[256];
+  struct utsname running;
+  struct text kernel = {0}, note = {0};
+  line_in(text, "\n# kernel: ", release, sizeof release);
+  line_in(text, "\n# modules missing: ", missing, sizeof missing);
+  if (uname(&running) < 0) running.release[0] = 0;
+  text_addf(&kernel, "Linux %s (%s)", *release ? release : "of unknown version", path);
+  if (strcmp(release, running.release) != 0) text_addf(&note, "Linux %s runs", running.release);
+  if (*missing) text_addf(&note, "%smodules were missing: %s", note.n ? "; " : "", missing);
+  if (kernel.failed || note.failed) {
+    text_done(&kernel);
+    text_done(&note);
+    return -ENOMEM;
+  }
+  k->kernel = kernel.at;
+  k->kernel_note = note.at;
+  return 0;
+}
+
+/* From a file of errors. */
+static int from_file(const char *path, struct knowledge *k, struct err *e) {
+  char *bytes = NULL;
+  size_t n = 0;
+  int r = knowledge_read_errors(k, path, e);
+  if (r < 0 || file_read(path, 16u << 20, &bytes, &n, NULL) < 0) return r;
+  r = describe(k, path, bytes);
+  free(bytes);
+  return r;
 }
 
 /* How far a file's kernel is from the running one; 0 is the same release. */
@@ -90,12 +128,15 @@ static int nearest(const char *folder, const char *running, struct text *path, u
 /* Into K all of the text or nothing. */
 static int take_errors(const char *name, char *text, struct knowledge *k, struct err *e) {
   struct knowledge fresh = {0};
-  int r = knowledge_parse_errors(&fresh, name, text, e);
+  int r = describe(&fresh, name, text);
+  if (r >= 0) r = knowledge_parse_errors(&fresh, name, text, e);
   if (r < 0) {
     knowledge_done(&fresh);
     return r;
   }
   k->syscalls = fresh.syscalls;
+  k->kernel = fresh.kernel;
+  k->kernel_note = fresh.kernel_note;
   memcpy(&k->errors, &fresh.errors, sizeof k->errors);
   memcpy(&k->conditions, &fresh.conditions, sizeof k->conditions);
   k->hash = hash_mix(k->hash ^ fresh.hash);
@@ -161,7 +202,7 @@ static bool find_image(const char *release, struct text *path) {
 /* MURPHY_KERNEL: an image, or a file of errors. */
 static int from_environment(const char *path, const char *data, bool no_cache, struct knowledge *k, struct err *e) {
   size_t n = strlen(path);
-  if (n > 7 && strcmp(path + n - 7, ".errors") == 0) return knowledge_read_errors(k, path, e);
+  if (n > 7 && strcmp(path + n - 7, ".errors") == 0) return from_file(path, k, e);
   return from_image(path, data, no_cache, k, e);
 }
 
@@ -177,7 +218,7 @@ int knowledge_load_kernel(const char *data, bool no_cache, struct knowledge *k, 
   bool own = r >= 0 && far != 0 && find_image(running.release, &image);
   int got = own ? from_image(image.at, data, no_cache, k, NULL) : -ENOENT;
   if (got == -ENOMEM) r = got; /* but one that cannot be analysed is no reason to fail */
-  if (r >= 0 && got < 0) r = knowledge_read_errors(k, path.at, e);
+  if (r >= 0 && got < 0) r = from_file(path.at, k, e);
   text_done(&folder);
   text_done(&path);
   text_done(&image);

@@ -366,6 +366,17 @@ static void write_legend(struct page *p) {
   }
 }
 
+/* Only if it may not be what the programs will meet. */
+static void write_kernel(struct page *p, const struct profile *profile) {
+  struct text line = {0};
+  if (!profile->kernel || !profile->kernel_note) return;
+  text_addf(&line, "What system calls return is that of %s; %s.", profile->kernel, profile->kernel_note);
+  p->to->failed |= line.failed;
+  new_line(p);
+  note(p, line.at ? line.at : "");
+  text_done(&line);
+}
+
 void profile_write_text(const struct profile *p, const struct profile_text_options *options, struct text *to) {
   size_t width = options->columns ? options->columns : NARROW;
   struct page page = {.to = to, .color = options->color, .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
@@ -375,4 +386,5 @@ void profile_write_text(const struct profile *p, const struct profile_text_optio
     write_library(&page, &p->libraries[i], options->all);
   }
   write_legend(&page);
+  write_kernel(&page, p);
 }

@@ -143,6 +143,13 @@ static bool matches(const word_list *patterns, const char *name) {
 
 bool ways_table(void *ways, const char *name) { return matches(&((const struct ways *)ways)->tables, name); }
 
+size_t ways_table_rank(const struct ways *w, const char *name) {
+  size_t i = 0;
+  while (i < w->tables.n && fnmatch(w->tables.at[i], name, 0) != 0)
+    i++;
+  return i;
+}
+
 bool ways_beyond(void *ways, const char *name) { return matches(&((const struct ways *)ways)->beyond, name); }
 
 static bool has_error(const struct way_errors *n, unsigned error) {

@@ -38,6 +38,8 @@ void ways_done(struct ways *w);
 
 /* For struct flow_ways. */
 bool ways_table(void *ways, const char *name);
+/* How early a table's pattern stands: the first are the most common. The number of patterns if there is none. */
+size_t ways_table_rank(const struct ways *w, const char *name);
 bool ways_beyond(void *ways, const char *name);
 bool ways_never(void *ways, const char *name, unsigned error);
 const uint64_t *ways_gives(void *ways, const char *name);

@@ -246,6 +246,14 @@ mkdir -p "$XDG_CACHE_HOME"
 export MURPHY_KERNEL=$work/tiny.errors
 ask 'a library with the errors of a file' '-11 -9 -5'
 holds 'all of them' grep -q '"unknown":false' out
+holds 'it says whose they are' grep -q '"kernel":"Linux 6.1.0-tiny ([^)]*/tiny.errors)","kernel_note":"Linux [^ ]* runs"' out
+cp out kept.json
+run profile --format json --profile kept.json
+accepted 'which can be loaded'
+run profile ./libask.so
+holds 'as text, too, because another kernel runs' grep -q 'What system calls return is that of Linux 6.1.0-tiny' out
+run profile --why ask ./libask.so
+holds 'and with --why' grep -q '^What system calls return is that of Linux 6.1.0-tiny (.*/tiny.errors); Linux .* runs' out
 sed "s/^$number read .*/$number read EIO .../" tiny.errors >partly.errors
 MURPHY_KERNEL=$work/partly.errors
 ask 'a library with errors that are not all' '-5'

@@ -105,6 +105,30 @@ elsewhere int start_gadget(struct gadget *gadget) { return gadget->ops->start(ga
 /* expect none_ordinary: EACCES EEXIST */
 CALL(none_ordinary) { return start_gadget((struct gadget *)regs->di); }
 
+/* The way through the more common table is told, though it is longer. */
+struct store;
+struct store_operations {
+  int (*put)(struct store *store, int n);
+  int (*drop)(struct store *store);
+};
+struct store {
+  int state;
+  const struct store_operations *ops;
+};
+elsewhere int disk_room(int n) { return n > 9 ? -ENOSPC : 0; }
+elsewhere int disk_put(struct store *store, int n) {
+  int error = disk_room(n);
+  return error < 0 ? error : store->state & 1;
+}
+elsewhere int pipe_put(struct store *store, int n) { return n > store->state ? -ENOSPC : 0; }
+const struct store_operations disk_store = {.put = disk_put};
+const struct store_operations pipe_store = {.put = pipe_put};
+elsewhere int put_store(struct store *store, int n) { return store->ops->put(store, n); }
+
+/* expect put: ENOSPC
+   why put:ENOSPC: put_store disk_store pipe_store disk_put disk_room */
+CALL(put) { return put_store((struct store *)regs->di, (int)regs->si); }
+
 /* What only one of several that do the same returns does not count. */
 struct super;
 struct super_operations {
