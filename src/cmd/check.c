@@ -155,7 +155,7 @@ static void write_lists(struct job *job, const struct site_list *l, size_t n, st
       if (i) text_add(to, "\n");
       site_write_text(&l[i], &job->show, to);
     }
-  job->show.folder = NULL;
+  job->show.folder = NULL; /* it ends with this function */
 }
 
 /* Is there a finding for which --fail-on asks? */
@@ -198,24 +198,43 @@ static int check_one(struct job *job, const char *program, struct site_list *ret
   return r;
 }
 
-static int run_job(struct job *job, const struct cmd_args *args, struct err *e) {
-  size_t n = args->operands.n, done = 0;
-  struct text t = {0};
-  struct site_list *l = calloc(n, sizeof *l);
-  if (!l) return -ENOMEM;
-  int r = 0;
-  while (done < n && r >= 0) {
-    r = check_one(job, args->operands.at[done], &l[done], e);
-    done++;
+/* Checks all programs; RET holds those that could be, *ret_n of them. The first failure, or 0. */
+static int check_all(struct job *job, const struct cmd_args *args, struct site_list *ret, size_t *ret_n,
+                     struct err *e) {
+  int first = 0;
+  for (size_t i = 0; i < args->operands.n; i++) {
+    struct err failed = {0};
+    int r = check_one(job, args->operands.at[i], &ret[*ret_n], &failed);
+    if (r >= 0) {
+      ++*ret_n;
+      continue;
+    }
+    site_list_done(&ret[*ret_n]);
+    ret[*ret_n] = (struct site_list){0};
+    if (first < 0 && failed.text[0] && strcmp(failed.text, e->text) != 0) cmd_complain(failed.text);
+    if (first == 0) *e = failed;
+    if (first == 0) first = r;
+    if (r == -ENOMEM) break;
   }
+  return first;
+}
+
+static int run_job(struct job *job, const struct cmd_args *args, struct err *e) {
+  size_t n = 0;
+  struct text t = {0};
+  struct site_list *l = calloc(args->operands.n, sizeof *l);
+  if (!l) return -ENOMEM;
+  /* What is known of the others is told; then the failure. */
+  int failed = check_all(job, args, l, &n, e), r = 0;
   struct cmd_terminal terminal = cmd_terminal(job->output);
   job->show.color = terminal.color;
   job->show.columns = terminal.columns;
-  if (r >= 0) write_lists(job, l, n, &t);
-  if (r >= 0) r = cmd_save(job->output ? job->output : "-", &t, e);
+  if (n) write_lists(job, l, n, &t);
+  if (n) r = cmd_save(job->output ? job->output : "-", &t, failed < 0 ? NULL : e);
+  if (failed < 0) r = failed;
   if (r >= 0 && !fails(job, l, n)) r = refuse_missing(job, l, n, e);
   if (r >= 0) r = fails(job, l, n) ? EXIT_FINDINGS : EXIT_NOTHING;
-  for (size_t i = 0; i < done; i++)
+  for (size_t i = 0; i < n; i++)
     site_list_done(&l[i]);
   free(l);
   text_done(&t);

@@ -36,6 +36,7 @@ struct run {
   struct flow_event flags;
   uint64_t left, right;
   uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
+  bool pinned;       /* it was found to be equal to something, so that a constant may stand for it */
   bool unclear;      /* it was asked to be something that is not known */
 };
 
@@ -191,9 +192,12 @@ static void note_expected(struct run *r) {
 
 static bool condition(struct run *r, uint8_t cc, bool *ret) {
   struct flow_event e = r->flags;
-  if (cc == CC_E || cc == CC_NE) note_expected(r);
-  e.cc = cc;
+  bool equality = cc == CC_E || cc == CC_NE;
+  if (equality) note_expected(r);
   e.imm = r->right;
+  e.cc = CC_E;
+  r->pinned |= equality && r->flags_known && r->flags_of_value && flow_event_holds(&e, NULL, r->left, 0);
+  e.cc = cc;
   if (r->flags_known) *ret = flow_event_holds(&e, NULL, r->left, 0);
   return r->flags_known;
 }
@@ -234,6 +238,16 @@ static void forget(struct run *r, uint32_t insn) {
   if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0);
 }
 
+/* cmov whose condition holds, if that is KNOWN: what was there before is then gone. */
+static void move_if(struct run *r, uint32_t insn, bool known) {
+  const struct insn *in = &r->g->code.insns[insn];
+  uint64_t v = 0;
+  bool derived = operand_derived(r, insn, in->src_kind, in->src), holds = known;
+  known &= read_operand(r, insn, in->src_kind, in->src, in->size, &v);
+  write_dst(r, insn, known, v);
+  if (holds && !derived && in->dst_kind == OPERAND_REG) r->derived &= (uint16_t)~REG_BIT(in->dst);
+}
+
 static void step(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t v = 0;
@@ -257,8 +271,7 @@ static void step(struct run *r, uint32_t insn) {
   case OP_CMOV:
     known = condition(r, in->cc, &holds);
     if (known && !holds) return;
-    known &= read_operand(r, insn, in->src_kind, in->src, in->size, &v);
-    write_dst(r, insn, known, v);
+    move_if(r, insn, known);
     return;
   case OP_ADD:
   case OP_SUB:
@@ -354,9 +367,12 @@ struct content {
   bool known, derived;
 };
 
-/* Compilers write a value that was compared for equality as a constant. */
+/*
+ * Compilers write a value that was compared for equality as a constant. Behind another comparison, "n < 0", they cannot
+ * know it: there a constant is the programmer's own word for failure.
+ */
 static bool is_value(const struct run *r, const struct content *c) {
-  return c->derived || (c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
+  return c->derived || (r->pinned && c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
 }
 
 static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {

@@ -38,6 +38,7 @@ static void program_done(struct program *p) {
   for (size_t i = 0; i < p->n_overlays; i++)
     profile_done(&p->overlays[i]);
   free(p->overlays);
+  profile_done(&p->written);
   profile_facts_free(p->facts);
   relevance_free(p->relevance);
   image_debug_free(p->debug);

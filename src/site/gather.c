@@ -45,6 +45,7 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
     struct flow_value v;
     int at = relevance_argument_of(t->p->relevance, m->name, i);
     if (at < 0 || at >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
+    if (v.kind == VALUE_ADDRESS && !v.raw && image_is_readonly(t->code->image, v.value)) c->fixed |= 1u << i;
     if (v.kind != VALUE_CONST) continue;
     c->known |= 1u << i;
     c->args[i] = v.value;
@@ -76,7 +77,7 @@ static bool told_success(const struct gathering *t, const struct sample *s, unsi
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
-    uint64_t candidates[] = {judge_suggested(s->import, e), s->successes[0], s->successes[s->n_successes - 1]};
+    uint64_t candidates[] = {judge_suggested(s, e), s->successes[0], s->successes[s->n_successes - 1]};
     bool holds = flow_event_holds(e, t->code->image, s->errors[error], 0);
     for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
       if (flow_event_holds(e, t->code->image, candidates[k], 0) == holds) continue;
@@ -100,7 +101,7 @@ static void look_for_guard(struct gathering *t, const struct import *m, uint32_t
     compared |= e->subject == SUBJECT_ERRNO && (e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH);
   }
   if (!compared) return;
-  sample_start(&sample, m);
+  sample_start(&sample, m, &f->call);
   struct flow_outcome_pair pair = {0};
   for (unsigned i = 0; i < m->n_errors; i++) {
     if (!told_success(t, &sample, i, &pair.success_value)) continue;
@@ -127,10 +128,10 @@ static uint8_t failing_side(const struct gathering *t, const struct import *m, c
   return EDGE_TAKEN;
 }
 
-static int note_checks(struct gathering *t, const struct import *m, uint32_t number) {
+static int note_checks(struct gathering *t, const struct import *m, const struct found *f, uint32_t number) {
   struct sample sample;
   int r = 0;
-  sample_start(&sample, m);
+  sample_start(&sample, m, &f->call);
   for (uint32_t i = 0; i < t->w->events.at.n && r >= 0; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || t->code->insns[e->insn].op != OP_BRANCH) continue;
@@ -150,9 +151,9 @@ static bool crashes_at(const struct gathering *t, const struct import *m, const 
   return arg >= 0 && relevance_effect(t->p->relevance, to->written, (unsigned)arg, true) == EFFECT_CRASH;
 }
 
-static bool any_check(const struct gathering *t, const struct import *m) {
+static bool any_check(const struct gathering *t, const struct import *m, const struct found *f) {
   struct sample sample;
-  sample_start(&sample, m);
+  sample_start(&sample, m, &f->call);
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
@@ -183,7 +184,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   int r = flow_follow(t->g, &start, NULL, events);
   for (size_t i = 0; i < events->at.n && r >= 0; i++)
     if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
-  if (r >= 0 && crashes.n && any_check(t, m)) {
+  if (r >= 0 && crashes.n && any_check(t, m, f)) {
     events->at.n = 0;
     r = flow_follow(t->g, &start, &crashes, events);
   }
@@ -211,12 +212,12 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   if (!m || !(m->wanted || (t->whole && m->n_errors))) return 0;
   struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
   if (insn_calls(in)) f.after = in->address + in->length;
+  look_at_arguments(t, insn, m, &f.call);
   int r = follow(t, m, insn, &f);
   if (r < 0) return r;
-  look_at_arguments(t, insn, m, &f.call);
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
   look_for_guard(t, m, insn, &f);
-  r = note_checks(t, m, m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX);
+  r = note_checks(t, m, &f, m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);

@@ -12,14 +12,10 @@ const struct import *program_import(const struct program *p, uint64_t slot) {
   return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
 }
 
-static const struct profile_function *profile_of(const struct program *p, const char *name, const char **library) {
-  *library = "";
-  for (size_t i = p->n_overlays; i-- > 0;) {
-    const struct profile_function *f = profile_function(&p->overlays[i], name);
-    if (f) return f;
-  }
-  for (size_t i = 0; i < p->profile->n_libraries; i++) {
-    const struct profile_library *l = &p->profile->libraries[i];
+static const struct profile_function *profile_in(const struct profile *profile, const char *name,
+                                                 const char **library) {
+  for (size_t i = 0; i < profile->n_libraries; i++) {
+    const struct profile_library *l = &profile->libraries[i];
     size_t low = 0, high = l->n_functions;
     while (low < high) {
       size_t middle = low + (high - low) / 2;
@@ -34,6 +30,15 @@ static const struct profile_function *profile_of(const struct program *p, const 
   }
   *library = NULL;
   return NULL;
+}
+
+static const struct profile_function *profile_of(const struct program *p, const char *name, const char **library) {
+  *library = "";
+  for (size_t i = p->n_overlays; i-- > 0;) {
+    const struct profile_function *f = profile_function(&p->overlays[i], name);
+    if (f) return f;
+  }
+  return profile_in(p->profile, name, library);
 }
 
 static bool asked_for(const struct site_request *r, const struct import *m) {
@@ -69,14 +74,47 @@ static void take_errors(const struct program *p, struct import *m) {
   m->pointer = m->success == SUCCESS_POINTER && (null || wide);
 }
 
+static bool is_wanted(const struct program *p, const struct import *m) {
+  return asked_for(p->request, m) && (m->n_errors || p->request->unknown || p->request->n_functions);
+}
+
 static int add_import(struct program *p, const char *name) {
   struct import m = {.name = name, .written = relevance_written(p->relevance, name)};
   m.success = profile_facts_success(p->facts, m.written);
   m.answers = relevance_answers(p->relevance, m.written);
   m.profile = profile_of(p, name, &m.library);
+  int size = profile_facts_roles(p->facts, m.written).size;
+  m.size = size < RELEVANCE_ARGS ? (int8_t)size : -1;
   take_errors(p, &m);
-  m.wanted = asked_for(p->request, &m) && (m.n_errors || p->request->unknown || p->request->n_functions);
+  m.wanted = is_wanted(p, &m);
   return vec_push(&p->imports, m);
+}
+
+/* Nothing is known of how the alias fails, but perhaps of the written function: they fail alike. */
+static bool lacks_errors(const struct program *p, const struct import *m) {
+  return !m->n_errors && m->library && strcmp(m->name, m->written) != 0 && relevance_knows(p->relevance, m->written) &&
+         !profile_facts_infallible(p->facts, m->written);
+}
+
+/* Aliases without errors, as __fread_chk, take those of what was written, which has to be profiled for it. */
+static int take_written(struct program *p, struct err *e) {
+  struct profile_request wanted = {.data = p->request->data, .workers = p->request->workers};
+  VEC(const char *) names = {0};
+  int r = 0;
+  for (size_t i = 0; i < p->imports.n && r >= 0; i++)
+    if (lacks_errors(p, &p->imports.at[i])) r = vec_push(&names, p->imports.at[i].written);
+  if (r >= 0 && names.n) r = profile_functions(&wanted, p->image, names.at, names.n, &p->written, e);
+  vec_done(&names);
+  for (size_t i = 0; i < p->imports.n && r >= 0; i++) {
+    struct import *m = &p->imports.at[i];
+    const char *library;
+    const struct profile_function *f = lacks_errors(p, m) ? profile_in(&p->written, m->written, &library) : NULL;
+    if (!f || !f->n_errors) continue;
+    m->profile = f;
+    take_errors(p, m);
+    m->wanted = is_wanted(p, m);
+  }
+  return r < 0 ? r : 0;
 }
 
 static bool imported(const struct program *p, const char *name) {
@@ -119,5 +157,6 @@ int imports_find(struct program *p, struct err *e) {
     if (r >= 0) r = map_put(&p->import_of, slot.at, i);
   }
   map_done(&by_name);
+  if (r >= 0) r = take_written(p, e);
   return r < 0 ? r : check_names(p, e);
 }

@@ -26,9 +26,11 @@ static void set_successes(struct sample *s, uint64_t first, uint64_t second, uns
   s->all = all;
 }
 
-void sample_start(struct sample *s, const struct import *m) {
+void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call) {
   bool zero = false, positive = false;
   s->import = m;
+  s->count = 0;
+  if (m->success == SUCCESS_COUNT && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
   for (unsigned i = 0; i < m->n_errors; i++) {
     s->errors[i] = (uint64_t)m->errors[i];
     zero |= m->errors[i] == 0;
@@ -66,6 +68,7 @@ static void sample_step(struct sample *to, const struct sample *from, const stru
     (void)transform_apply(ops, img, from->errors[i], &to->errors[i], NULL);
   for (unsigned i = 0; i < from->n_successes; i++)
     (void)transform_apply(ops, img, from->successes[i], &to->successes[i], NULL);
+  if (from->count) (void)transform_apply(ops, img, from->count, &to->count, NULL);
 }
 
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
@@ -90,12 +93,19 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
   return s->all ? every : one;
 }
 
-/* A success that the constant of the comparison suggests: who compares a count with 16 expects 16. */
-uint64_t judge_suggested(const struct import *m, const struct flow_event *e) {
-  bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30;
+/*
+ * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
+ * for, an order is about that. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
+ * a sign, where an error is the largest number, what is below the bound.
+ */
+uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
+  const struct import *m = s->import;
+  bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = is_equality(e);
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
-  if (m->success == SUCCESS_COUNT) return e->imm;
-  return m->success == SUCCESS_LENGTH && is_equality(e) ? e->imm : 0;
+  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : 0;
+  if (m->success != SUCCESS_COUNT) return 0;
+  if (s->count && !equality) return s->count;
+  return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;
 }
 
 /* What stands for a variable that the value is compared with; false if any comparison with one is a check. */
@@ -117,7 +127,7 @@ static bool variable_for(const struct import *m, const struct flow_event *e, uin
 }
 
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  uint64_t told = 0, variable = 0, more = judge_suggested(s->import, e);
+  uint64_t told = 0, variable = 0, more = judge_suggested(s, e);
   if (e->mixed) return 0;
   if (e->variable && !variable_for(s->import, e, &variable)) return all_errors(s->import);
   for (unsigned i = 0; i < s->import->n_errors; i++)
@@ -458,7 +468,7 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) {
   struct judging j = {.p = p, .budget = BUDGET};
   struct sample s;
   *ret = (struct judgement){.cut = f->torn};
-  sample_start(&s, &p->imports.at[f->import]);
+  sample_start(&s, &p->imports.at[f->import], &f->call);
   judge_list(&j, &(struct list){f->events, f->n_events, f->entry, 0, f}, &s, ret);
   if (ret->cut) ret->seen |= SEEN_LOST;
   return p->error;

@@ -17,6 +17,7 @@ struct import {
   bool wanted; /* its sites are asked for */
   bool answers;
   bool pointer;               /* an error of it is no address */
+  int8_t size;                /* the written argument that says how much, or -1 */
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
   const struct profile_error *details[ERRORS_MAX];
   unsigned n_errors;
@@ -83,6 +84,7 @@ struct program {
   struct profile_facts *facts;
   struct relevance *relevance;
   const struct profile *profile;
+  struct profile written;   /* of functions whose aliases are imported and have no errors of their own */
   struct profile *overlays; /* from files; the last counts */
   size_t n_overlays;
   VEC(struct import) imports;
@@ -143,17 +145,19 @@ struct sample {
   const struct import *import;
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
   unsigned n_successes;
-  bool all; /* a comparison must tell an error from all of them, not from one */
+  bool all;       /* a comparison must tell an error from all of them, not from one */
+  uint64_t count; /* how much was asked for; 0 if that is not known */
 };
 
-void sample_start(struct sample *s, const struct import *m);
+/* CALL: what is known of its arguments. */
+void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
 /* Is the value, if it is an error, no address where it is used as one? */
 bool judge_crashes(const struct import *m, const struct flow_event *e);
 /* A success that the constant of a comparison suggests, or 0. */
-uint64_t judge_suggested(const struct import *m, const struct flow_event *e);
+uint64_t judge_suggested(const struct sample *s, const struct flow_event *e);
 
 enum {
   SEEN_USED = 1,

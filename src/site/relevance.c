@@ -54,17 +54,18 @@ static int read_argument(const struct reader *rd, const char *word, unsigned *re
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* argN=VALUES and the like. */
+/* argN=VALUES and the like, argN:fixed. */
 static int read_argument_test(const struct reader *rd, char *word, struct test *t) {
   size_t digits = strspn(word + 3, "0123456789");
   char op = word[3 + digits], *rest = word + 3 + digits + 1;
-  if (!digits || !op || !strchr("=!&~", op)) return bad(rd, "not a test:", word);
+  if (!digits || !op || !strchr("=!&~:", op)) return bad(rd, "not a test:", word);
   word[3 + digits] = 0;
   unsigned arg = 0;
   int r = read_argument(rd, word + 3, &arg);
   if (r < 0) return r;
   t->op = op;
   t->arg = (uint8_t)arg;
+  if (op == ':') return strcmp(rest, "fixed") == 0 ? 0 : bad(rd, "not 'fixed':", rest);
   t->first = (uint32_t)rd->r->values.n;
   for (char *value; (value = strsep(&rest, ",")) != NULL;) {
     int64_t n;

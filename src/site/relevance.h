@@ -35,6 +35,7 @@ struct relevance_call {
   const char *name;
   unsigned known; /* bit I: argument I is the constant ARGS[I] */
   uint64_t args[RELEVANCE_ARGS];
+  unsigned fixed;          /* bit I: argument I points to what the program has in memory that nobody writes to */
   uint8_t about[SUBJECTS]; /* enum answer */
 };
 
@@ -91,6 +92,8 @@ bool relevance_closes(const struct relevance *r, const char *name);
 /* ERROR: an errno; 0 for a failure without; RETVAL is the returned code. */
 enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
                                      int64_t retval);
+/* Is there a line about this error of this very function? */
+bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval);
 /*
  * Does the error come from what the program was given, or from a mistake of its own, and not from the world around it?
  */

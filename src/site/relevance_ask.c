@@ -87,6 +87,7 @@ const struct relevance_opener *relevance_opens(const struct relevance *r, const 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static enum answer ask_argument(const struct relevance *r, const struct test *t, const struct relevance_call *c) {
+  if (t->op == ':') return t->arg < RELEVANCE_ARGS && c->fixed >> t->arg & 1 ? TRUE_FOR_CALL : NOT_KNOWN;
   if (t->arg >= RELEVANCE_ARGS || !(c->known >> t->arg & 1)) return NOT_KNOWN;
   bool met = false;
   for (uint32_t i = 0; i < t->n; i++) {
@@ -152,6 +153,10 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
   if (!u) u = fail_rule(r, "*", error, retval, false);
   if (!u) u = fail_rule(r, "*", error, retval, true);
   return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
+}
+
+bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval) {
+  return fail_rule(r, name, error, retval, false) != NULL;
 }
 
 bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval) {

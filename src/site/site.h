@@ -34,6 +34,7 @@ struct site_line {
 struct site_block {
   uint64_t from, to; /* first byte, and the first behind it */
   struct site_line line;
+  unsigned last_line; /* in the same file, as far as its instructions are in order; 0 if not known */
 };
 
 struct site {
@@ -134,7 +135,7 @@ struct site_text_options {
   bool color, all, recovery;
   unsigned verdicts; /* which to show: bits by enum site_verdict */
   unsigned columns;
-  const char *folder; /* the working folder, or NULL: what is below it gets relative names in SARIF */
+  const char *folder; /* the working folder, or NULL: what is below it gets relative names, but in JSON */
 };
 void site_write_text(const struct site_list *l, const struct site_text_options *o, struct text *to);
 /* All sites. */

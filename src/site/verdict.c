@@ -72,7 +72,7 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
   struct sample s;
   uint64_t told = 0;
   if (m->success != SUCCESS_NUMBER) return 0;
-  sample_start(&s, m);
+  sample_start(&s, m, &f->call);
   s.successes[0] = 0;
   s.successes[1] = 1;
   for (uint32_t i = 0; i < f->n_events; i++) {
@@ -82,6 +82,16 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
     if (e->op == OP_CMP || e->op == OP_SUB) told |= judge_compare(p, &s, e);
   }
   return told & ~f->guarded;
+}
+
+/*
+ * How well an error serves for an experiment. What is said of the function itself counts more than what is said of the
+ * error for all functions: a full disk is common, but not for unlink.
+ */
+static int fault_weight(const struct program *p, const struct found *f, int error, int64_t value) {
+  enum likelihood likely = relevance_likelihood(p->relevance, &f->call, error, value);
+  bool own = likely > LIKELY_CONTRIVED && relevance_names(p->relevance, f->call.name, error, value);
+  return 2 * (int)likely + (own ? 3 : 0);
 }
 
 /* The likeliest fault among what is missing, for an experiment. */
@@ -94,7 +104,7 @@ static void choose_fault(const struct program *p, const struct found *f, unsigne
   for (int i = 0; i <= ERRNO_MAX; i++) {
     if (i == 0 ? !errno_set_empty(&of) : !errno_set_has(&of, i)) continue;
     if (only && i && !errno_set_has(&s->missing_errnos, i)) continue;
-    int likely = (int)relevance_likelihood(p->relevance, &f->call, number ? (int)value : i, value);
+    int likely = fault_weight(p, f, number ? (int)value : i, value);
     if (likely <= *best) continue;
     *best = likely;
     s->retval = value;

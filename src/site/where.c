@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define FRAMES 16
+#define BLOCK_SAMPLES 8
 #define COPIES_MAX 32 /* of one call; more are many calls of one macro */
 
 /* Strings of one list, each kept once: debug information repeats itself. */
@@ -41,6 +42,18 @@ static bool is_shell(const struct site *s, const char *function) {
 
 static bool in_system(const char *file) { return file && strncmp(file, "/usr/include/", 13) == 0; }
 
+/* The first line of a block, and the last one that some of its bytes are of. */
+static void place_block(struct strings *strings, struct image_debug *d, struct site_block *b, bool *failed) {
+  struct image_frame frames[FRAMES], other[1];
+  if (image_debug_at(d, b->from, frames, FRAMES) == 0) return;
+  b->line = keep_line(strings, &frames[0], failed);
+  uint64_t step = (b->to - b->from) / BLOCK_SAMPLES + 1;
+  for (uint64_t at = b->to - 1; at > b->from; at = at - b->from > step ? at - step : b->from) {
+    if (image_debug_at(d, at, other, COUNT(other)) == 0 || !other[0].file || !frames[0].file) continue;
+    if (strcmp(other[0].file, frames[0].file) == 0 && other[0].line > b->last_line) b->last_line = other[0].line;
+  }
+}
+
 static int fill_site(struct strings *strings, struct image_debug *d, struct site *s) {
   struct image_frame frames[FRAMES];
   bool failed = false;
@@ -64,7 +77,7 @@ static int fill_site(struct strings *strings, struct image_debug *d, struct site
   s->n_inlined = outer;
   struct site_block *blocks = (struct site_block *)s->recovery;
   for (size_t i = 0; i < s->n_recovery; i++)
-    if (image_debug_at(d, blocks[i].from, frames, FRAMES) > 0) blocks[i].line = keep_line(strings, &frames[0], &failed);
+    place_block(strings, d, &blocks[i], &failed);
   return failed ? -ENOMEM : 0;
 }
 

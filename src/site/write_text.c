@@ -4,9 +4,12 @@
  */
 #include "site/site.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PLACE_COLUMN 34
+#define NAME_MAX_SHOWN 48
+#define INDENT "      "
 
 static const char *const titles[4] = {
     "errors that nothing checks",
@@ -15,16 +18,36 @@ static const char *const titles[4] = {
     "functions whose errors are not known",
 };
 
-/* "dir.c:42 in read_dir", "read_dir+0x12 (0x4012)" */
-static void add_place(struct text *t, const struct site_list *l, const struct site *s) {
-  if (s->at.file && s->at.line) {
-    text_add_plain(t, s->at.file);
-    text_addf(t, ":%u", s->at.line);
-    if (s->in) text_add(t, " in ");
-    if (s->in) text_add_plain(t, s->in);
+/* The name from the working folder, if it is below that. */
+static void add_file(struct text *t, const struct site_text_options *o, const char *file) {
+  size_t n = o->folder ? strlen(o->folder) : 0;
+  bool below = n && strncmp(file, o->folder, n) == 0 && file[n] == '/' && file[n + 1];
+  text_add_plain(t, below ? file + n + 1 : file);
+}
+
+/* A function's name; of a long one, as templates and Rust make them, the beginning and the end. */
+static void add_function(struct text *t, const char *name) {
+  size_t n = strlen(name);
+  if (n <= NAME_MAX_SHOWN) {
+    text_add_plain(t, name);
     return;
   }
-  text_add_plain(t, s->in ? s->in : l->module);
+  char cut[NAME_MAX_SHOWN + 1];
+  snprintf(cut, sizeof cut, "%.*s...%s", NAME_MAX_SHOWN / 2 - 3, name, name + n - NAME_MAX_SHOWN / 2);
+  text_add_plain(t, cut);
+}
+
+/* "dir.c:42 in read_dir", "read_dir+0x12 (0x4012)" */
+static void add_place(struct text *t, const struct site_list *l, const struct site_text_options *o,
+                      const struct site *s) {
+  if (s->at.file && s->at.line) {
+    add_file(t, o, s->at.file);
+    text_addf(t, ":%u", s->at.line);
+    if (s->in) text_add(t, " in ");
+    if (s->in) add_function(t, s->in);
+    return;
+  }
+  add_function(t, s->in ? s->in : l->module);
   if (s->in && s->in_offset != SITE_NO_OFFSET) text_addf(t, "+0x%llx", (unsigned long long)s->in_offset);
   text_addf(t, " (0x%llx)", (unsigned long long)s->address);
 }
@@ -33,14 +56,15 @@ static bool shown(const struct site *s, const struct site_text_options *o, enum 
   return s->verdict == v && site_counts(s, o->all || v == SITE_ALL || v == SITE_UNKNOWN);
 }
 
-static void add_recovery(struct text *t, const struct site *s) {
+static void add_recovery(struct text *t, const struct site_text_options *o, const struct site *s) {
   for (size_t i = 0; i < s->n_recovery; i++) {
     const struct site_block *b = &s->recovery[i];
     text_addf(t, "      0x%llx-0x%llx", (unsigned long long)b->from, (unsigned long long)b->to);
     if (b->line.file && b->line.line) {
       text_add(t, "  ");
-      text_add_plain(t, b->line.file);
+      add_file(t, o, b->line.file);
       text_addf(t, ":%u", b->line.line);
+      if (b->last_line > b->line.line) text_addf(t, "-%u", b->last_line);
     }
     text_add(t, "\n");
   }
@@ -54,7 +78,7 @@ static uint64_t look(const struct site *s) {
 }
 
 /* The call that was inlined, or the column, of a site that looks like another one. */
-static void add_difference(struct text *t, const struct site *s) {
+static void add_difference(struct text *t, const struct site_text_options *o, const struct site *s) {
   if (!s->at.file || !s->at.line) return;
   if (!s->n_inlined) {
     if (s->at.column) text_addf(t, " (column %u)", s->at.column);
@@ -63,23 +87,49 @@ static void add_difference(struct text *t, const struct site *s) {
   for (size_t i = 0; i < s->n_inlined; i++) {
     const struct site_line *c = &s->inlined[i];
     text_add(t, i ? ", " : " (inlined at ");
-    text_add_plain(t, c->file ? c->file : "?");
+    add_file(t, o, c->file ? c->file : "?");
     if (c->line) text_addf(t, ":%u", c->line);
     if (c->function) text_add(t, " in ");
-    if (c->function) text_add_plain(t, c->function);
+    if (c->function) add_function(t, c->function);
   }
   text_add(t, ")");
 }
 
-static void add_site(struct text *t, const struct site_list *l, const struct site *s, bool alike) {
+/* WORDS on lines of their own, none of them longer than WIDTH unless a word is. */
+static void add_wrapped(struct text *t, const char *words, size_t width) {
+  size_t column = 0;
+  for (size_t n; *words; words += n + strspn(words + n, " ")) {
+    n = strcspn(words, " ");
+    bool fits = column && column + 1 + n <= width;
+    if (!fits) text_add(t, "\n" INDENT);
+    if (fits) text_add(t, " ");
+    column = fits ? column + 1 + n : sizeof INDENT - 1 + n;
+    text_add_bytes(t, words, n);
+  }
+}
+
+/* One line; on a terminal that is too narrow for it, the place and below it the rest. */
+static void add_site(struct text *t, const struct site_list *l, const struct site_text_options *o, const struct site *s,
+                     bool alike) {
+  struct text rest = {0};
+  size_t start = t->n;
   text_add(t, "  ");
-  add_place(t, l, s);
-  text_pad(t, PLACE_COLUMN);
-  text_add(t, " ");
-  text_add_plain(t, s->reason);
-  if (alike) add_difference(t, s);
-  if (s->unreached) text_add(t, " (nothing refers to this code)");
+  add_place(t, l, o, s);
+  text_add_plain(&rest, s->reason);
+  if (alike) add_difference(&rest, o, s);
+  if (s->unreached) text_add(&rest, " (nothing refers to this code)");
+  size_t place = t->n - start > PLACE_COLUMN ? t->n - start : PLACE_COLUMN;
+  if (rest.failed) {
+    t->failed = true;
+  } else if (o->columns && place + 1 + rest.n > o->columns) {
+    add_wrapped(t, rest.at, o->columns);
+  } else {
+    text_pad(t, PLACE_COLUMN);
+    text_add(t, " ");
+    text_add(t, rest.at);
+  }
   text_add(t, "\n");
+  text_done(&rest);
 }
 
 static void add_group(struct text *t, const struct site_list *l, const struct site_text_options *o,
@@ -103,8 +153,8 @@ static void add_group(struct text *t, const struct site_list *l, const struct si
     if (!shown(s, o, v)) continue;
     uint64_t alike = 0;
     (void)map_get(&looks, look(s), &alike);
-    add_site(t, l, s, alike > 1);
-    if (o->recovery) add_recovery(t, s);
+    add_site(t, l, o, s, alike > 1);
+    if (o->recovery) add_recovery(t, o, s);
   }
   map_done(&looks);
 }
@@ -120,17 +170,20 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
     quiet += finding && !s->suppressed && !s->in_baseline && s->rank < SITE_QUIET;
   }
   text_add_plain(t, l->program);
-  text_addf(t, ": %zu calls that can fail: %zu check all errors, %zu some, %zu none\n",
-            by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE], by[SITE_ALL], by[SITE_SOME], by[SITE_NONE]);
+  size_t calls = by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE];
+  text_addf(t, ": %zu call%s that can fail: %zu check%s all errors, %zu some, %zu none\n", calls, calls == 1 ? "" : "s",
+            by[SITE_ALL], by[SITE_ALL] == 1 ? "s" : "", by[SITE_SOME], by[SITE_NONE]);
   for (size_t i = 0; i < l->n_missing_libraries; i++)
     text_addf(t,
               "  %s was not found: calls of its functions are not among them (set LD_LIBRARY_PATH as it is for the "
               "program)\n",
               l->missing_libraries[i]);
   if (accepted) text_addf(t, "  %zu accepted by the baseline or by a comment\n", accepted);
-  if (l->stale) text_addf(t, "  %zu of the baseline are no longer there (write it anew)\n", l->stale);
-  if (quiet && !o->all) text_addf(t, "  %zu of them of little weight are not shown (--all shows them)\n", quiet);
-  if (o->recovery) text_addf(t, "  %zu blocks of recovery code\n", blocks);
+  if (l->stale)
+    text_addf(t, "  %zu of the baseline %s no longer there (write it anew)\n", l->stale, l->stale == 1 ? "is" : "are");
+  if (quiet && !o->all)
+    text_addf(t, "  %zu of them of little weight %s not shown (--all shows them)\n", quiet, quiet == 1 ? "is" : "are");
+  if (o->recovery) text_addf(t, "  %zu block%s of recovery code\n", blocks, blocks == 1 ? "" : "s");
 }
 
 void site_write_text(const struct site_list *l, const struct site_text_options *o, struct text *to) {

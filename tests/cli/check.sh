@@ -204,6 +204,53 @@ run check --format json few
 holds 'what is returned is checked by the caller with -g1' json '
   at("unlink", "drop")["verdict"] == "all" and at("malloc", "take")["verdict"] == "all"'
 
+# An alias whose own errors are not found has those of what was written.
+cat >fortified.c <<'C'
+#include <stdio.h>
+int main(int c, char **v) { char b[100]; size_t n = fread(b, 1, c * 2, stdin); b[n] = 0; return b[0]; }
+C
+${CC:-cc} -O2 -g -w -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 fortified.c -o fortified || exit 1
+run check --format json fortified
+holds 'fortified fread has the errors of fread' json 'at("fread", "main")["verdict"] == "none"'
+
+# Faults for experiments are those that the function itself is known for; what cannot fail is not shown.
+cat >faults.c <<'C'
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int c, char **v)
+{
+	struct in_addr a;
+	fsync(c);
+	unlink(v[0]);
+	mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mbtowc(NULL, NULL, 0);
+	inet_pton(AF_INET, "127.0.0.1", &a);
+	return a.s_addr;
+}
+C
+${CC:-cc} -O2 -g -w faults.c -o faults || exit 1
+run check --scenario none faults
+holds 'fsync fails with EIO' grep -q 'name="fsync" retval="-1" errno="EIO"' out
+holds 'anonymous memory with ENOMEM' grep -q 'name="mmap" retval="-1" errno="ENOMEM"' out
+holds 'unlink not for want of space' eval '! grep -q "name=\"unlink\".*ENOSPC" out'
+run check faults
+holds 'a constant address and no string cannot fail' eval '! grep -q "inet_pton\|mbtowc" out'
+holds 'files are named from the working folder' grep -q '^  faults.c:8 in main ' out
+
+# One that cannot be checked does not take the others away.
+run check /etc/passwd faults
+holds 'a bad program among good ones is told of' eval '[ $status = 2 ] && grep -q "not an ELF file" err'
+holds '... whose results are there' grep -q "fsync's -1 is ignored" out
+cat >one.c <<'C'
+#include <unistd.h>
+int main(int c, char **v) { return unlink(v[0]) < 0; }
+C
+${CC:-cc} -O2 -g -w one.c -o one || exit 1
+run check one
+holds 'one is one' grep -q '^one: 1 call that can fail: 1 checks all errors' out
+
 # Whether anything was written decides what close and fclose can lose: flags in part known, what the function writes to.
 cat >written.c <<'C'
 #include <fcntl.h>
@@ -426,7 +473,7 @@ run check --baseline accepted2 --function opendir changed
 holds 'other functions are not missed' bash -c '! grep -q "no longer there" out'
 printf '1\tgone\tnone\tchanged\tmain\tprog.c\n' >>accepted2
 run check --baseline accepted2 changed
-holds 'what is gone is counted' grep -q '^  1 of the baseline are no longer there' out
+holds 'what is gone is counted' grep -q '^  1 of the baseline is no longer there' out
 echo nonsense >bad
 run check --baseline bad prog
 refused 'a baseline with a mistake' 'bad:1: '

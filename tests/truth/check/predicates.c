@@ -140,9 +140,64 @@ static NOINLINE int pipe_or_not(int *fds)
 	return rc;
 }
 
+/* Every error is noticed; one of them is no failure. */
+static NOINLINE int again_is_none(int fd, char *to)
+{
+	ssize_t n = read(fd, to, 5); /* @read all */
+
+	if (n < 0) {
+		if (errno == EAGAIN)
+			return 0;
+		return -1;
+	}
+	return (int)n;
+}
+
+/* Without a sign, the error is the largest number: not less than what was asked for, but more. */
+static NOINLINE int short_count(int fd, const char *from)
+{
+	size_t n = write(fd, from, 8); /* @write none used */
+
+	if (n < 8)
+		return -1;
+	return 0;
+}
+
+static NOINLINE int long_count(int fd, char *to)
+{
+	unsigned n = read(fd, to, 8); /* @read all */
+
+	if (n > 8)
+		return -1;
+	return 0;
+}
+
+static NOINLINE int short_count_used(int fd, char *from)
+{
+	size_t n = write(fd, from, 8); /* @write none used */
+
+	if (n <= 7) {
+		from[0] = 1;
+		return -1;
+	}
+	return from[3];
+}
+
+static NOINLINE int long_count_used(int fd, char *to)
+{
+	unsigned n = read(fd, to, 8); /* @read all */
+
+	if (n >= 9) {
+		to[0] = 1;
+		return -1;
+	}
+	return to[n];
+}
+
 int main(int argc, char **argv)
 {
 	int fds[2], fd, bad = 0;
+	char some[16] = "";
 
 	if (argc < 4)
 		return 2;
@@ -157,5 +212,7 @@ int main(int argc, char **argv)
 		bad++;
 	if (truncate_to(argv[1], pages()) || later(argv[2], name_of(argv[1])))
 		bad++;
+	again_is_none(fd, some);
+	bad += short_count(fd, some) + long_count(fd, some) + short_count_used(fd, some) + long_count_used(fd, some);
 	return bad + (size_or_zero(argv[1]) == 0);
 }
