@@ -55,13 +55,19 @@ static int find_names(const struct test_space *s, const struct test_scope *scope
   return r;
 }
 
+/* All errors of the function, behind the real call where that does its work anyway. */
+static int add_rule(const struct test_space *s, struct scenario *to, const char *name, struct err *e) {
+  char rule[256];
+  const char *then = profile_facts_done(s->facts, name) ? "then " : "";
+  if (snprintf(rule, sizeof rule, "%s:%sprofile when ordered", name, then) >= (int)sizeof rule) return 0;
+  return scenario_add_rule(to, "murphy", rule, e);
+}
+
 /* Does a rule for the function alone compile? Some cannot be intercepted, of others no error is known. */
 static bool accepts(const struct test_space *s, const char *name) {
-  char rule[256];
   struct scenario *one = scenario_new();
   struct text plan = {0};
-  bool good = one && snprintf(rule, sizeof rule, "%s:profile when ordered", name) < (int)sizeof rule &&
-              scenario_add_rule(one, "murphy", rule, NULL) >= 0;
+  bool good = one && add_rule(s, one, name, NULL) >= 0;
   if (good) {
     struct scenario_world w = s->world.world;
     w.n_rows = 0;
@@ -71,12 +77,6 @@ static bool accepts(const struct test_space *s, const char *name) {
   text_done(&plan);
   scenario_free(one);
   return good;
-}
-
-static int add_rule(struct scenario *to, const char *name, struct err *e) {
-  char rule[256];
-  if (snprintf(rule, sizeof rule, "%s:profile when ordered", name) >= (int)sizeof rule) return 0;
-  return scenario_add_rule(to, "murphy", rule, e);
 }
 
 static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
@@ -91,10 +91,10 @@ static int make_rules(struct test_space *s, const name_list *names, struct err *
   s->scenario = scenario_new();
   int r = all && s->scenario ? 0 : -ENOMEM;
   for (size_t i = 0; i < names->n && r >= 0; i++)
-    r = add_rule(all, names->at[i], e);
+    r = add_rule(s, all, names->at[i], e);
   if (r >= 0) r = make_world(s, all, e);
   for (size_t i = 0; i < names->n && r >= 0; i++)
-    if (accepts(s, names->at[i])) r = add_rule(s->scenario, names->at[i], e);
+    if (accepts(s, names->at[i])) r = add_rule(s, s->scenario, names->at[i], e);
   scenario_free(all);
   return r;
 }
@@ -257,13 +257,13 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   name_list names = {0};
   int r = run_target_find(command, &s->target, e);
   if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
+  if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_names(s, scope, &names);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
   for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++)
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
   if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
-  if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_faults(s, scope, e);
   return r < 0 ? r : judge_sites(s, e);
 }

@@ -208,7 +208,7 @@ static int learn(const struct observation *runs, size_t n, struct observe_mask *
       struct observe_stream two[2] = {runs[0].streams[i], runs[k].streams[i]};
       enum observe_level level = plain_level(two, 2);
       if (level > mask->streams[i]) mask->streams[i] = level;
-      if (!two[0].n != !two[1].n) return -EAGAIN;
+      if (level == OBSERVE_NOTHING || !two[0].n != !two[1].n) return -EAGAIN;
     }
   return learn_files(runs, n, mask);
 }

@@ -76,6 +76,10 @@ bool profile_facts_returned(const struct profile_facts *facts, const char *name)
   return calling(facts, CALL_RETURNED, name) >= 0;
 }
 
+bool profile_facts_done(const struct profile_facts *facts, const char *name) {
+  return calling(facts, CALL_DONE, name) >= 0;
+}
+
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
   int stream = calling(facts, CALL_STREAM, name);
   struct profile_roles roles = {

@@ -99,9 +99,9 @@ static int read_argument(struct lines *at, enum calling_fact fact, const char *w
   return 0;
 }
 
-/* twice, struct, float, returned NAME; descriptor, size, stream, cleared, emptied, arguments N NAME */
+/* twice, struct, float, returned, done NAME; descriptor, size, stream, cleared, emptied, arguments N NAME */
 static int read_calling(struct lines *at, const char *kind, const char *word, char **save) {
-  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "descriptor",
+  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "done",     "descriptor",
                                       "size",  "stream", "cleared", "emptied",  "arguments"};
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

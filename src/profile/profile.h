@@ -179,6 +179,8 @@ bool profile_facts_twice(const struct profile_facts *facts, const char *name);
 bool profile_facts_struct(const struct profile_facts *facts, const char *name);
 bool profile_facts_float(const struct profile_facts *facts, const char *name);
 bool profile_facts_returned(const struct profile_facts *facts, const char *name);
+/* Has it done its work even if it reports a failure, as close(2) has? */
+bool profile_facts_done(const struct profile_facts *facts, const char *name);
 /* What its arguments are, counted from 0; -1 if there is none such, or it is not known. */
 struct profile_roles {
   int descriptor, size;

@@ -424,7 +424,11 @@ static int renew(struct layers *l, struct layer *layer, struct err *e) {
   int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) remove_all(fd);
   (void)rmdir(old);
-  return mount_overlay(l, layer, target, e);
+  r = mount_overlay(l, layer, target, e);
+  /* What was mounted below it went with it. */
+  size_t n = strlen(layer->at);
+  bool below = l->shared && strncmp(l->shared, layer->at, n) == 0 && l->shared[n] == '/';
+  return r < 0 || !below ? r : show_shared(l, e);
 }
 
 /* Shared memory is no overlay: it starts empty each time. */

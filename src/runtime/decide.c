@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call has come through a gate: does it fail? */
+#include "bounds.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
@@ -11,6 +12,7 @@
 #include "system.h"
 
 #define ENOSYS 38
+#define PAGE 4096ull
 
 /* There is no such function: its library has not been opened yet, or was closed. */
 static enum rt_action missing(struct rt_call *c) {
@@ -40,11 +42,22 @@ void rt_retire(uint32_t function) {
     rt_store(&rt.entries[function].target, rt.entries[function].real);
 }
 
+/* How many words above the return address, of those that may be arguments, can be read: a stack may end there. */
+static uint64_t words_above(const struct rt_call *c) {
+  uint64_t at = (uint64_t)(c->sp + 1), most = WIRE_MAX_ARGS - 6;
+  struct rt_bounds b = rt_bounds_of(at);
+  uint64_t n = b.high > 0 ? (b.high - at) / 8 : -at % PAGE / 8;
+  if (n >= most || (b.high == 0 && rt_bounds_try(&b, (at + 8 * most - 8) & -PAGE))) return most;
+  return n;
+}
+
 static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
   rt_retire((uint32_t)c->index);
-  return r->flags & WIRE_THEN ? RT_THEN : rt_fault_apply(c);
+  if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
+  c->words = words_above(c);
+  return RT_THEN;
 }
 
 /* What a call needs beside its rules. False: it is passed through whatever they say. */

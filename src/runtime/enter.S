@@ -18,6 +18,7 @@
 #define RETVAL 88
 #define RDX 96
 #define SP 128
+#define WORDS 136
 #define XMM 144         /* behind the struct: xmm0 and xmm1 of a real call */
 #define FRAME 184       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
 #define STACK_WORDS 16  /* WIRE_MAX_ARGS without the six in registers */
@@ -84,11 +85,11 @@ murphy_rt_enter:
 
 .Lthen:
 	mov	SP(%rsp), %rsi
+	mov	WORDS(%rsp), %rcx
 	sub	$(8 * STACK_WORDS), %rsp
 	.cfi_adjust_cfa_offset 8 * STACK_WORDS
 	add	$8, %rsi
 	mov	%rsp, %rdi
-	mov	$STACK_WORDS, %ecx
 	rep movsq
 	lea	8 * STACK_WORDS(%rsp), %r11
 	mov	ARGS(%r11), %rdi

@@ -23,10 +23,11 @@ static uint64_t maker; /* process << 1 of who makes one, 0 if nobody does; bit 0
 
 /* Puts the module into its place; sorting is by insertion, since the loader puts most of them in order already. */
 static void insert(struct rt_modules *list, struct rt_module m) {
-  uint32_t i = list->n++;
+  uint32_t i = list->n;
   for (; i > 0 && list->at[i - 1].start > m.start; i--)
     list->at[i] = list->at[i - 1];
   list->at[i] = m;
+  rt_store(&list->n, list->n + 1);
 }
 
 /* The addresses of each place, in the first module that is the one of the plan. */
@@ -174,7 +175,8 @@ void rt_modules_start(void) {
 }
 
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) {
-  uint32_t low = 0, high = m->n;
+  /* Before `at`: if the list is becoming another one, there may be more of them than the old memory has. */
+  uint32_t low = 0, high = rt_load(&m->n);
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
     if (m->at[mid].start <= address)

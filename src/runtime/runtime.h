@@ -36,6 +36,7 @@ struct rt_call {
   uint64_t rule;      /* that fired */
   uint64_t fault;     /* that was chosen */
   const uint64_t *sp; /* where the return address stands; arguments 6 and up follow it */
+  uint64_t words;     /* out, for RT_THEN: how many of these can be read */
 };
 
 /* What enter.S does next. */

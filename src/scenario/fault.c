@@ -135,12 +135,12 @@ static int cannot(struct plan *p, const struct rule *rule, const struct subject 
   return r;
 }
 
-/* Not a mistake, but worth knowing: the function may never do this. */
-static void note_unknown(struct plan *p, const struct rule *rule, const struct subject *s) {
+/* Not a mistake, but worth knowing: the function may never do this. OPEN: or it is one that the profile misses. */
+static void note_unknown(struct plan *p, const struct rule *rule, const struct subject *s, bool open) {
   struct err note;
   if (!p->world->note) return;
-  (void)FAIL_AT(rule->fault.at, &note, -ENOENT, "the profile of %.60s does not have %s", s->written,
-                errno_name(rule->fault.error));
+  (void)FAIL_AT(rule->fault.at, &note, -ENOENT, "the profile of %.60s does not have %s%s", s->written,
+                errno_name(rule->fault.error), open ? ", but may not have all" : "");
   p->world->note(p->world->context, note.text);
 }
 
@@ -329,7 +329,8 @@ static int add_errno(struct plan *p, const struct rule *rule, const struct subje
   const struct profile_error *from = NULL;
   bool infallible = profile_facts_infallible(p->facts, s->written), known;
   if (infallible || !choose(es, rule->fault.error, &f, &from, &known)) return cannot(p, rule, s, es);
-  if (!known && !es->incomplete && !(from && from->errno_unknown)) note_unknown(p, rule, s);
+  bool open = es->incomplete || (from && from->errno_unknown), listed = from && !errno_set_empty(&from->errnos);
+  if (!known && (listed || !open)) note_unknown(p, rule, s, open);
   return add_fault(p, rule, s, f, from);
 }
 

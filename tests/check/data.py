@@ -88,7 +88,7 @@ def check_kernel(text, header):
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
 FACT = (
-    rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
+    rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
     r"|(?:arguments|cleared|descriptor|emptied|size|stream) \d+|stream (?:stdin|stdout)"
 )
 

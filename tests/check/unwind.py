@@ -42,9 +42,8 @@ def expected(cfa, rbp, ra):
 
 def readelf(path):
     """(start, end, [(address, row)]) for each FDE."""
-    text = subprocess.run(
-        ["readelf", "-W", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ).stdout
+    command = ["readelf", "-W", "--debug-dump=frames-interp", path]
+    text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     common, entries, rows, columns = {}, [], None, []
     for line in text.splitlines():
         match = ENTRY.match(line)

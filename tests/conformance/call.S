@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conform_call(const struct call *, struct seen *): calls a function with up to six integer arguments and records what
- * a C program cannot see of the return: whole registers, flags, where the stack pointer is. Not for two threads at once.
+ * a C program cannot see of the return: whole registers, flags, the stack pointer. Not for two threads at once.
  */
     .text
     .globl conform_call

@@ -8,8 +8,8 @@
 --tap prints one test a case and mode; without it there is a table, and the reasons for what is wrong. --write puts the
 table into a document, between its markers. What each tool is told is in the file `faults`.
 
---more runs murphy over a hundred functions beyond those of the suite, by rules that were written without looking at what
-murphy knows of them: it shows whether what is right in the suite is right by more than chance. Always TAP.
+--more runs murphy over a hundred functions beyond those of the suite, with rules that were fixed before murphy was run
+on them: it shows whether what is right in the suite is right by more than chance. Always TAP.
 
 The suite tests itself as well: with tool `none`, every check must hold where nothing fails and where a perfect tool is
 played, and each case must notice that nothing fails.
@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -33,8 +34,8 @@ FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werro
 PROCESS = "surroundings"  # the case that is about the process, not a function
 # One more fault for it: a call of read() in two fails.
 PROCESS_FAULTS = {"murphy": "read:EIO when random(0.5)", "libfiu": "posix/io/rw/read=EIO", "strace": "read:EIO"}
-ASPECTS = ["result", "errno", "thread", "effect", "argument", "stream", "registers", "repeated", "memory", "descriptors",
-           "process", "random"]
+ASPECTS = ["result", "errno", "thread", "effect", "argument", "stream", "registers", "repeated", "memory",
+           "descriptors", "process", "random"]
 
 
 class Missing(Exception):
@@ -346,7 +347,8 @@ def table(tools, all_results, wanted, cases):
         keys = [key for key in wanted if key[0] in said[tool]]
         total = sum(len(wanted[key]) for key in keys)
         bad = sum(len(list(all_results[tool][key].wrong(wanted[key]))) for key in keys)
-        lines.append(f"| {tool} | {len(said[tool])} | {total} | {total - bad} | {100 * (total - bad) / max(total, 1):.1f}% |")
+        share = 100 * (total - bad) / max(total, 1)
+        lines.append(f"| {tool} | {len(said[tool])} | {total} | {total - bad} | {share:.1f}% |")
     return lines
 
 
@@ -361,7 +363,8 @@ def reasons(tool, results, wanted):
     for text, where in sorted(groups.items(), key=lambda g: -len(g[1])):
         names = Counter(where)
         shown = ", ".join(f"`{n}`" for n in names)
-        lines.append(f"- {text} ({len(where)} checks): {shown}")
+        item = f"- {text} ({len(where)} check{'s' if len(where) > 1 else ''}): {shown}"
+        lines += textwrap.wrap(item, 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     if not groups:
         lines.append("- nothing")
     return lines + [""]

@@ -2,7 +2,7 @@
 /*
  * readlink's -1 is used as a length.
  *
- * expect: crash
+ * expect: abort
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * LFI, table III: in Pidgin, a write to a pipe fails unseen, and the reader takes the text for its length.
  *
- * expect: crash
+ * expect: abort
  */
 #include <stdio.h>
 #include <stdlib.h>

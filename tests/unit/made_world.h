@@ -27,11 +27,17 @@ static const char made_profile[] =
     /* Pointers and numbers, with errno. */
     MADE_FUNCTION("__open_2", MADE_ERROR("-1", MADE_ERRNO("ENOENT")))
         MADE_FUNCTION("close", MADE_ERROR("-1", MADE_ERRNO("EIO") MADE_ERRNO("EBADF")))
-            MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE")))
-                MADE_FUNCTION("malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
-                    MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM")))
-                        MADE_FUNCTION("open64", MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO("EACCES")))
-                            MADE_FUNCTION("read", MADE_ERROR("-1", MADE_ERRNO("EIO") MADE_ERRNO("EINTR")))
+            MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE"))) MADE_FUNCTION(
+                "malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
+                MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM"))) MADE_FUNCTION(
+                    "open64", MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
+                                                   "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
+                                                               "errno-unknown=\"true\">" MADE_ERRNO(
+                                                                   "EIO") "</error-codes></"
+                                                                          "function>" MADE_FUNCTION(
+                                                                              "read",
+                                                                              MADE_ERROR("-1", MADE_ERRNO("EIO")
+                                                                                                   MADE_ERRNO("EINTR")))
     /* Two values with the same errno: the one that means it. */
     MADE_FUNCTION("resolve", MADE_ERROR("-2", MADE_ERRNO("ENOMEM") MADE_ERRNO("ENOENT") MADE_ERRNO("EIO"))
                                  MADE_ERROR("-10", MADE_ERRNO("ENOMEM")))
@@ -74,6 +80,7 @@ static const char *const made_functions[] = {"__fread_chk",
                                              "puts",
                                              "read",
                                              "resolve",
+                                             "rmdir",
                                              "setjmp",
                                              "strtod"};
 

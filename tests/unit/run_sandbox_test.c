@@ -50,13 +50,19 @@ static int tear_down(void **state) {
 
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
 static bool traced;
+static const char *share;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
   char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
   char *const envp[] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", NULL};
-  struct sandbox_options options = {
-      .folder = p->stage, .cwd = p->work, .path = "/bin/sh", .argv = argv, .envp = envp, .limits = *limits};
+  struct sandbox_options options = {.folder = p->stage,
+                                    .cwd = p->work,
+                                    .path = "/bin/sh",
+                                    .argv = argv,
+                                    .envp = envp,
+                                    .limits = *limits,
+                                    .shared = share};
   struct sandbox *s = NULL;
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
@@ -101,6 +107,19 @@ static void test_changes_stay_inside(void **state) {
   assert_int_equal(s.result.n_layers, 1);
   assert_string_equal(s.result.layers[0].at, "/tmp");
   assert_int_equal(access(path, F_OK), 0);
+  sandbox_result_done(&s.result);
+}
+
+static void test_shared_folder_stays(void **state) {
+  const struct place *p = *state;
+  char shared[128], script[400];
+  (void)snprintf(shared, sizeof shared, "%s/shared", p->work);
+  assert_int_equal(mkdir(shared, 0700), 0);
+  (void)snprintf(script, sizeof script, "echo x > new; ls %s; echo y > %s/file", shared, shared);
+  share = shared;
+  struct seen s = run(p, script, 2);
+  share = NULL;
+  assert_string_equal(s.out, "file\n"); /* what the first run put there is seen by the second */
   sandbox_result_done(&s.result);
 }
 
@@ -194,10 +213,13 @@ static void test_missing_program_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside), TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),     TEST(test_keeper_cannot_be_killed),
-      TEST(test_file_size_is_limited),    TEST(test_disk_is_limited),     TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),     TEST(test_missing_program_is_said),
+      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),     TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
+      TEST(test_keeper_cannot_be_killed), TEST(test_file_size_is_limited),
+      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
+      TEST(test_missing_program_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,6 +299,15 @@ static void then_is_done_and_reported(void **state) {
   says("-1 EIO 97 7 10 20 31 3 0\n");
 }
 
+static void a_stack_may_end(void **state) {
+  (void)state;
+  made_function(&plan, "close");
+  made_fault(&plan, -1, EIO);
+  made_rule(&plan, NULL, 0)->flags = WIRE_THEN;
+  target("edge", NULL);
+  says("EIO\nEIO\n");
+}
+
 static void sides_are_changed(void **state) {
   (void)state;
   uint32_t module = (uint32_t)plan.modules.n;
@@ -644,6 +653,7 @@ int main(void) {
       TEST(all_kinds_pass_when_asked),
       TEST(all_kinds_pass_a_call_that_is_made_and_kept),
       TEST(then_is_done_and_reported),
+      TEST(a_stack_may_end),
       TEST(sides_are_changed),
       TEST(doubles_come_back),
       TEST(streams_get_their_flag),
