@@ -300,7 +300,7 @@ static int by_address(const void *x, const void *y, void *context) {
   return (a > c) - (a < c);
 }
 
-/* The instructions run by run, which are in order in themselves; false if runs overlap, as bytes read in two ways do. */
+/* The instructions run by run, each in order in itself; false if runs overlap, as bytes read in two ways do. */
 static bool order_by_runs(struct builder *b, uint32_t *order, uint32_t *end_of) {
   uint32_t n = 0;
   for (size_t i = 0; i < b->runs.n; i++)

@@ -3,8 +3,8 @@
  * The instructions that compilers write most, without Zydis: it takes some 1,300 instructions to decode one, and nine
  * in ten are of the few forms here.
  *
- * What this file reads it reads exactly as decode.c makes it from Zydis; whatever is not plain (other prefixes, ah to bh,
- * encodings that need not be valid) is left to Zydis. A test holds the two against each other.
+ * What this file reads it reads exactly as decode.c makes it from Zydis; whatever is not plain (other prefixes, ah to
+ * bh, encodings that need not be valid) is left to Zydis. A test holds the two against each other.
  */
 #include "code/quick.h"
 

@@ -2,8 +2,9 @@
 /*
  * Opening: maps the file, or copies bytes, and lets every part of the room read its share of it.
  *
- * All is read here, once: an image that was opened is never written again and can be used by many threads; the functions
- * of an outline are added when they are first needed, by one of them. What the parts keep points into the mapping or lies in the image's arena.
+ * All is read here, once: an image that was opened is never written again and can be used by many threads; only the
+ * functions of an outline are added later, when one of the threads first needs them. What the parts keep points into
+ * the mapping or lies in the image's arena.
  */
 #include <errno.h>
 #include <fcntl.h>
