@@ -47,10 +47,11 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
  * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
  */
 static uint32_t only_caller(const struct wire_function *f) {
+  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE) return 0;
   const struct wire_rule *r = &rt.rules[f->rule];
+  if (r->code == WIRE_NO_CODE) return 0;
   const uint32_t *code = rt.code + r->code;
-  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE || r->code == WIRE_NO_CODE || (*code & 0xff) != WIRE_OP_CALLER)
-    return 0;
+  if ((*code & 0xff) != WIRE_OP_CALLER) return 0;
   return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
 }
 

@@ -79,7 +79,8 @@ RT_RAW_INLINE bool rt_walk_up(struct rt_walk *w) {
   uint64_t kind = STEP_KIND(w->step), rbp = w->rbp, cfa;
   if (w->step & STEP_BY_RBP) { /* does not wait for what the table says */
     cfa = rbp + 16;
-    if (__builtin_expect(rbp < w->sp || cfa > w->bounds.high || rbp % 8 != 0, 0)) return rt_walk_aside(w);
+    /* Near the end of all addresses, the sum begins again at 0. */
+    if (__builtin_expect(rbp < w->sp || cfa < rbp || cfa > w->bounds.high || rbp % 8 != 0, 0)) return rt_walk_aside(w);
     return rt_walk_enter(w, ((const uint64_t *)rbp)[1], cfa, *(const uint64_t *)rbp);
   }
   uint64_t offset = (w->step >> STEP_OFFSET & 0x7fff) * 8, back = (w->step >> STEP_RBP_AT & 0xfff) * 8;

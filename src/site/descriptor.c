@@ -61,8 +61,8 @@ struct low_bits {
 };
 
 /*
- * Those that REG has before INSN, from the instructions of its block: "O_WRONLY | (again ? 0 : O_TRUNC)" is no constant,
- * but says how the file is opened.
+ * Those that REG has before INSN, from the instructions of its block: "O_WRONLY | (again ? 0 : O_TRUNC)" is no
+ * constant, but says how the file is opened.
  */
 static struct low_bits low_bits(const struct looking *t, uint32_t insn, uint8_t reg) {
   uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first, i = insn;
