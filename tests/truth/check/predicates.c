@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 		bad++;
 	if (truncate_to(argv[1], pages()) || later(argv[2], name_of(argv[1])))
 		bad++;
-	again_is_none(fd, some);
+	bad += again_is_none(fd, some);
 	bad += short_count(fd, some) + long_count(fd, some) + short_count_used(fd, some) + long_count_used(fd, some);
 	return bad + (size_or_zero(argv[1]) == 0);
 }
