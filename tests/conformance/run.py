@@ -423,4 +423,8 @@ def main():
 
 
 if __name__ == "__main__":
+    # What the suite is started from may ignore signals, as nohup does; programs inherit that.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     main()
