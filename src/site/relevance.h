@@ -113,9 +113,12 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
 /* Is there a line about this error of this very function? */
 bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval);
 enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval);
+bool relevance_is_inside(enum cause cause);
 /* Does this error mean that what was written before may be gone, which nothing shows? */
 bool relevance_lost(const struct relevance *r, const struct relevance_call *c, int error);
 /* The likeliest failure that the function has a line of its own for. */
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
+/* The likeliest with an errno that comes from the world, and not from the input or from a mistake. */
+enum likelihood relevance_fails_outside(const struct relevance *r, const struct relevance_call *c);
 enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c);
 bool relevance_ignored(const struct relevance *r, const struct relevance_call *c);

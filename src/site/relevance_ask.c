@@ -180,6 +180,17 @@ enum likelihood relevance_fails(const struct relevance *r, const struct relevanc
   return best;
 }
 
+bool relevance_is_inside(enum cause cause) { return cause == CAUSE_INPUT || cause == CAUSE_BUG; }
+
+enum likelihood relevance_fails_outside(const struct relevance *r, const struct relevance_call *c) {
+  enum likelihood best = LIKELY_CONTRIVED;
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u)) {
+    if (u->kind != RULE_FAIL || !u->error || weigh(r, u, c) <= best) continue;
+    if (!relevance_is_inside(relevance_cause(r, c->name, u->error, 0))) best = weigh(r, u, c);
+  }
+  return best;
+}
+
 enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c) {
   for (int i = 0; i < 2; i++) {
     const struct rule *found = NULL;

@@ -63,6 +63,13 @@ static void test_mistakes_are_not_likely(void **state) {
   assert_int_equal(how("read", DESCRIPTOR_FILE, EFAULT), 0);
 }
 
+/* fread's profile has no errno: it is the end of the file, or one of those that the data names. */
+static void test_errno_that_is_not_known(void **state) {
+  (void)state;
+  assert_int_equal(how("fread", DESCRIPTOR_FILE, 0), how("fread", DESCRIPTOR_FILE, EIO));
+  assert_int_equal(how("strptime", DESCRIPTOR_NONE, 0), 0);
+}
+
 static unsigned traits(const char *function, enum site_descriptor what, int error) {
   struct site_call c = {.function = function, .descriptor = what};
   return site_likely_traits(likely, &c, error, -1);
@@ -104,6 +111,7 @@ int main(void) {
       cmocka_unit_test(test_blocking_decides),
       cmocka_unit_test(test_handlers_decide),
       cmocka_unit_test(test_mistakes_are_not_likely),
+      cmocka_unit_test(test_errno_that_is_not_known),
       cmocka_unit_test(test_traits),
       cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
