@@ -101,11 +101,13 @@ struct run_area {
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
   struct batch *batch;
+  uint64_t passed;                  /* events that were begun and never finished */
+  uint64_t waiting, waited, looked; /* for the rest of which event, for how long, and when that was last looked at */
 };
 
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
-  uint64_t lost;              /* events that found no place */
+  uint64_t lost;              /* events that found no place, or that nobody finished */
 };
 
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
@@ -116,8 +118,8 @@ int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
 /* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
- * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
- * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
+ * Moves complete events to `pending`. What is incomplete is waited for, unless its writer is gone. FINAL: nobody writes
+ * any more. 0, -ENOMEM, or -EIO if the target has made the file shorter. From one thread at a time, of all areas.
  */
 int run_area_drain(struct run_area *a, bool final) MUST_USE;
 /* The next event that was not yet taken; false if there is none. */

@@ -378,7 +378,13 @@ struct wire_frame {
   uint64_t at; /* ELF address in the module, or the address itself */
 };
 
-/* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
+/*
+ * An injection. Complete once `ready` is its number plus 1; `ready` is stored last. Before that it says who writes it:
+ * WIRE_WRITING and the process's id. murphy passes over an event whose writer is gone, and puts WIRE_PASSED and the
+ * number plus 1 there; who finds that has nothing to write any more.
+ */
+#define WIRE_WRITING (1ull << 63)
+#define WIRE_PASSED (1ull << 62)
 struct wire_event {
   uint64_t ready;
   uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
