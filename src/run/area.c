@@ -358,6 +358,7 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   int r = LOAD(a->at->attached, &t.attached);
   if (r >= 0) r = LOAD(a->at->refused, &t.refused);
   if (r >= 0) r = LOAD(a->at->lost, &t.lost);
+  if (r >= 0) r = LOAD(a->at->lost_loaded, &t.unnamed);
   t.lost += a->passed;
   if (r >= 0) *ret = t;
   return r;

@@ -173,7 +173,9 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_add(to, "}\n");
 }
 
-void run_log_lost(uint64_t n, struct text *to) { text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 "}\n", n); }
+void run_log_lost(const struct run_totals *totals, struct text *to) {
+  text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 ",\"frames\":%" PRIu64 "}\n", totals->lost, totals->unnamed);
+}
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
 

@@ -108,6 +108,7 @@ struct run_area {
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
   uint64_t lost;              /* events that found no place, or that nobody finished */
+  uint64_t unnamed;           /* frames in modules that found no place */
 };
 
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
@@ -124,7 +125,7 @@ bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret
 int run_area_drain(struct run_area *a, bool final) MUST_USE;
 /* The next event that was not yet taken; false if there is none. */
 bool run_area_take(struct run_area *a, struct wire_event *ret);
-/* A copy of module number N (from 1) of the target's processes; false if there is none. */
+/* A copy of module number N (from 1) of what the target's frames are in; false if there is none. */
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
@@ -191,8 +192,8 @@ void run_log_done(struct run_log *log);
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
 /* One line for people, without a newline. */
 void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
-/* Events that could not be recorded, as a JSON line. */
-void run_log_lost(uint64_t n, struct text *to);
+/* Events that could not be recorded, and frames whose module could not, as a JSON line. */
+void run_log_lost(const struct run_totals *totals, struct text *to);
 
 /* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
 

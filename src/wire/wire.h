@@ -399,13 +399,15 @@ struct wire_event {
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
 };
 
-/* A module of some process of the run, by the name that the loader gave it. */
+/*
+ * A module that some frame of an event or a point is in, by the name that the loader gave it. The same for all
+ * processes, wherever they have it in memory.
+ */
 struct wire_loaded {
-  uint32_t ready; /* 1 when complete */
-  uint32_t process;
-  uint64_t start, end; /* addresses */
-  uint64_t bias;       /* address minus ELF address */
-  char path[232];
+  uint32_t ready;      /* 1 when complete */
+  uint32_t process;    /* which was the first to tell */
+  uint64_t start, end; /* ELF addresses */
+  char path[240];
 };
 
 enum wire_handlers {
@@ -466,4 +468,5 @@ struct wire_area {
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
+  uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
 };

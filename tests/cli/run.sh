@@ -148,6 +148,14 @@ accepted '... or not'
 run run --follow --fail 'unlinkat:EPERM' -- sh -c 'read x; : >file; rm file; exit $?'
 ended 'a function that only a program that is started calls' 1 "cannot remove 'file': Operation not permitted"
 
+# Many programs, each somewhere else in memory, are still few modules.
+echo 'int getppid(void); int main(void) { return getppid(); }' >small.c
+${CC:-cc} -w small.c -o small || exit 1
+run run --follow --fail 'getppid:ret=0' --log log -- sh -c 'i=0; while [ $i -lt 600 ]; do ./small || exit 1; i=$((i + 1)); done'
+accepted 'hundreds of programs are followed'
+holds '... and each has its name in the log' log \
+  'len([e for e in i if e["stack"][0]["symbol"] == "main"]) == 600 and not [e for e in l if e["event"] == "lost"]'
+
 # A library that is opened later is known by its name.
 cat >plugin.c <<'C'
 #include <unistd.h>
