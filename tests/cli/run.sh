@@ -46,6 +46,28 @@ def read(name):
             for e in map(json.loads, open(name))]
 assert read("log") == read("first") != []'
 
+cat >streams.c <<'C'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	FILE *f = fopen(argv[0], "r");
+	char b[10];
+	printf("%zu %d\n", fread(b, 1, sizeof(b), f), ferror(f));
+	puts("x");
+	return fclose(f) != 0;
+}
+C
+${CC:-cc} -w -O0 streams.c -o streams || exit 1
+run run --fail 'fread:EIO' --fail 'puts:EIO' --fail 'fclose:EIO' --log log -- ./streams
+holds 'what a failed call leaves behind is logged' log '[len(e["side"]) for e in i] == [1, 1, 1]'
+mv log first
+run run --replay first --log second -- ./streams
+run run --replay second --log log -- ./streams
+ended '... and replayed again and again' 1
+holds '... once each' python3 -c 'import json
+def sides(name): return [json.loads(line)["side"] for line in open(name)]
+assert sides("log") == sides("second") == sides("first") != []'
+
 run run --fail 'malloc:ENOMEM when call>=3' -- sort numbers
 ended 'sort without memory' 2 'Cannot allocate memory'
 run run --fail 'close:then EIO when call==1' --log log -- cat -v numbers
