@@ -359,6 +359,7 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   if (r >= 0) r = LOAD(a->at->refused, &t.refused);
   if (r >= 0) r = LOAD(a->at->lost, &t.lost);
   if (r >= 0) r = LOAD(a->at->lost_loaded, &t.unnamed);
+  if (r >= 0) r = LOAD(a->at->unreached, &t.unreached);
   t.lost += a->passed;
   if (r >= 0) *ret = t;
   return r;

@@ -109,6 +109,7 @@ struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
   uint64_t lost;              /* events that found no place, or that nobody finished */
   uint64_t unnamed;           /* frames in modules that found no place */
+  uint64_t unreached;         /* calls to start programs that were not followed, since they could not read the shim */
 };
 
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */

@@ -469,4 +469,5 @@ struct wire_area {
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
   uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
 };
