@@ -59,6 +59,7 @@ struct wire_plan {
 enum wire_function_flag {
   WIRE_ALWAYS_IN = 1,   /* the runtime needs it for itself (exec, dlopen, dlsym); rules may be empty */
   WIRE_ONLY_COUNTS = 2, /* the conditions of all its rules depend on the call's number alone */
+  WIRE_LATER = 4, /* nothing that is loaded at the start defines it: the shim hides it until a library is opened */
 };
 
 /* An intercepted function. Function i has entry i in the shim's table. */
@@ -340,6 +341,7 @@ const char *wire_plan_check(const void *plan, size_t size);
  */
 struct wire_entry {
   uint64_t target, real, stub, gate, count;
+  uint64_t value; /* where the value of its symbol stands: 0 there hides it */
 };
 
 /* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
