@@ -116,6 +116,22 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
   return outcome_of(&facts, what, ret_differs);
 }
 
+/* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
+static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
+  struct lab_order order = {.wall_ns = s->wall_ns * PATIENCE};
+  struct lab_result again;
+  int r = lab_run(l, &order, &again, e);
+  if (r < 0) return r;
+  *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
+  lab_result_done(&again);
+  return 0;
+}
+
+/* What looks different may be so by chance, and what is slow is not yet stuck; a crash is a crash. */
+static bool is_confirmed(enum outcome outcome, double precision) {
+  return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
+}
+
 /* How many of the repeats came out the same; the first is traced, and stays in *ret. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
                   double *ret_precision, struct err *e) {
@@ -136,8 +152,11 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
     else
       lab_result_done(&again);
   }
-  *ret_precision = (double)same / n;
-  return 0;
+  bool stable = true;
+  int r = outcome == OUTCOME_SILENT && same ? check_baseline(s, l, &stable, e) : 0;
+  if (r < 0) lab_result_done(ret);
+  *ret_precision = stable ? (double)same / n : 0;
+  return r;
 }
 
 static int tell(struct state *st, const struct sweep_done *d) {
@@ -169,7 +188,7 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   describe(&f, d->outcome, l, d->result, &traced);
   d->traced = &traced;
   (void)pthread_mutex_lock(&st->lock);
-  if (d->precision > 0 && !(d->finding = find_cause(st, &f))) {
+  if (is_confirmed(d->outcome, d->precision) && !(d->finding = find_cause(st, &f))) {
     d->is_new = true;
     r = add_finding(st, &f, &d->finding);
   }
