@@ -185,8 +185,12 @@ static int see(struct lab *l, const struct sandbox_result *from, struct lab_resu
 
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
   struct sandbox_result result;
-  struct sandbox_job job = {
-      .in = l->in, .out = l->out, .error = l->error, .wall_ns = order->wall_ns, .trace = order->trace};
+  struct sandbox_job job = {.in = l->in,
+                            .out = l->out,
+                            .error = l->error,
+                            .wall_ns = order->wall_ns,
+                            .trace = order->trace,
+                            .patience_ns = order->patience_ns};
   int r = run_area_reset(&l->area, e);
   if (r == 0) r = rewind_files(l, e);
   if (r < 0) return r;

@@ -140,7 +140,12 @@ static unsigned end_all(void) {
 
 static void watch_command(pid_t pid, uint64_t start, const struct keeper_request *request, struct keeper_answer *a,
                           struct keeper_stack *stack) {
-  if (!wait_for(pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
+  struct patience p = {.start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns};
+  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  bool ended;
+  while (!(ended = wait_for(pid, until, a, stack)) && (until = patience_until(&p, now_ns()))) {
+  }
+  if (!ended) {
     a->timed_out = true;
     if (request->trace) trace_interrupted(pid, stack);
     (void)kill(pid, SIGKILL);

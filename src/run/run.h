@@ -240,9 +240,10 @@ int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, str
 void sandbox_free(struct sandbox *s);
 
 struct sandbox_job {
-  int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
-  uint64_t wall_ns;   /* killed when this has passed; 0 for never */
-  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
+  uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
+  bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
 };
 
 /* A part of the file system that was changed. */
