@@ -76,7 +76,7 @@ static bool reserve(struct wire_area *a, uint64_t *ret) {
   return false;
 }
 
-void rt_event(const struct rt_call *c, int32_t error) {
+void rt_event(const struct rt_call *c, int32_t error, uint64_t missed) {
   struct wire_area *a = rt.area;
   uint64_t number;
   if (!a || !reserve(a, &number)) return;
@@ -92,6 +92,7 @@ void rt_event(const struct rt_call *c, int32_t error) {
   e->call = c->number != 0 ? c->number : rt_count_sum((uint32_t)c->index);
   e->retval = (int64_t)c->retval;
   e->error = error;
+  e->missed = missed;
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     e->args[i] = c->args[i];
   e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);

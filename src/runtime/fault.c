@@ -27,10 +27,11 @@ void rt_fault_choose(struct rt_call *c) {
 enum rt_action rt_fault_apply(struct rt_call *c) {
   const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
   if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
+  uint64_t missed = 0;
   for (uint32_t i = 0; i < f->n_sides; i++)
-    rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
+    if (!rt_side(c, &rt_array(sides, struct wire_side)[f->side + i])) missed |= 1ull << (i < 64 ? i : 63);
   bool set = f->error != 0 && errno_location;
   if (set) *errno_location() = f->error;
-  rt_event(c, set ? f->error : 0);
+  rt_event(c, set ? f->error : 0, missed);
   return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
 }

@@ -372,6 +372,36 @@ static void sides_are_changed(void **state) {
   says("-1 EIO -5 ab000002 10 44 33 3 1\n");
 }
 
+static void sides_that_are_nowhere_are_told(void **state) {
+  (void)state;
+  made_function(&plan, "sides_open");
+  made_fault(&plan, -1, EIO);
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "sides_shown"), .value = 33});
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "variable"), .value = 33});
+  made_rule(&plan, NULL, 0);
+  target("sides", NULL);
+  says("-1 EIO 1 2 10 20 33 3 0\n");
+  assert_int_equal(made_event(&run, 0)->missed, 2);
+}
+
+static void sides_of_libraries_that_come_and_go(void **state) {
+  (void)state;
+  for (int64_t call = 1; call <= 13; call += 12) {
+    set_up(NULL);
+    fails_when("twin_name", WIRE_OP_EQ, call)->flags |= WIRE_LATER;
+    plan.faults.at[0].retval = '-';
+    made_side(&plan, (struct wire_side){
+                         .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "twin_variable"), .value = 5});
+    loader_hooks();
+    twins();
+    says(call == 1 ? "1111 111 -aba ab baa baa baa ba 05\n" : "1111 111 baba ab baa baa b-a ba 50\n");
+    assert_int_equal(made_event(&run, 0)->missed, 0);
+    tear_down(NULL);
+  }
+}
+
 static void doubles_come_back(void **state) {
   (void)state;
   made_function(&plan, "sides_double");
@@ -703,6 +733,8 @@ int main(void) {
       TEST(then_is_done_and_reported),
       TEST(a_stack_may_end),
       TEST(sides_are_changed),
+      TEST(sides_that_are_nowhere_are_told),
+      TEST(sides_of_libraries_that_come_and_go),
       TEST(doubles_come_back),
       TEST(streams_get_their_flag),
       TEST(descriptors_are_told_apart),
