@@ -299,8 +299,9 @@ static void each_of_the_same_names_fails(void **state) {
 
 /* --- what goes through -------------------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"kinds_many",  "kinds_doubles", "kinds_long_double", "kinds_large", "kinds_pair",
-                                    "kinds_mixed", "kinds_complex", "kinds_variadic",    "kinds_wide",  "snprintf"};
+static const char *const kinds[] = {"kinds_many", "kinds_doubles",  "kinds_long_double", "kinds_large",
+                                    "kinds_pair", "kinds_mixed",    "kinds_complex",     "kinds_variadic",
+                                    "kinds_wide", "kinds_by_value", "snprintf"};
 
 static void all_kinds_pass_idle(void **state) {
   (void)state;
@@ -330,7 +331,7 @@ static void all_kinds_pass_a_call_that_is_made_and_kept(void **state) {
   }
   target("intact", NULL);
   says("intact\n");
-  assert_int_equal(run.area->next_event, COUNT(kinds));
+  assert_int_equal(run.area->next_event, COUNT(kinds) + 1);
 }
 
 /* --- what faults do ----------------------------------------------------------------------------------------------- */
@@ -524,6 +525,21 @@ static void followed_whatever_the_environment(void **state) {
     assert_true(made_event(&run, 0)->process >= 2);
     tear_down(NULL);
   }
+}
+
+/* A call that is made first and then fails is made as all others are. */
+static void followed_when_made_to_fail_later(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("close");
+  hook("execve", WIRE_HOOK_EXECVE);
+  struct wire_function *f = made_function(&plan, "system");
+  f->hook = WIRE_HOOK_SYSTEM;
+  made_fault(&plan, 0, EIO)->ret = WIRE_KEEP;
+  made_rule(&plan, NULL, 0)->flags = WIRE_THEN;
+  target("children", "system");
+  says("-1/EIO clean\n");
+  assert_true(run.area->attached >= 2);
 }
 
 static void not_followed_and_not_seen(void **state) {
@@ -741,6 +757,7 @@ int main(void) {
       TEST(jemalloc_is_the_real_one),
       TEST(sanitized_programs_work),
       TEST(followed_whatever_the_environment),
+      TEST(followed_when_made_to_fail_later),
       TEST(not_followed_and_not_seen),
       TEST(nothing_is_seen_in_the_environment),
       TEST(the_users_preload_stays),
