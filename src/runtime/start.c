@@ -149,6 +149,7 @@ static void refuse(void) {
   rt.busy = RT_BUSY_OFF;
   rt.plan = NULL;
   const struct link_map *shim = rt_link_shim();
+  if (shim && !rt.area) rt_area_refuse(shim->l_name);
   if (shim) {
     rt_link_each(shim, count_stub);
     rt_link_each(shim, go_around);

@@ -662,6 +662,7 @@ static void a_damaged_plan_is_left_alone(void **state) {
     target("calls", "5");
     says("end\n");
     assert_int_equal(run.area->attached, 0);
+    assert_int_equal(run.area->refused, 1);
     assert_int_equal(run.area->next_event, 0);
     tear_down(NULL);
   }
@@ -680,6 +681,7 @@ static void a_damaged_table_is_left_alone(void **state) {
       target("calls", "5");
       says("end\n");
       assert_int_equal(run.area->attached, 0);
+      assert_int_equal(run.area->refused, 1);
       tear_down(NULL);
     }
   flip = 1;
