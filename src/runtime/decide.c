@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call has come through a gate: does it fail? */
+#include "act.h"
 #include "bounds.h"
 #include "condition.h"
 #include "count.h"
@@ -71,6 +72,7 @@ static enum rt_action inject(struct rt_call *c, const struct rt_function *f, con
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
   rt_retire((uint32_t)c->index);
+  if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);
   if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
   if (f->hook != WIRE_HOOK_NONE) return then_hooked(c, f);
   c->words = words_above(c);

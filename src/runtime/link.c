@@ -144,6 +144,13 @@ const struct link_map *rt_link_shim(void) {
   return rt.shim ? m : NULL;
 }
 
+const char *rt_link_runtime(void) {
+  const struct link_map *m = rt_link_first();
+  while (m && m->l_ld != _DYNAMIC)
+    m = m->l_next;
+  return m ? m->l_name : NULL;
+}
+
 uint64_t rt_link_real(const char *name, const char *version) {
   const struct link_map *shim = rt_link_shim();
   if (!shim) return 0;

@@ -14,6 +14,8 @@ const struct link_map *rt_link_first(void) RT_HIDDEN;
 
 /* The shim's; NULL if it is not in the list. */
 const struct link_map *rt_link_shim(void) RT_HIDDEN;
+/* The path of the runtime itself; NULL if it is not in the list. */
+const char *rt_link_runtime(void) RT_HIDDEN;
 /* Whether the list can be read: nobody is adding to it or taking from it right now. */
 bool rt_link_settled(void) RT_HIDDEN;
 

@@ -99,7 +99,8 @@ RT_RAW static int list_frames(const struct rt_call *c, struct wire_frame *ret, u
   if (!rt_walk_start(c, &w)) return VOID;
   do {
     const struct rt_module *m = rt_walk_module(&w);
-    ret[n++] = (struct wire_frame){.module = m ? m->loaded : 0, .at = w.pc + 1 - (m && m->loaded ? m->bias : 0)};
+    uint32_t number = m ? rt_module_number(m) : 0;
+    ret[n++] = (struct wire_frame){.module = number, .at = w.pc + 1 - (number ? m->bias : 0)};
   } while (n < max && rt_walk_up(&w));
   return rt_walk_valid(&w) ? (int)n : VOID;
 }

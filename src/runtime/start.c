@@ -5,6 +5,7 @@
  *
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
+#include "act.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
@@ -113,6 +114,7 @@ static bool get_ready(void) {
     learn_rules(i, owners);
   rt_process_start();
   rt_fault_start();
+  rt_act_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
