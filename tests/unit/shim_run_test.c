@@ -542,6 +542,17 @@ static void followed_when_made_to_fail_later(void **state) {
   assert_true(run.area->attached >= 2);
 }
 
+static void what_starts_programs_leaves_nothing(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("dup");
+  exec_hooks();
+  target("children", "vforks");
+  says("nothing is left\n");
+  target("children", "change");
+  says("good\n");
+}
+
 static void not_followed_and_not_seen(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(ways_to_start); i++) {
@@ -760,6 +771,7 @@ int main(void) {
       TEST(sanitized_programs_work),
       TEST(followed_whatever_the_environment),
       TEST(followed_when_made_to_fail_later),
+      TEST(what_starts_programs_leaves_nothing),
       TEST(not_followed_and_not_seen),
       TEST(nothing_is_seen_in_the_environment),
       TEST(the_users_preload_stays),
