@@ -75,7 +75,10 @@ typedef VEC(struct wire_place) run_places;
 
 /* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
 int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
-/* The number of the module that NAME means: by path, file name, soname, or these up to ".so". -ENOENT if none. */
+/*
+ * The number of the module that NAME means: by path or the end of it, file name, soname, or these up to ".so". -ENOENT
+ * if none.
+ */
 int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
 
 /* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */

@@ -150,7 +150,7 @@ sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PY
 rm -f log
-python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; sleep 60' >out 2>err
+python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; exec sleep 60' >out 2>err
 status=$?
 ended 'an interrupt from the terminal' 130
 holds '... keeps the log' log 'len(i) > 0 and i[0]["function"] == "read"'
@@ -233,9 +233,9 @@ cat >opens.c <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
-	void *h = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	void *h = dlopen(argc > 1 ? argv[1] : "./plugin.so", RTLD_NOW | RTLD_LOCAL);
 	long (*work)(void) = (long (*)(void))dlsym(h, "work");
 	char c;
 	printf("program %zd\n", read(0, &c, 1));
@@ -248,6 +248,20 @@ run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
 holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
 holds '... has its name in the log' log \
   'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+
+mkdir -p folder && cp plugin.so folder
+for name in "$work/plugin.so" ./plugin.so "${work##*/}/plugin.so"; do
+  run run --fail "read:EIO when caller(\"$name\")" --log log -- ./opens
+  holds "... or by its path: $name" grep -qx "plugin -1" out
+done
+run run --fail 'read:EIO when caller("folder/plugin.so")' --log log -- ./opens "$work/plugin.so"
+holds '... which must be its own' grep -qx "plugin 0" out
+run run --fail 'read:EIO when caller("/no/such/plugin.so")' -- ./opens
+refused '... and there' '/no/such/plugin.so: No such file'
+run run --fail 'read:EIO when caller("/no/such/libc.so.6")' -- ./opens
+refused 'a library that the program has from another folder' '/no/such/libc.so.6 is not what the program uses (that is /'
+run run --fail 'read:EIO when caller("wrong/libc.so.6")' -- ./opens
+refused '... also if it starts anywhere' 'wrong/libc.so.6 is not what the program uses'
 
 # --- source lines -----------------------------------------------------------------------------------------------------
 
