@@ -60,6 +60,7 @@ C
 ${CC:-cc} -w -O0 streams.c -o streams || exit 1
 run run --fail 'fread:EIO' --fail 'puts:EIO' --fail 'fclose:EIO' --log log -- ./streams
 holds 'what a failed call leaves behind is logged' log '[len(e["side"]) for e in i] == [1, 1, 1]'
+holds '... and that it always fails' log '{e["trigger"] for e in i} == {"always"}'
 mv log first
 run run --replay first --log second -- ./streams
 run run --replay second --log log -- ./streams
@@ -364,6 +365,13 @@ run run --fail 'read:EFOO' -- cat -v numbers
 refused 'an unknown errno' 'EFOO'
 run run --fail 'raed:EIO' -- cat -v numbers
 refused 'a function that nothing imports' 'did you mean read?'
+# perl imports open64, and can look up anything.
+run run --fail 'opne:EIO' -- perl -e 1
+refused '... as a programmer writes it' 'did you mean open?'
+run run --fail 'recvmsg:EBADF' -- perl -e 1
+ended 'a function that could only be looked up is no mistake, but said' 0 'note: --fail:1: neither the program nor its libraries import recvmsg: only'
+run run --fail "$never" --fail 'recvmsg:EBADF' -- cat numbers
+ended '... as one that cannot' 0 'note: --fail:1: neither the program nor its libraries import recvmsg: this rule is never asked'
 run run --fail "$never" -- ./no-such-program
 refused 'a program that is not there' './no-such-program: does not exist'
 run run --fail "$never" -- no-such-program
