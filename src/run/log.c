@@ -80,6 +80,17 @@ static void add_sides(const struct wire_plan *p, const struct wire_fault *f, str
   text_add(to, "]");
 }
 
+static const char *const actions[WIRE_ACT_COUNT] = {"return", "short", "delay", "eintr", "kill", "throw"};
+
+static bool has_amount(const struct wire_fault *f) { return f->act == WIRE_ACT_SHORT || f->act == WIRE_ACT_DELAY; }
+
+/* What was done to the call, where that is more than a result; bytes or nanoseconds. */
+static void add_action(const struct wire_fault *f, struct text *to) {
+  if (!f || f->act == WIRE_ACT_RETURN || f->act >= WIRE_ACT_COUNT) return;
+  text_addf(to, ",\"action\":\"%s\"", actions[f->act]);
+  if (has_amount(f)) text_addf(to, ",\"amount\":%" PRId64, f->retval);
+}
+
 static void add_place(const struct image_frame *f, struct text *to) {
   text_add(to, "\"file\":");
   if (f && f->file)
@@ -163,6 +174,7 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   add_errno(event->error, to);
   text_add(to, ",\"side\":");
   add_sides(log->plan, a.fault, to);
+  add_action(a.fault, to);
   text_addf(to, ",\"then\":%s,\"trigger\":", a.rule && a.rule->flags & WIRE_THEN ? "true" : "false");
   const char *trigger = a.rule ? plan_text(log->plan, a.rule->trigger) : "";
   text_add_json(to, a.rule && !*trigger ? "always" : trigger);
@@ -214,8 +226,15 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
     if (i) text_add(to, ", ");
     add_value(event->args[i], to);
   }
-  text_add(to, ") = ");
-  add_value((uint64_t)event->retval, to);
+  text_add(to, ")");
+  if (a.fault && a.fault->act != WIRE_ACT_RETURN && a.fault->act < WIRE_ACT_COUNT)
+    text_addf(to, " %s", actions[a.fault->act]);
+  if (a.fault && has_amount(a.fault)) {
+    text_addf(to, "=%" PRId64 "%s", a.fault->retval, a.fault->act == WIRE_ACT_DELAY ? "ns" : "");
+  } else if (!a.fault || a.fault->act < WIRE_ACT_KILL) {
+    text_add(to, " = ");
+    add_value((uint64_t)event->retval, to);
+  }
   if (error)
     text_addf(to, " %s", error);
   else if (event->error)

@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "modules.h"
+#include "scope.h"
 #include "walk.h"
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
@@ -117,5 +118,6 @@ unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsign
 void rt_stack_start(void) {
   rt_bounds_start();
   rt_modules_start();
+  rt_scope_start();
   rt_points_start();
 }

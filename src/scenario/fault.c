@@ -333,13 +333,22 @@ static int add_profile(struct plan *p, const struct rule *rule, const struct sub
 }
 
 static int add_errno(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
-  struct wire_fault f = {0};
+  struct wire_fault f = {.act = (uint8_t)rule->fault.act};
   const struct profile_error *from = NULL;
   bool infallible = profile_facts_infallible(p->facts, s->written), known;
   if (infallible || !choose(es, rule->fault.error, &f, &from, &known)) return cannot(p, rule, s, es);
   bool open = es->incomplete || (from && from->errno_unknown), listed = from && !errno_set_empty(&from->errnos);
   if (!known && (listed || !open)) note_unknown(p, rule, s, open);
   return add_fault(p, rule, s, f, from);
+}
+
+/* A stream that does less than it was asked for has failed. */
+static int add_act(struct plan *p, const struct rule *rule, const struct subject *s) {
+  struct wire_fault f;
+  int r = plan_act(p, rule, s, &f);
+  if (r >= 0 && f.act == WIRE_ACT_SHORT && f.length == WIRE_LENGTH_ITEMS) r = add_stream(p, s, &f);
+  if (r >= 0) r = add_written(p, rule, &f);
+  return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;
 }
 
 int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s, uint32_t *ret, uint32_t *ret_n) {
@@ -349,6 +358,7 @@ int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s
   int r = collect(p, s, &es);
   if (r >= 0 && fault->form == FAULT_ERRNO) r = add_errno(p, rule, s, &es);
   if (r >= 0 && fault->form == FAULT_PROFILE) r = add_profile(p, rule, s, &es);
+  if (r >= 0 && fault->form == FAULT_ACT) r = add_act(p, rule, s);
   if (r >= 0 && fault->form == FAULT_EXPLICIT)
     r = add_fault(p, rule, s, (struct wire_fault){.retval = fault->retval, .error = fault->error}, NULL);
   vec_done(&es.list);
