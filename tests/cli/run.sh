@@ -69,6 +69,32 @@ holds '... once each' python3 -c 'import json
 def sides(name): return [json.loads(line)["side"] for line in open(name)]
 assert sides("log") == sides("second") == sides("first") != []'
 
+# Of three children the last one fails; in the replay the others ask first, and must not take its number.
+cat >forks.c <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int last(void) { return dup(0) < 0; }
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			printf("%d %d\n", i, i == 2 ? last() : dup(0) < 0);
+			return 0;
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+C
+${CC:-cc} -w forks.c -o forks || exit 1
+run run --fail 'dup:EMFILE when caller("last")' --log log -- ./forks
+holds 'processes are numbered as they are forked' log 'len(i) == 1 and i[0]["process"] == 4'
+mv log first
+run run --reach --replay first --log log -- ./forks
+holds '... by which a replay knows them' test "$(cat out)" = $'0 0\n1 0\n2 1'
+holds '... and reach counts them' log 'l[-1]["processes"] == 4'
+
 run run --fail 'malloc:ENOMEM when call>=3' -- sort numbers
 ended 'sort without memory' 2 'Cannot allocate memory'
 run run --fail 'close:then EIO when call==1' --log log -- cat -v numbers
