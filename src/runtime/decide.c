@@ -87,7 +87,10 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
     rt_modules_changed();
     rt_names_again();
   }
-  if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  if (busy & RT_BUSY_COUNT) {
+    (void)rt_process(); /* processes are counted by their numbers */
+    (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  }
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
   return true;
 }
