@@ -229,6 +229,7 @@ static int find_points(struct job *job, struct err *e) {
                                  .faults = job->space.faults.at,
                                  .n_faults = job->space.faults.n,
                                  .likely = test_likely,
+                                 .traits = test_traits,
                                  .context = &job->space};
   return campaign_plan(&order, &job->experiments, &job->n_experiments);
 }

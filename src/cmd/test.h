@@ -49,6 +49,7 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);
 
