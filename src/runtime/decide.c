@@ -51,9 +51,14 @@ static uint64_t words_above(const struct rt_call *c) {
   return n;
 }
 
+/* Does nothing: debuggers stop here, at a call that is about to fail (murphy replay --gdb). */
+void murphy_rt_fault(void) __attribute__((noinline, visibility("default")));
+void murphy_rt_fault(void) { __asm__ volatile(""); }
+
 static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
+  murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
   c->words = words_above(c);
