@@ -129,11 +129,14 @@ struct lab_request {
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                struct err *e);
   void *context;
+  const char *hidden; /* as in struct sandbox_options */
 };
 
 /* Call it before threads are started. The request's strings must stay. */
 int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) MUST_USE;
 void lab_free(struct lab *l);
+/* As sandbox_stop. */
+void lab_stop(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 
@@ -193,7 +196,11 @@ struct sweep_done {
   size_t finding; /* number of the finding from 1 that it belongs to; 0 if it is none */
   bool is_new;    /* the finding was made by it */
   double precision;
+  const struct campaign_failure *failure; /* of a new finding: its stacks as numbers; NULL otherwise */
 };
+
+/* What is known of an experiment before the sweep. */
+enum sweep_before { BEFORE_NOTHING, BEFORE_DONE, BEFORE_FAILED };
 
 struct sweep_sink {
   int (*done)(void *context, const struct sweep_done *d, struct err *e); /* one at a time */
@@ -209,11 +216,16 @@ struct sweep {
   const struct campaign_experiment *experiments;
   size_t n_experiments;
   const struct baseline *baseline;
-  uint64_t wall_ns;  /* of an experiment */
-  uint64_t deadline; /* CLOCK_MONOTONIC; 0 for none */
-  size_t runs;       /* at most; 0 for all */
-  volatile int *stop;
+  uint64_t wall_ns;   /* of an experiment */
+  uint64_t deadline;  /* CLOCK_MONOTONIC; 0 for none */
+  size_t runs;        /* at most; 0 for all */
+  volatile int *stop; /* what runs when this is set is not told any more */
   struct sweep_sink sink;
+  /* Of a campaign that goes on: findings that are known, numbers 1 to N_KNOWN, and an enum sweep_before for each
+   * experiment; may be NULL. */
+  const struct campaign_failure *known;
+  size_t n_known;
+  const uint8_t *before;
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */
