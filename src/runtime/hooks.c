@@ -75,6 +75,16 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/* A program that looks where its functions are must not see the shim. */
+static enum rt_action hook_dladdr(struct rt_call *c) {
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
+    if (rt.entries[i].stub != c->args[0]) continue;
+    uint64_t real = rt_real_is_late(i) ? rt_real_for(i, rt_return_address(c) - 1) : rt.entries[i].real;
+    if (real != 0) c->args[0] = real;
+  }
+  return RT_PASS;
+}
+
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_DLSYM:
@@ -88,6 +98,8 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_DLADDR:
+    return hook_dladdr(c);
   case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_COUNT:

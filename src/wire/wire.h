@@ -93,6 +93,7 @@ enum wire_hook {
   WIRE_HOOK_EXECLP,
   WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_COUNT,
 };
 

@@ -121,7 +121,7 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main"
+HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main"
 
 
 def check_hooks(text):
