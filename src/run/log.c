@@ -178,7 +178,8 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   add_sides(log->plan, a.fault, event->missed, to);
   add_action(a.fault, to);
   text_addf(to, ",\"then\":%s,\"trigger\":", a.rule && a.rule->flags & WIRE_THEN ? "true" : "false");
-  text_add_json(to, a.rule ? plan_text(log->plan, a.rule->trigger) : "");
+  const char *trigger = a.rule ? plan_text(log->plan, a.rule->trigger) : "";
+  text_add_json(to, a.rule && !*trigger ? "always" : trigger);
   text_add(to, ",\"args\":[");
   for (unsigned i = 0; i < count_args(&a); i++)
     text_addf(to, "%s%" PRIu64, i ? "," : "", event->args[i]);

@@ -68,9 +68,14 @@ static enum rt_action then_hooked(struct rt_call *c, const struct rt_function *f
   return RT_THEN;
 }
 
+/* Does nothing: debuggers stop here, at a call that is about to fail (murphy replay --gdb). */
+void murphy_rt_fault(void) __attribute__((noinline, visibility("default")));
+void murphy_rt_fault(void) { __asm__ volatile(""); }
+
 static enum rt_action inject(struct rt_call *c, const struct rt_function *f, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
+  murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);
   if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
@@ -87,7 +92,10 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
     rt_modules_changed();
     rt_names_again();
   }
-  if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  if (busy & RT_BUSY_COUNT) {
+    (void)rt_process(); /* processes are counted by their numbers */
+    (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  }
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
   return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LD_PRELOAD in the environment, and ASAN_OPTIONS, without which gcc's address sanitizer would not start behind the
- * shim: the target does not see what murphy put there; programs that are followed into have it when they start, whatever
- * the target did to the environment. Where they could not read the shim they are not followed, and counted.
+ * shim: the target does not see what murphy put there; programs that are followed into have it when they start,
+ * whatever the target did to the environment. Where they could not read the shim they are not followed, and counted.
  */
 #pragma once
 

@@ -94,6 +94,7 @@ enum wire_hook {
   WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
+  WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
   WIRE_HOOK_COUNT,
 };
 
@@ -174,9 +175,13 @@ struct wire_side {
 enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
   WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
+  WIRE_AS_SAID = 4,  /* its name is what the user has written, with folders or without */
 };
 
-/* A program or library by the name that the loader knows it by; matched by whole path, else by last component. */
+/*
+ * A program or library by the name that the loader knows it by; matched by whole path, else by last component. With
+ * WIRE_AS_SAID, by as many components as both have.
+ */
 struct wire_module {
   uint32_t name;
   uint32_t flags; /* of enum wire_module_flag */
