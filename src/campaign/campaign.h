@@ -34,7 +34,8 @@ struct outcome_facts {
   const struct observation *baseline, *run;
   const struct observe_mask *mask;
   bool injected, timed_out;
-  int error; /* of the fault */
+  int error;       /* of the fault */
+  unsigned traits; /* enum campaign_trait */
 };
 
 /*
@@ -62,11 +63,18 @@ struct campaign_point {
   bool excused;  /* nor is it then */
 };
 
+enum campaign_trait {
+  TRAIT_PASSES = 1,  /* the fault does not stay: to make it come every time would be unfair */
+  TRAIT_ANSWERS = 2, /* it says how the world is: that the program goes on in another way is no failure */
+  TRAIT_LOSES = 4,   /* what was written before may be gone: that nothing changed is no comfort */
+};
+
 struct campaign_experiment {
   size_t point, fault;
   uint64_t nth;
-  bool onwards; /* from then on, every time */
-  int weight;   /* the higher the sooner */
+  bool onwards;    /* from then on, every time */
+  int weight;      /* the higher the sooner */
+  unsigned traits; /* enum campaign_trait */
 };
 
 /*
@@ -80,6 +88,8 @@ struct campaign_order {
   size_t n_faults;
   int (*likely)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
   void *context;
+  /* enum campaign_trait of a fault at a point; may be NULL. */
+  unsigned (*traits)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 };
 int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
 

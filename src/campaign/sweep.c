@@ -111,7 +111,8 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
                                 .mask = &s->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
-                                .error = s->faults[s->experiments[experiment].fault].error};
+                                .error = s->faults[s->experiments[experiment].fault].error,
+                                .traits = s->experiments[experiment].traits};
   return outcome_of(&facts, what, ret_differs);
 }
 

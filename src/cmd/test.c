@@ -322,6 +322,7 @@ static int plan(struct job *job, struct err *e) {
                                  .faults = space->faults.at,
                                  .n_faults = space->faults.n,
                                  .likely = test_likely,
+                                 .traits = test_traits,
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   return r < 0 ? err_set(e, r, "out of memory") : 0;

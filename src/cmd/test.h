@@ -52,6 +52,7 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);
 /* All code that a word of --only-site means: FILE:LINE, FUNCTION or MODULE+0xOFFSET. */
@@ -179,14 +180,20 @@ void test_finding_title(const struct test_finding *f, struct text *to);
 
 /* --- the same again (again.c) ------------------------------------------------------------------------------------- */
 
-/* The experiment of a finding in a setup that has points. -ENOENT if the call is not made any more. */
-int again_locate(struct test_setup *s, const struct test_finding *f, struct lab_order *ret) MUST_USE;
+/* The experiment of a finding. */
+struct again {
+  struct lab_order order;
+  int error;
+  unsigned traits; /* enum campaign_trait */
+};
+
+/* Finds it in a setup that has points. -ENOENT if the call is not made any more. */
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
 struct again_result {
   enum outcome outcome;
   struct lab_result run;
 };
-int again_run(struct test_setup *s, const struct test_finding *f, const struct lab_order *order,
-              struct again_result *ret, struct err *e) MUST_USE;
+int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) MUST_USE;
 
 /* --- progress (test_progress.c) ----------------------------------------------------------------------------------- */
 

@@ -256,6 +256,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .count = p->count,
                                .function = p->function,
                                .verdict = 1,
+                               .quiet = site_likely_quiet(s->likely, test_function(s, p->function)),
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
   if (s->sites.n && !(known && is_wanted(s, loaded.path, p->frames[0].at))) return 0;
@@ -297,8 +298,7 @@ static enum site_descriptor descriptor_of(uint8_t fd) {
   return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
 }
 
-int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
-  const struct test_space *s = context;
+static struct site_call call_of(const struct test_space *s, const struct campaign_point *p) {
   const struct wire_point *seen = &s->seen.at[p - s->points.at];
   const struct wire_function *functions = plan_array(s, plan_of(s)->functions);
   struct site_call c = {.function = test_function(s, p->function),
@@ -310,7 +310,21 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
                         .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
   if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);
   memcpy(c.args, seen->args, sizeof c.args);
+  return c;
+}
+
+int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_of(s, p);
   return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_of(s, p);
+  unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
+  return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) |
+         (t & SITE_LOSES ? TRAIT_LOSES : 0);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
