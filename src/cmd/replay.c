@@ -173,7 +173,7 @@ static int replay(struct job *job, struct err *e) {
 int cmd_replay_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.args = args, .campaign = ".murphy"};
   int r = read_options(&job, e);
-  test_catch_signals();
+  test_catch_signals(NULL);
   if (r >= 0) r = replay(&job, e);
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);

@@ -109,9 +109,9 @@ uint64_t test_setup_wall(const struct test_setup *s);
 
 /*
  * Signals that ask murphy to end do so at once as long as there is nothing to lose; when there are labs, these are
- * stopped, and *test_interrupted() is the signal.
+ * stopped, and *test_interrupted() is the signal. FOLDER, which may be NULL, is removed if it is empty; it must stay.
  */
-void test_catch_signals(void);
+void test_catch_signals(const char *folder);
 void test_release_signals(void);
 volatile int *test_interrupted(void);
 

@@ -157,7 +157,7 @@ static int verify(struct job *job, struct err *e) {
 int cmd_verify_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.campaign = ".murphy"};
   int r = read_options(&job, args, e);
-  test_catch_signals();
+  test_catch_signals(NULL);
   if (r >= 0) r = verify(&job, e);
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);
