@@ -209,7 +209,8 @@ static int mount_read_only(const char *path, const char *target, struct err *e) 
 }
 
 static int add_layer(struct layers *l, const char *path, const char *target, struct err *e) {
-  char *copy = strdup(path);
+  bool too_long = strlen(path) >= sizeof((struct sandbox_layer *)NULL)->at; /* its changes could not be told */
+  char *copy = too_long ? NULL : strdup(path);
   if (!copy || l->at.n == SANDBOX_LAYERS || vec_push(&l->at, (struct layer){.at = copy}) < 0) {
     free(copy);
     return mount_read_only(path, target, e);
@@ -443,22 +444,60 @@ int layers_open_changed(const struct layers *l, size_t i) {
   return -ENOENT;
 }
 
-/* All in the folder, which may be anything that the command has made. Takes the descriptor. */
-static void remove_all(int fd) {
+static int open_folder(int at, const char *name) {
+  int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return fd;
+}
+
+static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
+
+/* Empties the folder FD, which it closes: its own folders go up to TOP. True if there were any. */
+static bool lift(int fd, int top, unsigned *number) {
+  bool any = false;
   (void)fchmod(fd, 0700);
   DIR *d = fdopendir(fd);
   if (!d) {
     (void)close(fd);
-    return;
+    return false;
   }
   for (struct dirent *entry; (entry = readdir(d));) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (unlinkat(fd, entry->d_name, 0) == 0) continue;
-    int child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child < 0 && errno == EACCES && fchmodat(fd, entry->d_name, 0700, 0) == 0)
-      child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child >= 0) remove_all(child);
-    (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+    char name[32];
+    if (is_dots(entry->d_name) || unlinkat(fd, entry->d_name, 0) == 0) continue;
+    if (fchmodat(fd, entry->d_name, 0700, 0) < 0) continue; /* to be moved, it must be writable */
+    int r;
+    do {
+      (void)snprintf(name, sizeof name, "lifted-%u", (*number)++);
+      r = renameat2(fd, entry->d_name, top, name, RENAME_NOREPLACE);
+    } while (r < 0 && errno == EEXIST);
+    any |= r == 0;
+  }
+  (void)closedir(d);
+  return any;
+}
+
+/*
+ * Removes what is in the folder TOP, which it closes. A command can make folders in folders deeper than there are
+ * descriptors, so nothing goes down with them: they come up.
+ */
+static void remove_all(int top) {
+  unsigned number = 0;
+  (void)fchmod(top, 0700);
+  DIR *d = fdopendir(top);
+  if (!d) {
+    (void)close(top);
+    return;
+  }
+  for (bool more = true; more;) {
+    more = false;
+    rewinddir(d);
+    for (struct dirent *entry; (entry = readdir(d));) {
+      if (is_dots(entry->d_name) || unlinkat(top, entry->d_name, 0) == 0) continue;
+      int fd = open_folder(top, entry->d_name);
+      if (fd >= 0) more |= lift(fd, top, &number);
+      (void)unlinkat(top, entry->d_name, AT_REMOVEDIR);
+    }
   }
   (void)closedir(d);
 }
