@@ -53,10 +53,10 @@ static void add_errno(int error, struct text *to) {
     text_add(to, "null");
 }
 
-static void add_side(const struct wire_plan *p, const struct wire_side *s, struct text *to) {
+static void add_side(const struct wire_plan *p, const struct wire_side *s, bool missed, struct text *to) {
   static const char *const kinds[] = {"arg", "global", "tls", "stream"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
-  if ((s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM) && s->argument != UINT16_MAX)
+  if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !s->name))
     text_addf(to, ",\"argument\":%u", s->argument + 1u);
   const struct wire_module *m = plan_at(p, p->modules, s->module, sizeof *m);
   if (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) {
@@ -67,17 +67,30 @@ static void add_side(const struct wire_plan *p, const struct wire_side *s, struc
     text_add(to, ",\"name\":");
     text_add_json(to, plan_text(p, s->name));
   }
-  text_addf(to, ",\"offset\":%" PRIu64 ",\"width\":%u,\"value\":%" PRId64 "}", s->offset, s->width, s->value);
+  text_addf(to, ",\"offset\":%" PRIu64 ",\"width\":%u,\"value\":%" PRId64 "%s}", s->offset, s->width, s->value,
+            missed ? ",\"missed\":true" : "");
 }
 
-static void add_sides(const struct wire_plan *p, const struct wire_fault *f, struct text *to) {
+/* What was set beside the result, and what should have been: nothing is claimed that did not happen. */
+static void add_sides(const struct wire_plan *p, const struct wire_fault *f, uint64_t missed, struct text *to) {
   text_add(to, "[");
   for (uint32_t i = 0; f && i < f->n_sides; i++) {
     const struct wire_side *s = plan_at(p, p->sides, f->side + i, sizeof *s);
     if (i) text_add(to, ",");
-    if (s) add_side(p, s, to);
+    if (s) add_side(p, s, missed >> (i < 64 ? i : 63) & 1, to);
   }
   text_add(to, "]");
+}
+
+static const char *const actions[WIRE_ACT_COUNT] = {"return", "short", "delay", "eintr", "kill", "throw"};
+
+static bool has_amount(const struct wire_fault *f) { return f->act == WIRE_ACT_SHORT || f->act == WIRE_ACT_DELAY; }
+
+/* What was done to the call, where that is more than a result; bytes or nanoseconds. */
+static void add_action(const struct wire_fault *f, struct text *to) {
+  if (!f || f->act == WIRE_ACT_RETURN || f->act >= WIRE_ACT_COUNT) return;
+  text_addf(to, ",\"action\":\"%s\"", actions[f->act]);
+  if (has_amount(f)) text_addf(to, ",\"amount\":%" PRId64, f->retval);
 }
 
 static void add_place(const struct image_frame *f, struct text *to) {
@@ -162,9 +175,11 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",\"errno\":", event->call, event->retval);
   add_errno(event->error, to);
   text_add(to, ",\"side\":");
-  add_sides(log->plan, a.fault, to);
+  add_sides(log->plan, a.fault, event->missed, to);
+  add_action(a.fault, to);
   text_addf(to, ",\"then\":%s,\"trigger\":", a.rule && a.rule->flags & WIRE_THEN ? "true" : "false");
-  text_add_json(to, a.rule ? plan_text(log->plan, a.rule->trigger) : "");
+  const char *trigger = a.rule ? plan_text(log->plan, a.rule->trigger) : "";
+  text_add_json(to, a.rule && !*trigger ? "always" : trigger);
   text_add(to, ",\"args\":[");
   for (unsigned i = 0; i < count_args(&a); i++)
     text_addf(to, "%s%" PRIu64, i ? "," : "", event->args[i]);
@@ -173,7 +188,9 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_add(to, "}\n");
 }
 
-void run_log_lost(uint64_t n, struct text *to) { text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 "}\n", n); }
+void run_log_lost(const struct run_totals *totals, struct text *to) {
+  text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 ",\"frames\":%" PRIu64 "}\n", totals->lost, totals->unnamed);
+}
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
 
@@ -211,8 +228,15 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
     if (i) text_add(to, ", ");
     add_value(event->args[i], to);
   }
-  text_add(to, ") = ");
-  add_value((uint64_t)event->retval, to);
+  text_add(to, ")");
+  if (a.fault && a.fault->act != WIRE_ACT_RETURN && a.fault->act < WIRE_ACT_COUNT)
+    text_addf(to, " %s", actions[a.fault->act]);
+  if (a.fault && has_amount(a.fault)) {
+    text_addf(to, "=%" PRId64 "%s", a.fault->retval, a.fault->act == WIRE_ACT_DELAY ? "ns" : "");
+  } else if (!a.fault || a.fault->act < WIRE_ACT_KILL) {
+    text_add(to, " = ");
+    add_value((uint64_t)event->retval, to);
+  }
   if (error)
     text_addf(to, " %s", error);
   else if (event->error)

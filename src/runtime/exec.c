@@ -5,15 +5,19 @@
  */
 #include "environment.h"
 #include "hooks.h"
+#include "lend.h"
 #include "link.h"
+#include "system.h"
 
-#define MAX_WORDS 1024 /* of an execl that gets a new environment */
+#define WORDS 1024 /* of an execl that gets a new environment; for more of them memory is mapped */
 
 typedef uint64_t function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 /* Makes the call with argument AT replaced by an environment that is good. */
 static enum rt_action with_environment(struct rt_call *c, uint64_t real, unsigned at, char **envp) {
   struct rt_environment e;
+  e.mapped = NULL;
+  e.kept = false;
   rt_environment_make(&e, envp);
   uint64_t a[6];
   for (unsigned i = 0; i < 6; i++)
@@ -45,31 +49,59 @@ static enum rt_action hook_own(struct rt_call *c, uint64_t real) {
 
 static uint64_t word(const struct rt_call *c, unsigned i) { return i < 6 ? c->args[i] : c->sp[1 + i - 6]; }
 
-/* (path, argument..., NULL[, envp]) becomes (path, argv, envp) of REAL. */
-static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) {
-  unsigned end = 1;
-  while (end < MAX_WORDS && word(c, end) != 0)
-    end++;
-  if (end == MAX_WORDS) return RT_PASS;
-  char **envp = given ? (char **)word(c, end + 1) : rt_environment_own();
-  if (real == 0 || rt_environment_good(envp)) return RT_PASS;
-  uint64_t argv[MAX_WORDS];
-  for (unsigned i = 1; i <= end; i++)
-    argv[i - 1] = word(c, i);
+static enum rt_action with_list(struct rt_call *c, uint64_t real, unsigned n, uint64_t *argv, char **envp) {
+  for (unsigned i = 0; i < n; i++)
+    argv[i] = word(c, 1 + i);
   c->args[1] = (uint64_t)argv;
   return with_environment(c, real, 2, envp);
 }
 
-/* libc itself starts a program with the process's environment: that is another one for the time of the call. */
+/* Apart, so that only a list that needs it takes so much of the stack. */
+static __attribute__((noinline)) enum rt_action with_short_list(struct rt_call *c, uint64_t real, unsigned n,
+                                                                char **envp) {
+  uint64_t argv[WORDS];
+  return with_list(c, real, n, argv, envp);
+}
+
+/* (path, argument..., NULL[, envp]) becomes (path, argv, envp) of REAL. */
+static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) {
+  unsigned end = 1;
+  while (word(c, end) != 0)
+    end++;
+  char **envp = given ? (char **)word(c, end + 1) : rt_environment_own();
+  if (real == 0 || rt_environment_good(envp)) return RT_PASS;
+  if (end <= WORDS) return with_short_list(c, real, end, envp);
+  size_t size = end * sizeof(uint64_t);
+  uint64_t *argv = rt_lend(size);
+  if (!argv) return RT_PASS;
+  enum rt_action action = with_list(c, real, end, argv, envp);
+  rt_lend_back(argv, size);
+  return action;
+}
+
+/*
+ * libc itself starts a program with the process's environment: that is another one for the time of the call. Other
+ * threads see it meanwhile, and may copy what is in it, so it is one for ever and for all; the last one who needs it
+ * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not followed.
+ */
 static enum rt_action hook_inside(struct rt_call *c) {
+  static struct rt_environment inside = {.kept = true};
+  static char **before;
+  static uint32_t users;
+  (void)rt_add(&users, 1);
   char **own = rt_environment_own();
-  if (rt_environment_good(own)) return RT_PASS;
-  struct rt_environment e;
-  rt_environment_make(&e, own);
-  rt_environment_set(own, e.at);
+  bool good = rt_environment_good(own);
+  if (good && own != inside.at) {
+    (void)rt_add(&users, -1);
+    return RT_PASS;
+  }
+  if (!good) {
+    rt_environment_make(&inside, own);
+    rt_store(&before, own);
+    rt_environment_set(own, inside.at);
+  }
   c->retval = ((function *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4], c->args[5]);
-  rt_environment_set(e.at, own);
-  rt_environment_done(&e);
+  if (rt_add(&users, -1) == 1) rt_environment_restore(&inside, rt_load(&before));
   return RT_RETURN;
 }
 

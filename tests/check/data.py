@@ -89,7 +89,8 @@ def check_kernel(text, header):
 SUCCESS = "never|zero|number|count|length|character|pointer"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    r"|(?:arguments|cleared|descriptor|emptied|size|stream) \d+|stream (?:stdin|stdout)"
+    r"|throws|(?:arguments|cleared|descriptor|emptied|items|length|message|size|stream|vector) \d+"
+    r"|stream (?:stdin|stdout)"
 )
 
 
@@ -109,7 +110,7 @@ def check_functions(text):
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|size|stream) .*", r"\1", line[: -len(name)])
+        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|items|length|message|size|stream|vector) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -120,7 +121,7 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main"
+HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main|fork"
 
 
 def check_hooks(text):
@@ -149,7 +150,7 @@ def check_hooks(text):
 HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
 BROKEN_HOOKS = {
     "no format": (f"{SPDX}\ndlsym dlsym\n", 1),
-    "unknown kind": (HEAD_HOOKS + "fork fork\n", 3),
+    "unknown kind": (HEAD_HOOKS + "clone clone\n", 3),
     "no name": (HEAD_HOOKS + "dlsym\n", 3),
     "twice": (HEAD_HOOKS + "dlopen dlsym\ndlsym dlsym\n", 4),
     "not sorted": (HEAD_HOOKS + "dlsym dlsym\ndlopen dlopen\n", 4),

@@ -4,6 +4,7 @@
  * hostile target had written it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -171,6 +173,17 @@ static void test_modules(void **state) {
   assert_int_equal(run_modules_named(&m, "libown"), 1);
   assert_int_equal(run_modules_named(&m, "libown.so.3"), 1);
   assert_int_equal(run_modules_named(&m, "libow"), -ENOENT);
+  /* A folder must be the right one, wherever murphy was started. */
+  assert_int_equal(run_modules_named(&m, in_folder("libown.so.3")), 1);
+  assert_int_equal(run_modules_named(&m, "./libown.so.3"), 1);
+  assert_int_equal(run_modules_named(&m, "../../libown.so.3"), 1);
+  assert_int_equal(run_modules_named(&m, strrchr(folder, '/') + 1), -ENOENT);
+  char tail[PATH_MAX];
+  (void)snprintf(tail, sizeof tail, "%s/libown.so.3", strrchr(folder, '/') + 1);
+  assert_int_equal(run_modules_named(&m, tail), 1);
+  assert_int_equal(run_modules_named(&m, tail + 1), -ENOENT);
+  assert_int_equal(run_modules_named(&m, "other/libown.so.3"), -ENOENT);
+  assert_int_equal(run_modules_named(&m, "/other/libown.so.3"), -ENOENT);
   assert_true(run_modules_named(&m, "libc.so.6") > 1);
   assert_true(has(&m, "own") && has(&m, "getppid"));
   assert_false(has(&m, "stdout") || has(&m, "other"));
@@ -287,6 +300,58 @@ static void test_area(void **state) {
   run_area_done(&a);
 }
 
+/* A process that has ended, and was waited for. */
+static pid_t dead_process(void) {
+  pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  return pid;
+}
+
+/* An event whose writer was killed in the middle must not hold up those behind it. */
+static void test_unfinished_event(void **state) {
+  (void)state;
+  struct run_area a;
+  struct wire_event event;
+  struct run_totals totals;
+  assert_int_equal(run_area_make(in_folder("unfinished"), 1, false, &a, NULL), 0);
+  event_at(&a, 0)->ready = WIRE_WRITING | (uint64_t)getpid();
+  write_event(&a, 1);
+  a.at->next_event = 2;
+  assert_int_equal(run_area_drain(&a, false), 0);
+  assert_false(run_area_take(&a, &event)); /* it is there, and will go on */
+  event_at(&a, 0)->ready = WIRE_WRITING | (uint64_t)dead_process();
+  assert_int_equal(run_area_drain(&a, false), 0);
+  assert_true(run_area_take(&a, &event));
+  assert_int_equal(event.call, 1);
+  assert_true(event_at(&a, 0)->ready == (WIRE_PASSED | 1));
+  assert_int_equal(run_area_totals(&a, &totals), 0);
+  assert_int_equal(totals.lost, 1);
+  run_area_done(&a);
+}
+
+/* Begun, and nobody knows by whom: it is waited for, but not for ever. What has not begun is not waited for. */
+static void test_unclaimed_event(void **state) {
+  (void)state;
+  struct run_area a;
+  struct wire_event event;
+  assert_int_equal(run_area_make(in_folder("unclaimed"), 1, false, &a, NULL), 0);
+  for (int i = 0; i < 200; i++) {
+    assert_int_equal(run_area_drain(&a, false), 0);
+    assert_int_equal(usleep(1000), 0);
+  }
+  write_event(&a, 1);
+  a.at->next_event = 2;
+  int ticks = 0;
+  for (; !run_area_take(&a, &event) && ticks < 10000; ticks++) {
+    assert_int_equal(run_area_drain(&a, false), 0);
+    assert_int_equal(usleep(5000), 0);
+  }
+  assert_int_equal(event.call, 1);
+  assert_true(ticks > 10);
+  run_area_done(&a);
+}
+
 static void test_folder(void **state) {
   (void)state;
   struct run_folder f;
@@ -383,6 +448,10 @@ static void test_log(void **state) {
       "\"stack\":[{\"module\":\"\",\"offset\":\"0x1234\",\"symbol\":null,\"file\":null,\"line\":null,\"path\":\"\"}]}"
       "\n");
   text_done(&t);
+  event.missed = 1;
+  run_log_json(&log, &event, &t);
+  assert_non_null(strstr(t.at, "\"width\":4,\"value\":-7,\"missed\":true}]"));
+  text_done(&t);
   run_log_line(&log, &event, &t);
   assert_string_equal(t.at, "read(3, -1) = -1 EIO, call 3 of process 7, from (?+0x1234)");
   text_done(&t);
@@ -464,12 +533,20 @@ static void test_bad_replay(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_path),           cmocka_unit_test(test_scripts),
-      cmocka_unit_test(test_loop),           cmocka_unit_test(test_not_interceptable),
-      cmocka_unit_test(test_modules),        cmocka_unit_test(test_names_of_a_program),
-      cmocka_unit_test(test_places),         cmocka_unit_test(test_area),
-      cmocka_unit_test(test_folder),         cmocka_unit_test(test_log),
-      cmocka_unit_test(test_hostile_events), cmocka_unit_test(test_replay),
+      cmocka_unit_test(test_path),
+      cmocka_unit_test(test_scripts),
+      cmocka_unit_test(test_loop),
+      cmocka_unit_test(test_not_interceptable),
+      cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_names_of_a_program),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_area),
+      cmocka_unit_test(test_unfinished_event),
+      cmocka_unit_test(test_unclaimed_event),
+      cmocka_unit_test(test_folder),
+      cmocka_unit_test(test_log),
+      cmocka_unit_test(test_hostile_events),
+      cmocka_unit_test(test_replay),
       cmocka_unit_test(test_bad_replay),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
