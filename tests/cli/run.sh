@@ -410,6 +410,22 @@ run run no-such-scenario.xml -- cat -v numbers
 refused 'a scenario that is not there' 'no-such-scenario.xml'
 run run --fail "$never" --log /no/such/log -- cat -v numbers
 refused 'a log that cannot be written' '/no/such/log'
+cat >until.c <<'C'
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	alarm(30);
+	while (read(0, &c, 1) < 0)
+		continue;
+	return rmdir("not-yet");
+}
+C
+mkdir -p not-yet
+${CC:-cc} -w until.c -o until || exit 1
+run run --fail 'read:EIO' --log /dev/full -- ./until
+ended 'a log that cannot be written any more' 2 '/dev/full: No space left on device (the log is not complete)'
+holds '... ends the faults' test ! -e not-yet
 run run --fail "$never" --seed x -- cat -v numbers
 refused 'a seed that is no number' '--seed'
 echo 'int main(void) { return 0; }' >s.c
