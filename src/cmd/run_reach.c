@@ -98,7 +98,7 @@ static void text_function(const struct reach *r, size_t f, size_t column, struct
   for (size_t m = 0; m < r->request->modules->modules.n; m++) {
     if (!at(r, m, f)->inside) continue;
     line(to, column);
-    text_addf(to, "cannot be intercepted: %u site%s in %s, which calls its own function directly", at(r, m, f)->inside,
+    text_addf(to, "cannot be intercepted: %u site%s of %s itself", at(r, m, f)->inside,
               at(r, m, f)->inside == 1 ? "" : "s", module_name(r, m));
   }
   text_add(to, "\n");
@@ -132,15 +132,12 @@ static void text_started(const struct reach *r, struct text *to) {
   if (calls == 0) return;
   text_addf(to, "  %" PRIu64 " call%s to start other programs", calls, calls == 1 ? "" : "s");
   if (!r->request->follow) {
-    text_add(to, ", which were not followed (--follow goes into them)\n");
+    text_add(to, ", not followed (see --follow)\n");
     return;
   }
   text_addf(to, "; %u program%s followed\n", programs, programs == 1 ? " was" : "s were");
   if (r->totals.unreached)
-    text_addf(to,
-              "  %" PRIu64 " of them as another user or with another root, from where murphy's files cannot be read:\n"
-              "    these were not followed\n",
-              r->totals.unreached);
+    text_addf(to, "  %" PRIu64 " of them as another user or with another root: not followed\n", r->totals.unreached);
 }
 
 /* What a library that defines the functions does in the kernel is how they work. */
@@ -153,8 +150,8 @@ static bool is_home(const struct reach *r, size_t module) {
 static void text_syscalls(const struct reach *r, struct text *to) {
   for (size_t m = 0; m < r->request->modules->modules.n; m++)
     if (r->syscalls[m] && !is_home(r, m))
-      text_addf(to, "  %s makes system calls itself, at %" PRIu64 " place%s: these cannot be intercepted\n",
-                module_name(r, m), r->syscalls[m], r->syscalls[m] == 1 ? "" : "s");
+      text_addf(to, "  cannot be intercepted: system calls at %" PRIu64 " place%s in %s\n", r->syscalls[m],
+                r->syscalls[m] == 1 ? "" : "s", module_name(r, m));
 }
 
 static void write_text(const struct reach *r, struct text *to) {
