@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDTH = 80 };
+
 struct reach {
   const struct run_reach_request *request;
   const char **names; /* of the plan's functions that rules are for, each once */
@@ -78,19 +80,41 @@ static void line(struct text *to, size_t column) {
   text_pad(to, column);
 }
 
+/* ITEM behind MARK, on a new line if it would go beyond the width of a terminal. */
+static void list_item(struct text *to, size_t column, const char *mark, const struct text *item) {
+  const char *start = memrchr(to->at, '\n', to->n);
+  size_t width = to->n - (start ? (size_t)(start + 1 - to->at) : 0);
+  text_add(to, mark);
+  if (width + 3 + item->n > WIDTH)
+    line(to, column);
+  else
+    text_add(to, " ");
+  text_add(to, item->at);
+}
+
+static void text_sites(const struct reach *r, size_t f, size_t column, struct text *to) {
+  const char *mark = ";";
+  for (size_t m = 0; m < r->request->modules->modules.n; m++) {
+    struct text item = {0};
+    unsigned n = at(r, m, f)->through;
+    if (!n) continue;
+    text_addf(&item, "%s: %u site%s", module_name(r, m), n, n == 1 ? "" : "s");
+    if (item.failed || to->failed)
+      to->failed = true;
+    else
+      list_item(to, column, mark, &item);
+    text_done(&item);
+    mark = ",";
+  }
+}
+
 static void text_function(const struct reach *r, size_t f, size_t column, struct text *to) {
   uint64_t calls = calls_of(r, r->names[f]);
   bool shadowed = is_shadowed(r, f);
-  bool any = false;
   text_addf(to, "  %s", r->names[f]);
   text_pad(to, column);
   text_addf(to, "%" PRIu64 " call%s intercepted", calls, calls == 1 ? "" : "s");
-  for (size_t m = 0; m < r->request->modules->modules.n && !shadowed; m++) {
-    if (!at(r, m, f)->through) continue;
-    text_addf(to, "%s%s: %u site%s", any ? ", " : "; ", module_name(r, m), at(r, m, f)->through,
-              at(r, m, f)->through == 1 ? "" : "s");
-    any = true;
-  }
+  if (!shadowed) text_sites(r, f, column, to);
   if (shadowed) {
     line(to, column);
     why_shadowed(r, to);
