@@ -164,6 +164,15 @@ static bool is_defined(void *context, const char *function) {
   return run_modules_define(w->modules, function) != NULL;
 }
 
+static bool is_variable(void *context, const char *name) {
+  const struct run_world *w = context;
+  for (size_t i = 0; i < w->modules->modules.n; i++) {
+    const struct image_symbol *s = image_export(w->modules->modules.at[i].image, name, NULL);
+    if (s && s->kind == SYMBOL_OBJECT) return true;
+  }
+  return false;
+}
+
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
@@ -312,6 +321,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .defined = is_defined,
       .note = say_note,
       .context = ret,
+      .variable = is_variable,
   };
   return 0;
 }

@@ -128,12 +128,57 @@ static int make_upper(const struct layers *l, unsigned number, const char *from,
   return r < 0 ? r : make_like(path, from, &like, e);
 }
 
+/* --- what is hidden ----------------------------------------------------------------------------------------------- */
+
+static int hide_path(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
+  char hide[PATH_MAX];
+  int r = join(hide, l->stage, "/hide", e);
+  return r < 0 ? r : join(out, hide, path, e);
+}
+
+/* Is it below PATH, so that the layer there must hide it? */
+static bool hides(const struct layers *l, const char *path) {
+  size_t n = strlen(path);
+  return l->hidden && strncmp(l->hidden, path, n) == 0 && l->hidden[n] == '/';
+}
+
+/* The folders above it, as they are outside, and a whiteout in its place: a layer between the two others. */
+static int build_hiding(const struct layers *l, struct err *e) {
+  char outside[PATH_MAX], path[PATH_MAX];
+  struct stat st;
+  for (const char *p = l->hidden; p; p = strchr(p + 1, '/')) {
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)(p - l->hidden), l->hidden);
+    int r = hide_path(l, outside, path, e);
+    if (r < 0) return r;
+    if (stat(*outside ? outside : "/", &st) < 0) return failed("look at", outside, e);
+    if (mkdir(path, 0700) < 0) return failed("make", path, e);
+  }
+  int r = hide_path(l, l->hidden, path, e);
+  if (r < 0) return r;
+  if (mknod(path, S_IFCHR, makedev(0, 0)) < 0) return failed("hide", l->hidden, e);
+  /* Innermost first: making an entry changes the times of the folder. */
+  for (size_t n = strlen(l->hidden); n > 0; n--) {
+    if (l->hidden[n] != '/') continue;
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)n, l->hidden);
+    if ((r = hide_path(l, outside, path, e)) < 0) return r;
+    if (stat(outside, &st) < 0) return failed("look at", outside, e);
+    if ((r = make_like(path, outside, &st, e)) < 0) return r;
+  }
+  return 0;
+}
+
 static int overlay_options(const struct layers *l, const char *lower, unsigned number, struct text *t, struct err *e) {
   char path[PATH_MAX];
+  int r = hide_path(l, lower, path, e);
+  if (r < 0) return r;
   text_add(t, "lowerdir=");
+  if (hides(l, lower)) {
+    add_escaped(t, path);
+    text_add(t, ":");
+  }
   add_escaped(t, lower);
   text_add(t, ",upperdir=");
-  int r = upper_path(l, number, "/u", path, e);
+  r = upper_path(l, number, "/u", path, e);
   if (r < 0) return r;
   add_escaped(t, path);
   text_add(t, ",workdir=");
@@ -350,8 +395,11 @@ static int protect_root(const struct layers *l, struct err *e) {
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
+  l->hidden = options->hidden;
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
+  /* A kernel before 5.8 allows no whiteouts here; then it is seen. */
+  if (r == 0 && l->hidden && build_hiding(l, NULL) < 0) l->hidden = NULL;
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);

@@ -234,6 +234,7 @@ struct sandbox_options {
   const char *path;   /* the program: absolute, or relative to cwd */
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
+  const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
 };
 
 /*
@@ -243,6 +244,8 @@ struct sandbox_options {
 int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
 /* Ends what still runs. */
 void sandbox_free(struct sandbox *s);
+/* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
+void sandbox_stop(const struct sandbox *s);
 
 struct sandbox_job {
   int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */

@@ -45,6 +45,12 @@ static bool looks_up(const struct plan *p) {
   return false;
 }
 
+bool plan_opens(const struct plan *p) {
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    if (plan_hook(p, p->world->functions[i]) == WIRE_HOOK_DLOPEN) return true;
+  return false;
+}
+
 static int choose(struct plan *p, const char *name) { return vec_push(&p->chosen, name) < 0 ? plan_no_memory(p) : 0; }
 
 /* --- one function of the rules ------------------------------------------------------------------------------------ */

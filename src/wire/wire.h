@@ -427,6 +427,8 @@ struct wire_event {
   uint32_t n_frames;
   uint64_t args[WIRE_ARGS];
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
+  uint64_t
+      missed; /* bit i: the fault's side effect i found no place to be stored at; 63 stands for all from there on */
 };
 
 /*

@@ -487,6 +487,10 @@ static void test_log(void **state) {
       "\"stack\":[{\"module\":\"\",\"offset\":\"0x1234\",\"symbol\":null,\"file\":null,\"line\":null,\"path\":\"\"}]}"
       "\n");
   text_done(&t);
+  event.missed = 1;
+  run_log_json(&log, &event, &t);
+  assert_non_null(strstr(t.at, "\"width\":4,\"value\":-7,\"missed\":true}]"));
+  text_done(&t);
   run_log_line(&log, &event, &t);
   assert_string_equal(t.at, "read(3, -1) = -1 EIO, call 3 of process 7, from (?+0x1234)");
   text_done(&t);
