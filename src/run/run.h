@@ -89,7 +89,10 @@ struct run_folder {
   int lock; /* of the folder, so that others can tell that it is used; -1 if there is none */
 };
 
-/* Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim comes before it. */
+/*
+ * Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim
+ * comes before it.
+ */
 int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) MUST_USE;
 void run_folder_done(struct run_folder *f);
 /* Writes the shim's bytes there. */
