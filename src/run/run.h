@@ -81,14 +81,18 @@ int run_modules_find(struct run_modules *m, const struct run_where *where, run_p
  */
 int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
 
-/* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */
+/* --- where the target's side lives (folder.c, area.c) ------------------------------------------------------------- */
 
 /* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
 struct run_folder {
   char *path, *area, *shim;
+  int lock; /* of the folder, so that others can tell that it is used; -1 if there is none */
 };
 
-/* BEFORE_ASAN: the program needs libasan, which must not notice that the shim comes before it. */
+/*
+ * Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim
+ * comes before it.
+ */
 int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) MUST_USE;
 void run_folder_done(struct run_folder *f);
 /* Writes the shim's bytes there. */
