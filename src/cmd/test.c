@@ -198,6 +198,7 @@ static struct lab_request lab_request_of(struct job *job, struct test_writer *wr
                               .n_functions = plan->functions.n,
                               .points = points,
                               .before_asan = job->space.modules.asan,
+                              .fork = !points,
                               .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
                               .write = test_write_shim,
                               .context = writer};

@@ -95,6 +95,8 @@ struct test_record {
   struct arena arena;
   VEC(struct test_finding) findings;
   size_t outcomes[OUTCOMES];
+  size_t modes[LAB_MODES];
+  char why[SANDBOX_WHY]; /* the first reason why an experiment was not made in the fastest way */
   size_t done, unconfirmed;
   bool *was_done; /* of each experiment */
   double seconds;

@@ -126,6 +126,8 @@ static void join_finding(struct test_record *r, const struct sweep_done *d) {
 
 int test_record_add(struct test_record *r, const struct sweep_done *d, struct err *e) {
   r->outcomes[d->outcome]++;
+  r->modes[d->result->mode]++;
+  if (!r->why[0]) memcpy(r->why, d->result->why, sizeof r->why);
   r->done++;
   r->was_done[d->experiment] = true;
   if (!d->finding) {

@@ -129,6 +129,17 @@ static void add_not_covered(const struct test_record *r, struct text *to, bool j
   free(left);
 }
 
+/* How experiments were made, and why not all in the fastest way. */
+static void add_modes(const struct test_record *r, struct text *to) {
+  bool first = true;
+  for (int i = LAB_MODES - 1; i >= 0; i--) {
+    if (!r->modes[i]) continue;
+    text_addf(to, "%s%zu by %s", first ? "made: " : ", ", r->modes[i], lab_mode_words[i]);
+    first = false;
+  }
+  if (!first) text_addf(to, "%s%s%s\n", r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+}
+
 void test_write_text(const struct test_record *r, struct text *to) {
   for (size_t i = 0; i < r->findings.n; i++)
     add_finding(r, &r->findings.at[i], i + 1, to);
@@ -138,6 +149,7 @@ void test_write_text(const struct test_record *r, struct text *to) {
   for (int i = 0; i < OUTCOMES; i++)
     if (r->outcomes[i]) text_addf(to, " %zu %s", r->outcomes[i], outcome_words[i]);
   text_add(to, "\n");
+  add_modes(r, to);
   add_not_covered(r, to, false);
   if (r->unconfirmed)
     text_addf(to, "%zu failure%s did not come again when repeated\n", r->unconfirmed, r->unconfirmed == 1 ? "" : "s");
@@ -221,9 +233,12 @@ void test_write_json(const struct test_record *r, struct text *to) {
     if (p != r->about.command) text_add(to, ",");
     text_add_json(to, *p);
   }
-  text_addf(to,
-            "],\"points\":%zu,\"experiments\":%zu,\"seconds\":%.3f,\"modes\":{\"exec\":%zu,\"fork\":0,\"branch\":0}",
-            r->about.space->points.n, r->done, r->seconds, r->done);
+  text_addf(
+      to, "],\"points\":%zu,\"experiments\":%zu,\"seconds\":%.3f,\"modes\":{\"exec\":%zu,\"fork\":%zu,\"branch\":%zu",
+      r->about.space->points.n, r->done, r->seconds, r->modes[LAB_EXEC], r->modes[LAB_FORK], r->modes[LAB_BRANCH]);
+  text_add(to, ",\"why\":");
+  text_add_json(to, r->why);
+  text_add(to, "}");
   const struct lab_result *first = &r->about.baseline->runs[0];
   text_addf(to, ",\"baseline\":{\"status\":%d,\"seconds\":%.6f,\"memory\":%" PRIu64 ",\"files\":%zu}",
             first->seen.status, (double)r->about.baseline->wall_ns / 1e9, first->memory, first->seen.entries.n);

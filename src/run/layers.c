@@ -415,15 +415,33 @@ static void remove_all(int fd) {
   (void)closedir(d);
 }
 
-static int renew(struct layers *l, struct layer *layer, struct err *e) {
-  char target[PATH_MAX], old[PATH_MAX];
-  int r = inside(l, layer->at, target, e);
-  if (r == 0) r = upper_path(l, layer->number, "", old, e);
+/* The uppermost overlay at TARGET goes, with the changes in upper folder NUMBER. */
+static int take_off(const struct layers *l, const char *target, unsigned number, struct err *e) {
+  char old[PATH_MAX];
+  int r = upper_path(l, number, "", old, e);
   if (r < 0) return r;
-  if (umount2(target, MNT_DETACH) < 0) return failed("renew", layer->at, e);
+  if (umount2(target, MNT_DETACH) < 0) return failed("renew", target, e);
   int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) remove_all(fd);
   (void)rmdir(old);
+  return 0;
+}
+
+static int renew(struct layers *l, struct layer *layer, bool held, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, layer->at, target, e);
+  if (r < 0) return r;
+  if (held && !layer->over) {
+    layer->below = layer->number;
+    layer->over = true;
+  } else {
+    r = take_off(l, target, layer->number, e);
+    if (r == 0 && layer->over && !held) {
+      r = take_off(l, target, layer->below, e);
+      layer->over = false;
+    }
+    if (r < 0) return r;
+  }
   r = mount_overlay(l, layer, target, e);
   /* What was mounted below it went with it. */
   size_t n = strlen(layer->at);
@@ -446,14 +464,15 @@ static int renew_shm(const struct layers *l, struct err *e) {
   return r < 0 || !shares ? r : show_shared(l, e);
 }
 
-int layers_renew(struct layers *l, struct err *e) {
+int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
   for (size_t i = 0; i < l->at.n; i++) {
+    bool sunk = l->at.at[i].over && !held;
     int fd = layers_open_changed(l, i);
-    if (fd == -ENOENT) continue;
+    if (fd == -ENOENT && !sunk) continue;
     if (fd >= 0) (void)close(fd);
-    int r = renew(l, &l->at.at[i], e);
+    int r = renew(l, &l->at.at[i], held, e);
     if (r < 0) return r;
   }
   return 0;

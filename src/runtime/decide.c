@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "link.h"
 #include "modules.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 
@@ -69,6 +70,7 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
   }
   if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  if (busy & RT_BUSY_EARLY) rt_server_early(c);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include "hooks.h"
 
 #include "link.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -66,8 +67,10 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
-  case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
+    rt_server();
+    return RT_PASS;
+  case WIRE_HOOK_NONE:
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:
