@@ -28,6 +28,7 @@ struct keeper {
   struct layers layers;
   int socket;
   int last_pid; /* descriptor of ns_last_pid, or -1 */
+  int children; /* descriptor of the list of the keeper's children, or -1 */
   struct fork_server server;
   char root[PATH_MAX];
 };
@@ -130,6 +131,16 @@ static bool wait_for(struct keeper *k, pid_t pid, uint64_t deadline, struct keep
   }
 }
 
+/* What has lost its parent is the keeper's child: is the server the only one? False if the kernel does not say. */
+static bool only_server_left(const struct keeper *k) {
+  char list[64];
+  ssize_t n = k->children < 0 ? -1 : pread(k->children, list, sizeof list - 1, 0);
+  if (n <= 0) return false;
+  list[n] = '\0';
+  char *end = list;
+  return strtol(list, &end, 10) == k->server.pid && strspn(end, " \n") == strlen(end);
+}
+
 /* Kills all but the keeper and the server, one by one. How many there were. */
 static unsigned kill_others(const struct keeper *k) {
   DIR *d = opendir("/proc");
@@ -162,7 +173,7 @@ static bool end_others(struct keeper *k, unsigned *ret_n) {
   (void)sigemptyset(&set);
   (void)sigaddset(&set, SIGCHLD);
   for (unsigned i = 0; i < ROUNDS && k->server.pid; i++) {
-    unsigned n = kill_others(k);
+    unsigned n = only_server_left(k) ? 0 : kill_others(k);
     if (n == 0) return true;
     if (i == 0) *ret_n = n;
     (void)sigtimedwait(&set, NULL, &(struct timespec){.tv_nsec = ROUND_NS});
@@ -199,7 +210,7 @@ static void watch_command(struct keeper *k, pid_t pid, uint64_t start, const str
 
 static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
   size_t n = 0;
-  for (size_t i = 0; i < k->layers.at.n; i++) {
+  for (size_t i = 0; i < k->layers.at.n && layers_changed(&k->layers); i++) {
     int fd = layers_open_changed(&k->layers, i);
     if (fd < 0) continue;
     (void)snprintf(a->at[n], sizeof a->at[n], "%s", k->layers.at.at[i].at);
@@ -241,13 +252,7 @@ static void tell_positions(const int descriptors[3], off_t ret[3]) {
 static bool left_traces(const struct keeper *k, const int descriptors[3], const off_t before[3]) {
   off_t after[3];
   tell_positions(descriptors, after);
-  if (memcmp(before, after, sizeof after) != 0) return true;
-  for (size_t i = 0; i < k->layers.at.n; i++) {
-    int fd = layers_open_changed(&k->layers, i);
-    if (fd >= 0) (void)close(fd);
-    if (fd != -ENOENT) return true;
-  }
-  return false;
+  return memcmp(before, after, sizeof after) != 0 || layers_changed(&k->layers);
 }
 
 static int start_server(struct keeper *k, const int descriptors[3]) {
@@ -339,12 +344,13 @@ static int prepare(struct keeper *k, struct err *e) {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);
   return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;
 }
 
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
-  struct keeper k = {.options = options, .socket = socket, .last_pid = -1, .server = {.socket = -1}};
+  struct keeper k = {.options = options, .socket = socket, .last_pid = -1, .children = -1, .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);

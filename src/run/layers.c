@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -346,6 +347,12 @@ static int protect_root(const struct layers *l, struct err *e) {
   return 0;
 }
 
+/* Every change of an overlay takes an inode of the file system that its upper folder is on. */
+static uint64_t free_inodes(const struct layers *l) {
+  struct statfs fs;
+  return l->folder < 0 || fstatfs(l->folder, &fs) < 0 || fs.f_files == 0 ? 0 : (uint64_t)fs.f_ffree;
+}
+
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
@@ -354,7 +361,11 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);
-  return r < 0 ? r : protect_root(l, e);
+  if (r == 0) r = protect_root(l, e);
+  if (r < 0) return r;
+  l->folder = open(l->stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  l->inodes = free_inodes(l);
+  return 0;
 }
 
 void layers_done(struct layers *l) {
@@ -382,6 +393,8 @@ static bool is_empty(int fd, int known) {
   (void)closedir(d);
   return n <= known + 2;
 }
+
+bool layers_changed(const struct layers *l) { return l->inodes == 0 || free_inodes(l) != l->inodes; }
 
 int layers_open_changed(const struct layers *l, size_t i) {
   char path[PATH_MAX];
@@ -467,6 +480,8 @@ static int renew_shm(const struct layers *l, struct err *e) {
 int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
+  if (!layers_changed(l) && l->held == held) return 0;
+  l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
     bool sunk = l->at.at[i].over && !held;
     int fd = layers_open_changed(l, i);
@@ -475,5 +490,6 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
     int r = renew(l, &l->at.at[i], held, e);
     if (r < 0) return r;
   }
+  l->inodes = free_inodes(l);
   return 0;
 }

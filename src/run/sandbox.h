@@ -52,10 +52,15 @@ struct layers {
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
+  bool held;       /* some process stands on the layers that were mounted first */
+  int folder;      /* the stage, opened; -1 if it could not be */
+  uint64_t inodes; /* free ones there when no layer was changed; 0 if not known */
 };
 
 /* Mounts everything under stage/root. */
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
+/* Was any layer changed? May say so though none was. */
+bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
 int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
 /*
