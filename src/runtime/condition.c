@@ -3,6 +3,7 @@
 #include "condition.h"
 
 #include "fd.h"
+#include "length.h"
 #include "stack.h"
 #include "system.h"
 
@@ -84,6 +85,9 @@ bool rt_holds(const struct rt_call *c) {
       break;
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));
+      break;
+    case WIRE_OP_LENGTH:
+      *top++ = rt_call_length(c, (enum wire_length)(operand & 15), operand >> 4);
       break;
     case WIRE_OP_NOT:
       top[-1] = ~top[-1];
