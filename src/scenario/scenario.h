@@ -73,6 +73,8 @@ struct scenario_world {
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
   uint64_t seed;
+  /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
+  bool (*variable)(void *context, const char *name);
 };
 
 /*
