@@ -18,6 +18,7 @@
 #include <sys/utsname.h>
 
 #include "ask.h"
+#include "count.h"
 #include "process.h"
 #include "stack.h"
 #include "system.h"
@@ -278,7 +279,7 @@ static int put_question(struct connection *n, const struct rt_call *c, uint32_t 
   struct wire_hub_ask ask = {.head = head(n, WIRE_HUB_ASK, sizeof ask), .tid = rt_tid(), .n_args = f->n_args};
   copy_name(ask.trigger, sizeof ask.trigger, rt_text(trigger_at(trigger)->id));
   copy_name(ask.function, sizeof ask.function, rt_text(f->written ? f->written : f->name));
-  ask.call = c->number;
+  ask.call = c->number != 0 ? c->number : rt_count_sum((uint32_t)c->index);
   ask.stack = rt_point_hash(c);
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     ask.args[i] = c->args[i];
