@@ -40,6 +40,11 @@ enum calling_fact {
   CALL_CLEARED,
   CALL_EMPTIED,
   CALL_ARGUMENTS,
+  CALL_LENGTH,
+  CALL_ITEMS,
+  CALL_VECTOR,
+  CALL_MESSAGE,
+  CALL_THROWS,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

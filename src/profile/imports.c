@@ -92,6 +92,11 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .cleared = calling(facts, CALL_CLEARED, name),
       .emptied = calling(facts, CALL_EMPTIED, name),
       .arguments = calling(facts, CALL_ARGUMENTS, name),
+      .length = calling(facts, CALL_LENGTH, name),
+      .items = calling(facts, CALL_ITEMS, name),
+      .vector = calling(facts, CALL_VECTOR, name),
+      .message = calling(facts, CALL_MESSAGE, name),
+      .throws = calling(facts, CALL_THROWS, name) >= 0,
   };
   return roles;
 }

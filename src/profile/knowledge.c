@@ -99,17 +99,28 @@ static int read_argument(struct lines *at, enum calling_fact fact, const char *w
   return 0;
 }
 
-/* twice, struct, float, returned, done NAME; descriptor, size, stream, cleared, emptied, arguments N NAME */
+/* KIND NAME, or KIND N NAME where the fact is about an argument. */
 static int read_calling(struct lines *at, const char *kind, const char *word, char **save) {
-  static const char *const kinds[] = {"twice", "struct", "float",   "returned", "done",     "descriptor",
-                                      "size",  "stream", "cleared", "emptied",  "arguments"};
+  static const struct {
+    const char *word;
+    bool argument;
+  } kinds[] = {
+      [CALL_TWICE] = {"twice", false},        [CALL_STRUCT] = {"struct", false},
+      [CALL_FLOAT] = {"float", false},        [CALL_RETURNED] = {"returned", false},
+      [CALL_DONE] = {"done", false},          [CALL_DESCRIPTOR] = {"descriptor", true},
+      [CALL_SIZE] = {"size", true},           [CALL_STREAM] = {"stream", true},
+      [CALL_CLEARED] = {"cleared", true},     [CALL_EMPTIED] = {"emptied", true},
+      [CALL_ARGUMENTS] = {"arguments", true}, [CALL_LENGTH] = {"length", true},
+      [CALL_ITEMS] = {"items", true},         [CALL_VECTOR] = {"vector", true},
+      [CALL_MESSAGE] = {"message", true},     [CALL_THROWS] = {"throws", false},
+  };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {
-    if (strcmp(kind, kinds[i]) != 0) continue;
+    if (strcmp(kind, kinds[i].word) != 0) continue;
     uint64_t n = 1;
-    const char *name = i < CALL_DESCRIPTOR ? word : strtok_r(NULL, " 	", save);
+    const char *name = kinds[i].argument ? strtok_r(NULL, " 	", save) : word;
     if (!name) return lines_bad(at, "a name is missing behind", word);
-    int r = i < CALL_DESCRIPTOR ? 0 : read_argument(at, i, word, &n);
+    int r = kinds[i].argument ? read_argument(at, i, word, &n) : 0;
     return r < 0 ? r : map_put(&k->calling, calling_key(i, name), n);
   }
   return lines_bad(at, "not a fact about functions:", kind);

@@ -191,6 +191,11 @@ struct profile_roles {
   int cleared;          /* a pointer behind it is NULL when the function fails */
   int emptied;          /* a stream that loses what was not yet written when the function fails */
   int arguments;        /* how many there are, without floating-point ones */
+  int length;           /* how many bytes are read or written, at most */
+  int items;            /* ... how many pieces, the size of each is the argument before it */
+  int vector;           /* ... a struct iovec *, how many there are is the argument behind it */
+  int message;          /* ... a struct msghdr * */
+  bool throws;          /* it fails with std::bad_alloc */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 

@@ -56,7 +56,7 @@ static void add_errno(int error, struct text *to) {
 static void add_side(const struct wire_plan *p, const struct wire_side *s, struct text *to) {
   static const char *const kinds[] = {"arg", "global", "tls", "stream"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
-  if ((s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM) && s->argument != UINT16_MAX)
+  if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !s->name))
     text_addf(to, ",\"argument\":%u", s->argument + 1u);
   const struct wire_module *m = plan_at(p, p->modules, s->module, sizeof *m);
   if (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) {
@@ -78,6 +78,17 @@ static void add_sides(const struct wire_plan *p, const struct wire_fault *f, str
     if (s) add_side(p, s, to);
   }
   text_add(to, "]");
+}
+
+static const char *const actions[WIRE_ACT_COUNT] = {"return", "short", "delay", "eintr", "kill", "throw"};
+
+static bool has_amount(const struct wire_fault *f) { return f->act == WIRE_ACT_SHORT || f->act == WIRE_ACT_DELAY; }
+
+/* What was done to the call, where that is more than a result; bytes or nanoseconds. */
+static void add_action(const struct wire_fault *f, struct text *to) {
+  if (!f || f->act == WIRE_ACT_RETURN || f->act >= WIRE_ACT_COUNT) return;
+  text_addf(to, ",\"action\":\"%s\"", actions[f->act]);
+  if (has_amount(f)) text_addf(to, ",\"amount\":%" PRId64, f->retval);
 }
 
 static void add_place(const struct image_frame *f, struct text *to) {
@@ -163,6 +174,7 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   add_errno(event->error, to);
   text_add(to, ",\"side\":");
   add_sides(log->plan, a.fault, to);
+  add_action(a.fault, to);
   text_addf(to, ",\"then\":%s,\"trigger\":", a.rule && a.rule->flags & WIRE_THEN ? "true" : "false");
   text_add_json(to, a.rule ? plan_text(log->plan, a.rule->trigger) : "");
   text_add(to, ",\"args\":[");
@@ -173,7 +185,9 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_add(to, "}\n");
 }
 
-void run_log_lost(uint64_t n, struct text *to) { text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 "}\n", n); }
+void run_log_lost(const struct run_totals *totals, struct text *to) {
+  text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 ",\"frames\":%" PRIu64 "}\n", totals->lost, totals->unnamed);
+}
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
 
@@ -211,8 +225,15 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
     if (i) text_add(to, ", ");
     add_value(event->args[i], to);
   }
-  text_add(to, ") = ");
-  add_value((uint64_t)event->retval, to);
+  text_add(to, ")");
+  if (a.fault && a.fault->act != WIRE_ACT_RETURN && a.fault->act < WIRE_ACT_COUNT)
+    text_addf(to, " %s", actions[a.fault->act]);
+  if (a.fault && has_amount(a.fault)) {
+    text_addf(to, "=%" PRId64 "%s", a.fault->retval, a.fault->act == WIRE_ACT_DELAY ? "ns" : "");
+  } else if (!a.fault || a.fault->act < WIRE_ACT_KILL) {
+    text_add(to, " = ");
+    add_value((uint64_t)event->retval, to);
+  }
   if (error)
     text_addf(to, " %s", error);
   else if (event->error)

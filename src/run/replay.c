@@ -59,6 +59,26 @@ static void add_sides(const json_t *sides, struct text *to) {
   }
 }
 
+/* A result, or what was done to the call. */
+static int add_fault(const struct line *l, const json_t *event, struct text *to) {
+  const char *action = json_string_value(json_object_get(event, "action"));
+  const json_t *amount = json_object_get(event, "amount"), *error = json_object_get(event, "errno");
+  bool is_short = action && strcmp(action, "short") == 0, is_delay = action && strcmp(action, "delay") == 0;
+  if (is_short || is_delay) {
+    if (!json_is_integer(amount)) return bad(l, "amount");
+    text_addf(to, "\" %s=\"%lld%s\"", action, (long long)json_integer_value(amount), is_delay ? "ns" : "");
+    return is_short ? add_errno(l, error, to) : 0;
+  }
+  if (action) {
+    text_add(to, "\" fault=\"");
+    text_add_xml(to, action);
+    text_add(to, "\"");
+    return 0;
+  }
+  text_addf(to, "\" retval=\"%lld\"", (long long)json_integer_value(json_object_get(event, "retval")));
+  return add_errno(l, error, to);
+}
+
 static int add_injection(const struct line *l, const json_t *event, struct text *to) {
   const char *function = json_string_value(json_object_get(event, "function"));
   const json_t *call = json_object_get(event, "call"), *process = json_object_get(event, "process");
@@ -68,8 +88,7 @@ static int add_injection(const struct line *l, const json_t *event, struct text 
   if (!json_is_integer(retval)) return bad(l, "retval");
   text_add(to, "  <function name=\"");
   text_add_xml(to, function);
-  text_addf(to, "\" retval=\"%lld\"", (long long)json_integer_value(retval));
-  int r = add_errno(l, json_object_get(event, "errno"), to);
+  int r = add_fault(l, event, to);
   if (r < 0) return r;
   if (json_is_true(json_object_get(event, "then"))) text_add(to, " then=\"true\"");
   text_addf(to, " when=\"call==%lld", (long long)json_integer_value(call));

@@ -4,6 +4,7 @@
 
 #include "ask.h"
 #include "fd.h"
+#include "length.h"
 #include "stack.h"
 #include "system.h"
 
@@ -88,6 +89,9 @@ bool rt_holds(const struct rt_call *c) {
       break;
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));
+      break;
+    case WIRE_OP_LENGTH:
+      *top++ = rt_call_length(c, (enum wire_length)(operand & 15), operand >> 4);
       break;
     case WIRE_OP_NOT:
       top[-1] = ~top[-1];

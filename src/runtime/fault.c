@@ -24,13 +24,17 @@ void rt_fault_choose(struct rt_call *c) {
   c->fault += (ordered ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
 }
 
+int32_t rt_fault_errno(const struct wire_fault *f) {
+  if (f->error == 0 || !errno_location) return 0;
+  *errno_location() = f->error;
+  return f->error;
+}
+
 enum rt_action rt_fault_apply(struct rt_call *c) {
   const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
   if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
   for (uint32_t i = 0; i < f->n_sides; i++)
     rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
-  bool set = f->error != 0 && errno_location;
-  if (set) *errno_location() = f->error;
-  rt_event(c, set ? f->error : 0);
+  rt_event(c, rt_fault_errno(f));
   return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
 }

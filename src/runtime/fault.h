@@ -8,5 +8,7 @@
 void rt_fault_start(void) RT_HIDDEN;
 /* Chooses one of the faults of c->rule. */
 void rt_fault_choose(struct rt_call *c) RT_HIDDEN;
+/* Sets errno as the fault says; what it was set to, 0 if it was left alone. */
+int32_t rt_fault_errno(const struct wire_fault *f) RT_HIDDEN;
 /* Makes it come true, and logs it. For a call that was really made (THEN), c->retval is what that returned. */
 enum rt_action rt_fault_apply(struct rt_call *c) RT_HIDDEN;

@@ -110,6 +110,8 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
   case WIRE_OP_STACK:
   case WIRE_OP_ASK:
     return yes_or_no;
+  case WIRE_OP_LENGTH:
+    return (struct range){-1, MOST};
   case WIRE_OP_PROCESS:
     /* Code that asks for it is of a run with several processes; a child of this one will have another number. */
     return (struct range){1, MOST};

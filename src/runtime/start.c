@@ -5,6 +5,7 @@
  *
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
+#include "act.h"
 #include "ask.h"
 #include "condition.h"
 #include "count.h"
@@ -15,6 +16,7 @@
 #include "hooks.h"
 #include "link.h"
 #include "process.h"
+#include "real.h"
 #include "stack.h"
 #include "start.h"
 #include "system.h"
@@ -30,12 +32,6 @@ _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP ==
 
 struct rt rt = {.busy = RT_BUSY_OFF};
 extern struct wire_shim murphy_shim __attribute__((weak));
-
-static void find_real(void) {
-  const struct wire_function *f = rt_array(functions, struct wire_function);
-  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
-    rt.entries[i].real = rt_link_real(rt_text(f[i].name), f[i].version ? rt_text(f[i].version) : NULL);
-}
 
 /* Which function's rules use a slot: marks both functions if there are two. */
 static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
@@ -121,6 +117,7 @@ static bool get_ready(void) {
     learn_rules(i, owners);
   rt_process_start();
   rt_fault_start();
+  rt_act_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
@@ -167,7 +164,7 @@ static void refuse(void) {
 static void start(struct wire_shim *shim) {
   rt.shim = shim;
   if (plan_good()) {
-    find_real();
+    rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
       aim();
@@ -180,8 +177,7 @@ static void start(struct wire_shim *shim) {
 
 void rt_start_once(void) {
   static uint64_t starter;
-  uint64_t self;
-  __asm__("mov %%fs:0, %0" : "=r"(self));
+  uint64_t self = rt_thread_pointer();
   uint32_t state = RT_NEW;
   if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
     rt_store(&starter, self);

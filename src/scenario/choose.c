@@ -85,7 +85,7 @@ static int choose_aliases(struct plan *p, const char *function) {
 static int choose_missing(struct plan *p, const char *function, bool any) {
   const struct rule *rule = first_rule(p, function);
   bool there = defined(p, function), follow = p->world->flags & WIRE_FOLLOW;
-  bool explicit = rule->fault.form == FAULT_EXPLICIT;
+  bool explicit = rule->fault.form == FAULT_EXPLICIT || rule->fault.form == FAULT_ACT;
   if (!there && !any && name_nearest(function, p->world->functions, p->world->n_functions)) return not_there(p, rule);
   bool called = any ? there : explicit || plan_profile(p, function);
   bool wanted = (follow && (there || explicit)) || (looks_up(p) && called);

@@ -9,12 +9,20 @@
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
 
+/* Does the fault leave it to the function what is returned, if anything? */
+static bool goes_on(const struct rule *rule) {
+  const struct fault *f = &rule->fault;
+  return f->form == FAULT_ACT && (f->act == WIRE_ACT_DELAY || f->act == WIRE_ACT_KILL);
+}
+
 static int refuse(struct plan *p, const struct rule *rule, const struct subject *s) {
   const char *why = NULL;
   for (int i = 0; i < 2 && !why; i++) {
     const char *name = i ? s->written : s->name;
     if (profile_facts_twice(p->facts, name))
       why = "it returns twice, into a frame that must still be as it was";
+    else if (goes_on(rule))
+      continue;
     else if (profile_facts_noreturn(p->facts, name))
       why = "it never returns, so it cannot return an error";
     else if (profile_facts_struct(p->facts, name))
@@ -27,6 +35,19 @@ static int refuse(struct plan *p, const struct rule *rule, const struct subject 
                  why);
 }
 
+static void find_length(const struct plan *p, const char *name, const struct profile_roles *from, struct roles *r) {
+  const int arguments[WIRE_LENGTH_COUNT] = {[WIRE_LENGTH_BYTES] = from->length,
+                                            [WIRE_LENGTH_ITEMS] = from->items,
+                                            [WIRE_LENGTH_VECTOR] = from->vector,
+                                            [WIRE_LENGTH_MESSAGE] = from->message};
+  r->length = -1;
+  for (unsigned i = 0; i < WIRE_LENGTH_COUNT; i++) {
+    if (arguments[i] < 0) continue;
+    r->length = site_names_argument(p->names, name, (unsigned)arguments[i]);
+    r->how = (enum wire_length)i;
+  }
+}
+
 /* The arguments of the written function, where the imported one has them. */
 static struct roles find_roles(const struct plan *p, const char *name, const char *written) {
   struct profile_roles from = profile_facts_roles(p->facts, written);
@@ -35,6 +56,8 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
   r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
   r.emptied = from.emptied < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.emptied);
+  find_length(p, name, &from, &r);
+  r.throws = from.throws || profile_facts_roles(p->facts, name).throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
     r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;
@@ -83,7 +106,9 @@ static const struct expr *by_number(struct plan *p, const struct expr *x) {
 /* FIRST: no other rule of the function is evaluated before it. */
 static int set_condition(struct plan *p, const struct rule *rule, const struct subject *s, bool first,
                          struct wire_rule *w, bool *counts) {
-  const struct expr *x = rule->when;
+  bool failed = false;
+  const struct expr *x = plan_act_condition(p, rule, &failed);
+  if (failed) return plan_no_memory(p);
   *w = (struct wire_rule){.code = WIRE_NO_CODE, .first = 1, .last = UINT64_MAX};
   if (!x || (x->kind == EXPR_NUMBER && x->number)) return 0;
   if (first && rule->ordered && only_for(p, rule, s)) x = by_number(p, x);
@@ -102,14 +127,22 @@ static int set_condition(struct plan *p, const struct rule *rule, const struct s
 
 static int push_rule(struct plan *p, const struct rule *rule, const struct subject *s, bool first, bool *counts) {
   struct wire_rule w;
-  int r = set_condition(p, rule, s, first, &w, counts);
-  if (r >= 0) r = plan_faults(p, rule, s, &w.fault, &w.n_faults);
+  uint32_t fault = 0, n_faults = 0;
+  int r = plan_faults(p, rule, s, &fault, &n_faults);
+  if (r >= 0) r = set_condition(p, rule, s, first, &w, counts);
   if (r >= 0) r = plan_string(p, rule->label, &w.trigger);
   if (r >= 0) r = plan_slot(p, rule, &w.slot);
   if (r < 0) return r;
+  w.fault = fault;
+  w.n_faults = n_faults;
   if (rule->fault.form == FAULT_UNUSED) w.flags |= WIRE_UNUSED;
   if (rule->fault.then) w.flags |= WIRE_THEN;
   return vec_push(&p->rules, w) < 0 ? plan_no_memory(p) : 0;
+}
+
+/* Programs that are followed into may have it from the start. */
+static bool is_later(const struct plan *p, const char *name) {
+  return p->world->defined && !(p->world->flags & WIRE_FOLLOW) && !p->world->defined(p->world->context, name);
 }
 
 /* Puts the function into the plan, with all rules that are about it. */
@@ -131,6 +164,7 @@ static int add_function(struct plan *p, const char *name) {
   f.n_rules = (uint32_t)p->rules.n - f.rule;
   f.hook = (uint16_t)plan_hook(p, name);
   f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
+  if (is_later(p, name)) f.flags |= WIRE_LATER;
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;

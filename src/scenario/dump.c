@@ -42,8 +42,11 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_IF_ZERO] = "unless",
     [WIRE_OP_IF_SET] = "if",
     [WIRE_OP_SERIES] = "series",
+    [WIRE_OP_LENGTH] = "length",
     [WIRE_OP_ASK] = "ask",
 };
+
+static const char *const length_names[WIRE_LENGTH_COUNT] = {"bytes", "items", "vector", "message"};
 
 struct dump {
   const struct wire_plan *plan;
@@ -101,6 +104,9 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
     text_addf(d->to, " %lld to %lld step %lld", (long long)series[0], (long long)series[1], (long long)series[2]);
     break;
   }
+  case WIRE_OP_LENGTH:
+    text_addf(d->to, " in %s of %u", length_names[operand & 15], operand >> 4);
+    break;
   case WIRE_OP_ARG:
     text_addf(d->to, " %u", operand);
     break;
@@ -155,8 +161,27 @@ static void add_side(const struct dump *d, const struct wire_side *s) {
   text_addf(d->to, " := %lld (%u bytes)", (long long)s->value, s->width);
 }
 
+static void add_act(const struct dump *d, const struct wire_fault *f) {
+  text_add(d->to, "    fault: ");
+  switch (f->act) {
+  case WIRE_ACT_SHORT:
+    text_addf(d->to, "at most %lld bytes, in %s of %u", (long long)f->retval, length_names[f->length], f->argument);
+    break;
+  case WIRE_ACT_DELAY:
+    text_addf(d->to, "%lld ns later", (long long)f->retval);
+    break;
+  case WIRE_ACT_EINTR:
+    text_addf(d->to, "handle a signal, return %lld", (long long)f->retval);
+    break;
+  default:
+    text_add(d->to, f->act == WIRE_ACT_KILL ? "kill" : "throw bad_alloc");
+  }
+}
+
 static void add_fault(const struct dump *d, const struct wire_fault *f) {
-  if (f->ret == WIRE_KEEP)
+  if (f->act)
+    add_act(d, f);
+  else if (f->ret == WIRE_KEEP)
     text_add(d->to, "    fault: return what the call returned");
   else
     text_addf(d->to, "    fault: return %lld", (long long)f->retval);
@@ -193,6 +218,7 @@ static void add_function(const struct dump *d, const struct wire_function *f) {
   if (f->stream >= 0) text_addf(d->to, ", stream %d", f->stream);
   text_add(d->to, f->flags & WIRE_ALWAYS_IN ? ", always in" : "");
   text_add(d->to, f->flags & WIRE_ONLY_COUNTS ? ", only counts" : "");
+  text_add(d->to, f->flags & WIRE_LATER ? ", later" : "");
   text_add(d->to, "\n");
   for (uint32_t i = 0; i < f->n_rules; i++)
     add_rule(d, &ARRAY(d, struct wire_rule, rules)[f->rule + i]);

@@ -177,6 +177,14 @@ static int emit_once(struct emitter *m, const void *owner) {
   return r < 0 ? r : emit(m, WIRE_OP_ONCE, slot);
 }
 
+static int emit_size(struct emitter *m, struct where at) {
+  const struct roles *roles = &m->subject->roles;
+  if (roles->length >= 0) return emit(m, WIRE_OP_LENGTH, (uint32_t)roles->how | (uint32_t)roles->length << 4);
+  if (roles->size >= 0) return emit(m, WIRE_OP_ARG, (uint32_t)roles->size);
+  return FAIL_AT(at, m->plan->e, -ENOTSUP, "which argument of %.60s is its size is not known (data/functions says it)",
+                 m->subject->written);
+}
+
 static int emit_frames(struct emitter *m, const struct expr *x) {
   struct scenario_frame frames[EXPR_ARGS];
   for (size_t i = 0; i < x->n_args; i++)
@@ -196,6 +204,8 @@ static int emit_expr(struct emitter *m, const struct expr *x) {
     return emit(m, WIRE_OP_PROCESS, 0);
   case EXPR_ORDERED:
     return emit(m, WIRE_OP_ORDER, 0);
+  case EXPR_SIZE:
+    return emit_size(m, x->at);
   case EXPR_ONCE:
     return emit_once(m, x);
   case EXPR_RANDOM:

@@ -219,9 +219,16 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
   return -ENOENT;
 }
 
+/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
+static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
+  for (uint32_t i = 0; i < f->n_sides; i++)
+    if (memcmp(&p->sides.at[f->side + i], side, sizeof *side) == 0) return true;
+  return false;
+}
+
 static int push_side(struct plan *p, struct wire_fault *f, struct wire_side side, const char *name) {
   int r = plan_string(p, name, &side.name);
-  if (r < 0) return r;
+  if (r < 0 || has_side(p, f, &side)) return r;
   if (!f->n_sides) f->side = (uint32_t)p->sides.n;
   f->n_sides++;
   return vec_push(&p->sides, side) < 0 ? plan_no_memory(p) : 0;
@@ -326,13 +333,22 @@ static int add_profile(struct plan *p, const struct rule *rule, const struct sub
 }
 
 static int add_errno(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
-  struct wire_fault f = {0};
+  struct wire_fault f = {.act = (uint8_t)rule->fault.act};
   const struct profile_error *from = NULL;
   bool infallible = profile_facts_infallible(p->facts, s->written), known;
   if (infallible || !choose(es, rule->fault.error, &f, &from, &known)) return cannot(p, rule, s, es);
   bool open = es->incomplete || (from && from->errno_unknown), listed = from && !errno_set_empty(&from->errnos);
   if (!known && (listed || !open)) note_unknown(p, rule, s, open);
   return add_fault(p, rule, s, f, from);
+}
+
+/* A stream that does less than it was asked for has failed. */
+static int add_act(struct plan *p, const struct rule *rule, const struct subject *s) {
+  struct wire_fault f;
+  int r = plan_act(p, rule, s, &f);
+  if (r >= 0 && f.act == WIRE_ACT_SHORT && f.length == WIRE_LENGTH_ITEMS) r = add_stream(p, s, &f);
+  if (r >= 0) r = add_written(p, rule, &f);
+  return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;
 }
 
 int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s, uint32_t *ret, uint32_t *ret_n) {
@@ -342,6 +358,7 @@ int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s
   int r = collect(p, s, &es);
   if (r >= 0 && fault->form == FAULT_ERRNO) r = add_errno(p, rule, s, &es);
   if (r >= 0 && fault->form == FAULT_PROFILE) r = add_profile(p, rule, s, &es);
+  if (r >= 0 && fault->form == FAULT_ACT) r = add_act(p, rule, s);
   if (r >= 0 && fault->form == FAULT_EXPLICIT)
     r = add_fault(p, rule, s, (struct wire_fault){.retval = fault->retval, .error = fault->error}, NULL);
   vec_done(&es.list);

@@ -23,7 +23,9 @@ bool expr_pure(const struct expr *x) {
 }
 
 bool expr_counts(const struct expr *x) {
-  if (x->kind == EXPR_CALLER || x->kind == EXPR_STACK || x->kind == EXPR_PROCESS || !expr_pure(x)) return false;
+  if (x->kind == EXPR_CALLER || x->kind == EXPR_STACK || x->kind == EXPR_PROCESS || x->kind == EXPR_SIZE ||
+      !expr_pure(x))
+    return false;
   for (size_t i = 0; i < x->n_args; i++)
     if (!expr_counts(x->args[i])) return false;
   return true;

@@ -81,6 +81,7 @@ static const struct word {
   const char *use;
 } words[] = {
     {"call", EXPR_CALL, TYPE_NUMBER, 0, 0, false, "call == 3"},
+    {"size", EXPR_SIZE, TYPE_NUMBER, 0, 0, false, "size > 4096"},
     {"process", EXPR_PROCESS, TYPE_NUMBER, 0, 0, false, "process == 1"},
     {"ordered", EXPR_ORDERED, TYPE_TRUTH, 0, 0, false, "ordered"},
     {"once", EXPR_ONCE, TYPE_TRUTH, 0, 0, false, "once"},

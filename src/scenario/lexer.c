@@ -111,8 +111,12 @@ static int read_number(struct lexer *l) {
   if (!text) return source_no_memory(l->source, l->e);
   l->token.kind = real ? TOKEN_REAL : TOKEN_NUMBER;
   int r = real ? real_parse(text, &l->token.real) : number_parse(text, &l->token.number);
+  if (r < 0 && time_parse(text, &l->token.number) == 0) {
+    l->token.kind = TOKEN_NUMBER; /* nanoseconds */
+    r = 0;
+  }
   if (r == -ERANGE) return fail(l, l->at, "this number does not fit into 64 bits", "write a smaller one");
-  if (r < 0) return fail(l, l->at, "this is not a number", "write it as 10, 0x1f or 0.5");
+  if (r < 0) return fail(l, l->at, "this is not a number", "write it as 10, 0x1f, 0.5 or 10ms");
   l->at = at;
   return 0;
 }

@@ -37,7 +37,8 @@ enum expr_kind {
   EXPR_BINARY,  /* `op`, an arithmetic or comparing one */
   EXPR_AND,
   EXPR_OR,
-  EXPR_NOT, /* of a truth */
+  EXPR_NOT,  /* of a truth */
+  EXPR_SIZE, /* how many bytes the call is about */
 };
 
 #define EXPR_ARGS 8
@@ -85,6 +86,7 @@ enum fault_form {
   FAULT_EXPLICIT, /* `retval`, and `error` if it is not 0 */
   FAULT_PROFILE,  /* one of the function's errors, drawn for each injection */
   FAULT_UNUSED,   /* nothing fails: the call only feeds triggers */
+  FAULT_ACT,      /* nothing is made up: `act` is done to the call */
 };
 
 struct side_effect {
@@ -105,6 +107,8 @@ struct fault {
   int error;
   const struct side_effect *sides;
   size_t n_sides;
+  enum wire_act act; /* WIRE_ACT_EINTR is a FAULT_ERRNO */
+  int64_t amount;    /* bytes, nanoseconds */
 };
 
 struct rule {
@@ -216,6 +220,14 @@ int rule_parse(struct scenario *s, const struct source_text *source, size_t star
 int retval_parse(const char *text, int64_t *ret) MUST_USE;
 /* An errno's name or number. -EINVAL if it is none. */
 int errno_parse(const char *text, int *ret) MUST_USE;
+/* A time with its unit, 10ms, in nanoseconds. -EINVAL if it is none, -ERANGE if it is too long. */
+int time_parse(const char *text, int64_t *ret) MUST_USE;
+/*
+ * "short=10", "delay=10ms", "eintr", "kill", "throw": what is done to the call. NAME is what stands before the sign,
+ * VALUE behind it, or NULL. -ENOENT if there is no such fault; other errors are reported at NAME_AT or VALUE_AT.
+ */
+int act_parse(const char *name, const char *value, struct where name_at, struct where value_at, struct fault *f,
+              struct err *e) MUST_USE;
 
 /* --- frames.c ----------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,9 @@ struct roles {
   int descriptor, size, stream, cleared, emptied;
   const char *stream_name; /* stdout, stdin: the stream is no argument */
   int n_args;              /* -1 if it is not known */
+  int length;              /* what says how many bytes it reads or writes */
+  enum wire_length how;
+  bool throws;
 };
 
 /* The function that a rule is being compiled for. */
@@ -107,6 +110,13 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
 uint64_t plan_draw_seed(struct plan *p, const void *owner);
 /* The code of X, and its end. *ret is where it starts. */
 int plan_condition(struct plan *p, const struct subject *s, const struct expr *x, uint32_t *ret) MUST_USE;
+
+/* --- act.c -------------------------------------------------------------------------------------------------------- */
+
+/* What a rule does to a call of the function, as a fault. Its condition must be plan_act_condition. */
+int plan_act(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *ret) MUST_USE;
+/* The rule's condition, and what the fault itself needs: NULL, *ret_failed, if there is no memory. */
+const struct expr *plan_act_condition(struct plan *p, const struct rule *rule, bool *ret_failed);
 
 /* --- fault.c ------------------------------------------------------------------------------------------------------ */
 

@@ -2,7 +2,8 @@
 /*
  * One-line rules:  FUNCTION ":" FAULT [ "when" EXPR ]
  *
- *   FAULT = [ "then" ] ( ERRNO | "ret" "=" VALUE [ "errno" "=" ERRNO ] | "profile" )
+ *   FAULT = [ "then" ] ( ERRNO | "ret" "=" VALUE [ "errno" "=" ERRNO ] | "profile" ) | ACT
+ *   ACT   = "short" "=" BYTES [ "errno" "=" ERRNO ] | "delay" "=" TIME | "eintr" | "kill" | "throw"
  *   VALUE = a number, NULL, EOF, MAP_FAILED, or an errno's name, with a sign or without
  */
 #include "scenario/model.h"
@@ -100,6 +101,24 @@ static int read_errno(struct lexer *l, struct fault *f) {
   return 0;
 }
 
+/* 1 if the lexer is at one. */
+static int read_act(struct lexer *l, struct fault *f) {
+  char name[80], value[80];
+  struct where name_at = lexer_where(l), value_at = name_at;
+  bool amount = lexer_is(l, "short") || lexer_is(l, "delay");
+  if (!amount && !lexer_is(l, "eintr") && !lexer_is(l, "kill") && !lexer_is(l, "throw")) return 0;
+  if (f->then)
+    return FAIL_AT(name_at, l->e, -EINVAL, "%s says itself whether the call is made (remove then)", l->token.text);
+  (void)snprintf(name, sizeof name, "%s", l->token.text);
+  int r = amount ? read_setting(l, name, value, &value_at) : lexer_next(l);
+  if (r >= 0) r = act_parse(name, amount ? value : NULL, name_at, value_at, f, l->e);
+  if (r >= 0 && f->act == WIRE_ACT_SHORT && lexer_is(l, "errno")) {
+    r = read_setting(l, "errno", value, &value_at);
+    if (r >= 0 && (errno_parse(value, &f->error) < 0 || !f->error)) r = bad_errno(l, value_at, value);
+  }
+  return r < 0 ? r : 1;
+}
+
 static int read_fault(struct lexer *l, struct fault *f) {
   char found[80];
   int r = 0;
@@ -110,6 +129,7 @@ static int read_fault(struct lexer *l, struct fault *f) {
     f->at = lexer_where(l);
   }
   if (r < 0) return r;
+  if ((r = read_act(l, f)) != 0) return r < 0 ? r : 0;
   if (lexer_is(l, "ret") || lexer_is(l, "retval") || lexer_is(l, "errno")) return read_explicit(l, f);
   if (lexer_is(l, "profile")) {
     f->form = FAULT_PROFILE;

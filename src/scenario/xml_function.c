@@ -123,6 +123,28 @@ static int read_errno(struct xml_reader *r, const struct xml_attribute *a, struc
               source_hint(errno_nearest(a->value.text), "write it as EIO or 5", way));
 }
 
+/* 1 if the element says what is done to the call. */
+static int read_act(struct xml_reader *r, const struct xml_node *n, struct fault *f) {
+  static const char *const names[] = {"short", "delay", "fault"};
+  const struct xml_attribute *a = NULL;
+  for (size_t i = 0; i < COUNT(names); i++) {
+    const struct xml_attribute *found = xml_find(n, names[i]);
+    if (a && found) return FAIL(r, found->at, "%s and %s are two faults (remove one)", a->name, found->name);
+    if (found) a = found;
+  }
+  if (!a) return 0;
+  bool named = strcmp(a->name, "fault") == 0;
+  const struct xml_attribute *other = xml_find(n, "return");
+  if (!other) other = xml_find(n, "retval");
+  if (!other) other = xml_find(n, "random");
+  if (!other) other = xml_find(n, "then");
+  if (!other && strcmp(a->name, "short") != 0) other = xml_find(n, "errno");
+  if (other) return FAIL(r, other->at, "%s and %s cannot be together (remove one)", other->name, a->name);
+  struct where at = xml_where(r, a->value.start);
+  int e = act_parse(named ? a->value.text : a->name, named ? NULL : a->value.text, at, at, f, r->e);
+  return e < 0 ? e : 1;
+}
+
 /* return or retval, errno, random: which fault. */
 static int read_fault(struct xml_reader *r, const struct xml_node *n, struct fault *f) {
   const struct xml_attribute *value = xml_find(n, "return"), *retval = xml_find(n, "retval"),
@@ -130,13 +152,16 @@ static int read_fault(struct xml_reader *r, const struct xml_node *n, struct fau
   const struct xml_attribute *random = xml_find(n, "random");
   bool unused = false;
   f->at = xml_where(r, error ? error->value.start : n->at);
+  int e = read_act(r, n, f);
+  if (e > 0 && error) e = read_errno(r, error, f);
+  if (e < 0 || f->act) return e;
   if (value && retval) return FAIL(r, retval->at, "retval and return are the same (remove one)");
   if (!value) value = retval;
   if (random && strcmp(random->value.text, "profile") != 0)
     return FAIL(r, random->value.start, "'%.60s' is not known (write random=\"profile\")", random->value.text);
   if (random && (value || error))
     return FAIL(r, random->at, "what is drawn from the profile is not given here (remove random, or return and errno)");
-  int e = value ? read_retval(r, value, f, &unused) : 0;
+  e = value ? read_retval(r, value, f, &unused) : 0;
   if (e >= 0 && error) e = read_errno(r, error, f);
   if (e >= 0) e = xml_truth(r, n, "then", &f->then);
   if (e < 0) return e;
@@ -183,7 +208,8 @@ static int read_inside(struct xml_reader *r, const struct xml_node *n, struct ru
 }
 
 int xml_read_function(struct xml_reader *r, struct xml_node *n) {
-  static const char *const known[] = {"name", "numargs", "return", "retval", "errno", "random", "then", "when"};
+  static const char *const known[] = {"name", "numargs", "return", "retval", "errno", "random",
+                                      "then", "when",    "short",  "delay",  "fault"};
   const struct xml_attribute *name, *numargs = xml_find(n, "numargs"), *when = xml_find(n, "when");
   struct rule rule = {.n_args = -1, .ordered = true};
   struct text label = {0};

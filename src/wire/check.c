@@ -58,10 +58,19 @@ static const char *check_functions(const struct wire_plan *p) {
   return NULL;
 }
 
+/* All arguments that say a length are in registers. */
+static bool length_fits(uint32_t length, uint32_t argument) {
+  return length < WIRE_LENGTH_COUNT && argument + (length == WIRE_LENGTH_VECTOR) < 6 &&
+         argument >= (length == WIRE_LENGTH_ITEMS);
+}
+
 static const char *check_faults(const struct wire_plan *p) {
   const struct wire_fault *f = array(p, p->faults);
-  for (uint32_t i = 0; i < p->faults.n; i++, f++)
-    if (f->ret > WIRE_KEEP || !run_fits(f->side, f->n_sides, p->sides.n)) return "a bad fault";
+  for (uint32_t i = 0; i < p->faults.n; i++, f++) {
+    if (f->ret > WIRE_KEEP || !run_fits(f->side, f->n_sides, p->sides.n) || f->act >= WIRE_ACT_COUNT)
+      return "a bad fault";
+    if (f->act == WIRE_ACT_SHORT && (!length_fits(f->length, f->argument) || f->retval < 0)) return "a bad length";
+  }
   const struct wire_side *s = array(p, p->sides);
   for (uint32_t i = 0; i < p->sides.n; i++, s++) {
     bool width = s->width == 1 || s->width == 2 || s->width == 4 || s->width == 8;
@@ -110,7 +119,19 @@ static const char *check_triggers(const struct wire_plan *p) {
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* How many values an instruction takes and gives, and what its operand is. */
-enum operand { NO_OPERAND, A_NUMBER, AN_ARG, A_SLOT, A_PLACE, A_PATTERN, A_TEXT, A_JUMP, A_SERIES, A_TRIGGER };
+enum operand {
+  NO_OPERAND,
+  A_NUMBER,
+  AN_ARG,
+  A_SLOT,
+  A_PLACE,
+  A_PATTERN,
+  A_TEXT,
+  A_JUMP,
+  A_SERIES,
+  A_LENGTH,
+  A_TRIGGER
+};
 static const struct {
   uint8_t takes, gives, operand;
 } shapes[WIRE_OP_COUNT] = {
@@ -151,6 +172,7 @@ static const struct {
     [WIRE_OP_IF_ZERO] = {1, 0, A_JUMP},
     [WIRE_OP_IF_SET] = {1, 0, A_JUMP},
     [WIRE_OP_SERIES] = {1, 1, A_SERIES},
+    [WIRE_OP_LENGTH] = {0, 1, A_LENGTH},
     [WIRE_OP_ASK] = {0, 1, A_TRIGGER},
 };
 
@@ -174,6 +196,8 @@ static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t 
     const int64_t *series = (const int64_t *)array(p, p->numbers) + operand;
     return operand + 2 < p->numbers.n && series[0] >= 0 && series[2] > 0;
   }
+  case A_LENGTH:
+    return length_fits(operand & 15, operand >> 4);
   case A_TRIGGER:
     return operand < p->triggers.n;
   case NO_OPERAND:

@@ -61,6 +61,7 @@ struct wire_plan {
 enum wire_function_flag {
   WIRE_ALWAYS_IN = 1,   /* the runtime needs it for itself (exec, dlopen, dlsym); rules may be empty */
   WIRE_ONLY_COUNTS = 2, /* the conditions of all its rules depend on the call's number alone */
+  WIRE_LATER = 4, /* nothing that is loaded at the start defines it: the shim hides it until a library is opened */
 };
 
 /* An intercepted function. Function i has entry i in the shim's table. */
@@ -121,13 +122,35 @@ struct wire_rule {
 
 enum wire_return { WIRE_RAX, WIRE_XMM0, WIRE_KEEP /* with WIRE_THEN: what the real call returned */ };
 
+/* What becomes of the call. */
+enum wire_act {
+  WIRE_ACT_RETURN, /* it is not made (with WIRE_THEN it is, first): retval, error and sides */
+  WIRE_ACT_SHORT,  /* it is made with at most `retval` bytes; of streams, error and sides come behind it */
+  WIRE_ACT_DELAY,  /* it is made, after `retval` nanoseconds */
+  WIRE_ACT_EINTR,  /* as RETURN, but before it returns a signal is handled, if there is a handler that ends calls */
+  WIRE_ACT_KILL,   /* the process dies of SIGKILL */
+  WIRE_ACT_THROW,  /* it is not made: std::bad_alloc is thrown */
+  WIRE_ACT_COUNT,
+};
+
+/* How a function is told how many bytes it is about. */
+enum wire_length {
+  WIRE_LENGTH_BYTES,   /* an argument */
+  WIRE_LENGTH_ITEMS,   /* an argument; the one before it is the size of each */
+  WIRE_LENGTH_VECTOR,  /* an argument points to struct iovec, the one behind it says how many */
+  WIRE_LENGTH_MESSAGE, /* an argument points to struct msghdr */
+  WIRE_LENGTH_COUNT,
+};
+
 struct wire_fault {
-  int64_t retval; /* the whole register; a double's bits for WIRE_XMM0 */
+  int64_t retval; /* the whole register; a double's bits for WIRE_XMM0; an amount, as enum wire_act says */
   int32_t error;  /* errno is set to this; 0 leaves it alone */
   uint16_t ret;   /* of enum wire_return */
   uint16_t n_sides;
-  uint32_t side; /* sides[side .. side + n_sides) */
-  uint32_t pad;
+  uint32_t side;     /* sides[side .. side + n_sides) */
+  uint8_t act;       /* of enum wire_act */
+  uint8_t length;    /* of enum wire_length, for WIRE_ACT_SHORT */
+  uint16_t argument; /* which argument that is */
 };
 
 enum wire_side_kind {
@@ -280,6 +303,7 @@ enum wire_op {
   WIRE_OP_IF_ZERO, /* operand: how far. If the top is 0 jump and keep it, else pop it: && */
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
   WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
+  WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
   WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
   WIRE_OP_COUNT,
 };
@@ -368,6 +392,7 @@ const char *wire_plan_check(const void *plan, size_t size);
  */
 struct wire_entry {
   uint64_t target, real, stub, gate, count;
+  uint64_t value; /* where the value of its symbol stands: 0 there hides it */
 };
 
 /* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
@@ -406,7 +431,13 @@ struct wire_frame {
   uint64_t at; /* ELF address in the module, or the address itself */
 };
 
-/* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
+/*
+ * An injection. Complete once `ready` is its number plus 1; `ready` is stored last. Before that it says who writes it:
+ * WIRE_WRITING and the process's id. murphy passes over an event whose writer is gone, and puts WIRE_PASSED and the
+ * number plus 1 there; who finds that has nothing to write any more.
+ */
+#define WIRE_WRITING (1ull << 63)
+#define WIRE_PASSED (1ull << 62)
 struct wire_event {
   uint64_t ready;
   uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
@@ -421,13 +452,15 @@ struct wire_event {
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
 };
 
-/* A module of some process of the run, by the name that the loader gave it. */
+/*
+ * A module that some frame of an event or a point is in, by the name that the loader gave it. The same for all
+ * processes, wherever they have it in memory.
+ */
 struct wire_loaded {
-  uint32_t ready; /* 1 when complete */
-  uint32_t process;
-  uint64_t start, end; /* addresses */
-  uint64_t bias;       /* address minus ELF address */
-  char path[232];
+  uint32_t ready;      /* 1 when complete */
+  uint32_t process;    /* which was the first to tell */
+  uint64_t start, end; /* ELF addresses */
+  char path[240];
 };
 
 enum wire_handlers {
@@ -512,6 +545,8 @@ struct wire_area {
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
+  uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
   struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */

@@ -57,7 +57,8 @@ static const char made_profile[] =
                                     "<side-effect type=\"GLOBAL\" module=\"libmade.so.1\" offset=\"0x48\" value=\"8\"/>"
                                     "<side-effect type=\"ARG\" argument=\"2\" value=\"9\"/>")) "</library></profile>";
 
-static const char *const made_functions[] = {"__fread_chk",
+static const char *const made_functions[] = {"_Znwm",
+                                             "__fread_chk",
                                              "__open_2",
                                              "close",
                                              "div",
@@ -65,6 +66,7 @@ static const char *const made_functions[] = {"__fread_chk",
                                              "exit",
                                              "feof",
                                              "fopen",
+                                             "fsync",
                                              "getpwnam_r",
                                              "made_code",
                                              "made_lock",
@@ -79,8 +81,10 @@ static const char *const made_functions[] = {"__fread_chk",
                                              "pthread_mutex_unlock",
                                              "puts",
                                              "read",
+                                             "readv",
                                              "resolve",
                                              "rmdir",
+                                             "sendmsg",
                                              "setjmp",
                                              "strtod"};
 

@@ -102,6 +102,8 @@ static void parts_are_checked(void **state) {
   REFUSED(PART(&t, faults, struct wire_fault)->ret, WIRE_KEEP); /* without WIRE_THEN */
   REFUSED(PART(&t, faults, struct wire_fault)->ret, 9);
   REFUSED(PART(&t, faults, struct wire_fault)->n_sides, 2);
+  REFUSED(PART(&t, faults, struct wire_fault)->act, WIRE_ACT_COUNT);
+  REFUSED(PART(&t, faults, struct wire_fault)->act, WIRE_ACT_SHORT); /* of -1 bytes */
   REFUSED(PART(&t, sides, struct wire_side)->kind, 9);
   REFUSED(PART(&t, sides, struct wire_side)->width, 3);
   REFUSED(PART(&t, sides, struct wire_side)->module, 1);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Faults that do something to the call: it transfers less, comes later, is interrupted, ends the process, throws.
+ *
+ * Unlike other faults, some of them make system calls: to sleep, to send a signal. Who asks for them has a program that
+ * may do so. The event is always there before.
+ */
+#include "act.h"
+
+#include "events.h"
+#include "fault.h"
+#include "length.h"
+#include "link.h"
+#include "process.h"
+#include "side.h"
+#include "system.h"
+
+#define SIGNALS 64
+#define SIGKILL 9
+#define RESTART 0x10000000u
+
+static const struct wire_fault *chosen(const struct rt_call *c) {
+  return &rt_array(faults, struct wire_fault)[c->fault];
+}
+
+/* --- less --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * The log has how much is asked for now. Where a plain argument says it, the call goes on by a jump, as if the program
+ * had asked for that.
+ */
+static enum rt_action shorten(struct rt_call *c, const struct wire_fault *f) {
+  c->retval = (uint64_t)f->retval;
+  rt_event(c, f->error);
+  if (f->length == WIRE_LENGTH_BYTES) {
+    c->args[f->argument] = (uint64_t)f->retval;
+    return RT_PASS;
+  }
+  c->retval = rt_call_shortened(c, (enum wire_length)f->length, f->argument, (uint64_t)f->retval);
+  for (uint32_t i = 0; i < f->n_sides; i++)
+    rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
+  (void)rt_fault_errno(f);
+  return RT_RETURN;
+}
+
+/* --- later -------------------------------------------------------------------------------------------------------- */
+
+struct span {
+  int64_t seconds, nanoseconds;
+};
+
+static void wait_for(int64_t time) {
+  struct span rest = {time / 1000000000, time % 1000000000};
+  while (rt_system(SYS_clock_nanosleep, 1 /* monotonic */, 0, (long)&rest, (long)&rest, 0, 0) == -4 /* EINTR */)
+    ;
+}
+
+static enum rt_action delay(struct rt_call *c, const struct wire_fault *f) {
+  c->retval = 0;
+  rt_event(c, 0);
+  wait_for(f->retval);
+  return RT_PASS;
+}
+
+/* --- interrupted -------------------------------------------------------------------------------------------------- */
+
+/* The kernel's struct sigaction. */
+struct kernel_action {
+  uint64_t handler, flags, restorer, mask;
+};
+
+/* Does a handler of the program end system calls when the signal comes? */
+static bool interrupts(long signal) {
+  struct kernel_action a = {0};
+  if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) return false;
+  return a.handler > 1 && !(a.flags & RESTART);
+}
+
+/* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */
+static long find_signal(void) {
+  static const uint8_t first[] = {14, 10, 12, 17, 28, 29, 23, 18, 1, 2, 15, 3, 20, 21, 22, 26, 27, 24, 25, 30, 16, 13};
+  uint64_t blocked = 0;
+  if (rt_system(SYS_rt_sigprocmask, 0, 0, (long)&blocked, sizeof blocked, 0, 0) < 0) return 0;
+  for (unsigned i = 0; i < sizeof first; i++)
+    if (!(blocked >> (first[i] - 1) & 1) && interrupts(first[i])) return first[i];
+  for (long signal = 34; signal <= SIGNALS; signal++)
+    if (!(blocked >> (signal - 1) & 1) && interrupts(signal)) return signal;
+  return 0;
+}
+
+/* The handler runs here; it may also never return. Whatever it does to errno, that is EINTR then. */
+static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
+  enum rt_action action = rt_fault_apply(c);
+  long signal = find_signal();
+  if (signal != 0) (void)rt_system(SYS_tgkill, rt_pid(), rt_tid(), signal, 0, 0, 0);
+  (void)rt_fault_errno(f);
+  return action;
+}
+
+/* --- ended -------------------------------------------------------------------------------------------------------- */
+
+static enum rt_action end_process(struct rt_call *c) {
+  c->retval = 0;
+  rt_event(c, 0);
+  (void)rt_system(SYS_kill, rt_pid(), SIGKILL, 0, 0, 0, 0);
+  (void)rt_system(SYS_exit_group, 128 + SIGKILL, 0, 0, 0, 0, 0); /* the first process of a namespace is spared */
+  return RT_PASS;
+}
+
+/* --- thrown ------------------------------------------------------------------------------------------------------- */
+
+/* What the C++ library throws a bad_alloc with. */
+static struct {
+  uint64_t *(*allocate)(uint64_t size);
+  void (*throw)(void *object, uint64_t type, uint64_t destroy);
+  uint64_t type, table, destroy;
+} thrower;
+
+static bool find_thrower(void) {
+  if (thrower.throw) return true;
+  thrower.allocate = (uint64_t * (*)(uint64_t)) rt_link_real("__cxa_allocate_exception", NULL);
+  thrower.type = rt_link_any("_ZTISt9bad_alloc");
+  thrower.table = rt_link_any("_ZTVSt9bad_alloc");
+  thrower.destroy = rt_link_real("_ZNSt9bad_allocD1Ev", NULL);
+  if (!thrower.allocate || !thrower.type || !thrower.table || !thrower.destroy) return false;
+  uint64_t throw = rt_link_real("__cxa_throw", NULL);
+  rt_store(&thrower.throw, (void (*)(void *, uint64_t, uint64_t)) throw);
+  return throw != 0;
+}
+
+/*
+ * Jumped to in place of the real function, with its caller's frame right above: nothing of the runtime is on the stack
+ * that is unwound but this. The object is nothing but a pointer behind the first two words of its virtual table.
+ */
+static void throw_bad_alloc(void) {
+  uint64_t *object = thrower.allocate(sizeof *object);
+  *object = thrower.table + 16;
+  thrower.throw(object, thrower.type, thrower.destroy);
+}
+
+static enum rt_action throw_it(struct rt_call *c) {
+  if (!thrower.throw &&!(rt_link_settled() && find_thrower())) return RT_PASS;
+  c->retval = 0;
+  rt_event(c, 0);
+  c->real = (uint64_t)throw_bad_alloc;
+  return RT_PASS;
+}
+
+void rt_act_start(void) {
+  const struct wire_fault *f = rt_array(faults, struct wire_fault);
+  for (uint32_t i = 0; i < rt.plan->faults.n; i++)
+    if (f[i].act == WIRE_ACT_THROW && find_thrower()) return;
+}
+
+enum rt_action rt_act(struct rt_call *c) {
+  const struct wire_fault *f = chosen(c);
+  switch ((enum wire_act)f->act) {
+  case WIRE_ACT_SHORT:
+    return shorten(c, f);
+  case WIRE_ACT_DELAY:
+    return delay(c, f);
+  case WIRE_ACT_EINTR:
+    return interrupt(c, f);
+  case WIRE_ACT_KILL:
+    return end_process(c);
+  case WIRE_ACT_THROW:
+    return throw_it(c);
+  default:
+    return rt_fault_apply(c);
+  }
+}
