@@ -139,6 +139,14 @@ bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *r
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* What became of triggers that were asked outside of the plan: copies. Text in it need not end. */
+struct run_troubles {
+  struct wire_asking asking[WIRE_ASKING];
+  struct wire_trouble troubles[WIRE_TROUBLES];
+  uint32_t unanswered;
+};
+/* 0 or -EIO. */
+int run_area_troubles(const struct run_area *a, struct run_troubles *ret) MUST_USE;
 /* Nothing is injected any more. 0 or -EIO. */
 int run_area_stop(struct run_area *a);
 

@@ -2,6 +2,7 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "ask.h"
 #include "fd.h"
 #include "length.h"
 #include "stack.h"
@@ -73,6 +74,9 @@ bool rt_holds(const struct rt_call *c) {
       break;
     case WIRE_OP_PROCESS:
       *top++ = rt_process();
+      break;
+    case WIRE_OP_ASK:
+      *top++ = rt_ask(c, operand);
       break;
     case WIRE_OP_ORDER:
       *top++ = ordered(c);

@@ -108,6 +108,7 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
     return rt_load(&rt.slots[operand]) ? exactly(0) : yes_or_no;
   case WIRE_OP_CALLER:
   case WIRE_OP_STACK:
+  case WIRE_OP_ASK:
     return yes_or_no;
   case WIRE_OP_LENGTH:
     return (struct range){-1, MOST};

@@ -6,6 +6,7 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "ask.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
@@ -56,6 +57,8 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
     const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
     for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
       uint32_t op = *at & 0xff;
+      /* What is asked outside has a state that nobody here sees. */
+      if (op == WIRE_OP_ASK) rt.functions[function].shared = 1;
       if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
     }
   }
@@ -186,4 +189,5 @@ __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **arg
   (void)argc, (void)argv, (void)shim;
   rt_start_once();
   rt_environment_start(envp);
+  rt_ask_start();
 }

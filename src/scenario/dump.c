@@ -43,6 +43,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_IF_SET] = "if",
     [WIRE_OP_SERIES] = "series",
     [WIRE_OP_LENGTH] = "length",
+    [WIRE_OP_ASK] = "ask",
 };
 
 static const char *const length_names[WIRE_LENGTH_COUNT] = {"bytes", "items", "vector", "message"};
@@ -82,6 +83,17 @@ static void add_pattern(const struct dump *d, uint32_t at) {
   }
 }
 
+static void add_trigger(const struct dump *d, const struct wire_trigger *t) {
+  const struct wire_setting *s = &ARRAY(d, struct wire_setting, settings)[t->setting];
+  text_addf(d->to, " %s %s of ", string(d, t->class), string(d, t->id));
+  text_add_plain(d->to, string(d, t->file));
+  for (uint32_t i = 0; i < t->n_settings; i++) {
+    text_addf(d->to, " %s=", string(d, s[i].name));
+    text_add_json(d->to, string(d, s[i].value));
+  }
+  if (t->kind == WIRE_TRIGGER_HUB) text_addf(d->to, " within %u ms", t->patience);
+}
+
 static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand) {
   switch (op) {
   case WIRE_OP_NUMBER:
@@ -112,6 +124,9 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_FD_PATH:
     text_add(d->to, " ");
     text_add_json(d->to, string(d, operand));
+    break;
+  case WIRE_OP_ASK:
+    add_trigger(d, &ARRAY(d, struct wire_trigger, triggers)[operand]);
     break;
   case WIRE_OP_IF_ZERO:
   case WIRE_OP_IF_SET:

@@ -54,6 +54,9 @@ struct plan {
   struct map slots; /* what has state to its slot */
   uint32_t n_slots;
   struct map draws; /* a random node to its ordinal */
+  VEC(struct wire_trigger) triggers;
+  VEC(struct wire_setting) settings;
+  struct map asked; /* a trigger to its place in `triggers` */
 };
 
 int plan_no_memory(const struct plan *p);

@@ -54,6 +54,8 @@ struct wire_plan {
   struct wire_span places;    /* struct wire_place: sets of code addresses */
   struct wire_span patterns;  /* struct wire_pattern: frames of a stack */
   struct wire_span rows;      /* struct wire_row: unwind tables of all modules */
+  struct wire_span triggers;  /* struct wire_trigger: what is asked outside of the plan */
+  struct wire_span settings;  /* struct wire_setting: their arguments */
 };
 
 enum wire_function_flag {
@@ -74,6 +76,7 @@ struct wire_function {
   int8_t size;       /* which argument is a size in bytes; -1 if none */
   int8_t stream;     /* which argument is a FILE *; -1 if none */
   uint16_t hook;     /* of enum wire_hook: what the runtime does itself around the call */
+  uint32_t written;  /* text: the name that programmers know it by, if that is another one; else 0 */
 };
 
 enum wire_hook {
@@ -236,6 +239,30 @@ struct wire_row {
   int32_t offset;
 };
 
+/* An argument of a trigger in XML: <low>1024</low>; of <frame><line>3</line></frame> the name is "frame.line". */
+struct wire_setting {
+  uint32_t name, value; /* text */
+};
+
+enum wire_trigger_kind {
+  WIRE_TRIGGER_PLUGIN, /* a class of somebody's own, in a shared object that the shim needs */
+  WIRE_TRIGGER_HUB,    /* a process that decides for all */
+  WIRE_TRIGGER_COUNT,
+};
+
+/* A trigger whose answer no code of the plan can give. */
+#define WIRE_ADDRESS 112
+struct wire_trigger {
+  uint32_t kind;  /* of enum wire_trigger_kind */
+  uint32_t id;    /* text: as the scenario calls it */
+  uint32_t class; /* text */
+  uint32_t file;  /* text: path of the plugin; or the hub's address as people write it */
+  uint32_t setting, n_settings;
+  uint32_t patience;             /* of a hub: milliseconds after which the call goes on */
+  uint32_t n_address;            /* bytes of `address` */
+  uint8_t address[WIRE_ADDRESS]; /* of a hub: its struct sockaddr_in, sockaddr_in6 or sockaddr_un */
+};
+
 /*
  * Conditions: a stack machine over 64-bit numbers. An instruction is op | operand << 8. Jumps go forward only, so every
  * condition ends; the stack is at most WIRE_STACK deep, and wire_plan_check proves that. A condition ends with
@@ -283,6 +310,7 @@ enum wire_op {
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
   WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
   WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
+  WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
   WIRE_OP_COUNT,
 };
 
@@ -481,6 +509,30 @@ struct wire_order {
   uint32_t fault;   /* which of the rule's faults, from 0 */
 };
 
+/* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
+#define WIRE_ASKING 32
+struct wire_asking {
+  uint32_t tid, pid; /* tid: 0 if the entry is free */
+  uint32_t trigger;  /* index in the plan */
+  uint32_t pad;
+};
+
+/* Something that makes a trigger useless, for the user to know. Complete once `ready` is 1. */
+#define WIRE_TROUBLES 16
+enum wire_trouble_kind {
+  WIRE_TROUBLE_MISSING, /* the class is not in the plugin that was loaded */
+  WIRE_TROUBLE_VERSION, /* it is of another version */
+  WIRE_TROUBLE_REFUSED, /* the plugin does not like its arguments; `text` says why, if it did */
+  WIRE_TROUBLE_GONE,    /* no connection to the hub */
+  WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
+  WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
+  WIRE_TROUBLE_COUNT,
+};
+struct wire_trouble {
+  uint32_t ready, kind, trigger, pid;
+  char text[112];
+};
+
 /*
  * The fork server: the first process of a run stops before main, and each experiment is a fork of it. It is wanted if
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
@@ -545,4 +597,54 @@ struct wire_area {
   struct wire_server server;
   uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
+  struct wire_asking asking[WIRE_ASKING];
+  struct wire_trouble troubles[WIRE_TROUBLES];
+  uint32_t next_trouble; /* how many were begun */
+  uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
+};
+
+/* --- hub ---------------------------------------------------------------------------------------------------------- */
+
+/*
+ * What a process and a hub say to each other over a stream: the process first WIRE_HUB_HELLO, then questions, each of
+ * which is answered before the next one is asked on this connection. Numbers as in the plan; the two may be on
+ * different machines of the same kind.
+ */
+#define WIRE_HUB_MAGIC 0x42554850u /* "PHUB" */
+#define WIRE_HUB_VERSION 1
+#define WIRE_HUB_FRAMES 16
+#define WIRE_HUB_NAME 32
+
+enum wire_hub_kind { WIRE_HUB_HELLO = 1, WIRE_HUB_ASK, WIRE_HUB_ANSWER };
+
+struct wire_hub_head {
+  uint32_t magic, size; /* size: of the whole message */
+  uint16_t version, kind;
+  uint32_t number; /* of the question on this connection; the answer has the same */
+};
+
+struct wire_hub_hello {
+  struct wire_hub_head head;
+  uint32_t pid, process;
+  char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME]; /* of the machine and of the process; ended by 0 */
+};
+
+struct wire_hub_frame {
+  uint64_t offset;            /* ELF address in the module; the address itself if that is "" */
+  char module[WIRE_HUB_NAME]; /* last part of its path */
+};
+
+struct wire_hub_ask {
+  struct wire_hub_head head;
+  uint32_t tid, n_args;
+  char trigger[WIRE_HUB_NAME], function[64];
+  uint64_t call, stack; /* number of the call; hash of the stack, equal in all runs and processes */
+  uint64_t args[WIRE_ARGS];
+  uint32_t n_frames, pad;
+  struct wire_hub_frame frames[WIRE_HUB_FRAMES];
+};
+
+struct wire_hub_answer {
+  struct wire_hub_head head;
+  uint32_t inject, pad;
 };
