@@ -3,6 +3,7 @@
 #include "hooks.h"
 
 #include "link.h"
+#include "operand.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -66,6 +67,11 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_LOCK:
+  case WIRE_HOOK_UNLOCK:
+  case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_CLOSE:
+    return rt_hook_watch(c, f);
   case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_COUNT:
