@@ -16,6 +16,7 @@ struct reach {
   size_t n;
   struct site_reach *sites; /* of module m and function f: [m * n + f] */
   uint64_t *syscalls;       /* of each module */
+  struct run_totals totals;
 };
 
 static const char *module_name(const struct reach *r, size_t module) {
@@ -116,14 +117,29 @@ static void text_absent(const struct reach *r, struct text *to) {
       text_addf(to, "  %s is imported by nothing here: its rules are never asked\n", r->request->functions[i]);
 }
 
-static void text_started(const struct reach *r, struct text *to) {
+static uint64_t count_started(const struct reach *r) {
   const struct wire_plan *p = r->request->plan;
   uint64_t sum = 0;
   for (uint32_t i = 0; i < p->functions.n; i++)
     if (starts_programs(plan_function(p, i))) sum += run_area_count(r->request->area, i);
-  if (sum == 0) return;
-  text_addf(to, "  %" PRIu64 " call%s to start other programs, which were %s\n", sum, sum == 1 ? "" : "s",
-            r->request->follow ? "followed" : "not followed (--follow goes into them)");
+  return sum;
+}
+
+static void text_started(const struct reach *r, struct text *to) {
+  uint64_t calls = count_started(r);
+  uint32_t programs = r->totals.attached ? r->totals.attached - 1 : 0;
+  if (calls == 0) return;
+  text_addf(to, "  %" PRIu64 " call%s to start other programs", calls, calls == 1 ? "" : "s");
+  if (!r->request->follow) {
+    text_add(to, ", which were not followed (--follow goes into them)\n");
+    return;
+  }
+  text_addf(to, "; %u program%s followed\n", programs, programs == 1 ? " was" : "s were");
+  if (r->totals.unreached)
+    text_addf(to,
+              "  %" PRIu64 " of them as another user or with another root, from where murphy's files cannot be read:\n"
+              "    these were not followed\n",
+              r->totals.unreached);
 }
 
 /* What a library that defines the functions does in the kernel is how they work. */
@@ -141,9 +157,7 @@ static void text_syscalls(const struct reach *r, struct text *to) {
 }
 
 static void write_text(const struct reach *r, struct text *to) {
-  struct run_totals totals = {0};
-  (void)!run_area_totals(r->request->area, &totals);
-  uint32_t images = totals.attached;
+  uint32_t images = r->totals.attached;
   size_t column = 0;
   for (size_t f = 0; f < r->n; f++)
     if (strlen(r->names[f]) > column) column = strlen(r->names[f]);
@@ -197,7 +211,8 @@ static void json_started(const struct reach *r, struct text *to) {
     text_addf(to, ",\"calls\":%" PRIu64 "}", calls);
     comma = ",";
   }
-  text_addf(to, "],\"followed\":%s", r->request->follow ? "true" : "false");
+  text_addf(to, "],\"followed\":%s,\"programs\":%u,\"unreachable\":%" PRIu64, r->request->follow ? "true" : "false",
+            r->totals.attached, r->totals.unreached);
 }
 
 static void write_json(const struct reach *r, struct text *to) {
@@ -250,6 +265,7 @@ int run_reach(const struct run_reach_request *request, struct text *text, struct
   struct reach r = {.request = request};
   size_t modules = request->modules->modules.n;
   int status = find_names(&r);
+  if (run_area_totals(request->area, &r.totals) < 0) r.totals = (struct run_totals){0};
   r.sites = calloc(modules * r.n + 1, sizeof *r.sites);
   r.syscalls = calloc(modules + 1, sizeof *r.syscalls);
   if (!r.sites || !r.syscalls) status = -ENOMEM;

@@ -7,6 +7,7 @@
 #include "cmd/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum { EVENTS_AT_ONCE = 256, READY_MAX = 1 << 16 };
@@ -47,13 +48,26 @@ static int drain(struct run_watch *w, bool final, struct err *e) {
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
+/* For people, whether there is a log or not. */
+static void say_lost(const struct run_totals *totals) {
+  struct text t = {0};
+  if (totals->lost)
+    text_addf(&t, "%" PRIu64 " more calls were made to fail, which could not be recorded", totals->lost);
+  if (totals->unnamed)
+    text_addf(&t, "%s%" PRIu64 " frames of stacks are without a name: too many modules", t.n ? "; " : "",
+              totals->unnamed);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 static int write_lost(struct run_watch *w, struct err *e) {
   struct text t = {0};
   struct run_totals totals;
   int r = run_area_totals(w->area, &totals);
   if (r < 0) return run_watch_damaged(e);
-  if (totals.lost == 0) return 0;
-  run_log_lost(totals.lost, &t);
+  if (totals.lost == 0 && totals.unnamed == 0) return 0;
+  if (w->terminal) say_lost(&totals);
+  run_log_lost(&totals, &t);
   r = run_watch_write(w, &t, e);
   text_done(&t);
   return r;

@@ -18,12 +18,18 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The file is sparse: what no event reaches costs nothing. */
 enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
 enum { PENDING_MAX = 1 << 16, BATCH = 64 };
+/*
+ * So long an event that was begun is waited for if its writer is there, or has not yet said who it is. Longer pauses
+ * than a tick's do not count: murphy itself was stopped, and the writer perhaps with it.
+ */
+enum { PATIENCE_NS = 1000000000, PAUSE_MAX_NS = 20000000 };
 
 /*
  * gcc's address sanitizer refuses to start unless it is the first library, and knows itself by a part of a name. It
@@ -95,8 +101,9 @@ int run_folder_write(const struct run_folder *f, const struct text *shim, struct
 /* Events on their way from the ring, many at a time. */
 struct batch {
   const struct run_area *area;
-  uint64_t read, next;
+  uint64_t read, next, passed;
   bool final;
+  bool impatient; /* the event at `read` has been waited for */
   size_t n;
   struct wire_event events[BATCH];
 };
@@ -166,6 +173,7 @@ int run_area_reset(struct run_area *a, struct err *e) {
     return err_set(e, -errno, "cannot empty the area: %m");
   write_header(a);
   a->read = 0;
+  a->passed = a->waited = a->looked = 0;
   a->pending.n = a->taken = 0;
   return 0;
 }
@@ -233,11 +241,24 @@ static void store_word(void *to, const void *from, size_t n) {
 #define LOAD(field, ret) look(load_word, (ret), &(field), sizeof(field))
 #define STORE(field, value) look(store_word, &(field), (value), sizeof(field))
 
-static const void *element(const struct run_area *a, struct wire_span span, uint64_t i, size_t size) {
-  return (const char *)a->at + span.at + (i % span.n) * size;
+static void *element(const struct run_area *a, struct wire_span span, uint64_t i, size_t size) {
+  return (char *)a->at + span.at + (i % span.n) * size;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* A process that a signal has ended in the middle of an event. What the target says of itself may be anything. */
+static bool is_gone(uint64_t writing) {
+  uint64_t pid = writing & ~WIRE_WRITING;
+  return writing & WIRE_WRITING && pid > 1 && pid <= INT32_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Is event b->read, which is not complete, given up? Its writer learns of it, if it is still there. */
+static bool pass_over(const struct batch *b, struct wire_event *event, uint64_t ready) {
+  if (!b->final && !b->impatient && !is_gone(ready)) return false;
+  return __atomic_compare_exchange_n(&event->ready, &ready, WIRE_PASSED | (b->read + 1), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
 
 /* Copies complete events. Their bytes may still change afterwards, in the mapping but not in the copy. */
 static void take_batch(void *to, const void *from, size_t unused) {
@@ -247,25 +268,47 @@ static void take_batch(void *to, const void *from, size_t unused) {
   b->next = __atomic_load_n(&b->area->at->next_event, __ATOMIC_ACQUIRE);
   /* A target that scribbles over the counter must not keep us here for 2^64 events. */
   if (b->next - b->read > b->area->events.n) b->next = b->read + b->area->events.n;
-  for (b->n = 0; b->read < b->next && b->n < BATCH; b->read++) {
-    const struct wire_event *event = element(b->area, b->area->events, b->read, sizeof *event);
-    bool complete = __atomic_load_n(&event->ready, __ATOMIC_ACQUIRE) == b->read + 1;
-    if (!complete && !b->final) break;
-    if (complete) memcpy(&b->events[b->n++], event, sizeof *event);
+  for (b->n = b->passed = 0; b->read < b->next && b->n < BATCH; b->read++) {
+    struct wire_event *event = element(b->area, b->area->events, b->read, sizeof *event);
+    uint64_t ready = __atomic_load_n(&event->ready, __ATOMIC_ACQUIRE);
+    if (ready == b->read + 1)
+      memcpy(&b->events[b->n++], event, sizeof *event);
+    else if (pass_over(b, event, ready))
+      b->passed++;
+    else
+      break;
+    b->impatient = false;
   }
   __atomic_store_n(&b->area->at->read, b->read, __ATOMIC_RELEASE);
+}
+
+static uint64_t now_ns(void) {
+  struct timespec t = {0};
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* For how long the event that comes next is waited for, if it was begun. */
+static void count_wait(struct run_area *a, bool begun) {
+  uint64_t now = now_ns(), pause = now - a->looked;
+  bool same = begun && a->waiting == a->read && a->looked;
+  a->waited = same ? a->waited + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS) : 0;
+  a->waiting = a->read;
+  a->looked = begun ? now : 0;
 }
 
 /* 1 if there may be more. */
 static int drain_batch(struct run_area *a, struct batch *b) {
   int r = look(take_batch, b, NULL, 0);
   if (r < 0) return r;
+  a->passed += b->passed;
   a->read = b->read;
+  count_wait(a, b->read < b->next && b->n < BATCH);
   for (size_t i = 0; i < b->n; i++) {
     if (b->events[i].n_frames > WIRE_FRAMES) b->events[i].n_frames = WIRE_FRAMES;
     if (vec_push(&a->pending, b->events[i]) < 0) return -ENOMEM;
   }
-  return b->n == BATCH;
+  return b->read < b->next && (b->n == BATCH || b->final);
 }
 
 int run_area_drain(struct run_area *a, bool final) {
@@ -276,6 +319,7 @@ int run_area_drain(struct run_area *a, bool final) {
     b->area = a;
     b->read = a->read;
     b->final = final;
+    b->impatient = a->waiting == a->read && a->waited >= PATIENCE_NS;
     r = drain_batch(a, b);
   }
   return r < 0 ? r : 0;
@@ -314,6 +358,9 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   int r = LOAD(a->at->attached, &t.attached);
   if (r >= 0) r = LOAD(a->at->refused, &t.refused);
   if (r >= 0) r = LOAD(a->at->lost, &t.lost);
+  if (r >= 0) r = LOAD(a->at->lost_loaded, &t.unnamed);
+  if (r >= 0) r = LOAD(a->at->unreached, &t.unreached);
+  t.lost += a->passed;
   if (r >= 0) *ret = t;
   return r;
 }

@@ -56,7 +56,7 @@ static void add_errno(int error, struct text *to) {
 static void add_side(const struct wire_plan *p, const struct wire_side *s, struct text *to) {
   static const char *const kinds[] = {"arg", "global", "tls", "stream"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
-  if ((s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM) && s->argument != UINT16_MAX)
+  if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !s->name))
     text_addf(to, ",\"argument\":%u", s->argument + 1u);
   const struct wire_module *m = plan_at(p, p->modules, s->module, sizeof *m);
   if (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) {
@@ -185,7 +185,9 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_add(to, "}\n");
 }
 
-void run_log_lost(uint64_t n, struct text *to) { text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 "}\n", n); }
+void run_log_lost(const struct run_totals *totals, struct text *to) {
+  text_addf(to, "{\"event\":\"lost\",\"count\":%" PRIu64 ",\"frames\":%" PRIu64 "}\n", totals->lost, totals->unnamed);
+}
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
 

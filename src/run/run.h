@@ -101,11 +101,15 @@ struct run_area {
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
   struct batch *batch;
+  uint64_t passed;                  /* events that were begun and never finished */
+  uint64_t waiting, waited, looked; /* for the rest of which event, for how long, and when that was last looked at */
 };
 
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
-  uint64_t lost;              /* events that found no place */
+  uint64_t lost;              /* events that found no place, or that nobody finished */
+  uint64_t unnamed;           /* frames in modules that found no place */
+  uint64_t unreached;         /* calls to start programs that were not followed, since they could not read the shim */
 };
 
 /* Makes the file PATH and maps it. N_FUNCTIONS: of the plan. */
@@ -116,13 +120,13 @@ int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
 /* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
- * Moves complete events to `pending`. FINAL: nobody writes any more, so pass over what is incomplete. 0, -ENOMEM, or
- * -EIO if the target has made the file shorter. From one thread at a time, of all areas.
+ * Moves complete events to `pending`. What is incomplete is waited for, unless its writer is gone. FINAL: nobody writes
+ * any more. 0, -ENOMEM, or -EIO if the target has made the file shorter. From one thread at a time, of all areas.
  */
 int run_area_drain(struct run_area *a, bool final) MUST_USE;
 /* The next event that was not yet taken; false if there is none. */
 bool run_area_take(struct run_area *a, struct wire_event *ret);
-/* A copy of module number N (from 1) of the target's processes; false if there is none. */
+/* A copy of module number N (from 1) of what the target's frames are in; false if there is none. */
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
@@ -189,8 +193,8 @@ void run_log_done(struct run_log *log);
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
 /* One line for people, without a newline. */
 void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
-/* Events that could not be recorded, as a JSON line. */
-void run_log_lost(uint64_t n, struct text *to);
+/* Events that could not be recorded, and frames whose module could not, as a JSON line. */
+void run_log_lost(const struct run_totals *totals, struct text *to);
 
 /* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
 

@@ -30,11 +30,11 @@ void run_preload(const char *shim, struct text *to) {
 
 /* --- the environment ---------------------------------------------------------------------------------------------- */
 
-/* "NAME=VALUE" or, if there is MORE, "NAME=VALUE:MORE". */
+/* "NAME=VALUE" or, if there is MORE, even if it is empty, "NAME=VALUE:MORE". */
 static char *make_variable(const char *name, const char *value, const char *more) {
   struct text t = {0};
   text_addf(&t, "%s=%s", name, value);
-  if (more && *more) text_addf(&t, ":%s", more);
+  if (more) text_addf(&t, ":%s", more);
   if (!t.failed) return t.at;
   text_done(&t);
   return NULL;
@@ -59,7 +59,8 @@ static void environment_done(struct environment *env) {
 
 /*
  * A program that is started later may have been built with gcc's address sanitizer, which insists on being first. Only
- * an option makes it accept the shim there, and only if programs are followed is it given.
+ * an option makes it accept the shim there, and only if programs are followed is it given. The runtime takes it away
+ * again from what the program can see, and gives it to those that are started.
  */
 static int make_own(const struct run_request *request, struct environment *env) {
   env->own[0] = make_variable("LD_PRELOAD", request->preload, NULL);

@@ -79,8 +79,7 @@ static struct run_module *open_module(struct run_symbols *s, const char *path) {
 
 /* Is IMG of the size that the target has loaded? Else its file is another one by now, or was found by a wrong name. */
 static bool is_size(const struct image *img, const struct wire_loaded *l) {
-  return image_is_mapped(img, l->start - l->bias) && image_is_mapped(img, l->end - l->bias - 1) &&
-         !image_is_mapped(img, l->end - l->bias);
+  return image_is_mapped(img, l->start) && image_is_mapped(img, l->end - 1) && !image_is_mapped(img, l->end);
 }
 
 /* A name that is relative was so for the target; murphy was started in the same folder. */

@@ -25,12 +25,6 @@
 static uint64_t stack_end;    /* of the first thread; 0 if not known */
 static uint64_t block_offset; /* in struct pthread; 0 if not known yet */
 
-static uint64_t thread_pointer(void) {
-  uint64_t self;
-  __asm__("mov %%fs:0, %0" : "=r"(self));
-  return self;
-}
-
 /* Do the words at AT describe a block of pages that SP and SELF are in? */
 static bool describes(uint64_t at, uint64_t sp, uint64_t self) {
   uint64_t start = ((const uint64_t *)at)[0], size = ((const uint64_t *)at)[1];
@@ -50,7 +44,7 @@ static bool thread_stack(uint64_t sp, uint64_t self) {
 
 struct rt_bounds rt_bounds_of(uint64_t sp) {
   if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return (struct rt_bounds){sp, stack_end, 0};
-  uint64_t self = thread_pointer();
+  uint64_t self = rt_thread_pointer();
   if (sp % 8 == 0 && sp + 8 < self && thread_stack(sp, self)) return (struct rt_bounds){sp, self & ~7ull, 0};
   return (struct rt_bounds){0, 0, 0};
 }

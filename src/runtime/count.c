@@ -22,13 +22,7 @@ static struct {
   size_t block_size;
 } count;
 
-static uint64_t thread_pointer(void) {
-  uint64_t p;
-  __asm__("mov %%fs:0, %0" : "=r"(p));
-  return p;
-}
-
-uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - thread_pointer(); }
+uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - rt_thread_pointer(); }
 
 bool rt_count_start(uint32_t n) {
   count.n_functions = n;
@@ -48,7 +42,7 @@ static struct wire_allowance *block(uint32_t i) { return (void *)(count.blocks +
 
 /* The thread's block; NULL if all are taken. */
 static struct wire_allowance *find_block(void) {
-  uint64_t self = thread_pointer();
+  uint64_t self = rt_thread_pointer();
   uint32_t first = (uint32_t)(self * 0x9e3779b97f4a7c15u >> 40) & (count.n_blocks - 1);
   for (uint32_t k = 0; k < count.n_blocks; k++) {
     uint32_t i = (first + k) & (count.n_blocks - 1);
@@ -171,7 +165,7 @@ static bool ask(struct rt_call *c, struct rt_function *counter, struct wire_allo
   for (;;) {
     uint64_t given = rt_load(&counter->given), quiet = rt_quiet(function, given + 1);
     if (quiet == UINT64_MAX) {
-      rt_store(&rt.entries[function].target, rt.entries[function].real);
+      if (rt.entries[function].real != 0) rt_store(&rt.entries[function].target, rt.entries[function].real);
       return false;
     }
     if (quiet == 0) {

@@ -7,22 +7,19 @@
 #include "decide.h"
 #include "fault.h"
 #include "hooks.h"
-#include "link.h"
 #include "modules.h"
+#include "names.h"
+#include "real.h"
 #include "stack.h"
 #include "system.h"
 
 #define ENOSYS 38
 #define PAGE 4096ull
 
-/* There is no such function: its library has not been opened yet, or was closed. */
-static enum rt_action missing(struct rt_call *c) {
-  const struct wire_function *f = rt.plan ? &rt_array(functions, struct wire_function)[c->index] : NULL;
-  if (f && rt_link_settled()) c->real = rt_link_real(rt_text(f->name), f->version ? rt_text(f->version) : NULL);
-  if (c->real != 0) {
-    rt_store(&rt.entries[c->index].real, c->real);
-    return RT_PASS;
-  }
+/* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
+static enum rt_action find_late(struct rt_call *c) {
+  c->real = rt.plan ? rt_real_late(c) : 0;
+  if (c->real != 0) return RT_PASS;
   c->retval = (uint64_t)-ENOSYS;
   return RT_RETURN;
 }
@@ -68,6 +65,7 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
   if (busy & RT_BUSY_MODULES) {
     (void)__atomic_fetch_and(&rt.busy, ~(uint32_t)RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
     rt_modules_changed();
+    rt_names_again();
   }
   if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
@@ -79,7 +77,7 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
   c->index &= ~(uint64_t)WIRE_COUNTED;
   c->real = rt.entries[c->index].real;
   if (__builtin_expect(c->real == 0, 0)) {
-    enum rt_action a = missing(c);
+    enum rt_action a = find_late(c);
     if (a != RT_PASS) return a;
   }
   uint32_t busy = rt_load(&rt.busy);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD in the environment: the target does not see what murphy put there; programs that are followed into have it
- * when they start, whatever the target did to the environment.
+ * LD_PRELOAD in the environment, and ASAN_OPTIONS, without which gcc's address sanitizer would not start behind the
+ * shim: the target does not see what murphy put there; programs that are followed into have it when they start, whatever
+ * the target did to the environment. Where they could not read the shim they are not followed, and counted.
  */
 #pragma once
 
@@ -10,13 +11,13 @@
 #define RT_ENV_ENTRIES 512
 #define RT_ENV_BYTES 2048
 
-/* Memory for an environment with one entry more, in the caller's frame; what is larger is mapped. */
+/* Memory for an environment with two entries more, in the caller's frame; what is larger is mapped. */
 struct rt_environment {
   char **at; /* the environment to use */
   void *mapped;
   size_t mapped_size;
   char *entries[RT_ENV_ENTRIES];
-  char preload[RT_ENV_BYTES];
+  char strings[RT_ENV_BYTES];
 };
 
 /* The process's environment is there: what led here goes out of it. */
@@ -26,7 +27,7 @@ char **rt_environment_own(void) RT_HIDDEN;
 /* Makes it ENVP, in all variables that still have OLD. */
 void rt_environment_set(char **old, char **envp) RT_HIDDEN;
 
-/* Is ENVP as a new program should get it? */
+/* Is ENVP as a new program should get it? Asked once for each that is started. */
 bool rt_environment_good(char *const *envp) RT_HIDDEN;
 /* e->at becomes what a new program should get in place of ENVP; ENVP itself if there is no memory. */
 void rt_environment_make(struct rt_environment *e, char **envp) RT_HIDDEN;

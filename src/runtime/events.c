@@ -76,12 +76,22 @@ static bool reserve(struct wire_area *a, uint64_t *ret) {
   return false;
 }
 
+/* Says who writes event NUMBER, so that murphy can tell if that is a process which is gone; false if it is too late. */
+static bool claim(struct wire_event *e, uint64_t number, uint64_t *ret) {
+  uint64_t seen = rt_load(&e->ready);
+  *ret = WIRE_WRITING | rt_pid();
+  do
+    if (seen == (WIRE_PASSED | (number + 1))) return false;
+  while (!rt_swap_if(&e->ready, &seen, *ret));
+  return true;
+}
+
 void rt_event(const struct rt_call *c, int32_t error) {
   struct wire_area *a = rt.area;
-  uint64_t number;
+  uint64_t number, writing;
   if (!a || !reserve(a, &number)) return;
   struct wire_event *e = &rt_area_array(events, struct wire_event)[number % a->events.n];
-  rt_store(&e->ready, 0);
+  if (!claim(e, number, &writing)) return;
   e->time = rt_time();
   e->pid = rt_pid();
   e->tid = rt_tid();
@@ -95,5 +105,5 @@ void rt_event(const struct rt_call *c, int32_t error) {
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     e->args[i] = c->args[i];
   e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);
-  rt_store(&e->ready, number + 1);
+  (void)rt_swap_if(&e->ready, &writing, number + 1);
 }

@@ -6,8 +6,9 @@
 #include "environment.h"
 #include "hooks.h"
 #include "link.h"
+#include "system.h"
 
-#define MAX_WORDS 1024 /* of an execl that gets a new environment */
+#define WORDS 1024 /* of an execl that gets a new environment; for more of them memory is mapped */
 
 typedef uint64_t function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
@@ -45,19 +46,34 @@ static enum rt_action hook_own(struct rt_call *c, uint64_t real) {
 
 static uint64_t word(const struct rt_call *c, unsigned i) { return i < 6 ? c->args[i] : c->sp[1 + i - 6]; }
 
+static enum rt_action with_list(struct rt_call *c, uint64_t real, unsigned n, uint64_t *argv, char **envp) {
+  for (unsigned i = 0; i < n; i++)
+    argv[i] = word(c, 1 + i);
+  c->args[1] = (uint64_t)argv;
+  return with_environment(c, real, 2, envp);
+}
+
+/* Apart, so that only a list that needs it takes so much of the stack. */
+static __attribute__((noinline)) enum rt_action with_short_list(struct rt_call *c, uint64_t real, unsigned n,
+                                                                char **envp) {
+  uint64_t argv[WORDS];
+  return with_list(c, real, n, argv, envp);
+}
+
 /* (path, argument..., NULL[, envp]) becomes (path, argv, envp) of REAL. */
 static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) {
   unsigned end = 1;
-  while (end < MAX_WORDS && word(c, end) != 0)
+  while (word(c, end) != 0)
     end++;
-  if (end == MAX_WORDS) return RT_PASS;
   char **envp = given ? (char **)word(c, end + 1) : rt_environment_own();
   if (real == 0 || rt_environment_good(envp)) return RT_PASS;
-  uint64_t argv[MAX_WORDS];
-  for (unsigned i = 1; i <= end; i++)
-    argv[i - 1] = word(c, i);
-  c->args[1] = (uint64_t)argv;
-  return with_environment(c, real, 2, envp);
+  if (end <= WORDS) return with_short_list(c, real, end, envp);
+  size_t size = end * sizeof(uint64_t);
+  uint64_t *argv = rt_map(size);
+  if (!argv) return RT_PASS;
+  enum rt_action action = with_list(c, real, end, argv, envp);
+  (void)rt_system(SYS_munmap, (long)argv, (long)size, 0, 0, 0, 0);
+  return action;
 }
 
 /* libc itself starts a program with the process's environment: that is another one for the time of the call. */

@@ -2,8 +2,9 @@
 /* Opening, closing and asking libraries. */
 #include "hooks.h"
 
-#include "link.h"
+#include "names.h"
 #include "operand.h"
+#include "real.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -12,28 +13,40 @@
 #define DEFAULT_HANDLE 0ull
 #define NEXT_HANDLE ~0ull
 
+/* The next function of that NAME, from I on; all of them have been seen if it is as many as there are. */
+static uint32_t next_named(const char *name, uint32_t i) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  while (i < rt.plan->functions.n && !rt_same(rt_text(f[i].name), name))
+    i++;
+  return i;
+}
+
 /* ADDRESS is what the loader has for NAME: the stub, if it is the function that is intercepted. */
 static uint64_t stub_for(const char *name, uint64_t address) {
-  const struct wire_function *f = rt_array(functions, struct wire_function);
-  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
-    struct wire_entry *e = &rt.entries[i];
-    if ((e->real != address && e->real != 0) || !rt_same(rt_text(f[i].name), name)) continue;
-    /* Its library was not there before, or is not for all to see. */
-    uint64_t none = 0;
-    (void)rt_swap_if(&e->real, &none, address);
-    return e->stub;
+  for (uint32_t i = next_named(name, 0); i < rt.plan->functions.n; i = next_named(name, i + 1)) {
+    if (rt.entries[i].stub == address) return address;
+    if (rt_real_is_late(i) ? rt_real_asked(i, address) : rt.entries[i].real == address) return rt.entries[i].stub;
   }
   return address;
 }
 
-typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
-
-static bool named(const char *name) {
-  const struct wire_function *f = rt_array(functions, struct wire_function);
-  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
-    if (rt_same(rt_text(f[i].name), name)) return true;
+/* Is ADDRESS the stub of a function that nobody defines? Then the shim itself was found. */
+static bool found_shim(const char *name, uint64_t address, uint64_t pc) {
+  for (uint32_t i = next_named(name, 0); i < rt.plan->functions.n; i = next_named(name, i + 1))
+    if (rt.entries[i].stub == address && rt_real_is_late(i)) return !rt_real_exists(i, pc);
   return false;
 }
+
+/* Shows the loader those of NAME that there are for code at PC, and no others; until the next call. */
+static void show_existing(const char *name, uint64_t pc) {
+  for (uint32_t i = next_named(name, 0); i < rt.plan->functions.n; i = next_named(name, i + 1))
+    if (rt_real_is_late(i)) {
+      rt_name_show(i, rt_real_exists(i, pc));
+      (void)__atomic_fetch_or(&rt.busy, RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
+    }
+}
+
+typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
 
 /*
  * Handles that depend on who asks are asked by a jump, so that the loader sees the caller; dlsym finds the shim's
@@ -43,8 +56,15 @@ static bool named(const char *name) {
 static enum rt_action hook_dlsym(struct rt_call *c, bool version) {
   const char *name = (const char *)c->args[1];
   bool depends = c->args[0] == DEFAULT_HANDLE || c->args[0] == NEXT_HANDLE;
-  if (!name || (depends && !(version && c->args[0] == DEFAULT_HANDLE && named(name)))) return RT_PASS;
+  if (!name || next_named(name, 0) == rt.plan->functions.n) return RT_PASS;
+  uint64_t pc = depends ? rt_return_address(c) - 1 : 0;
+  if (depends) show_existing(name, pc);
+  if (depends && !(version && c->args[0] == DEFAULT_HANDLE)) return RT_PASS;
   uint64_t found = ((looking *)c->real)(c->args[0], c->args[1], c->args[2]);
+  if (found != 0 && found_shim(name, found, pc)) {
+    show_existing(name, pc);
+    found = ((looking *)c->real)(c->args[0], c->args[1], c->args[2]);
+  }
   c->retval = found != 0 ? stub_for(name, found) : 0;
   return depends && c->retval == found ? RT_PASS : RT_RETURN;
 }
@@ -52,6 +72,7 @@ static enum rt_action hook_dlsym(struct rt_call *c, bool version) {
 static enum rt_action hook_dlclose(struct rt_call *c) {
   c->retval = (uint64_t)((int (*)(uint64_t))c->real)(c->args[0]);
   rt_modules_changed();
+  rt_real_changed();
   return RT_RETURN;
 }
 
@@ -63,6 +84,7 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_dlsym(c, true);
   case WIRE_HOOK_DLOPEN:
     /* Where the library is looked for depends on the caller, so this is a jump too; the next call looks again. */
+    rt_names_open();
     (void)__atomic_fetch_or(&rt.busy, RT_BUSY_MODULES, __ATOMIC_ACQ_REL);
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:

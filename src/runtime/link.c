@@ -122,14 +122,18 @@ static uint32_t find_old(const struct tables *t, const char *name, const char *v
   return 0;
 }
 
-uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *version) {
+struct rt_symbol rt_link_find(const struct link_map *m, const char *name, const char *version) {
   struct tables t = tables_of(m);
-  if (!t.symbols || !t.strings || (!t.gnu_hash && !t.hash)) return 0;
+  if (!t.symbols || !t.strings || (!t.gnu_hash && !t.hash)) return (struct rt_symbol){0};
   uint32_t i = t.gnu_hash ? find_gnu(&t, name, version) : find_old(&t, name, version);
-  if (i == 0) return 0;
-  uint64_t address = m->l_addr + t.symbols[i].st_value;
-  if (ELF64_ST_TYPE(t.symbols[i].st_info) == STT_GNU_IFUNC) address = rt_foreign(address, 0, 0);
-  return address;
+  if (i == 0) return (struct rt_symbol){0};
+  return (struct rt_symbol){m->l_addr + t.symbols[i].st_value, ELF64_ST_TYPE(t.symbols[i].st_info) == STT_GNU_IFUNC};
+}
+
+uint64_t rt_link_resolved(struct rt_symbol s) { return s.indirect ? rt_foreign(s.address, 0, 0) : s.address; }
+
+uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *version) {
+  return rt_link_resolved(rt_link_find(m, name, version));
 }
 
 /* Its table stands right behind its dynamic section. */
@@ -138,6 +142,13 @@ const struct link_map *rt_link_shim(void) {
   while (m && (uint64_t)rt.shim - (uint64_t)m->l_ld >= SHIM_REACH)
     m = m->l_next;
   return rt.shim ? m : NULL;
+}
+
+const char *rt_link_runtime(void) {
+  const struct link_map *m = rt_link_first();
+  while (m && m->l_ld != _DYNAMIC)
+    m = m->l_next;
+  return m ? m->l_name : NULL;
 }
 
 uint64_t rt_link_real(const char *name, const char *version) {

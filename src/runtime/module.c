@@ -57,13 +57,12 @@ static void copy_path(const char *path, char *to, size_t room) {
   to[i] = 0;
 }
 
-/* What murphy has been told already, by this process or by one that it was forked from; 0 if it has not. */
-static uint32_t published(const struct rt_module *m, const char *path) {
+/* What murphy has been told already, by any process of the run; 0 if it has not. */
+static uint32_t published(uint64_t start, uint64_t end, const char *path) {
   uint32_t n = rt_load(&rt.area->next_loaded);
   for (uint32_t i = 0; i < n && i < rt.area->loaded.n; i++) {
     const struct wire_loaded *l = &rt_area_array(loaded, struct wire_loaded)[i];
-    if (rt_load(&l->ready) && l->start == m->start && l->end == m->end && l->bias == m->bias && rt_same(l->path, path))
-      return i + 1;
+    if (rt_load(&l->ready) && l->start == start && l->end == end && rt_same(l->path, path)) return i + 1;
   }
   return 0;
 }
@@ -71,23 +70,35 @@ static uint32_t published(const struct rt_module *m, const char *path) {
 /* Tells murphy about it: its place in the area's list, plus 1; 0 if there is no room left. */
 static uint32_t publish(const struct rt_module *m, const char *name) {
   char path[sizeof((struct wire_loaded *)NULL)->path];
+  uint64_t start = m->start - m->bias, end = m->end - m->bias;
   if (!rt.area) return 0;
   copy_path(name, path, sizeof path);
-  uint32_t known = published(m, path);
+  uint32_t known = published(start, end, path);
   if (known || rt_load(&rt.area->next_loaded) >= rt.area->loaded.n) return known;
   uint32_t i = rt_add(&rt.area->next_loaded, 1);
   if (i >= rt.area->loaded.n) return 0;
   struct wire_loaded *l = &rt_area_array(loaded, struct wire_loaded)[i];
   l->process = rt_process();
-  l->start = m->start;
-  l->end = m->end;
-  l->bias = m->bias;
+  l->start = start;
+  l->end = end;
   copy_path(path, l->path, sizeof l->path);
   rt_store(&l->ready, 1);
   return i + 1;
 }
 
-bool rt_module_describe(const struct link_map *m, const struct rt_object *o, struct rt_module *ret) {
+/* A list is never changed but for this: whoever comes first writes what all others would. */
+uint32_t rt_module_number(const struct rt_module *m) {
+  uint32_t number = rt_load(&m->loaded);
+  const char *path = rt_load(&m->path);
+  if (number == 0 && path) {
+    number = publish(m, path);
+    rt_store((uint32_t *)&m->loaded, number);
+  }
+  if (number == 0 && rt.area) (void)rt_add(&rt.area->lost_loaded, 1);
+  return number;
+}
+
+bool rt_module_describe(const struct link_map *m, const struct rt_object *o, bool stays, struct rt_module *ret) {
   struct rt_module module = {.bias = m->l_addr, .object = *o};
   bool first = m == rt_link_first();
   const char *path = first ? program : m->l_name;
@@ -100,7 +111,10 @@ bool rt_module_describe(const struct link_map *m, const struct rt_object *o, str
     if (module.exact) module.rows = (uint64_t)w->row << 32 | w->n_rows;
   }
   if ((uint32_t)module.rows == 0) module.frames = rt_object_frames(m);
-  module.loaded = publish(&module, path);
+  if (stays)
+    module.path = path;
+  else
+    module.loaded = publish(&module, path);
   *ret = module;
   return true;
 }

@@ -81,8 +81,8 @@ static void end_list(struct rt_modules *list) {
   rt_store(&rt_modules_list, list);
 }
 
-/* All that the loader has, by its list: at the start, when nobody changes it. */
-static void list_all(void) {
+/* All that the loader has, by its list: at the start, when nobody changes it and what is there stays. */
+static void list_all(bool start) {
   uint32_t n = 0;
   for (const struct link_map *m = rt_link_first(); m; m = m->l_next)
     n++;
@@ -90,10 +90,10 @@ static void list_all(void) {
   if (!list) return;
   for (const struct link_map *m = rt_link_first(); m && list->n < list->capacity; m = m->l_next) {
     struct rt_module module;
-    uint64_t start, end;
-    if (!rt_object_extent(m, &start, &end)) continue;
-    struct rt_object o = rt_object_at(start);
-    if (rt_module_describe(m, &o, &module)) insert(list, module);
+    uint64_t first, end;
+    if (!rt_object_extent(m, &first, &end)) continue;
+    struct rt_object o = rt_object_at(first);
+    if (rt_module_describe(m, &o, start, &module)) insert(list, module);
   }
   end_list(list);
 }
@@ -147,7 +147,7 @@ bool rt_modules_learn(uint64_t pc) {
   const struct rt_modules *now = rt_modules_now();
   const struct rt_module *known = rt_module_at(now, pc);
   bool same = known && rt_object_same(&known->object, &o);
-  if (!same && o.map && rt_module_describe(o.map, &o, &module)) list_again(now, &module);
+  if (!same && o.map && rt_module_describe(o.map, &o, false, &module)) list_again(now, &module);
   if (!end_making(self)) rt_modules_changed();
   return true;
 }
@@ -161,7 +161,7 @@ void rt_modules_changed(void) {
   if (!rt_modules_now() || !begin_making(self)) return;
   do {
     if (!rt_object_findable() && rt_link_settled())
-      list_all();
+      list_all(false);
     else if (rt_object_findable() && !all_there(rt_modules_now()))
       list_again(rt_modules_now(), NULL);
   } while (!end_making(self));
@@ -171,7 +171,7 @@ void rt_modules_start(void) {
   rt_object_start();
   rt_module_start();
   rt_store(&rt_modules_list, NULL);
-  list_all();
+  list_all(true);
 }
 
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) {

@@ -20,9 +20,10 @@ struct rt_module {
   uint64_t rows;           /* first << 32 | how many; in one word, so that they belong together whatever happens */
   struct rt_frames frames; /* where the plan has no rows */
   struct rt_object object;
-  uint32_t plan;   /* index in the plan's modules plus 1; 0: not in the plan */
-  uint32_t loaded; /* index in the area's list plus 1; 0: it has no place there */
-  bool exact;      /* is the file that the plan was made for, so that offsets count */
+  const char *path; /* as the loader has it; NULL if it may be unloaded, and `loaded` is known already */
+  uint32_t plan;    /* index in the plan's modules plus 1; 0: not in the plan */
+  uint32_t loaded;  /* index in the area's list plus 1; 0: it has no place there, or not yet */
+  bool exact;       /* is the file that the plan was made for, so that offsets count */
 };
 
 /* A place of the plan as addresses: START and, behind it, SIZE; `last` is the lowest bit of size_last. */
@@ -67,8 +68,14 @@ static inline struct rt_modules *rt_modules_now(void) { return rt_load(&rt_modul
 bool rt_modules_learn(uint64_t pc) RT_HIDDEN;
 /* Once, before rt_module_describe. */
 void rt_module_start(void) RT_HIDDEN;
-/* M as what it is to the plan; false if it cannot be told where it is. O is what the loader says of it. */
-bool rt_module_describe(const struct link_map *m, const struct rt_object *o, struct rt_module *ret) RT_HIDDEN;
+/*
+ * M as what it is to the plan; false if it cannot be told where it is. O is what the loader says of it. STAYS: it is
+ * never unloaded, so that murphy need not be told before it is met on a stack.
+ */
+bool rt_module_describe(const struct link_map *m, const struct rt_object *o, bool stays,
+                        struct rt_module *ret) RT_HIDDEN;
+/* Its number in what murphy is told, from 1; 0 if there is no room. */
+uint32_t rt_module_number(const struct rt_module *m) RT_HIDDEN;
 /* NULL if ADDRESS is in none. */
 const struct rt_module *rt_module_at(const struct rt_modules *m, uint64_t address) RT_HIDDEN;
 /* How to unwind from PC in M, a module of LIST. */

@@ -41,6 +41,8 @@ static const ElfW(Phdr) * headers(const struct link_map *m, unsigned *ret_n) {
   return *(const ElfW(Phdr) *const *)field(m, headers_at);
 }
 
+size_t rt_object_headers(void) { return headers_at; }
+
 static void find_headers(void) {
   const struct link_map *own = rt_link_first();
   if (!&__ehdr_start) return;

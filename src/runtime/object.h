@@ -17,6 +17,8 @@ struct rt_object {
 void rt_object_start(void) RT_HIDDEN;
 /* Can the loader be asked by address? glibc before 2.35 cannot. */
 bool rt_object_findable(void) RT_HIDDEN;
+/* Where in the loader's struct link_map the program headers are; 0 if that is not known. */
+size_t rt_object_headers(void) RT_HIDDEN;
 /* The object at ADDRESS, without any lock; its map is NULL if there is none. */
 struct rt_object rt_object_at(uint64_t address) RT_HIDDEN;
 

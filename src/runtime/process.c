@@ -27,19 +27,13 @@ static struct {
 } who;
 static struct own fallback;
 
-static const char *thread_pointer(void) {
-  const char *p;
-  __asm__("mov %%fs:0, %0" : "=r"(p));
-  return p;
-}
-
 /*
  * libc keeps the thread's number in its own structure, at a place that differs between versions. It is the first word
  * there that has this value; the process's number, the same in the first thread, is not kept beside it any more.
  */
 static uint32_t find_tid(void) {
   uint32_t tid = (uint32_t)rt_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
-  const char *p = thread_pointer();
+  uint64_t p = rt_thread_pointer();
   for (uint32_t at = 64; at < THREAD_BYTES; at += 4)
     if (*(const volatile uint32_t *)(p + at) == tid) return at;
   return 0;
@@ -74,7 +68,7 @@ uint32_t rt_process(void) { return rt_load(&own()->process); }
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }
 
 uint32_t rt_tid(void) {
-  return who.tid_offset ? *(const volatile uint32_t *)(thread_pointer() + who.tid_offset) : rt_pid();
+  return who.tid_offset ? *(const volatile uint32_t *)(rt_thread_pointer() + who.tid_offset) : rt_pid();
 }
 
 /*

@@ -57,12 +57,6 @@ struct thread_block {
   uint64_t at, to_free;
 };
 
-static uint64_t thread_pointer(void) {
-  uint64_t p;
-  __asm__("mov %%fs:0, %0" : "=r"(p));
-  return p;
-}
-
 static uint64_t relocations_size(const struct link_map *m) {
   for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
     if (d->d_tag == DT_RELASZ) return d->d_un.d_val;
@@ -122,9 +116,9 @@ static uint64_t variable(const struct wire_side *s) {
   case FUNCTION:
     return ((uint64_t(*)(void))p->at)() + s->offset;
   case FROM_THREAD:
-    return thread_pointer() + p->at;
+    return rt_thread_pointer() + p->at;
   case IN_BLOCK: {
-    const struct thread_block *blocks = *(const struct thread_block *const *)(thread_pointer() + 8);
+    const struct thread_block *blocks = *(const struct thread_block *const *)(rt_thread_pointer() + 8);
     bool there = p->block <= blocks[-1].at && blocks[p->block].at != UINT64_MAX;
     return there ? blocks[p->block].at + p->at : 0;
   }

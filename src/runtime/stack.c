@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "modules.h"
+#include "scope.h"
 #include "walk.h"
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
@@ -98,7 +99,8 @@ RT_RAW static int list_frames(const struct rt_call *c, struct wire_frame *ret, u
   if (!rt_walk_start(c, &w)) return VOID;
   do {
     const struct rt_module *m = rt_walk_module(&w);
-    ret[n++] = (struct wire_frame){.module = m ? m->loaded : 0, .at = w.pc + 1 - (m && m->loaded ? m->bias : 0)};
+    uint32_t number = m ? rt_module_number(m) : 0;
+    ret[n++] = (struct wire_frame){.module = number, .at = w.pc + 1 - (number ? m->bias : 0)};
   } while (n < max && rt_walk_up(&w));
   return rt_walk_valid(&w) ? (int)n : VOID;
 }
@@ -116,5 +118,6 @@ unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsign
 void rt_stack_start(void) {
   rt_bounds_start();
   rt_modules_start();
+  rt_scope_start();
   rt_points_start();
 }

@@ -16,6 +16,7 @@
 #include "link.h"
 #include "operand.h"
 #include "process.h"
+#include "real.h"
 #include "stack.h"
 #include "start.h"
 #include "system.h"
@@ -31,12 +32,6 @@ _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP ==
 
 struct rt rt = {.busy = RT_BUSY_OFF};
 extern struct wire_shim murphy_shim __attribute__((weak));
-
-static void find_real(void) {
-  const struct wire_function *f = rt_array(functions, struct wire_function);
-  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
-    rt.entries[i].real = rt_link_real(rt_text(f[i].name), f[i].version ? rt_text(f[i].version) : NULL);
-}
 
 /* Which function's rules use a slot: marks both functions if there are two. */
 static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
@@ -168,7 +163,7 @@ static void refuse(void) {
 static void start(struct wire_shim *shim) {
   rt.shim = shim;
   if (plan_good()) {
-    find_real();
+    rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
       aim();
@@ -181,8 +176,7 @@ static void start(struct wire_shim *shim) {
 
 void rt_start_once(void) {
   static uint64_t starter;
-  uint64_t self;
-  __asm__("mov %%fs:0, %0" : "=r"(self));
+  uint64_t self = rt_thread_pointer();
   uint32_t state = RT_NEW;
   if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
     rt_store(&starter, self);

@@ -25,6 +25,12 @@ static inline long rt_system(long number, long a, long b, long c, long d, long e
 #define rt_swap_if(p, expected, v)                                                                                     \
   __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
+static inline uint64_t rt_thread_pointer(void) {
+  uint64_t p;
+  __asm__("mov %%fs:0, %0" : "=r"(p));
+  return p;
+}
+
 /* Cleared memory of the process's own, page by page; NULL if there is none. At the start only. */
 static inline void *rt_map(size_t size) {
   long p = rt_system(SYS_mmap, 0, (long)size, 3 /* read, write */, 0x4022 /* private, anonymous, no reserve */, -1, 0);

@@ -150,6 +150,11 @@ static size_t first_about(const struct plan *p, const char *name) {
   return i;
 }
 
+/* Programs that are followed into may have it from the start. */
+static bool is_later(const struct plan *p, const char *name) {
+  return p->world->defined && !(p->world->flags & WIRE_FOLLOW) && !p->world->defined(p->world->context, name);
+}
+
 /* Puts the function into the plan, with all rules that are about it. */
 static int add_function(struct plan *p, const char *name) {
   struct subject s = {.name = name, .written = site_names_written(p->names, name)};
@@ -172,6 +177,7 @@ static int add_function(struct plan *p, const char *name) {
   f.n_rules = (uint32_t)p->rules.n - f.rule;
   f.hook = (uint16_t)plan_hook(p, name);
   f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
+  if (is_later(p, name)) f.flags |= WIRE_LATER;
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;

@@ -260,6 +260,7 @@ static void add_function(const struct dump *d, const struct wire_function *f) {
   if (f->stream >= 0) text_addf(d->to, ", stream %d", f->stream);
   text_add(d->to, f->flags & WIRE_ALWAYS_IN ? ", always in" : "");
   text_add(d->to, f->flags & WIRE_ONLY_COUNTS ? ", only counts" : "");
+  text_add(d->to, f->flags & WIRE_LATER ? ", later" : "");
   text_add(d->to, "\n");
   for (uint32_t i = 0; i < f->n_rules; i++)
     add_rule(d, &ARRAY(d, struct wire_rule, rules)[f->rule + i]);

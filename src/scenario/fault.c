@@ -219,9 +219,16 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
   return -ENOENT;
 }
 
+/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
+static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
+  for (uint32_t i = 0; i < f->n_sides; i++)
+    if (memcmp(&p->sides.at[f->side + i], side, sizeof *side) == 0) return true;
+  return false;
+}
+
 static int push_side(struct plan *p, struct wire_fault *f, struct wire_side side, const char *name) {
   int r = plan_string(p, name, &side.name);
-  if (r < 0) return r;
+  if (r < 0 || has_side(p, f, &side)) return r;
   if (!f->n_sides) f->side = (uint32_t)p->sides.n;
   f->n_sides++;
   return vec_push(&p->sides, side) < 0 ? plan_no_memory(p) : 0;

@@ -95,8 +95,8 @@ struct scenario_world {
    * PARAMETER of it, from 0. *ret is cleared first, and its locations are the caller's to free. -ENOENT with a message
    * and near names. May be NULL.
    */
-  int (*variable)(void *context, const char *function, const char *name, unsigned parameter,
-                  struct scenario_variable *ret, struct err *e);
+  int (*find_variable)(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */

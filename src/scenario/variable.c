@@ -93,12 +93,12 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) {
   struct scenario_variable v = {0};
   struct err why = {0};
   bool global = x->kind == EXPR_GLOBAL, outer = x->kind == EXPR_OUTER;
-  if (!w->variable) return FAIL_AT(x->at, m->plan->e, -ENOSYS, "variables of the program are not known here");
-  int r = w->variable(w->context, global ? NULL : x->args[0]->string,
-                      outer    ? NULL
-                      : global ? x->args[0]->string
-                               : x->args[1]->string,
-                      (unsigned)x->number, &v, &why);
+  if (!w->find_variable) return FAIL_AT(x->at, m->plan->e, -ENOSYS, "variables of the program are not known here");
+  int r = w->find_variable(w->context, global ? NULL : x->args[0]->string,
+                           outer    ? NULL
+                           : global ? x->args[0]->string
+                                    : x->args[1]->string,
+                           (unsigned)x->number, &v, &why);
   const struct expr *named = global || outer ? x->args[0] : x->args[1];
   if (r < 0) r = FAIL_AT(named->at, m->plan->e, r, "%s", why.text[0] ? why.text : "there is no such variable");
   if (r >= 0) r = check(m, x, &v, text);

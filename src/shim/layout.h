@@ -37,6 +37,7 @@ enum { SYMBOL_SHIM = -1, SYMBOL_ENTER = -2, SYMBOL_START = -3 };
 struct shim_symbol {
   const char *name, *version; /* version: NULL if it stands for all of them */
   int64_t function;
+  bool later; /* has no value until the runtime gives it one */
   uint32_t hash;
   uint32_t string; /* its name in the table of strings */
   bool hidden;     /* not what a reference without a version means */

@@ -63,6 +63,7 @@ static int collect(struct shim_symbols *s, const struct wire_plan *plan) {
   for (uint32_t i = 0; i < plan->functions.n && r == 0; i++)
     r = vec_push(&s->of, (struct shim_symbol){.name = text + f[i].name,
                                               .version = f[i].version ? text + f[i].version : NULL,
+                                              .later = f[i].flags & WIRE_LATER,
                                               .function = i});
   if (r < 0) return r;
   for (size_t i = 0; i < s->of.n; i++)
@@ -176,7 +177,7 @@ void shim_symbols_table(const struct shim_symbols *s, const struct shim_code *c,
     Elf64_Sym symbol = {.st_name = one->string, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE)};
     if (one->function >= 0) {
       symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-      symbol.st_value = code_stub(c, (uint32_t)one->function);
+      symbol.st_value = one->later ? 0 : code_stub(c, (uint32_t)one->function);
       symbol.st_size = STUB_SIZE;
       symbol.st_shndx = 1; /* any but SHN_UNDEF: there are no sections */
     } else if (one->function == SYMBOL_SHIM) {

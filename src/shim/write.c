@@ -12,7 +12,7 @@
 #include "layout.h"
 
 #define PAGE 4096
-#define RELOCATIONS_OF_ENTRY 4
+#define RELOCATIONS_OF_ENTRY 5
 #define RELOCATIONS_OF_SHIM 5 /* enter, start, plan, entries, the initialiser's address */
 #define HEADERS 8
 #define MAX_DYNAMIC 20
@@ -68,7 +68,6 @@ static void lay_out(struct layout *l, const struct shim_symbols *s, uint32_t n, 
   uint64_t at = sizeof(Elf64_Ehdr) + HEADERS * sizeof(Elf64_Phdr);
   l->n_relocations = RELOCATIONS_OF_SHIM + (uint64_t)RELOCATIONS_OF_ENTRY * n;
   l->note = take(&at, sizeof(struct note));
-  l->symbols = take(&at, (s->of.n + 1) * sizeof(Elf64_Sym));
   l->strings = take(&at, s->strings.n);
   l->hash = take(&at, s->hash.n);
   l->versym = take(&at, s->versym.n);
@@ -87,6 +86,7 @@ static void lay_out(struct layout *l, const struct shim_symbols *s, uint32_t n, 
   /* On cache lines of their own, since the jumps of all threads read them. */
   at = align(at, 64);
   l->code.entries = take(&at, n * sizeof(struct wire_entry));
+  l->symbols = take(&at, (s->of.n + 1) * sizeof(Elf64_Sym));
   l->end = at;
 }
 
@@ -147,7 +147,17 @@ static void relocate(struct text *out, uint64_t at, uint32_t type, uint32_t symb
   text_add_bytes(out, &r, sizeof r);
 }
 
-static void write_relocations(const struct layout *l, struct text *out) {
+/* Where each function's symbol has its value. */
+static void relocate_values(const struct layout *l, const struct shim_symbols *s, struct text *out) {
+  for (size_t i = 0; i < s->of.n; i++) {
+    if (s->of.at[i].function < 0) continue;
+    uint64_t entry = l->code.entries + (uint64_t)s->of.at[i].function * sizeof(struct wire_entry);
+    uint64_t value = l->symbols + (i + 1) * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_value);
+    relocate(out, entry + offsetof(struct wire_entry, value), R_X86_64_RELATIVE, 0, value);
+  }
+}
+
+static void write_relocations(const struct layout *l, const struct shim_symbols *s, struct text *out) {
   const struct shim_code *c = &l->code;
   relocate(out, l->init, R_X86_64_RELATIVE, 0, code_init(c));
   relocate(out, c->shim + offsetof(struct wire_shim, plan), R_X86_64_RELATIVE, 0, l->plan);
@@ -159,6 +169,7 @@ static void write_relocations(const struct layout *l, struct text *out) {
     relocate(out, entry + offsetof(struct wire_entry, gate), R_X86_64_RELATIVE, 0, code_gate(c, i));
     relocate(out, entry + offsetof(struct wire_entry, count), R_X86_64_RELATIVE, 0, code_count(c, i));
   }
+  relocate_values(l, s, out);
   relocate(out, c->shim + offsetof(struct wire_shim, enter), R_X86_64_64, SYMBOL_ENTER_INDEX, 0);
   relocate(out, c->shim + offsetof(struct wire_shim, start), R_X86_64_64, SYMBOL_START_INDEX, 0);
 }
@@ -212,11 +223,17 @@ static void write_dynamic(const struct layout *l, const struct shim_symbols *s, 
   text_add_bytes(out, d, sizeof d);
 }
 
-/* What the file holds of the data; all addresses in it are filled in by relocations. */
-static void write_data(const struct layout *l, size_t plan, struct text *out, size_t first) {
+/*
+ * What the file holds of the data; all addresses in it are filled in by relocations. The symbols are there because the
+ * runtime shows and hides them.
+ */
+static void write_data(const struct layout *l, const struct shim_symbols *s, size_t plan, struct text *out,
+                       size_t first) {
   fill(out, first, l->code.shim);
   struct wire_shim shim = {.magic = WIRE_SHIM_MAGIC, .version = WIRE_VERSION, .n = l->code.n, .plan_size = plan};
   text_add_bytes(out, &shim, sizeof shim);
+  fill(out, first, l->symbols);
+  shim_symbols_table(s, &l->code, out);
   fill(out, first, l->end);
 }
 
@@ -226,8 +243,6 @@ static void write_all(const struct layout *l, const struct shim_symbols *s, cons
   write_headers(l, out);
   fill(out, first, l->note);
   write_note(out);
-  fill(out, first, l->symbols);
-  shim_symbols_table(s, &l->code, out);
   fill(out, first, l->strings);
   text_add_bytes(out, s->strings.at, s->strings.n);
   fill(out, first, l->hash);
@@ -237,7 +252,7 @@ static void write_all(const struct layout *l, const struct shim_symbols *s, cons
   fill(out, first, l->verdef);
   text_add_bytes(out, s->verdef.at, s->verdef.n);
   fill(out, first, l->relocations);
-  write_relocations(l, out);
+  write_relocations(l, s, out);
   fill(out, first, l->frames_head);
   write_frames(l, out, first);
   fill(out, first, l->plan);
@@ -246,7 +261,7 @@ static void write_all(const struct layout *l, const struct shim_symbols *s, cons
   shim_code(&l->code, out);
   fill(out, first, l->dynamic);
   write_dynamic(l, s, out);
-  write_data(l, size, out, first);
+  write_data(l, s, size, out, first);
 }
 
 int shim_write(const void *plan, size_t size, const char *runtime, struct text *ret, struct err *e) {

@@ -73,6 +73,7 @@ enum wire_thread_slot {
 enum wire_function_flag {
   WIRE_ALWAYS_IN = 1,   /* the runtime needs it for itself (exec, dlopen, dlsym); rules may be empty */
   WIRE_ONLY_COUNTS = 2, /* the conditions of all its rules depend on the call's number alone */
+  WIRE_LATER = 4, /* nothing that is loaded at the start defines it: the shim hides it until a library is opened */
 };
 
 /* An intercepted function. Function i has entry i in the shim's table. */
@@ -443,6 +444,7 @@ const char *wire_plan_check(const void *plan, size_t size);
  */
 struct wire_entry {
   uint64_t target, real, stub, gate, count;
+  uint64_t value; /* where the value of its symbol stands: 0 there hides it */
 };
 
 /* What a thread may use up of a function's calls without asking; the runtime's, known to the shim's `count` code. */
@@ -481,7 +483,13 @@ struct wire_frame {
   uint64_t at; /* ELF address in the module, or the address itself */
 };
 
-/* An injection. Complete once `ready` is its number plus 1; `ready` is stored last. */
+/*
+ * An injection. Complete once `ready` is its number plus 1; `ready` is stored last. Before that it says who writes it:
+ * WIRE_WRITING and the process's id. murphy passes over an event whose writer is gone, and puts WIRE_PASSED and the
+ * number plus 1 there; who finds that has nothing to write any more.
+ */
+#define WIRE_WRITING (1ull << 63)
+#define WIRE_PASSED (1ull << 62)
 struct wire_event {
   uint64_t ready;
   uint64_t time; /* nanoseconds, CLOCK_MONOTONIC_COARSE: a few milliseconds fine */
@@ -496,13 +504,15 @@ struct wire_event {
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
 };
 
-/* A module of some process of the run, by the name that the loader gave it. */
+/*
+ * A module that some frame of an event or a point is in, by the name that the loader gave it. The same for all
+ * processes, wherever they have it in memory.
+ */
 struct wire_loaded {
-  uint32_t ready; /* 1 when complete */
-  uint32_t process;
-  uint64_t start, end; /* addresses */
-  uint64_t bias;       /* address minus ELF address */
-  char path[232];
+  uint32_t ready;      /* 1 when complete */
+  uint32_t process;    /* which was the first to tell */
+  uint64_t start, end; /* ELF addresses */
+  char path[240];
 };
 
 enum wire_handlers {
@@ -563,4 +573,6 @@ struct wire_area {
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
+  uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
 };

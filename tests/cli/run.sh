@@ -46,6 +46,28 @@ def read(name):
             for e in map(json.loads, open(name))]
 assert read("log") == read("first") != []'
 
+cat >streams.c <<'C'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	FILE *f = fopen(argv[0], "r");
+	char b[10];
+	printf("%zu %d\n", fread(b, 1, sizeof(b), f), ferror(f));
+	puts("x");
+	return fclose(f) != 0;
+}
+C
+${CC:-cc} -w -O0 streams.c -o streams || exit 1
+run run --fail 'fread:EIO' --fail 'puts:EIO' --fail 'fclose:EIO' --log log -- ./streams
+holds 'what a failed call leaves behind is logged' log '[len(e["side"]) for e in i] == [1, 1, 1]'
+mv log first
+run run --replay first --log second -- ./streams
+run run --replay second --log log -- ./streams
+ended '... and replayed again and again' 1
+holds '... once each' python3 -c 'import json
+def sides(name): return [json.loads(line)["side"] for line in open(name)]
+assert sides("log") == sides("second") == sides("first") != []'
+
 run run --fail 'malloc:ENOMEM when call>=3' -- sort numbers
 ended 'sort without memory' 2 'Cannot allocate memory'
 run run --fail 'close:then EIO when call==1' --log log -- cat -v numbers
@@ -147,6 +169,60 @@ accepted '... or not'
 
 run run --follow --fail 'unlinkat:EPERM' -- sh -c 'read x; : >file; rm file; exit $?'
 ended 'a function that only a program that is started calls' 1 "cannot remove 'file': Operation not permitted"
+
+# What is murphy's in the environment is not to be seen, at any depth.
+env | grep -v ^_= | sort >wanted
+run run --follow --fail "$never" -- sh -c 'read x; env | grep -v ^_= | sort'
+accepted 'the environment of a program that is followed'
+holds '... is that of the user' cmp out wanted
+ASAN_OPTIONS=verify_asan_link_order=0 env | grep -v ^_= | sort >wanted
+ASAN_OPTIONS=verify_asan_link_order=0 run run --follow --fail "$never" -- sh -c 'read x; sh -c "env | grep -v ^_= | sort"'
+holds '... with his ASAN_OPTIONS' cmp out wanted
+(unset ASAN_OPTIONS; exec "$MURPHY" run --follow --fail "$never" -- \
+  sh -c 'read x; env; sh -c env; ASAN_OPTIONS= env | grep ASAN') >out 2>err </dev/null
+holds '... or none' test "$(grep ASAN out)" = ASAN_OPTIONS=
+run run --no-follow --fail "$never" -- sh -c 'read x; ASAN_OPTIONS=verify_asan_link_order=0 env'
+holds '... or his own' grep -qx ASAN_OPTIONS=verify_asan_link_order=0 out
+
+cat >words.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 100)
+		return strcmp(argv[2000], "end") != 0 ? 3 : dup(0) < 0 ? 5 : 4;
+	dup(0);
+	return execl(argv[0], argv[0], WORDS, NULL), 6;
+}
+C
+words=$(printf '"",%.0s' $(seq 1999))'"end"'
+${CC:-cc} -w "-DWORDS=$words" words.c -o words || exit 1
+run run --follow --fail 'dup:EMFILE' -- ./words
+ended 'a program that is started with thousands of words' 5
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  run run --follow --reach --fail "$never" --log log -- sh -c 'read x; setpriv --reuid=65534 --clear-groups true; cat numbers >/dev/null'
+  holds 'a program that runs as somebody else is not disturbed' test "$status" = 0 -a "$(grep -c 'ld.so\|preload' err)" = 0
+  holds '... nor followed, which is said' grep -q '1 of them as another user' err
+  holds '... in the log too' log 'l[-1]["unreachable"] == 1 and l[-1]["programs"] == 3'
+  mkdir -p root
+  cp --parents -L /bin/cat $(ldd /bin/cat | grep -o '/[^ ]*') root
+  run run --follow --reach --fail "$never" --log log -- sh -c 'read x; chroot root /bin/cat /bin/cat >/dev/null'
+  holds 'nor one with another root' test "$status" = 0 -a "$(grep -c 'ld.so\|preload' err)" = 0
+  holds '... which is said too' log 'l[-1]["unreachable"] == 1 and l[-1]["programs"] == 2'
+else
+  skip 'programs of other users' 'only root can start them'
+fi
+
+# Many programs, each somewhere else in memory, are still few modules.
+echo 'int getppid(void); int main(void) { return getppid(); }' >small.c
+${CC:-cc} -w small.c -o small || exit 1
+run run --follow --fail 'getppid:ret=0' --log log -- sh -c 'i=0; while [ $i -lt 600 ]; do ./small || exit 1; i=$((i + 1)); done'
+accepted 'hundreds of programs are followed'
+holds '... and each has its name in the log' log \
+  'len([e for e in i if e["stack"][0]["symbol"] == "main"]) == 600 and not [e for e in l if e["event"] == "lost"]'
 
 # A library that is opened later is known by its name.
 cat >plugin.c <<'C'

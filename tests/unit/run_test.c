@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -287,6 +288,58 @@ static void test_area(void **state) {
   run_area_done(&a);
 }
 
+/* A process that has ended, and was waited for. */
+static pid_t dead_process(void) {
+  pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  return pid;
+}
+
+/* An event whose writer was killed in the middle must not hold up those behind it. */
+static void test_unfinished_event(void **state) {
+  (void)state;
+  struct run_area a;
+  struct wire_event event;
+  struct run_totals totals;
+  assert_int_equal(run_area_make(in_folder("unfinished"), 1, false, &a, NULL), 0);
+  event_at(&a, 0)->ready = WIRE_WRITING | (uint64_t)getpid();
+  write_event(&a, 1);
+  a.at->next_event = 2;
+  assert_int_equal(run_area_drain(&a, false), 0);
+  assert_false(run_area_take(&a, &event)); /* it is there, and will go on */
+  event_at(&a, 0)->ready = WIRE_WRITING | (uint64_t)dead_process();
+  assert_int_equal(run_area_drain(&a, false), 0);
+  assert_true(run_area_take(&a, &event));
+  assert_int_equal(event.call, 1);
+  assert_true(event_at(&a, 0)->ready == (WIRE_PASSED | 1));
+  assert_int_equal(run_area_totals(&a, &totals), 0);
+  assert_int_equal(totals.lost, 1);
+  run_area_done(&a);
+}
+
+/* Begun, and nobody knows by whom: it is waited for, but not for ever. What has not begun is not waited for. */
+static void test_unclaimed_event(void **state) {
+  (void)state;
+  struct run_area a;
+  struct wire_event event;
+  assert_int_equal(run_area_make(in_folder("unclaimed"), 1, false, &a, NULL), 0);
+  for (int i = 0; i < 200; i++) {
+    assert_int_equal(run_area_drain(&a, false), 0);
+    assert_int_equal(usleep(1000), 0);
+  }
+  write_event(&a, 1);
+  a.at->next_event = 2;
+  int ticks = 0;
+  for (; !run_area_take(&a, &event) && ticks < 10000; ticks++) {
+    assert_int_equal(run_area_drain(&a, false), 0);
+    assert_int_equal(usleep(5000), 0);
+  }
+  assert_int_equal(event.call, 1);
+  assert_true(ticks > 10);
+  run_area_done(&a);
+}
+
 static void test_folder(void **state) {
   (void)state;
   struct run_folder f;
@@ -464,12 +517,20 @@ static void test_bad_replay(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_path),           cmocka_unit_test(test_scripts),
-      cmocka_unit_test(test_loop),           cmocka_unit_test(test_not_interceptable),
-      cmocka_unit_test(test_modules),        cmocka_unit_test(test_names_of_a_program),
-      cmocka_unit_test(test_places),         cmocka_unit_test(test_area),
-      cmocka_unit_test(test_folder),         cmocka_unit_test(test_log),
-      cmocka_unit_test(test_hostile_events), cmocka_unit_test(test_replay),
+      cmocka_unit_test(test_path),
+      cmocka_unit_test(test_scripts),
+      cmocka_unit_test(test_loop),
+      cmocka_unit_test(test_not_interceptable),
+      cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_names_of_a_program),
+      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_area),
+      cmocka_unit_test(test_unfinished_event),
+      cmocka_unit_test(test_unclaimed_event),
+      cmocka_unit_test(test_folder),
+      cmocka_unit_test(test_log),
+      cmocka_unit_test(test_hostile_events),
+      cmocka_unit_test(test_replay),
       cmocka_unit_test(test_bad_replay),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

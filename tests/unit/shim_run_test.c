@@ -68,7 +68,7 @@ static void target(const char *name, const char *argument) {
 }
 
 static void says(const char *expected) {
-  if (run.status != 0) print_error("status %x\n", run.status);
+  if (run.status != 0) print_error("status %x: %s\n", run.status, run.output);
   assert_string_equal(run.output, expected);
   assert_int_equal(run.status, 0);
 }
@@ -249,6 +249,52 @@ static void what_is_opened_works_when_idle(void **state) {
   made_path(library, sizeof library, "MURPHY_BUILD", "tests/libtarget-nothing.so");
   target("opened", library);
   says("7 EBADF EBADF EBADF EBADF EBADF equal\n");
+}
+
+static void loader_hooks(void) {
+  hook("dlopen", WIRE_HOOK_DLOPEN);
+  hook("dlclose", WIRE_HOOK_DLCLOSE);
+  hook("dlsym", WIRE_HOOK_DLSYM);
+  hook("dlvsym", WIRE_HOOK_DLVSYM);
+}
+
+static void twins(void) {
+  char a[300], b[300], both[640];
+  made_path(a, sizeof a, "MURPHY_BUILD", "tests/libtarget-twin-a.so");
+  made_path(b, sizeof b, "MURPHY_BUILD", "tests/libtarget-twin-b.so");
+  (void)snprintf(both, sizeof both, "%s %s", a, b);
+  target("twins", both);
+}
+
+static const char undisturbed[] = "1111 111 baba ab baa baa baa ba 00\n";
+
+/* Whatever way their calls are counted, each caller reaches its own, and what is not there is not seen. */
+static void libraries_of_the_same_names_stay_apart(void **state) {
+  (void)state;
+  fails_when("twin_name", WIRE_OP_EQ, 1000)->flags |= WIRE_LATER;
+  always_fails("twin_absent")->flags |= WIRE_LATER;
+  loader_hooks();
+  twins();
+  says(undisturbed);
+  tear_down(NULL), set_up(NULL);
+  struct wire_function *f = made_function(&plan, "twin_name");
+  f->flags |= WIRE_LATER;
+  made_fault(&plan, -1, EIO);
+  MADE_RULE(&plan, OP(WIRE_OP_ARG, 0), NUMBER(1), OP(WIRE_OP_MOD, 0), END);
+  always_fails("twin_absent")->flags |= WIRE_LATER;
+  loader_hooks();
+  twins();
+  says(undisturbed);
+}
+
+static void each_of_the_same_names_fails(void **state) {
+  (void)state;
+  fails_when("twin_name", WIRE_OP_LE, 4)->flags |= WIRE_LATER;
+  plan.faults.at[0].retval = '-';
+  always_fails("twin_absent")->flags |= WIRE_LATER;
+  loader_hooks();
+  twins();
+  says("1111 111 ---- ab baa baa baa ba 00\n");
 }
 
 /* --- what goes through -------------------------------------------------------------------------------------------- */
@@ -649,6 +695,8 @@ int main(void) {
       TEST(one_version_fails),
       TEST(what_is_opened_and_asked_for),
       TEST(what_is_opened_works_when_idle),
+      TEST(libraries_of_the_same_names_stay_apart),
+      TEST(each_of_the_same_names_fails),
       TEST(all_kinds_pass_idle),
       TEST(all_kinds_pass_when_asked),
       TEST(all_kinds_pass_a_call_that_is_made_and_kept),
