@@ -16,6 +16,7 @@
 #include "guard.h"
 #include "hooks.h"
 #include "link.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
 #include "server.h"
@@ -111,6 +112,7 @@ static bool get_ready(void) {
   rt_process_start();
   rt_fault_start();
   rt_act_start();
+  rt_operand_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();

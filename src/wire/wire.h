@@ -56,6 +56,20 @@ struct wire_plan {
   struct wire_span rows;      /* struct wire_row: unwind tables of all modules */
   struct wire_span triggers;  /* struct wire_trigger: what is asked outside of the plan */
   struct wire_span settings;  /* struct wire_setting: their arguments */
+  struct wire_span tables;    /* uint16_t: automata of regular expressions */
+  struct wire_span variables; /* struct wire_variable */
+  struct wire_span locations; /* struct wire_location */
+  struct wire_span memories;  /* uint32_t, text: files with the stacks that were seen; 0: in memory */
+  uint32_t thread_slots;      /* number of 64-bit slots of each thread; the first WIRE_THREAD_OWN are the runtime's */
+  uint32_t pad;
+};
+
+/* Slots of a thread that the runtime itself uses. */
+enum wire_thread_slot {
+  WIRE_THREAD_TID,    /* whose the slots are */
+  WIRE_THREAD_NUMBER, /* of the thread, from 1 */
+  WIRE_THREAD_LOCKS,  /* how many locks it holds */
+  WIRE_THREAD_OWN
 };
 
 enum wire_function_flag {
@@ -98,6 +112,10 @@ enum wire_hook {
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
+  WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
+  WIRE_HOOK_UNLOCK,
+  WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_CLOSE,  /* the descriptor will be another one */
   WIRE_HOOK_COUNT,
 };
 
@@ -310,6 +328,19 @@ enum wire_op {
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
   WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
   WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
+  WIRE_OP_KNOWN,   /* 0 in place of the top, if what it was made of was not known */
+  WIRE_OP_MATCH,   /* operand: index of three numbers: enum wire_text, enum wire_match, and what it is matched with:
+                     text, or an index in tables. Pops a pointer, a descriptor or anything: 1 if it matches */
+  WIRE_OP_LOAD,    /* operand: width, | 16 if it has a sign. Pops an address: what is there, if it can be read */
+  WIRE_OP_STATIC,  /* operand: index of two numbers, a module and an ELF address: the address */
+  WIRE_OP_LOCAL,   /* operand: variable. Its value, or where it is if its width is 0, in its innermost frame */
+  WIRE_OP_THREAD,  /* number of the thread, from 1 */
+  WIRE_OP_TIME,    /* nanoseconds since the process image was started, a few milliseconds fine */
+  WIRE_OP_MARK,    /* operand: slot of the thread. Sets it to the top, which stays */
+  WIRE_OP_MARKED,  /* operand: slot of the thread: what is in it */
+  WIRE_OP_SINCE,   /* operand: slot of the thread: what is in it, which is one more then unless it is 0 */
+  WIRE_OP_WRITTEN, /* pops a descriptor: how many bytes were written to it */
+  WIRE_OP_FRESH,   /* operand: memory. 1 if the call's stack is not in it; then it is */
   WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
   WIRE_OP_COUNT,
 };
@@ -324,6 +355,55 @@ enum wire_fd {
   WIRE_FD_CHAR,
   WIRE_FD_BLOCK,
   WIRE_FD_OTHER
+};
+
+/* What a text is that is matched, and how. */
+enum wire_text {
+  WIRE_TEXT_AT,      /* the string at the pointer */
+  WIRE_TEXT_FD,      /* the path of the descriptor */
+  WIRE_TEXT_THREAD,  /* the thread's name */
+  WIRE_TEXT_PROGRAM, /* the last part of the program's path */
+  WIRE_TEXT_COUNT,
+};
+enum wire_match {
+  WIRE_MATCH_SAME,
+  WIRE_MATCH_GLOB,
+  WIRE_MATCH_REGEX,
+  WIRE_MATCH_COUNT,
+  WIRE_MATCH_NOT = 16, /* with one of these: is it known, and does it not match? */
+};
+
+/*
+ * An automaton, in words: number of states, number of classes; the class of each of the 256 bytes; then for each state,
+ * the first being where it starts, enum wire_state and the next state for each class.
+ */
+enum wire_state { WIRE_STATE_MATCHES = 1, WIRE_STATE_SETTLED = 2 /* whatever comes */ };
+#define WIRE_TABLE_HEAD (2 + 256)
+
+/* A variable of a function, in the innermost frame of its code. */
+struct wire_variable {
+  uint32_t place; /* the function's code */
+  uint32_t location, n_locations;
+  uint8_t width; /* of what is read; 0: its address is wanted */
+  uint8_t sign;
+  uint16_t pad;
+  int64_t offset; /* of what is read, in it */
+};
+
+/* Where it is while the function is at START up to END, ELF addresses of MODULE. */
+enum wire_location_kind {
+  WIRE_AT_CFA,    /* at the frame's CFA + offset */
+  WIRE_AT_RBP,    /* at rbp + offset */
+  WIRE_AT_RSP,    /* at rsp + offset */
+  WIRE_AT_STATIC, /* at offset, an ELF address of the module */
+  WIRE_IS_RBP,    /* rbp + offset itself is the value */
+  WIRE_IS_NUMBER, /* offset itself is */
+  WIRE_LOCATION_COUNT,
+};
+struct wire_location {
+  uint32_t module, kind;
+  uint64_t start, end;
+  int64_t offset;
 };
 
 /* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
