@@ -46,6 +46,7 @@ static int set_limits(const struct sandbox_limits *l, struct err *e) {
   if (r == 0) r = limit(RLIMIT_AS, l->address_space, e);
   if (r == 0) r = limit(RLIMIT_FSIZE, l->file_size, e);
   if (r == 0) r = limit(RLIMIT_NPROC, l->processes, e);
+  if (r == 0) r = limit(RLIMIT_DATA, l->memory, e);
   return r < 0 ? r : limit_core(e);
 }
 

@@ -198,7 +198,13 @@ static unsigned end_all(struct keeper *k) {
 
 static void watch_command(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                           struct keeper_answer *a, struct keeper_stack *stack) {
-  if (!wait_for(k, pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
+  struct patience p = {
+      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = k->server.pid};
+  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  bool ended;
+  while (!(ended = wait_for(k, pid, until, a, stack)) && (until = patience_until(&p, now_ns()))) {
+  }
+  if (!ended) {
     a->timed_out = true;
     if (request->trace) trace_interrupted(pid, stack);
     (void)kill(pid, SIGKILL);

@@ -235,7 +235,8 @@ struct sandbox_limits {
   uint64_t address_space; /* of each process, bytes */
   uint64_t file_size;     /* of each file, output too, bytes */
   uint64_t processes;
-  uint64_t disk; /* all that is written, bytes; 0 for half of the machine's memory */
+  uint64_t disk;   /* all that is written, bytes; 0 for half of the machine's memory */
+  uint64_t memory; /* bytes of each process that are its own and can be written to, the stack left out */
 };
 
 struct sandbox_options {
@@ -259,10 +260,11 @@ void sandbox_free(struct sandbox *s);
 void sandbox_stop(const struct sandbox *s);
 
 struct sandbox_job {
-  int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
-  uint64_t wall_ns;   /* killed when this has passed; 0 for never */
-  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
-  bool fork;          /* by the fork server, if that is possible; never with trace */
+  int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
+  uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
+  bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
+  bool fork;            /* by the fork server, if that is possible; never with trace */
 };
 
 /* A part of the file system that was changed. */

@@ -196,7 +196,8 @@ static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err 
 }
 
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
-  struct keeper_request request = {.wall_ns = job->wall_ns, .trace = job->trace, .fork = job->fork && !job->trace};
+  struct keeper_request request = {
+      .wall_ns = job->wall_ns, .patience_ns = job->patience_ns, .trace = job->trace, .fork = job->fork && !job->trace};
   const int descriptors[3] = {job->in, job->out, job->error};
   int r = message_send(s->socket, &request, sizeof request, descriptors, COUNT(descriptors));
   if (r < 0) return err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r));
