@@ -17,6 +17,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[COUNT(signals)];
 static volatile int interrupted;
 static pid_t own;
+static const char *removed;
 /* The handler reads these; labs are added behind the last one, and n is set after that. */
 static struct lab *stoppable[260];
 static volatile sig_atomic_t n_stoppable, something_to_lose;
@@ -27,14 +28,18 @@ volatile int *test_interrupted(void) { return &interrupted; }
 static void on_signal(int number) {
   if (getpid() != own) return;
   interrupted = number;
-  if (!something_to_lose) _exit(128 + number);
+  if (!something_to_lose) {
+    if (removed) (void)rmdir(removed);
+    _exit(128 + number);
+  }
   for (int i = 0; i < n_stoppable; i++)
     lab_stop(stoppable[i]);
 }
 
-void test_catch_signals(void) {
+void test_catch_signals(const char *folder) {
   struct sigaction action = {.sa_handler = on_signal};
   own = getpid();
+  removed = folder;
   interrupted = 0;
   for (size_t i = 0; i < COUNT(signals); i++) {
     (void)sigaction(signals[i], NULL, &before[i]);
@@ -44,7 +49,10 @@ void test_catch_signals(void) {
 }
 
 void test_release_signals(void) {
+  if (own == 0) return; /* they were not caught */
   n_stoppable = something_to_lose = 0;
+  own = 0;
+  removed = NULL;
   for (size_t i = 0; i < COUNT(signals); i++)
     (void)sigaction(signals[i], &before[i], NULL);
 }
@@ -108,6 +116,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .n_functions = plan->functions.n,
                                 .points = points,
                                 .before_asan = s->space.modules.asan,
+                                .fork = !points,
                                 .limits = limits_for(&s->space),
                                 .write = test_write_shim,
                                 .context = writer,
@@ -141,6 +150,7 @@ int test_setup_points(struct test_setup *s, struct err *e) {
 uint64_t test_setup_wall(const struct test_setup *s) { return s->baseline.wall_ns * 10 + 1000000000u; }
 
 void test_setup_done(struct test_setup *s) {
+  something_to_lose = 1; /* a signal is only remembered from now on */
   n_stoppable = 0;
   lab_free(s->recorder);
   for (size_t i = 0; i < s->labs.n; i++)

@@ -2,8 +2,9 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "ask.h"
 #include "fd.h"
-#include "length.h"
+#include "operand.h"
 #include "stack.h"
 #include "system.h"
 
@@ -39,6 +40,7 @@ static int64_t ordered(const struct rt_call *c) {
 bool rt_holds(const struct rt_call *c) {
   const uint32_t *at = rt.code + rt.rules[c->rule].code;
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
+  bool unknown = false;
   /* Most conditions that are no numbers alone start with this, and many are nothing else. */
   if ((*at & 0xff) == WIRE_OP_CALLER) {
     *top++ = rt_caller_in(c, *at++ >> 8);
@@ -81,11 +83,15 @@ bool rt_holds(const struct rt_call *c) {
     case WIRE_OP_PROCESS:
       *top++ = rt_process();
       break;
+    case WIRE_OP_ASK:
+      *top++ = rt_ask(c, operand);
+      break;
     case WIRE_OP_ORDER:
       *top++ = ordered(c);
       break;
     case WIRE_OP_FD_KIND:
       top[-1] = rt_fd_kind((int)top[-1]);
+      unknown |= top[-1] == WIRE_FD_NONE;
       break;
     case WIRE_OP_FD_BLOCKS:
       top[-1] = rt_fd_blocks((int)top[-1]);
@@ -93,8 +99,8 @@ bool rt_holds(const struct rt_call *c) {
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));
       break;
-    case WIRE_OP_LENGTH:
-      *top++ = rt_call_length(c, (enum wire_length)(operand & 15), operand >> 4);
+    case WIRE_OP_LENGTH ... WIRE_OP_FRESH:
+      top = rt_operand(c, op, operand, top, &unknown);
       break;
     case WIRE_OP_NOT:
       top[-1] = ~top[-1];
