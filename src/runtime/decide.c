@@ -20,7 +20,7 @@
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
-  c->real = rt.plan ? rt_real_late(c) : 0;
+  c->real = rt_load(&rt.ready) == RT_READY ? rt_real_late(c) : rt_real_early((uint32_t)c->index);
   if (c->real != 0) return RT_PASS;
   c->retval = (uint64_t)-ENOSYS;
   return RT_RETURN;
