@@ -43,6 +43,9 @@ struct rt_call {
   uint64_t words;     /* out, for RT_THEN: how many of these can be read */
 };
 
+/* How many words of the stack RT_THEN copies at most, and on a stack that may be a small one; enter.S knows them. */
+enum { RT_SOME_WORDS = 128, RT_MANY_WORDS = 1024 };
+
 /* What enter.S does next. */
 enum rt_action {
   RT_PASS,      /* jump to the real function, all registers as they came */
