@@ -108,9 +108,16 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
     return rt_load(&rt.slots[operand]) ? exactly(0) : yes_or_no;
   case WIRE_OP_CALLER:
   case WIRE_OP_STACK:
+  case WIRE_OP_ASK:
     return yes_or_no;
   case WIRE_OP_LENGTH:
-    return (struct range){-1, MOST};
+  case WIRE_OP_TIME:
+  case WIRE_OP_THREAD:
+  case WIRE_OP_MARKED:
+  case WIRE_OP_SINCE:
+    return (struct range){0, MOST};
+  case WIRE_OP_FRESH:
+    return yes_or_no;
   case WIRE_OP_PROCESS:
     /* Code that asks for it is of a run with several processes; a child of this one will have another number. */
     return (struct range){1, MOST};
@@ -136,6 +143,18 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     break;
   case WIRE_OP_FD_KIND ... WIRE_OP_FD_PATH:
     *top = anything;
+    break;
+  case WIRE_OP_LOAD:
+  case WIRE_OP_WRITTEN:
+    *top = anything;
+    break;
+  case WIRE_OP_MATCH:
+    *top = yes_or_no;
+    break;
+  case WIRE_OP_MARK:
+    break;
+  case WIRE_OP_KNOWN: /* or 0 */
+    *top = (struct range){top->low < 0 ? top->low : 0, top->high > 0 ? top->high : 0};
     break;
   case WIRE_OP_SERIES:
     *top = serial(rt_array(numbers, int64_t) + operand, *top);

@@ -3,8 +3,10 @@
 #include "hooks.h"
 
 #include "names.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -115,8 +117,15 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_dladdr(c);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
-  case WIRE_HOOK_NONE:
+  case WIRE_HOOK_LOCK:
+  case WIRE_HOOK_UNLOCK:
+  case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_CLOSE:
+    return rt_hook_watch(c, f);
   case WIRE_HOOK_MAIN:
+    rt_server();
+    return RT_PASS;
+  case WIRE_HOOK_NONE:
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:

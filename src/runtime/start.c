@@ -6,6 +6,7 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "ask.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
@@ -15,8 +16,10 @@
 #include "guard.h"
 #include "hooks.h"
 #include "link.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "start.h"
 #include "system.h"
@@ -55,6 +58,8 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
     const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
     for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
       uint32_t op = *at & 0xff;
+      /* What is asked outside has a state that nobody here sees. */
+      if (op == WIRE_OP_ASK) rt.functions[function].shared = 1;
       if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
     }
   }
@@ -68,12 +73,12 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt_guard_learn(function);
 }
 
-/* Where calls of each function go first. */
-static void aim(void) {
+/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
+void rt_aim(void) {
   for (uint32_t i = 0; i < rt.shim->n; i++) {
     struct wire_entry *e = &rt.entries[i];
     if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
-    rt_retire(i);
+    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
   }
 }
 
@@ -106,11 +111,13 @@ static bool get_ready(void) {
   rt_process_start();
   rt_fault_start();
   rt_act_start();
+  rt_operand_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
   bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;
   rt.busy = (counts ? RT_BUSY_COUNT : 0) | (rt.plan->flags & WIRE_POINTS ? RT_BUSY_POINTS : 0);
+  rt_server_start();
   return true;
 }
 
@@ -146,7 +153,7 @@ static void start(void) {
     rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
-      aim();
+      rt_aim();
       rt_store(&rt.ready, RT_READY);
       return;
     }
@@ -180,4 +187,5 @@ __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **arg
   (void)argc, (void)argv, (void)shim;
   rt_start_once();
   rt_environment_start(envp);
+  rt_ask_start();
 }
