@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table VIII: Apache httpd, a static and a PHP page, with up to five triggers on calls of APR."""
+import os
+import statistics
+import subprocess
+
+from .measure import (MURPHY, Failed, Server, build_trigger, cpu_seconds, free_port, program, ratio, run, spread,
+                      wait_until)
+
+NEEDS = ["apache2", "ab", "apxs"]
+PAGES = {"static": ("index.html", 500), "PHP": ("info.php", 60)}
+# What a request calls of APR.
+FUNCTIONS = ["apr_file_read", "apr_file_open", "apr_stat", "apr_socket_recv", "apr_socket_sendv", "apr_socket_sendfile",
+             "apr_socket_opt_set", "apr_file_close"]
+
+# Let everything through, but only after all else was asked.
+NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
+DECLARED = {
+    "A": '<trigger id="A" class="AprSocket" />',
+    "B": "",
+    "C": '<trigger id="C" class="CallStackTrigger"><args><frame><function>ap_process_request_internal</function></frame>'
+         "</args></trigger>",
+    "D": '<trigger id="D" class="MethodIs"><args><method>POST</method></args></trigger>',
+    "E": '<trigger id="E" class="MutexHeld" />',
+}
+
+
+def rule(letter, function):
+    if letter == "B":
+        return (f"<function name=\"{function}\" return=\"70014\" "
+                f"when='caller(\"apache2\") and random(1e-18)' />")
+    return (f'<function name="{function}" return="70014"><reftrigger ref="{letter}" /><reftrigger ref="never" />'
+            "</function>")
+
+
+def scenario(letters):
+    """Each trigger by itself, so that all of them are asked at each call."""
+    lines = ["<scenario>", NEVER, *(DECLARED[x] for x in letters)]
+    lines += [rule(x, f) for x in letters for f in FUNCTIONS]
+    if "E" in letters:
+        lines += [f'<function name="{f}" return="unused"><reftrigger ref="E" /></function>'
+                  for f in ("pthread_mutex_lock", "pthread_mutex_unlock")]
+    return "\n".join([*lines, "</scenario>"])
+
+
+CONFIG = """ServerRoot {folder}
+DefaultRuntimeDir {folder}
+PidFile {folder}/pid
+Listen 127.0.0.1:{port}
+ServerName localhost
+ErrorLog {folder}/error.log
+DocumentRoot {folder}/pages
+{user}
+LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule mime_module {modules}/mod_mime.so
+LoadModule dir_module {modules}/mod_dir.so
+{php}
+TypesConfig /etc/mime.types
+ExtendedStatus On
+EnableSendfile Off
+EnableMMAP Off
+StartServers 2
+MinSpareServers 2
+MaxSpareServers 2
+MaxRequestWorkers 2
+ServerLimit 2
+MaxConnectionsPerChild 0
+KeepAlive Off
+"""
+
+
+def modules_folder():
+    return run([program("apxs"), "-q", "LIBEXECDIR"]).strip()
+
+
+def configure(folder, port, php):
+    os.makedirs(f"{folder}/pages")
+    with open(f"{folder}/pages/index.html", "w", encoding="ascii") as f:
+        f.write("<html><body>" + "A line of a static page.\n" * 200 + "</body></html>\n")
+    with open(f"{folder}/pages/info.php", "w", encoding="ascii") as f:
+        f.write("<?php phpinfo(); ?>\n")
+    path = f"{folder}/apache.conf"
+    user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+    load = f"LoadModule php_module {php}\nAddType application/x-httpd-php .php" if php else ""
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(CONFIG.format(folder=folder, port=port, modules=modules_folder(), user=user, php=load))
+    for place in (folder, f"{folder}/pages"):
+        os.chmod(place, 0o755)
+    return path
+
+
+def answers(port):
+    return subprocess.run([program("ab"), "-q", "-n", "1", f"http://127.0.0.1:{port}/index.html"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def load(server, page, requests):
+    """Seconds of the clock and of the processors for so many requests."""
+    before = cpu_seconds(server.pids())
+    text = run([program("ab"), "-q", "-n", str(requests), "-c", "1", f"http://127.0.0.1:{server.port}/{page}"])
+    server.check()
+    found = {line.split(":")[0]: line.split(":")[1].split()[0] for line in text.splitlines() if ":" in line and
+             line.split(":")[1].strip()}
+    if int(found["Complete requests"]) != requests or "Non-2xx responses" in found:
+        raise Failed(f"{server.name}: not all requests were answered\n{text[-800:]}")
+    return float(found["Time taken for tests"]), cpu_seconds(server.pids()) - before
+
+
+def start(folder, letters, triggers, php):
+    name = "+".join(letters) or "no triggers"
+    place = f"{folder}/{free_port()}-{name.replace(' ', '-')}"
+    os.makedirs(place)
+    port = free_port()
+    config = configure(place, port, php)
+    server = Server(name, [program("apache2"), "-D", "FOREGROUND", "-f", config],
+                    scenario(letters) if letters else None, place, triggers)
+    server.port = port
+
+    def ready():
+        server.check()
+        return answers(port)
+    try:
+        wait_until(f"apache2 ({name})", ready)
+    except Failed:
+        server.stop()
+        raise
+    return server
+
+
+def count_asked(folder, triggers, php, page):
+    """How often a request asks the triggers, with all five, by murphy's own count of intercepted calls."""
+    place = f"{folder}/count"
+    os.makedirs(place)
+    port = free_port()
+    config = configure(place, port, php)
+    path = f"{place}/scenario.xml"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(scenario("ABCDE"))
+    log = f"{place}/reach.json"
+    with open(f"{place}/out", "w", encoding="utf-8") as out:
+        process = subprocess.Popen([MURPHY, "run", "--triggers", triggers, "--reach", "--log", log, path, "--",
+                                    program("apache2"), "-D", "FOREGROUND", "-f", config], stdout=out, stderr=out)
+    try:
+        wait_until("apache2 (to count)", lambda: answers(port))
+        run([program("ab"), "-q", "-n", "200", f"http://127.0.0.1:{port}/{page}"])
+    finally:
+        process.terminate()
+        process.wait(30)
+    return log
+
+
+def rows(servers, page, requests, rounds):
+    clock, cpu = {s.name: [] for s in servers}, {s.name: [] for s in servers}
+    for server in servers:
+        load(server, page, max(requests // 4, 50))
+    for i in range(rounds):
+        # Another order each time, so that nobody is always behind the same one.
+        for server in servers[i % len(servers):] + servers[:i % len(servers)]:
+            seconds, used = load(server, page, requests)
+            clock[server.name].append(seconds)
+            cpu[server.name].append(used)
+    return clock, cpu
+
+
+def report(what, requests, clock, cpu):
+    base = next(iter(clock))
+    print(f"  {what}, {requests} requests: {'seconds':>23} {'overhead':>18} {'processor, ms each':>20} {'overhead':>18}")
+    for name, values in clock.items():
+        each = [1000 * v / requests for v in cpu[name]]
+        line = f"    {name:34} {statistics.median(values):9.3f} ± {spread(values):.3f}"
+        wall, wall_spread = ratio(values, clock[base])
+        used, used_spread = ratio(cpu[name], cpu[base])
+        over = (f"{wall:+9.1f} % ± {wall_spread:4.1f}", f"{used:+9.1f} % ± {used_spread:4.1f}")
+        if name == base:
+            over = ("", "")
+        print(f"{line} {over[0]:>18} {statistics.median(each):12.4f} ± {spread(each):.4f} {over[1]:>18}", flush=True)
+
+
+def table(folder, options):
+    triggers = f"{folder}/triggers"
+    os.makedirs(triggers)
+    apr = run(["apxs", "-q", "INCLUDEDIR"]).strip()
+    build_trigger(triggers, "apr_state", f"-I{apr}", *run(["apr-config", "--includes", "--cppflags"]).split())
+    php = next((p for p in [f"{modules_folder()}/libphp{v}.so" for v in ("8.2", "8.3", "8.4", "7.4")]
+                if os.path.exists(p)), None)
+    print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
+    servers = []
+    try:
+        for letters in ("", "A", "AB", "ABC", "ABCD", "ABCDE"):
+            servers.append(start(folder, letters, triggers, php))
+        for what, (page, requests) in PAGES.items():
+            if what == "PHP" and not php:
+                print("  PHP: not measured, there is no libapache2-mod-php")
+                continue
+            report(what, requests, *rows(servers, page, requests, options.rounds))
+    finally:
+        for server in servers:
+            server.stop()
