@@ -4,42 +4,41 @@ import os
 import statistics
 import subprocess
 
-from .measure import (MURPHY, Failed, Server, build_trigger, cpu_seconds, free_port, program, ratio, run, spread,
+from .measure import (Failed, Server, build_trigger, cpu_seconds, free_port, program, ratio, run, spread,
                       wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
 PAGES = {"static": ("index.html", 500), "PHP": ("info.php", 60)}
-# What a request calls of APR.
-FUNCTIONS = ["apr_file_read", "apr_file_open", "apr_stat", "apr_socket_recv", "apr_socket_sendv", "apr_socket_sendfile",
-             "apr_socket_opt_set", "apr_file_close"]
+# What a request calls of APR that has a file or socket as first argument: 11 calls for the static page.
+FUNCTIONS = ["apr_file_read", "apr_socket_recv", "apr_socket_sendv", "apr_socket_opt_set"]
 
-# Let everything through, but only after all else was asked.
+# Lets everything through, but only when all else has been asked and was true.
 NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
     "A": '<trigger id="A" class="AprSocket" />',
-    "B": "",
+    "B": '<trigger id="B" class="CallStackTrigger"><args><frame><module>apache2</module></frame></args></trigger>',
     "C": '<trigger id="C" class="CallStackTrigger"><args><frame><function>ap_process_request_internal</function></frame>'
          "</args></trigger>",
     "D": '<trigger id="D" class="MethodIs"><args><method>POST</method></args></trigger>',
     "E": '<trigger id="E" class="MutexHeld" />',
 }
+SETS = ["", "A", "A+B", "A+B+C", "A+B+C+D", "A+B+C+D+E", "A,B,C,D,E"]
+MUTEX = ("pthread_mutex_lock", "pthread_mutex_unlock")
 
 
-def rule(letter, function):
-    if letter == "B":
-        return (f"<function name=\"{function}\" return=\"70014\" "
-                f"when='caller(\"apache2\") and random(1e-18)' />")
-    return (f'<function name="{function}" return="70014"><reftrigger ref="{letter}" /><reftrigger ref="never" />'
-            "</function>")
+def rule(letters, function):
+    asked = "".join(f'<reftrigger ref="{x}" />' for x in [*letters, "never"])
+    return f'<function name="{function}" return="70014">{asked}</function>'
 
 
-def scenario(letters):
-    """Each trigger by itself, so that all of them are asked at each call."""
+def scenario(name):
+    """A+B: both must be true, as in the paper. A,B: each by itself, so that both are asked at each call."""
+    letters = name.replace("+", "").replace(",", "")
+    groups = name.split(",")
     lines = ["<scenario>", NEVER, *(DECLARED[x] for x in letters)]
-    lines += [rule(x, f) for x in letters for f in FUNCTIONS]
+    lines += [rule(group.split("+"), f) for group in groups for f in FUNCTIONS]
     if "E" in letters:
-        lines += [f'<function name="{f}" return="unused"><reftrigger ref="E" /></function>'
-                  for f in ("pthread_mutex_lock", "pthread_mutex_unlock")]
+        lines += [f'<function name="{f}" return="unused"><reftrigger ref="E" /></function>' for f in MUTEX]
     return "\n".join([*lines, "</scenario>"])
 
 
@@ -107,14 +106,14 @@ def load(server, page, requests):
     return float(found["Time taken for tests"]), cpu_seconds(server.pids()) - before
 
 
-def start(folder, letters, triggers, php):
-    name = "+".join(letters) or "no triggers"
-    place = f"{folder}/{free_port()}-{name.replace(' ', '-')}"
+def start(folder, sets, triggers, php):
+    name = sets or "no triggers"
+    place = f"{folder}/{free_port()}"
     os.makedirs(place)
     port = free_port()
     config = configure(place, port, php)
     server = Server(name, [program("apache2"), "-D", "FOREGROUND", "-f", config],
-                    scenario(letters) if letters else None, place, triggers)
+                    scenario(sets) if sets else None, place, triggers)
     server.port = port
 
     def ready():
@@ -126,28 +125,6 @@ def start(folder, letters, triggers, php):
         server.stop()
         raise
     return server
-
-
-def count_asked(folder, triggers, php, page):
-    """How often a request asks the triggers, with all five, by murphy's own count of intercepted calls."""
-    place = f"{folder}/count"
-    os.makedirs(place)
-    port = free_port()
-    config = configure(place, port, php)
-    path = f"{place}/scenario.xml"
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(scenario("ABCDE"))
-    log = f"{place}/reach.json"
-    with open(f"{place}/out", "w", encoding="utf-8") as out:
-        process = subprocess.Popen([MURPHY, "run", "--triggers", triggers, "--reach", "--log", log, path, "--",
-                                    program("apache2"), "-D", "FOREGROUND", "-f", config], stdout=out, stderr=out)
-    try:
-        wait_until("apache2 (to count)", lambda: answers(port))
-        run([program("ab"), "-q", "-n", "200", f"http://127.0.0.1:{port}/{page}"])
-    finally:
-        process.terminate()
-        process.wait(30)
-    return log
 
 
 def rows(servers, page, requests, rounds):
@@ -187,8 +164,11 @@ def table(folder, options):
     print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
     servers = []
     try:
-        for letters in ("", "A", "AB", "ABC", "ABCD", "ABCDE"):
-            servers.append(start(folder, letters, triggers, php))
+        for sets in SETS:
+            servers.append(start(folder, sets, triggers, php))
+        # The same once more: what the figures are good for.
+        servers.append(start(folder, "", triggers, php))
+        servers[-1].name = "no triggers, again"
         for what, (page, requests) in PAGES.items():
             if what == "PHP" and not php:
                 print("  PHP: not measured, there is no libapache2-mod-php")

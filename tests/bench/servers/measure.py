@@ -94,7 +94,9 @@ class Server:
                 f.write(scenario)
             prefix = [MURPHY, "run", *(["--triggers", triggers] if triggers else []), path, "--"]
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([*prefix, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            # apache2 ends its whole process group: that must not be ours.
+            self.process = subprocess.Popen([*prefix, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            start_new_session=True)
         self.under = bool(scenario)
 
     def pids(self):
