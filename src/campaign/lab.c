@@ -68,6 +68,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .argv = request->target->argv,
       .envp = l->environment.at,
       .limits = request->limits,
+      .hidden = request->hidden,
   };
   return sandbox_new(&options, &l->sandbox, e);
 }
@@ -123,6 +124,10 @@ void lab_free(struct lab *l) {
   for (size_t i = 0; i < COUNT(files); i++)
     if (files[i] >= 0) (void)close(files[i]);
   free(l);
+}
+
+void lab_stop(const struct lab *l) {
+  if (l->sandbox) sandbox_stop(l->sandbox);
 }
 
 const struct run_area *lab_area(const struct lab *l) { return &l->area; }

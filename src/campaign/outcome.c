@@ -69,6 +69,7 @@ static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f)
   case SIGHUP:
     return OUTCOME_HANDLED;
   case SIGXCPU:
+  case SIGXFSZ: /* it would have gone on writing */
     return OUTCOME_HANG;
   default:
     return OUTCOME_CRASH;
@@ -86,5 +87,10 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
     return OUTCOME_SANITIZER;
   if (signal && (differs & DIFFERS_STATUS)) return outcome_of_signal(signal, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
-  return differs ? OUTCOME_SILENT : OUTCOME_SAME;
+  if (differs) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+  if (!(f->traits & TRAIT_LOSES)) return OUTCOME_SAME;
+  /* The world outside can see nothing of it until the machine stops. */
+  if (what) text_add(what, "what was written before may be lost, and nobody was told\n");
+  if (ret_differs) *ret_differs = DIFFERS_FILES | DIFFERS_LOSS;
+  return OUTCOME_SILENT;
 }

@@ -111,7 +111,8 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
                                 .mask = &s->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
-                                .error = s->faults[s->experiments[experiment].fault].error};
+                                .error = s->faults[s->experiments[experiment].fault].error,
+                                .traits = s->experiments[experiment].traits};
   return outcome_of(&facts, what, ret_differs);
 }
 
@@ -139,6 +140,8 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
   return 0;
 }
 
+static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
+
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
@@ -165,8 +168,13 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
     st->e = e;
     return r;
   }
+  if (stopped(st->s)) {
+    lab_result_done(&traced);
+    return 0;
+  }
   describe(&f, d->outcome, l, d->result, &traced);
   d->traced = &traced;
+  d->failure = &f.failure;
   (void)pthread_mutex_lock(&st->lock);
   if (d->precision > 0 && !(d->finding = find_cause(st, &f))) {
     d->is_new = true;
@@ -198,7 +206,9 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
   d.outcome = judge(st->s, experiment, &result, &what, &differs);
   d.difference = what.at ? what.at : "";
   bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
-  if (outcome_is_failure(d.outcome) && !custom) {
+  if (stopped(st->s)) {
+    /* It may have ended because somebody wants everything to end. */
+  } else if (outcome_is_failure(d.outcome) && !custom) {
     r = handle_failure(st, l, &d);
   } else {
     (void)pthread_mutex_lock(&st->lock);
@@ -217,6 +227,7 @@ static bool take_one(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   while (st->next < s->n_experiments) {
     size_t i = st->next++;
+    if (s->before && s->before[i] != BEFORE_NOTHING) continue;
     if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
@@ -231,8 +242,8 @@ static bool take_one(struct state *st, size_t *ret) {
 static bool take(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
-  bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) &&
-              !(s->stop && *s->stop);
+  bool more =
+      st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) && !stopped(s);
   if (more) more = take_one(st, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
@@ -251,6 +262,24 @@ static void work(void *context, unsigned worker) {
   }
 }
 
+/* What is known from before. */
+static int take_known(struct state *st) {
+  const struct sweep *s = st->s;
+  for (size_t i = 0; i < s->n_known; i++) {
+    struct finding f = {.failure = s->known[i]};
+    size_t n = f.failure.inject.n < COUNT(f.inject) ? f.failure.inject.n : COUNT(f.inject), number;
+    if (n) memcpy(f.inject, f.failure.inject.at, n * sizeof *f.inject);
+    f.failure.inject.n = n;
+    n = f.failure.crash.n < COUNT(f.crash) ? f.failure.crash.n : COUNT(f.crash);
+    if (n) memcpy(f.crash, f.failure.crash.at, n * sizeof *f.crash);
+    f.failure.crash.n = n;
+    if (add_finding(st, &f, &number) < 0) return -ENOMEM;
+  }
+  for (size_t i = 0; s->before && i < s->n_experiments; i++)
+    if (s->before[i] == BEFORE_FAILED) st->failed[s->experiments[i].point] = true;
+  return 0;
+}
+
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   struct state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t n_points = 0;
@@ -258,6 +287,7 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
   st.failed = calloc(n_points + 1, sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
+  st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   free(st.failed);
   vec_done(&st.later);

@@ -147,6 +147,9 @@ int cmd_profile_run(const struct cmd_args *args, struct err *e);
 int cmd_check_run(const struct cmd_args *args, struct err *e);
 int cmd_run_run(const struct cmd_args *args, struct err *e);
 int cmd_test_run(const struct cmd_args *args, struct err *e);
+int cmd_replay_run(const struct cmd_args *args, struct err *e);
+int cmd_verify_run(const struct cmd_args *args, struct err *e);
+int cmd_report_run(const struct cmd_args *args, struct err *e);
 int cmd_hub_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
@@ -200,6 +203,20 @@ enum cmd_test_option {
   OPT_TEST_TIMEOUT,
   OPT_TEST_FOLLOW,
   OPT_TEST_FORMAT,
-  OPT_TEST_JOBS
+  OPT_TEST_JOBS,
+  OPT_TEST_RESUME,
+  OPT_TEST_ONLY_SITE,
+  OPT_TEST_NO_SANDBOX
+};
+enum cmd_replay_option { OPT_REPLAY_CAMPAIGN = 1, OPT_REPLAY_GDB };
+enum cmd_verify_option { OPT_VERIFY_CAMPAIGN = 1, OPT_VERIFY_FORMAT };
+enum cmd_report_option {
+  OPT_REPORT_CAMPAIGN = 1,
+  OPT_REPORT_JSON,
+  OPT_REPORT_JUNIT,
+  OPT_REPORT_SARIF,
+  OPT_REPORT_HTML,
+  OPT_REPORT_FORMAT,
+  OPT_REPORT_OUTPUT
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

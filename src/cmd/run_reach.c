@@ -55,6 +55,7 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_DLSYM:
   case WIRE_HOOK_DLVSYM:
   case WIRE_HOOK_MAIN:
+  case WIRE_HOOK_FORK:
     return false;
   default:
     return true;
@@ -157,12 +158,11 @@ static void text_syscalls(const struct reach *r, struct text *to) {
 }
 
 static void write_text(const struct reach *r, struct text *to) {
-  uint32_t images = r->totals.attached;
   size_t column = 0;
   for (size_t f = 0; f < r->n; f++)
     if (strlen(r->names[f]) > column) column = strlen(r->names[f]);
-  text_addf(to, "reach of %s, in %u process%s:\n", r->request->modules->modules.at[0].path, images,
-            images == 1 ? "" : "es");
+  text_addf(to, "reach of %s, in %u process%s:\n", r->request->modules->modules.at[0].path, r->totals.processes,
+            r->totals.processes == 1 ? "" : "es");
   for (size_t f = 0; f < r->n; f++)
     text_function(r, f, column + 4, to);
   text_absent(r, to);
@@ -211,8 +211,8 @@ static void json_started(const struct reach *r, struct text *to) {
     text_addf(to, ",\"calls\":%" PRIu64 "}", calls);
     comma = ",";
   }
-  text_addf(to, "],\"followed\":%s,\"programs\":%u,\"unreachable\":%" PRIu64, r->request->follow ? "true" : "false",
-            r->totals.attached, r->totals.unreached);
+  text_addf(to, "],\"followed\":%s,\"processes\":%u,\"programs\":%u,\"unreachable\":%" PRIu64,
+            r->request->follow ? "true" : "false", r->totals.processes, r->totals.attached, r->totals.unreached);
 }
 
 static void write_json(const struct reach *r, struct text *to) {

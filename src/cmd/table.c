@@ -196,6 +196,7 @@ static const struct cmd_option test_options[] = {
      .argument = "DIR",
      .complete = COMPLETE_FILE,
      .help = "Keep the campaign in DIR instead of .murphy."},
+    {.id = OPT_TEST_RESUME, .name = "resume", .help = "Go on with the campaign that is there."},
     {.id = OPT_TEST_FROM,
      .name = "from",
      .argument = "MODULE",
@@ -213,6 +214,11 @@ static const struct cmd_option test_options[] = {
      .argument = "NAME",
      .repeat = true,
      .help = "Try this error only; several with commas or by repeating the option."},
+    {.id = OPT_TEST_ONLY_SITE,
+     .name = "only-site",
+     .argument = "SITE",
+     .repeat = true,
+     .help = "Let calls from here fail only: FILE:LINE, FUNCTION (that makes the call), or MODULE+0xOFFSET."},
     {.id = OPT_TEST_INPUT,
      .name = "input",
      .argument = "FILE",
@@ -232,6 +238,57 @@ static const struct cmd_option test_options[] = {
      .name = "jobs",
      .argument = "N",
      .help = "Make N experiments at once; by default one for each processor."},
+    HELP_OPTION,
+    {0},
+};
+
+static const struct cmd_option replay_options[] = {
+    {.id = OPT_REPLAY_CAMPAIGN,
+     .name = "campaign",
+     .argument = "DIR",
+     .complete = COMPLETE_FILE,
+     .help = "The campaign's folder, if it is not .murphy."},
+    {.id = OPT_REPLAY_GDB,
+     .name = "gdb",
+     .help = "Start the command in gdb, outside of the sandbox, and stop at the call that is about to fail."},
+    HELP_OPTION,
+    {0},
+};
+
+static const struct cmd_option verify_options[] = {
+    {.id = OPT_VERIFY_CAMPAIGN,
+     .name = "campaign",
+     .argument = "DIR",
+     .complete = COMPLETE_FILE,
+     .help = "The campaign's folder, if it is not .murphy."},
+    {.id = OPT_VERIFY_FORMAT,
+     .name = "format",
+     .argument = "text|json",
+     .help = "What to print: text to read (the default) or JSON for scripts."},
+    HELP_OPTION,
+    {0},
+};
+
+static const struct cmd_option report_options[] = {
+    {.id = OPT_REPORT_CAMPAIGN,
+     .name = "campaign",
+     .argument = "DIR",
+     .complete = COMPLETE_FILE,
+     .help = "The campaign's folder, if it is not .murphy."},
+    {.id = OPT_REPORT_FORMAT,
+     .name = "format",
+     .argument = "text|json|junit|sarif|html",
+     .help = "What to print; text to read is the default."},
+    {.id = OPT_REPORT_JSON, .name = "json", .help = "JSON for scripts, as murphy test --format json prints it."},
+    {.id = OPT_REPORT_JUNIT, .name = "junit", .help = "XML that CI systems show as the results of tests."},
+    {.id = OPT_REPORT_SARIF, .name = "sarif", .help = "SARIF 2.1.0 for code scanning."},
+    {.id = OPT_REPORT_HTML, .name = "html", .help = "A page to read, in one file."},
+    {.id = OPT_REPORT_OUTPUT,
+     .letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write to FILE, whole or not at all."},
     HELP_OPTION,
     {0},
 };
@@ -308,6 +365,35 @@ const struct cmd_command cmd_commands[] = {
                  "128 + N if signal N ended it.",
         .options = run_options,
         .run = cmd_run_run,
+    },
+    {
+        .name = "replay",
+        .operands = "FINDING [-- GDB-ARG ...]",
+        .complete = COMPLETE_FILE,
+        .summary = "Repeat one finding of murphy test.",
+        .about =
+            "Makes the same call fail in the same way, in a sandbox, and shows what the command does then. FINDING "
+            "is its number, or the path of its folder. Exits with 1 if it comes again, with 0 if it does not.",
+        .options = replay_options,
+        .run = cmd_replay_run,
+    },
+    {
+        .name = "verify",
+        .operands = "",
+        .summary = "Repeat all findings of murphy test.",
+        .about = "Repeats every finding of a campaign and says which are gone, also when the program was built anew. "
+                 "Exits with 1 while any is left.",
+        .options = verify_options,
+        .run = cmd_verify_run,
+    },
+    {
+        .name = "report",
+        .operands = "",
+        .summary = "Show what murphy test has found.",
+        .about = "Prints the findings of a campaign and what was tried, from its database alone, while it runs or "
+                 "later.",
+        .options = report_options,
+        .run = cmd_report_run,
     },
     {
         .name = "hub",

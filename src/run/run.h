@@ -75,7 +75,10 @@ typedef VEC(struct wire_place) run_places;
 
 /* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
 int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
-/* The number of the module that NAME means: by path, file name, soname, or these up to ".so". -ENOENT if none. */
+/*
+ * The number of the module that NAME means: by path or the end of it, file name, soname, or these up to ".so". -ENOENT
+ * if none.
+ */
 int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
 
 /* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */
@@ -107,6 +110,7 @@ struct run_area {
 
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
+  uint32_t processes;         /* how many numbers of processes were given */
   uint64_t lost;              /* events that found no place, or that nobody finished */
   uint64_t unnamed;           /* frames in modules that found no place */
   uint64_t unreached;         /* calls to start programs that were not followed, since they could not read the shim */
@@ -237,6 +241,7 @@ struct sandbox_options {
   const char *path;   /* the program: absolute, or relative to cwd */
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
+  const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
 };
 
 /*
@@ -246,6 +251,8 @@ struct sandbox_options {
 int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
 /* Ends what still runs. */
 void sandbox_free(struct sandbox *s);
+/* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
+void sandbox_stop(const struct sandbox *s);
 
 struct sandbox_job {
   int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */

@@ -162,6 +162,10 @@ void sandbox_free(struct sandbox *s) {
   free(s);
 }
 
+void sandbox_stop(const struct sandbox *s) {
+  if (s->outer > 0) (void)kill(s->outer, SIGKILL);
+}
+
 /* --- using it ----------------------------------------------------------------------------------------------------- */
 
 static void take_layers(struct sandbox_result *ret, struct keeper_answer *a, const int *fds, size_t n_fds) {

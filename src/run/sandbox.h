@@ -46,6 +46,7 @@ struct layer {
 struct layers {
   const char *stage;  /* where the keeper has mounted its own memory file system */
   const char *shared; /* as in the options */
+  const char *hidden; /* ... NULL if it cannot be hidden */
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;

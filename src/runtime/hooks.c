@@ -3,6 +3,7 @@
 #include "hooks.h"
 
 #include "names.h"
+#include "process.h"
 #include "real.h"
 #include "stack.h"
 #include "system.h"
@@ -75,6 +76,18 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/*
+ * A child that took its number when it is first asked for it would get another one in a run that asks at other times,
+ * such as the replay of this one.
+ */
+static enum rt_action hook_fork(struct rt_call *c) {
+  uint32_t number = rt_process_reserve();
+  c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
+  if (c->retval == 0) rt_process_born(number);
+  if ((int64_t)c->retval < 0) rt_process_unborn(number);
+  return RT_RETURN;
+}
+
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_DLSYM:
@@ -88,6 +101,8 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_FORK:
+    return hook_fork(c);
   case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_COUNT:

@@ -63,6 +63,16 @@ static struct own *own(void) {
   return o;
 }
 
+uint32_t rt_process_reserve(void) { return rt_add(&rt.area->next_process, 1) + 1; }
+
+void rt_process_born(uint32_t number) {
+  rt_store(&who.own->pid, (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
+  rt_store(&who.own->process, number);
+}
+
+/* Unless somebody has taken the next one. */
+void rt_process_unborn(uint32_t number) { (void)rt_swap_if(&rt.area->next_process, &number, number - 1); }
+
 uint32_t rt_process(void) { return rt_load(&own()->process); }
 
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }

@@ -27,7 +27,7 @@ _Static_assert(offsetof(struct rt_call, rbp) == 64 && offsetof(struct rt_call, i
 _Static_assert(offsetof(struct rt_call, real) == 80 && offsetof(struct rt_call, retval) == 88, "enter.S");
 _Static_assert(offsetof(struct rt_call, rdx) == 96 && offsetof(struct rt_call, sp) == 128, "enter.S");
 _Static_assert(offsetof(struct rt_call, words) == 136, "enter.S");
-_Static_assert(sizeof(struct rt_call) <= 144 && WIRE_MAX_ARGS - 6 == 16, "enter.S");
+_Static_assert(sizeof(struct rt_call) <= 144, "enter.S");
 _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
 
 struct rt rt = {.busy = RT_BUSY_OFF};
@@ -154,6 +154,7 @@ static void refuse(void) {
   rt.busy = RT_BUSY_OFF;
   rt.plan = NULL;
   const struct link_map *shim = rt_link_shim();
+  if (shim && !rt.area) rt_area_refuse(shim->l_name);
   if (shim) {
     rt_link_each(shim, count_stub);
     rt_link_each(shim, go_around);

@@ -75,6 +75,8 @@ int plan_choose(struct plan *p) MUST_USE;
 bool plan_about(const struct plan *p, const struct rule *rule, const char *name);
 /* The profile of NAME, or of one of its aliases; NULL if there is none. */
 const struct profile_function *plan_profile(const struct plan *p, const char *name);
+/* Can the program open libraries? */
+bool plan_opens(const struct plan *p);
 enum wire_hook plan_hook(const struct plan *p, const char *name);
 
 /* --- hooks.c ------------------------------------------------------------------------------------------------------ */

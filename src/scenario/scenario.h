@@ -85,6 +85,8 @@ struct scenario_world {
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
   uint64_t seed;
+  /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
+  bool (*variable)(void *context, const char *name);
   /*
    * The hub at ADDRESS, as the user wrote it; NULL if the scenario does not say: fills in file, address and n_address
    * of *RET, `file` as an index into no text: *RET_NAME is what goes there. May be NULL: no hub is known.

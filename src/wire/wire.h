@@ -96,6 +96,7 @@ enum wire_hook {
   WIRE_HOOK_EXECLP,
   WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
   WIRE_HOOK_COUNT,
 };
 
@@ -176,9 +177,13 @@ struct wire_side {
 enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
   WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
+  WIRE_AS_SAID = 4,  /* its name is what the user has written, with folders or without */
 };
 
-/* A program or library by the name that the loader knows it by; matched by whole path, else by last component. */
+/*
+ * A program or library by the name that the loader knows it by; matched by whole path, else by last component. With
+ * WIRE_AS_SAID, by as many components as both have.
+ */
 struct wire_module {
   uint32_t name;
   uint32_t flags; /* of enum wire_module_flag */
@@ -450,6 +455,8 @@ struct wire_event {
   uint32_t n_frames;
   uint64_t args[WIRE_ARGS];
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
+  uint64_t
+      missed; /* bit i: the fault's side effect i found no place to be stored at; 63 stands for all from there on */
 };
 
 /*

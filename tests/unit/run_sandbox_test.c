@@ -158,6 +158,21 @@ static void test_disk_is_limited(void **state) {
   sandbox_result_done(&s.result);
 }
 
+/* Nothing of a run stays, even if it is deeper than there are descriptors. */
+static void test_deep_folders_go_away(void **state) {
+  static const char script[] =
+      "d=$(printf 'd/%.0s' $(seq 1500)); mkdir -p $d && head -c 3000000 /dev/zero >$d/f; echo $?";
+  struct rlimit usual, few;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  few = usual;
+  few.rlim_cur = 256;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+  struct seen s = run_limited(*state, script, 4, &(struct sandbox_limits){.disk = 8 << 20});
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+  assert_non_null(strstr(s.out, "0\n"));
+  sandbox_result_done(&s.result);
+}
+
 static void test_world_outside_is_out_of_reach(void **state) {
   struct seen s = run(*state,
                       "ls /proc/1/root 2>/dev/null; ls /dev/sda /dev/vda /dev/mem 2>/dev/null; "
@@ -213,13 +228,11 @@ static void test_missing_program_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),     TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
-      TEST(test_keeper_cannot_be_killed), TEST(test_file_size_is_limited),
-      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
-      TEST(test_missing_program_is_said),
+      TEST(test_status_and_output),       TEST(test_changes_stay_inside),           TEST(test_shared_folder_stays),
+      TEST(test_process_numbers_repeat),  TEST(test_nothing_is_left_running),       TEST(test_time_is_limited),
+      TEST(test_keeper_cannot_be_killed), TEST(test_file_size_is_limited),          TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach), TEST(test_stack_of_a_crash),
+      TEST(test_stack_of_a_hang),         TEST(test_missing_program_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * hostile target had written it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,6 +173,17 @@ static void test_modules(void **state) {
   assert_int_equal(run_modules_named(&m, "libown"), 1);
   assert_int_equal(run_modules_named(&m, "libown.so.3"), 1);
   assert_int_equal(run_modules_named(&m, "libow"), -ENOENT);
+  /* A folder must be the right one, wherever murphy was started. */
+  assert_int_equal(run_modules_named(&m, in_folder("libown.so.3")), 1);
+  assert_int_equal(run_modules_named(&m, "./libown.so.3"), 1);
+  assert_int_equal(run_modules_named(&m, "../../libown.so.3"), 1);
+  assert_int_equal(run_modules_named(&m, strrchr(folder, '/') + 1), -ENOENT);
+  char tail[PATH_MAX];
+  (void)snprintf(tail, sizeof tail, "%s/libown.so.3", strrchr(folder, '/') + 1);
+  assert_int_equal(run_modules_named(&m, tail), 1);
+  assert_int_equal(run_modules_named(&m, tail + 1), -ENOENT);
+  assert_int_equal(run_modules_named(&m, "other/libown.so.3"), -ENOENT);
+  assert_int_equal(run_modules_named(&m, "/other/libown.so.3"), -ENOENT);
   assert_true(run_modules_named(&m, "libc.so.6") > 1);
   assert_true(has(&m, "own") && has(&m, "getppid"));
   assert_false(has(&m, "stdout") || has(&m, "other"));
@@ -435,6 +447,10 @@ static void test_log(void **state) {
       "\"width\":4,\"value\":-7}],\"then\":true,\"trigger\":\"call == \\\"1\\\"\",\"args\":[3,18446744073709551615],"
       "\"stack\":[{\"module\":\"\",\"offset\":\"0x1234\",\"symbol\":null,\"file\":null,\"line\":null,\"path\":\"\"}]}"
       "\n");
+  text_done(&t);
+  event.missed = 1;
+  run_log_json(&log, &event, &t);
+  assert_non_null(strstr(t.at, "\"width\":4,\"value\":-7,\"missed\":true}]"));
   text_done(&t);
   run_log_line(&log, &event, &t);
   assert_string_equal(t.at, "read(3, -1) = -1 EIO, call 3 of process 7, from (?+0x1234)");

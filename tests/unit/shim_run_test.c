@@ -299,8 +299,9 @@ static void each_of_the_same_names_fails(void **state) {
 
 /* --- what goes through -------------------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"kinds_many",  "kinds_doubles", "kinds_long_double", "kinds_large", "kinds_pair",
-                                    "kinds_mixed", "kinds_complex", "kinds_variadic",    "kinds_wide",  "snprintf"};
+static const char *const kinds[] = {"kinds_many", "kinds_doubles",  "kinds_long_double", "kinds_large",
+                                    "kinds_pair", "kinds_mixed",    "kinds_complex",     "kinds_variadic",
+                                    "kinds_wide", "kinds_by_value", "snprintf"};
 
 static void all_kinds_pass_idle(void **state) {
   (void)state;
@@ -330,7 +331,7 @@ static void all_kinds_pass_a_call_that_is_made_and_kept(void **state) {
   }
   target("intact", NULL);
   says("intact\n");
-  assert_int_equal(run.area->next_event, COUNT(kinds));
+  assert_int_equal(run.area->next_event, COUNT(kinds) + 1);
 }
 
 /* --- what faults do ----------------------------------------------------------------------------------------------- */
@@ -370,6 +371,36 @@ static void sides_are_changed(void **state) {
   made_rule(&plan, NULL, 0);
   target("sides", NULL);
   says("-1 EIO -5 ab000002 10 44 33 3 1\n");
+}
+
+static void sides_that_are_nowhere_are_told(void **state) {
+  (void)state;
+  made_function(&plan, "sides_open");
+  made_fault(&plan, -1, EIO);
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "sides_shown"), .value = 33});
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "variable"), .value = 33});
+  made_rule(&plan, NULL, 0);
+  target("sides", NULL);
+  says("-1 EIO 1 2 10 20 33 3 0\n");
+  assert_int_equal(made_event(&run, 0)->missed, 2);
+}
+
+static void sides_of_libraries_that_come_and_go(void **state) {
+  (void)state;
+  for (int64_t call = 1; call <= 13; call += 12) {
+    set_up(NULL);
+    fails_when("twin_name", WIRE_OP_EQ, call)->flags |= WIRE_LATER;
+    plan.faults.at[0].retval = '-';
+    made_side(&plan, (struct wire_side){
+                         .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "twin_variable"), .value = 5});
+    loader_hooks();
+    twins();
+    says(call == 1 ? "1111 111 -aba ab baa baa baa ba 05\n" : "1111 111 baba ab baa baa b-a ba 50\n");
+    assert_int_equal(made_event(&run, 0)->missed, 0);
+    tear_down(NULL);
+  }
 }
 
 static void doubles_come_back(void **state) {
@@ -496,6 +527,32 @@ static void followed_whatever_the_environment(void **state) {
   }
 }
 
+/* A call that is made first and then fails is made as all others are. */
+static void followed_when_made_to_fail_later(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("close");
+  hook("execve", WIRE_HOOK_EXECVE);
+  struct wire_function *f = made_function(&plan, "system");
+  f->hook = WIRE_HOOK_SYSTEM;
+  made_fault(&plan, 0, EIO)->ret = WIRE_KEEP;
+  made_rule(&plan, NULL, 0)->flags = WIRE_THEN;
+  target("children", "system");
+  says("-1/EIO clean\n");
+  assert_true(run.area->attached >= 2);
+}
+
+static void what_starts_programs_leaves_nothing(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("dup");
+  exec_hooks();
+  target("children", "vforks");
+  says("nothing is left\n");
+  target("children", "change");
+  says("good\n");
+}
+
 static void not_followed_and_not_seen(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(ways_to_start); i++) {
@@ -616,6 +673,7 @@ static void a_damaged_plan_is_left_alone(void **state) {
     target("calls", "5");
     says("end\n");
     assert_int_equal(run.area->attached, 0);
+    assert_int_equal(run.area->refused, 1);
     assert_int_equal(run.area->next_event, 0);
     tear_down(NULL);
   }
@@ -634,6 +692,7 @@ static void a_damaged_table_is_left_alone(void **state) {
       target("calls", "5");
       says("end\n");
       assert_int_equal(run.area->attached, 0);
+      assert_int_equal(run.area->refused, 1);
       tear_down(NULL);
     }
   flip = 1;
@@ -703,12 +762,16 @@ int main(void) {
       TEST(then_is_done_and_reported),
       TEST(a_stack_may_end),
       TEST(sides_are_changed),
+      TEST(sides_that_are_nowhere_are_told),
+      TEST(sides_of_libraries_that_come_and_go),
       TEST(doubles_come_back),
       TEST(streams_get_their_flag),
       TEST(descriptors_are_told_apart),
       TEST(jemalloc_is_the_real_one),
       TEST(sanitized_programs_work),
       TEST(followed_whatever_the_environment),
+      TEST(followed_when_made_to_fail_later),
+      TEST(what_starts_programs_leaves_nothing),
       TEST(not_followed_and_not_seen),
       TEST(nothing_is_seen_in_the_environment),
       TEST(the_users_preload_stays),
