@@ -308,8 +308,8 @@ enum wire_op {
   WIRE_OP_IF_ZERO, /* operand: how far. If the top is 0 jump and keep it, else pop it: && */
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
   WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
-  WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
   WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
+  WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
   WIRE_OP_COUNT,
 };
 

@@ -22,7 +22,7 @@ TABLES = {"precision": precision, "apache": apache, "mariadb": mariadb}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", nargs="*", choices=[*TABLES, []], help="which ones (all)")
-    parser.add_argument("--rounds", type=int, default=40, help="how often each server is measured (40)")
+    parser.add_argument("--rounds", type=int, default=60, help="how often each server is measured (60)")
     parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
     status = 0

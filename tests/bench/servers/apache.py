@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Table VIII: Apache httpd, a static and a PHP page, with up to five triggers on calls of APR."""
 import os
-import statistics
 import subprocess
 
-from .measure import (Failed, Server, build_trigger, cpu_seconds, free_port, program, ratio, run, spread,
-                      wait_until)
+from .measure import Failed, Server, build_trigger, cpu_seconds, free_port, print_table, program, run, wait_until
 
 NEEDS = ["apache2", "ab", "apxs"]
-PAGES = {"static": ("index.html", 500), "PHP": ("info.php", 60)}
+PAGES = {"static": ("index.html", 200), "PHP": ("info.php", 20)}
 # What a request calls of APR that has a file or socket as first argument: 11 calls for the static page.
 FUNCTIONS = ["apr_file_read", "apr_socket_recv", "apr_socket_sendv", "apr_socket_opt_set"]
 
@@ -135,23 +133,9 @@ def rows(servers, page, requests, rounds):
         # Another order each time, so that nobody is always behind the same one.
         for server in servers[i % len(servers):] + servers[:i % len(servers)]:
             seconds, used = load(server, page, requests)
-            clock[server.name].append(seconds)
-            cpu[server.name].append(used)
+            clock[server.name].append(1000 * seconds / requests)
+            cpu[server.name].append(1000 * used / requests)
     return clock, cpu
-
-
-def report(what, requests, clock, cpu):
-    base = next(iter(clock))
-    print(f"  {what}, {requests} requests: {'seconds':>23} {'overhead':>18} {'processor, ms each':>20} {'overhead':>18}")
-    for name, values in clock.items():
-        each = [1000 * v / requests for v in cpu[name]]
-        line = f"    {name:34} {statistics.median(values):9.3f} ± {spread(values):.3f}"
-        wall, wall_spread = ratio(values, clock[base])
-        used, used_spread = ratio(cpu[name], cpu[base])
-        over = (f"{wall:+9.1f} % ± {wall_spread:4.1f}", f"{used:+9.1f} % ± {used_spread:4.1f}")
-        if name == base:
-            over = ("", "")
-        print(f"{line} {over[0]:>18} {statistics.median(each):12.4f} ± {spread(each):.4f} {over[1]:>18}", flush=True)
 
 
 def table(folder, options):
@@ -173,7 +157,8 @@ def table(folder, options):
             if what == "PHP" and not php:
                 print("  PHP: not measured, there is no libapache2-mod-php")
                 continue
-            report(what, requests, *rows(servers, page, requests, options.rounds))
+            clock, cpu = rows(servers, page, requests, options.rounds)
+            print_table(f"{what}, {requests} requests a round", "ms each", clock, cpu)
     finally:
         for server in servers:
             server.stop()

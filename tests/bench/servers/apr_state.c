@@ -10,6 +10,7 @@
 
 #include <apr_portable.h>
 #include <httpd.h>
+#include <pthread.h>
 #include <scoreboard.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,33 +20,41 @@ static int apr_socket(struct murphy_trigger *t, const struct murphy_call *call) 
   apr_os_file_t fd = -1;
   struct stat s;
   (void)t;
-  if (strncmp(call->function, "apr_socket_", 11) == 0)
-    (void)apr_os_sock_get(&fd, (apr_socket_t *)call->args[0]);
-  else if (strncmp(call->function, "apr_file_", 9) == 0)
-    (void)apr_os_file_get(&fd, (apr_file_t *)call->args[0]);
-  return fd >= 0 && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
+  if (strncmp(call->function, "apr_file_", 9) != 0) return strncmp(call->function, "apr_socket_", 11) == 0;
+  return apr_os_file_get(&fd, (apr_file_t *)call->args[0]) == 0 && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
 }
 
 MURPHY_TRIGGER(AprSocket, .eval = apr_socket);
 
 extern scoreboard *ap_scoreboard_image __attribute__((weak));
 
-/* The slot of this process; it is looked for again only if it is not ours any more. */
-static int method_is(struct murphy_trigger *t, const struct murphy_call *call) {
-  static int slot;
-  (void)call;
-  if (!&ap_scoreboard_image || !ap_scoreboard_image) return 0;
-  const scoreboard *board = ap_scoreboard_image;
-  pid_t self = getpid();
-  for (int i = 0; board->parent[slot].pid != self; i++) {
-    if (i == board->global->server_limit) return 0;
-    slot = (slot + 1) % board->global->server_limit;
-  }
-  const char *method = murphy_trigger_text(t, "method", "POST");
-  return strncmp(board->servers[slot][0].request, method, strlen(method)) == 0;
+/* The slot of this process; -1 if it must be looked for, as in a child that was just forked. */
+static int slot = -1;
+
+static void forget(void) { slot = -1; }
+
+static int method_init(struct murphy_trigger *t) {
+  (void)t;
+  return pthread_atfork(NULL, NULL, forget);
 }
 
-MURPHY_TRIGGER(MethodIs, .eval = method_is);
+static int own_slot(const scoreboard *board) {
+  pid_t self = getpid();
+  for (int i = 0; i < board->global->server_limit; i++)
+    if (board->parent[i].pid == self) return i;
+  return -1;
+}
+
+static int method_is(struct murphy_trigger *t, const struct murphy_call *call) {
+  (void)call;
+  if (!&ap_scoreboard_image || !ap_scoreboard_image) return 0;
+  if (slot < 0) slot = own_slot(ap_scoreboard_image);
+  if (slot < 0) return 0;
+  const char *method = murphy_trigger_text(t, "method", "POST");
+  return strncmp(ap_scoreboard_image->servers[slot][0].request, method, strlen(method)) == 0;
+}
+
+MURPHY_TRIGGER(MethodIs, .init = method_init, .eval = method_is);
 
 static __thread int held;
 

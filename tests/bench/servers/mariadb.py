@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import statistics
 import subprocess
 
-from .measure import Failed, Server, build_trigger, cpu_seconds, program, ratio, run, spread, wait_until
+from .measure import Failed, Server, build_trigger, cpu_seconds, print_table, program, run, wait_until
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
-SECONDS = 3
+SECONDS = 1
 ROWS = 10000
 WORKLOADS = {"read-only": "oltp_read_only", "read-write": "oltp_read_write"}
 # The paper's function is fcntl, which today's server hardly calls; these are what it calls for each statement.
@@ -105,20 +104,6 @@ def measure(server, workload):
     return float(found.group(2)), (cpu_seconds(server.pids()) - before) / int(found.group(1))
 
 
-def report(what, rate, cpu):
-    base = next(iter(rate))
-    print(f"  {what}: {'transactions/s':>44} {'drop':>18} {'processor, ms each':>20} {'overhead':>18}")
-    for name, values in rate.items():
-        each = [1000 * v for v in cpu[name]]
-        drop, drop_spread = ratio(values, rate[base])
-        used, used_spread = ratio(cpu[name], cpu[base])
-        over = (f"{-drop:+9.1f} % ± {drop_spread:4.1f}", f"{used:+9.1f} % ± {used_spread:4.1f}")
-        if name == base:
-            over = ("", "")
-        print(f"    {name:34} {statistics.median(values):9.1f} ± {spread(values):.1f} {over[0]:>18} "
-              f"{statistics.median(each):12.4f} ± {spread(each):.4f} {over[1]:>18}", flush=True)
-
-
 def table(folder, options):
     triggers = f"{folder}/triggers"
     os.makedirs(triggers)
@@ -131,14 +116,16 @@ def table(folder, options):
             copy_data(data, place)
             servers.append(launch(place, "+".join(numbers) or "no triggers", scenario(numbers) if numbers else None,
                                   triggers))
+        copy_data(data, f"{folder}/server-again")
+        servers.append(launch(f"{folder}/server-again", "no triggers, again", None, None))
         for what, workload in WORKLOADS.items():
             rate, cpu = {s.name: [] for s in servers}, {s.name: [] for s in servers}
             for i in range(options.rounds):
                 for server in servers[i % len(servers):] + servers[:i % len(servers)]:
                     transactions, used = measure(server, workload)
                     rate[server.name].append(transactions)
-                    cpu[server.name].append(used)
-            report(what, rate, cpu)
+                    cpu[server.name].append(1000 * used)
+            print_table(what, "transactions/s", rate, cpu)
     finally:
         for server in servers:
             server.stop()

@@ -126,7 +126,25 @@ def spread(values):
     return (quarters[2] - quarters[0]) / 2
 
 
-def ratio(values, baseline):
-    """How much more than the baseline of the same round, in percent: median, and half of the middle half."""
-    each = [100 * (v / b - 1) for v, b in zip(values, baseline)]
-    return statistics.median(each), spread(each)
+def quiet(values):
+    """The mean of the fastest tenth: what it takes while nobody else uses the machine."""
+    return statistics.mean(sorted(values)[:max(1, len(values) // 10)])
+
+
+def over(value, baseline):
+    return f"{100 * (value / baseline - 1):+.1f} %"
+
+
+def print_table(title, unit, figures, processor):
+    """FIGURES and PROCESSOR: name → what was measured in each round; the first is the baseline."""
+    base = next(iter(figures))
+    faster = {name: [-v for v in values] for name, values in figures.items()} if unit.endswith("/s") else figures
+    print(f"  {title:36} {unit:>16} {'fastest':>9} {'overhead':>9}  {'processor, ms each':>18} {'fastest':>9} {'overhead':>9}")
+    for name, values in figures.items():
+        best, used = abs(quiet(faster[name])), quiet(processor[name])
+        # A rate that is lower is a time that is longer.
+        times = (1 / best, 1 / abs(quiet(faster[base]))) if unit.endswith("/s") else (best, quiet(faster[base]))
+        first, second = ("", "") if name == base else (over(*times), over(used, quiet(processor[base])))
+        print(f"    {name:34} {f'{statistics.median(values):.3f} ± {spread(values):.3f}':>16} {best:9.3f} {first:>9}  "
+              f"{f'{statistics.median(processor[name]):.4f} ± {spread(processor[name]):.4f}':>18} {used:9.4f} {second:>9}",
+              flush=True)
