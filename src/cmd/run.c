@@ -245,6 +245,16 @@ static int report_reach(struct job *job, struct err *e) {
   return r;
 }
 
+/* Of a script, the interpreter may not be what was meant. */
+static void say_nothing_failed(const struct job *job) {
+  struct text t = {0};
+  text_add(&t, "no call was made to fail");
+  if (job->target.script && !job->follow)
+    text_addf(&t, " in %s, which runs the script (see --follow)", job->modules.command);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 static int report_trouble(struct job *job, int status, struct err *e) {
   struct text log = {0};
   int r = run_trouble(&job->area, job->watch.log.plan, status, &log, e);
@@ -271,7 +281,7 @@ static int run_command(struct job *job, struct err *e) {
   if (r >= 0) r = check_attached(job, e);
   if (r >= 0) r = report_trouble(job, status, e);
   if (r >= 0 && job->reach) r = report_reach(job, e);
-  if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) cmd_complain("no call was made to fail");
+  if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) say_nothing_failed(job);
   return r < 0 ? r : status;
 }
 

@@ -26,7 +26,12 @@ struct trigger_class {
   struct expr *(*counted)(struct arena *a, const struct trigger *t);
   bool once;    /* true once and never again */
   bool outside; /* somebody else has its state, and may want to see every call */
+  /* If it is nothing but a condition: that one, and `emit` is trigger_emit_expr. Or NULL. */
+  const struct expr *(*expr)(const struct trigger *t);
 };
+
+/* For classes that have `expr`. */
+int trigger_emit_expr(struct emitter *m, const struct trigger *t) MUST_USE;
 
 /* Finds the class by NAME, which stands AT, and lets it read the arguments. */
 int trigger_setup(struct scenario *s, struct trigger *t, const char *name, struct where at, struct err *e) MUST_USE;

@@ -51,6 +51,27 @@ struct scenario_places {
   VEC(struct wire_place) places;
 };
 
+/* How to come from a variable to what is asked of it: OFFSET bytes on; the address there is loaded, but in the last. */
+struct scenario_step {
+  int64_t offset;
+};
+#define SCENARIO_STEPS 8
+
+/* A variable of the program, or a part of it. */
+struct scenario_variable {
+  bool local;       /* of a function: locations say where it is; else it is at `address` */
+  uint32_t module;  /* of `address` */
+  uint64_t address; /* ELF address */
+  VEC(struct wire_location) locations;
+  struct scenario_step steps[SCENARIO_STEPS];
+  size_t n_steps;
+  unsigned width; /* in bytes, of what is asked for */
+  bool sign;
+  bool pointer;       /* it is one */
+  bool characters;    /* it is an array of them, or a pointer to them */
+  unsigned bit, bits; /* of a bit-field: its lowest bit and how many; 0 if it is none */
+};
+
 /*
  * What a scenario is compiled against: the program and its libraries. Who calls plan_compile fills this in; the modules
  * and their unwind rows go into the plan as they are.
@@ -81,6 +102,13 @@ struct scenario_world {
   bool (*defined)(void *context, const char *function);
   /* Something worth knowing that is not a mistake, with its position. May be NULL. */
   void (*note)(void *context, const char *text);
+  /*
+   * The variable NAME ("a.b[3].c"), a global one, or of FUNCTION if that is not NULL; with a NULL NAME, argument number
+   * PARAMETER of it, from 0. *ret is cleared first, and its locations are the caller's to free. -ENOENT with a message
+   * and near names. May be NULL.
+   */
+  int (*find_variable)(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */

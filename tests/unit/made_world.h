@@ -30,14 +30,16 @@ static const char made_profile[] =
             MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE"))) MADE_FUNCTION(
                 "malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
                 MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM"))) MADE_FUNCTION(
-                    "open64", MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
-                                                   "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
-                                                               "errno-unknown=\"true\">" MADE_ERRNO(
-                                                                   "EIO") "</error-codes></"
-                                                                          "function>" MADE_FUNCTION(
-                                                                              "read",
-                                                                              MADE_ERROR("-1", MADE_ERRNO("EIO")
-                                                                                                   MADE_ERRNO("EINTR")))
+                    "open64",
+                    MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
+                                         "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
+                                                     "errno-unknown=\"true\">" MADE_ERRNO(
+                                                         "EIO") "</error-codes></"
+                                                                "function>" MADE_FUNCTION(
+                                                                    "read", MADE_ERROR("-1", MADE_ERRNO("EIO")
+                                                                                                 MADE_ERRNO("EINTR")))
+                                                                    MADE_FUNCTION(
+                                                                        "write", MADE_ERROR("-1", MADE_ERRNO("ENOSPC")))
     /* Two values with the same errno: the one that means it. */
     MADE_FUNCTION("resolve", MADE_ERROR("-2", MADE_ERRNO("ENOMEM") MADE_ERRNO("ENOENT") MADE_ERRNO("EIO"))
                                  MADE_ERROR("-10", MADE_ERRNO("ENOMEM")))
@@ -86,7 +88,8 @@ static const char *const made_functions[] = {"_Znwm",
                                              "rmdir",
                                              "sendmsg",
                                              "setjmp",
-                                             "strtod"};
+                                             "strtod",
+                                             "write"};
 
 static const char *const made_module_names[] = {"/opt/bft/bft-simple/simple-server", "/lib/libmade.so.1"};
 static const struct wire_module made_modules[] = {{.name = 0, .flags = WIRE_PROGRAM}, {.name = 1}};
