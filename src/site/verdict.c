@@ -130,6 +130,18 @@ static void choose_fault(const struct program *p, const struct found *f, unsigne
   }
 }
 
+/*
+ * Perhaps it returns nothing: nobody in the program looks at it, nothing is known about it, and its code does not prove
+ * that what it leaves behind is an error. A function that ends in a call leaves what that returned.
+ */
+static bool perhaps_void(const struct program *p, const struct import *m) {
+  if (m->looked_at || m->success != SUCCESS_UNKNOWN || relevance_knows(p->relevance, m->written)) return false;
+  if (profile_facts_roles(p->facts, m->written).arguments >= 0) return false;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    if (m->details[i]->confidence == PROFILE_CERTAIN) return false;
+  return true;
+}
+
 int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
                  struct site *s) {
   const struct import *m = &p->imports.at[f->import];
@@ -155,7 +167,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   s->verdict = !s->n_missing ? SITE_ALL : s->n_checked || partly ? SITE_SOME : SITE_NONE;
   if (s->verdict == SITE_NONE && j->seen & SEEN_MIXED_CALLERS) s->verdict = SITE_SOME;
   if (s->verdict == SITE_NONE && j->other_codes) s->verdict = SITE_SOME;
-  if (!m->n_errors) s->verdict = SITE_UNKNOWN;
+  if (!m->n_errors || perhaps_void(p, m)) s->verdict = SITE_UNKNOWN;
   s->use = use_of(j);
   s->always = f->always && s->use == USE_DEREFERENCED;
   int best = INT_MIN;
