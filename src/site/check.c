@@ -88,6 +88,11 @@ static int judge_all(struct program *p, struct judgement *js) {
   return 0;
 }
 
+/* Is something done with the value, but that it is still there when the function returns? */
+static bool looks_at(const struct judgement *j) {
+  return j->noticed || j->errno_tested || j->seen & ~(unsigned)(SEEN_RETURNED | SEEN_LOST);
+}
+
 static int keep_recovery(const struct found *f, struct arena *arena, struct site *s) {
   struct site_block *blocks = arena_zalloc(arena, (f->n_recovery + 1) * sizeof *blocks);
   if (!blocks) return -ENOMEM;
@@ -168,6 +173,9 @@ static int check_program(struct program *p, struct site_list *ret, struct err *e
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
   if (r >= 0) r = judge_all(p, js);
+  if (r >= 0 && p->request->recovery) r = recovery_find_in_callers(p);
+  for (size_t i = 0; i < p->found.n && r >= 0; i++)
+    p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
   if (r >= 0) r = make_list(p, js, &l);
   if (r >= 0) r = find_missing(p->image, &l);
   free(js);
