@@ -101,15 +101,19 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
                                 .write = test_write_shim,
                                 .context = writer,
-                                .hidden = hidden_for(s)};
+                                .hidden = hidden_for(s),
+                                .bare = s->is->no_sandbox};
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
   /* Whoever may not make a sandbox cannot make the experiment. */
-  return r == -EPERM || r == -ENOSPC || r == -EACCES ? -ECANCELED : r;
+  return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r;
 }
 
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
   something_to_lose = 1;
+  if (s->is->no_sandbox)
+    cmd_complain(
+        "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
   int r = make_lab(s, &s->recording, true, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;

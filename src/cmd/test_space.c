@@ -338,10 +338,13 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
     r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_names(s, scope, &names);
+  if (r >= 0 && names.n == 0) r = err_set(e, -EINVAL, "%s calls nothing that could fail in this way", s->target.path);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
-  for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++)
+  for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++) {
+    s->world.wire.at[i].flags &= ~(uint32_t)WIRE_IN_SCOPE;
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
+  }
   if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
   if (r >= 0) r = find_faults(s, scope, e);
   return r < 0 ? r : judge_sites(s, e);

@@ -66,6 +66,12 @@ static void say_refused(struct keeper_answer *a) {
 static _Noreturn void outer_main(const struct sandbox_options *options, int socket, int ready, int go) {
   struct keeper_answer a = {0};
   char byte = 0;
+  if (options->bare) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)close(ready);
+    (void)close(go);
+    bare_main(options, socket);
+  }
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC) < 0) {
     say_refused(&a);
     (void)!message_send(socket, &a, sizeof a, NULL, 0);
