@@ -98,7 +98,7 @@ struct test_setup {
   bool has_baseline;
 };
 
-/* The subject must live as long. */
+/* The subject must live as long. -ENODATA with a message if it calls nothing that could fail as its scope says. */
 int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) MUST_USE;
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) MUST_USE;
 /* Runs without faults, and what they came by. */

@@ -77,7 +77,7 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   r = test_space_make(subject->command.at, &subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
-    return err_set(e, -EINVAL, "%s calls nothing that could fail in this way", s->space.target.path);
+    return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
   return 0;
 }
 

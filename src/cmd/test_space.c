@@ -338,7 +338,7 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
     r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_names(s, scope, &names);
-  if (r >= 0 && names.n == 0) r = err_set(e, -EINVAL, "%s calls nothing that could fail in this way", s->target.path);
+  if (r >= 0 && names.n == 0) r = err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->target.path);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
   for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++) {

@@ -56,7 +56,7 @@ static void add_left(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->left.n; i++)
     total += r->left.at[i].n;
   if (!total) return;
-  text_addf(to, "%" PRIu64 " experiments were not made%s:", total,
+  text_addf(to, "%" PRIu64 " experiment%s not made%s:", total, total == 1 ? " was" : "s were",
             strcmp(r->state, "finished") == 0 ? " for lack of budget" : "");
   for (size_t i = 0; i < r->left.n; i++)
     if (i < SHOWN_LEFT)

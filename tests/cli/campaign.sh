@@ -89,6 +89,11 @@ holds '... and are told to be' grep -q ': gone (handled)' out
 run replay "$id"
 holds '... replay says so, and that the program has changed' grep -q 'has changed since' err
 holds '... with exit status 0' test "$status" = 0
+echo 'int main(void) { return 0; }' | cc -g -w -x c -o victim -
+run verify
+holds 'a program that does nothing of it any more: all are gone' test "$status" = 0
+run replay "$id"
+holds '... replay says that too' grep -q 'not made any more' err
 cc -g -O1 -w -o victim victim.c
 run verify --format json
 holds 'another build with the same bug: it is left' json 'o["left"] >= 1 and o["findings"][0]["left"]'
