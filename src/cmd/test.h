@@ -141,6 +141,7 @@ struct test_keeper {
   uint8_t *before;       /* an enum sweep_before for each experiment */
   struct arena arena;
   const char *murphy; /* path of this binary */
+  bool why;           /* the first reason was kept why an experiment was not made in the fastest way */
 };
 
 /* Writes points and plan to the store, or finds there what was done of them. */

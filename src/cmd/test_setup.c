@@ -98,6 +98,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .n_functions = plan->functions.n,
                                 .points = points,
                                 .before_asan = s->space.modules.asan,
+                                .fork = !points && !s->is->no_sandbox,
                                 .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
                                 .write = test_write_shim,
                                 .context = writer,

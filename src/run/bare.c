@@ -92,7 +92,7 @@ static _Noreturn void become_command(const struct sandbox_options *options, cons
   char byte;
   (void)!read(go, &byte, 1);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* there is no namespace that would end it */
-  struct keeper_answer a = {.code = jail_enter(options, NULL, descriptors, &e)};
+  struct keeper_answer a = {.code = jail_enter(options, NULL, descriptors, -1, &e)};
   memcpy(a.text, e.text, sizeof a.text);
   (void)!write(pipe, &a, offsetof(struct keeper_answer, at));
   _exit(127);

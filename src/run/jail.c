@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -55,6 +56,17 @@ static int set_descriptors(const int descriptors[3], struct err *e) {
   return 0;
 }
 
+/* What murphy was started with beyond the three would be a way out: to a file, or to whoever listens. */
+static int leave_others(struct err *e) {
+  return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? failed("close descriptors", e) : 0;
+}
+
+/* Not close-on-exec; the runtime makes it so. */
+static int set_server(int server, struct err *e) {
+  if (server < 0) return 0;
+  return dup2(server, WIRE_SERVER_FD) < 0 ? failed("set up a fork server", e) : 0;
+}
+
 /* Root in the namespace could mount, or leave the changed root. */
 static int drop_privileges(struct err *e) {
   static const int dropped[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_MKNOD};
@@ -73,12 +85,15 @@ static void default_signals(void) {
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], struct err *e) {
+int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
+               struct err *e) {
   int r = root ? change_root(root, e) : 0;
   if (r < 0) return r;
   if (chdir(options->cwd) < 0) return failed("change to the working directory", e);
   if (setsid() < 0 && errno != EPERM) return failed("start a session", e);
   if ((r = set_descriptors(descriptors, e)) < 0) return r;
+  if ((r = leave_others(e)) < 0) return r;
+  if ((r = set_server(server, e)) < 0) return r;
   if (root && (r = drop_privileges(e)) < 0) return r;
   if ((r = set_limits(&options->limits, e)) < 0) return r;
   default_signals();

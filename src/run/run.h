@@ -251,6 +251,7 @@ struct sandbox_job {
   int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
   uint64_t wall_ns;   /* killed when this has passed; 0 for never */
   bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  bool fork;          /* by the fork server, if that is possible; never with trace */
 };
 
 /* A part of the file system that was changed. */
@@ -259,7 +260,7 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96 };
 
 struct sandbox_result {
   int status;     /* as of waitpid */
@@ -271,8 +272,14 @@ struct sandbox_result {
   struct sandbox_layer layers[SANDBOX_LAYERS];
   size_t n_frames; /* of a traced run that crashed or was killed */
   struct image_process_frame frames[SANDBOX_FRAMES];
+  bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
+  char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
 };
 
-/* Runs the command once. The layers are valid until the next run; sandbox_result_done closes their descriptors. */
+/*
+ * Runs the command once. -EAGAIN if it was to be forked and that is not possible, with the reason in ret->why alone:
+ * something has run, so what the caller has prepared must be prepared again, and then exec is what it gets.
+ *
+ * The layers are valid until the next run; sandbox_result_done closes their descriptors. */
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
 void sandbox_result_done(struct sandbox_result *r);

@@ -10,6 +10,7 @@
 #include "modules.h"
 #include "names.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 
@@ -97,6 +98,7 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
     (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
   }
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  if (busy & RT_BUSY_EARLY) rt_server_early(c);
   return true;
 }
 

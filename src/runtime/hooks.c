@@ -5,6 +5,7 @@
 #include "names.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -103,8 +104,10 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_dlclose(c);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
-  case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
+    rt_server();
+    return RT_PASS;
+  case WIRE_HOOK_NONE:
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:

@@ -109,8 +109,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-/* Is the caller in a module whose calls are the user's own? */
-static bool in_scope(const struct rt_call *c) {
+bool rt_in_scope(const struct rt_call *c) {
   struct rt_modules *m = rt_modules_now();
   uint64_t pc = rt_return_address(c) - 1;
   if (!m) return false;
@@ -120,7 +119,7 @@ static bool in_scope(const struct rt_call *c) {
 }
 
 void rt_point_record(const struct rt_call *c) {
-  if (!rt.area || rt.area->points.n == 0 || !in_scope(c)) return;
+  if (!rt.area || rt.area->points.n == 0 || !rt_in_scope(c)) return;
   uint64_t hash = rt_point_hash(c);
   struct wire_point *points = rt_area_array(points, struct wire_point);
   uint64_t mask = rt.area->points.n - 1;

@@ -88,6 +88,7 @@ enum {
   RT_BUSY_MODULES = 2, /* a library was being opened: the list of modules may be another */
   RT_BUSY_COUNT = 4,   /* WIRE_COUNT */
   RT_BUSY_POINTS = 8,  /* WIRE_POINTS */
+  RT_BUSY_EARLY = 16,  /* a fork server is wanted, and main has not been reached */
 };
 extern struct rt rt RT_HIDDEN;
 

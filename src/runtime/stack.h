@@ -21,6 +21,8 @@ bool rt_stack_has(const struct rt_call *c, uint32_t pattern) RT_HIDDEN;
 uint64_t rt_point_hash(const struct rt_call *c) RT_HIDDEN;
 /* WIRE_POINTS: enters the call's stack in the area's table of points, or counts it there. */
 void rt_point_record(const struct rt_call *c) RT_HIDDEN;
+/* Is the caller in a module whose calls are the user's own? */
+bool rt_in_scope(const struct rt_call *c) RT_HIDDEN;
 /* Where the frame of the call's caller ends: its own return address stands there. 0 if that is not known. */
 uint64_t rt_stack_frame_end(const struct rt_call *c) RT_HIDDEN;
 /* The call's return address and those above it; how many were written, at most MAX. */

@@ -16,6 +16,7 @@
 #include "link.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "start.h"
 #include "system.h"
@@ -76,12 +77,12 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].caller = only_caller(f);
 }
 
-/* Where calls of each function go first. */
-static void aim(void) {
+/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
+void rt_aim(void) {
   for (uint32_t i = 0; i < rt.shim->n; i++) {
     struct wire_entry *e = &rt.entries[i];
     if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
-    rt_retire(i);
+    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
   }
 }
 
@@ -120,6 +121,7 @@ static bool get_ready(void) {
   rt.shim->thread = rt_count_thread_offset();
   bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;
   rt.busy = (counts ? RT_BUSY_COUNT : 0) | (rt.plan->flags & WIRE_POINTS ? RT_BUSY_POINTS : 0);
+  rt_server_start();
   return true;
 }
 
@@ -165,7 +167,7 @@ static void start(struct wire_shim *shim) {
     rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
-      aim();
+      rt_aim();
       rt_store(&rt.ready, RT_READY);
       return;
     }

@@ -481,6 +481,47 @@ struct wire_order {
 };
 
 /*
+ * The fork server: the first process of a run stops before main, and each experiment is a fork of it. It is wanted if
+ * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
+ * then on answers each request, which comes with the three standard descriptors for the child beside it.
+ */
+#define WIRE_SERVER_VERSION 1
+#define WIRE_SERVER_MAGIC 0x5652455348505268ull
+#define WIRE_SERVER_FD 250
+struct wire_server {
+  uint32_t version; /* WIRE_SERVER_VERSION if it is wanted; 0 if not */
+  uint32_t pad;
+};
+
+/* Why a process cannot be forked as it is. */
+enum wire_refusal {
+  WIRE_FORK_GOOD,
+  WIRE_FORK_CALLS,    /* calls that may be made to fail were made already */
+  WIRE_FORK_THREADS,  /* there are other threads */
+  WIRE_FORK_CHILDREN, /* ... or other processes */
+  WIRE_FORK_FILES,    /* descriptors that a fork would share */
+  WIRE_FORK_MAPPINGS, /* memory that a fork would share */
+  WIRE_FORK_TIMERS,   /* what a fork would not have */
+  WIRE_FORK_UNKNOWN,  /* the kernel or libc could not be asked */
+  WIRE_REFUSALS,
+};
+
+struct wire_hello {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t refusal; /* of enum wire_refusal; not 0: there is no server, the program goes on */
+};
+
+struct wire_fork_request {
+  uint64_t number; /* of the request; the answer repeats it */
+};
+
+struct wire_fork_answer {
+  uint64_t number;
+  int64_t pid; /* of the child, whose parent is the server's; or a negative errno */
+};
+
+/*
  * The shared file, mapped by murphy and by every process of the target. Arrays follow at the offsets given. Everything
  * that both sides write is written with atomic operations. murphy does not trust what it reads here: the target may
  * have changed it.
@@ -500,6 +541,7 @@ struct wire_area {
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
+  struct wire_server server;
   uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
 };
