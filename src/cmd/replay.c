@@ -130,6 +130,7 @@ static int tell_result(struct job *job, const struct again_result *a, struct err
                      : "it did not come again");
   text_add(&t, "\n");
   if (again) add_crash(job, &a->run, &t);
+  if (a->outcome == OUTCOME_SILENT && a->difference.n) text_add(&t, a->difference.at);
   r = cmd_report(&t, e);
   text_done(&t);
   return r < 0 ? r : again ? EXIT_FINDINGS : EXIT_NOTHING;
@@ -166,7 +167,7 @@ static int replay(struct job *job, struct err *e) {
   r = again_run(&job->setup, &job->again, &a, e);
   if (r < 0) return r;
   r = tell_result(job, &a, e);
-  lab_result_done(&a.run);
+  again_result_done(&a);
   return r;
 }
 

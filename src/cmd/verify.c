@@ -123,7 +123,7 @@ static int verify_one(struct job *job, const struct test_finding *f, struct err 
     int r = again_run(&job->setup, &again, &a, e);
     if (r < 0) return r;
     last = a.outcome;
-    lab_result_done(&a.run);
+    again_result_done(&a);
   }
   tell(job, f, outcome_is_failure(last), outcome_words[last]);
   return 0;

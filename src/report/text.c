@@ -86,6 +86,7 @@ void report_text(const struct report *r, struct text *to) {
   text_add(to, "\n");
   add_modes(r, to);
   add_left(r, to);
+  if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
   if (r->unconfirmed)
     text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,
               r->unconfirmed == 1 ? "" : "s");

@@ -108,6 +108,7 @@ static void test_text(void **state) {
   has(t, "7 experiments were not made for lack of budget: write 4, read 3\n");
   has(t, "made: 1 by fork, 1 by exec\n");
   has_not(t, "__libc_start_call_main");
+  has_not(t, "not finished");
   has_not(t, "\033[2J\xff.c:3");
   free(t);
 }
@@ -170,6 +171,7 @@ static void test_empty(void **state) {
     forms[i](&r, &t);
     assert_false(t.failed);
     assert_true(t.n > 0);
+    if (i == 0) has(t.at, "not finished: murphy test --resume goes on\n");
     text_done(&t);
     report_done(&r);
   }
