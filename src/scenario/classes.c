@@ -35,20 +35,21 @@ int trigger_maybe_number(const struct trigger *t, const char *name, int64_t low,
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static const struct trigger_class *const classes[] = {
-    &class_stack, &class_count, &class_singleton, &class_random, &class_fd, &class_pipe,
+    &class_stack, &class_count, &class_singleton,  &class_random, &class_fd,       &class_pipe,
+    &class_state, &class_mutex, &class_with_mutex, &class_after,  &class_coverage,
 };
 
 static int unknown_class(const char *name, struct where at, struct err *e) {
   const char *names[COUNT(classes)];
-  char all[SOURCE_HINT] = "there are ", way[SOURCE_HINT];
+  char all[360] = "there are ", way[SOURCE_HINT];
   size_t used = strlen(all);
   for (size_t i = 0; i < COUNT(classes); i++) {
     names[i] = classes[i]->name;
-    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
-    MUST(used < sizeof all);
+    if (used < sizeof all) used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
   }
+  const char *near = name_nearest(name, names, COUNT(names));
   return FAIL_AT(at, e, -EINVAL, "trigger class '%.60s' is not known (%s)", name,
-                 source_hint(name_nearest(name, names, COUNT(names)), all, way));
+                 near ? source_hint(near, "", way) : all);
 }
 
 static int unknown_arg(const char *class, const char *const *names, size_t n, const struct trigger_arg *arg,
