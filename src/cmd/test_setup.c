@@ -97,12 +97,13 @@ static bool is_sanitized(const struct test_space *s) {
   return false;
 }
 
-/* Half of the machine for a process is more than it should need, and less than would stop all others. */
+/* More than a process should need, and less than would stop all others. */
 static struct sandbox_limits limits_for(const struct test_space *s) {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : 0;
+  uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 8 : 0;
+  if (memory && memory < 1u << 30) memory = 1u << 30;
   return (struct sandbox_limits){
-      .file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
+      .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
 }
 
 static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -97,6 +98,7 @@ int jail_enter(const struct sandbox_options *options, const char *root, const in
   if ((r = set_server(server, e)) < 0) return r;
   if ((r = drop_privileges(e)) < 0) return r;
   if ((r = set_limits(&options->limits, e)) < 0) return r;
+  if (sched_getscheduler(0) == SCHED_RR) (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
   default_signals();
   (void)execve(options->path, options->argv, options->envp);
   int code = -errno;

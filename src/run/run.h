@@ -234,9 +234,9 @@ struct sandbox_limits {
   uint64_t cpu_seconds;   /* of each process */
   uint64_t address_space; /* of each process, bytes */
   uint64_t file_size;     /* of each file, output too, bytes */
-  uint64_t processes;
-  uint64_t disk;   /* all that is written, bytes; 0 for half of the machine's memory */
-  uint64_t memory; /* bytes of each process that are its own and can be written to, the stack left out */
+  uint64_t processes;     /* more than 301; before Linux 6.14, nothing holds root back */
+  uint64_t disk;          /* all that is written, bytes; 0 for half of the machine's memory */
+  uint64_t memory;        /* bytes of each process that are its own and can be written to, the stack left out */
 };
 
 struct sandbox_options {

@@ -166,6 +166,15 @@ static void test_slow_is_not_stuck(void **state) {
   sandbox_result_done(&s.result);
 }
 
+/* 900 processes that only wait, where 400 are allowed. */
+static void test_processes_are_limited(void **state) {
+  const char *script = "n=0; while [ $n -lt 900 ]; do sleep 1000 & n=$((n+1)); done; echo all";
+  struct seen s = run_limited(*state, script, 1, &(struct sandbox_limits){.processes = 400});
+  if (getuid() == 0 && !strstr(s.out, "fork")) skip(); /* a kernel that does not limit root */
+  assert_non_null(strstr(s.out, "fork"));
+  assert_true(s.result.left < 400);
+}
+
 static void test_memory_is_limited(void **state) {
   const char *script = "x=0123456789; while :; do x=$x$x; done; echo end";
   struct seen s = run_limited(*state, script, 1, &(struct sandbox_limits){.memory = 64 << 20});
@@ -259,21 +268,14 @@ static void test_missing_program_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),
-      TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),
-      TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running),
-      TEST(test_time_is_limited),
-      TEST(test_slow_is_not_stuck),
-      TEST(test_memory_is_limited),
-      TEST(test_keeper_cannot_be_killed),
-      TEST(test_file_size_is_limited),
-      TEST(test_deep_folders_go_away),
-      TEST(test_disk_is_limited),
-      TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),
-      TEST(test_stack_of_a_hang),
+      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),     TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
+      TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
+      TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
       TEST(test_missing_program_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
