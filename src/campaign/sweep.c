@@ -134,34 +134,28 @@ static bool is_confirmed(enum outcome outcome, double precision) {
   return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
 }
 
-/* How many of the repeats came out the same; the first is traced, and stays in *ret. */
+/* How many of the repeats came out the same; the last stays in *ret. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
                   double *ret_precision, struct err *e) {
   struct lab_order order = order_of(s, experiment);
   unsigned same = 0, n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS;
+  bool stable = true;
+  int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
+  if (r < 0) return r;
   if (outcome == OUTCOME_HANG) {
     order.wall_ns *= PATIENCE;
     order.patience_ns = HANG_NS;
   }
+  /* The last one is traced: what it leaves in the area has the names for both stacks. */
   for (unsigned i = 0; i < n; i++) {
-    struct lab_result again;
-    order.trace = i == 0;
-    int r = lab_run(l, &order, &again, e);
-    if (r < 0) {
-      if (i > 0) lab_result_done(ret);
-      return r;
-    }
-    same += judge(s, experiment, &again, NULL, NULL) == outcome;
-    if (i == 0)
-      *ret = again;
-    else
-      lab_result_done(&again);
+    order.trace = i + 1 == n;
+    r = lab_run(l, &order, ret, e);
+    if (r < 0) return r;
+    same += judge(s, experiment, ret, NULL, NULL) == outcome;
+    if (!order.trace) lab_result_done(ret);
   }
-  bool stable = true;
-  int r = outcome == OUTCOME_SILENT && same ? check_baseline(s, l, &stable, e) : 0;
-  if (r < 0) lab_result_done(ret);
   *ret_precision = stable ? (double)same / n : 0;
-  return r;
+  return 0;
 }
 
 static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
