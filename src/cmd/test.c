@@ -125,6 +125,9 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_TEST_FORMAT:
     job->json = strcmp(arg->value, "json") == 0;
     return 0;
+  case OPT_TEST_ORDER:
+    job->random = strcmp(arg->value, "random") == 0;
+    return 0;
   case OPT_TEST_JOBS:
     return cmd_value_jobs(arg->value, &job->jobs, e);
   default:
