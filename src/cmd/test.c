@@ -35,6 +35,7 @@ struct job {
   double before; /* seconds of earlier parts of a campaign that goes on */
   char murphy[PATH_MAX];
   char *cwd;
+  bool random; /* the order of experiments */
 };
 
 static void job_done(struct job *job) {
@@ -326,6 +327,7 @@ static int plan(struct job *job, struct err *e) {
                                  .n_faults = space->faults.n,
                                  .likely = test_likely,
                                  .traits = test_traits,
+                                 .random = job->random,
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
