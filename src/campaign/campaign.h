@@ -90,6 +90,7 @@ struct campaign_order {
   void *context;
   /* enum campaign_trait of a fault at a point; may be NULL. */
   unsigned (*traits)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+  bool random; /* the same experiments in no order, always the same one: to see what the order is good for */
 };
 int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
 
