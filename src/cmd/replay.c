@@ -22,7 +22,7 @@ struct job {
   char *hidden; /* the campaign's folder */
   struct test_known known;
   struct test_setup setup;
-  struct lab_order order;
+  struct again again;
 };
 
 static void job_done(struct job *job) {
@@ -154,15 +154,16 @@ static int replay(struct job *job, struct err *e) {
   struct again_result a = {0};
   int r = prepare(job, e);
   if (r < 0) return r;
-  if (again_locate(&job->setup, &job->known.is, &job->order) < 0) {
+  if (again_locate(&job->setup, &job->known.is, &job->again) < 0) {
     cmd_complain("the call is not made any more, so it cannot fail");
     return EXIT_NOTHING;
   }
   if (job->gdb) {
     size_t n = job->args->n_before;
-    return replay_gdb(&job->setup, &job->order, job->args->operands.at + n, job->args->operands.n - n, e);
+    return replay_gdb(&job->setup, &job->again.order, job->args->operands.at + n, job->args->operands.n - n, e);
   }
-  r = again_run(&job->setup, &job->known.is, &job->order, &a, e);
+  job->again.order.trace = true;
+  r = again_run(&job->setup, &job->again, &a, e);
   if (r < 0) return r;
   r = tell_result(job, &a, e);
   lab_result_done(&a.run);
@@ -172,7 +173,7 @@ static int replay(struct job *job, struct err *e) {
 int cmd_replay_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.args = args, .campaign = ".murphy"};
   int r = read_options(&job, e);
-  test_catch_signals();
+  test_catch_signals(NULL);
   if (r >= 0) r = replay(&job, e);
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);

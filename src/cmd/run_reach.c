@@ -56,6 +56,7 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_DLCLOSE:
   case WIRE_HOOK_DLSYM:
   case WIRE_HOOK_DLVSYM:
+  case WIRE_HOOK_DLADDR:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_FORK:
     return false;

@@ -164,11 +164,11 @@ static int check_same(struct job *job, const char *stored, struct err *e) {
   bool same = !t.failed && strcmp(t.at, stored) == 0;
   text_done(&t);
   if (same) return 0;
-  const char *line = store_get(job->store, "line"), *cwd = store_get(job->store, "cwd");
+  const char *line = store_get(job->store, "line");
   return err_set(e, -EINVAL,
-                 "%s: the campaign tests something else: %s, in %s, with its own options (murphy test --resume alone "
-                 "goes on with it; without --resume a new one begins)",
-                 job->campaign, line ? line : "?", cwd ? cwd : "?");
+                 "%s: the campaign tests something else: %s, in its own folder and with its own options (murphy test "
+                 "--resume alone goes on with it; without --resume a new one begins)",
+                 job->campaign, line ? line : "?");
 }
 
 static int load_subject(struct job *job, const char *stored, struct err *e) {
@@ -330,6 +330,7 @@ static int plan(struct job *job, struct err *e) {
 
 static int prepare(struct job *job, struct err *e) {
   int r = store_folder_take(job->campaign, &job->folder, e);
+  test_catch_signals(job->folder.made ? job->folder.path : NULL);
   if (r >= 0 && job->resume) r = open_campaign(job, e);
   job->setup.hidden = job->folder.path;
   if (r >= 0) r = test_setup_space(&job->setup, &job->subject, e);
@@ -426,7 +427,6 @@ int cmd_test_run(const struct cmd_args *args, struct err *e) {
                     .folder = {.fd = -1},
                     .started = test_now()};
   int r = read_options(&job, e);
-  test_catch_signals();
   if (r >= 0) r = prepare(&job, e);
   if (r >= 0) r = run_campaign(&job, e);
   /* What was interrupted may look like any failure. */

@@ -111,16 +111,15 @@ static void tell(struct job *job, const struct test_finding *f, bool left, const
 }
 
 static int verify_one(struct job *job, const struct test_finding *f, struct err *e) {
-  struct lab_order order;
-  if (again_locate(&job->setup, f, &order) < 0) {
+  struct again again;
+  if (again_locate(&job->setup, f, &again) < 0) {
     tell(job, f, false, job->json ? "unreached" : "the call is not made any more");
     return 0;
   }
-  order.trace = false;
   enum outcome last = OUTCOME_MISSED;
   for (int i = 0; i < TRIES && !outcome_is_failure(last); i++) {
     struct again_result a;
-    int r = again_run(&job->setup, f, &order, &a, e);
+    int r = again_run(&job->setup, &again, &a, e);
     if (r < 0) return r;
     last = a.outcome;
     lab_result_done(&a.run);
@@ -158,7 +157,7 @@ static int verify(struct job *job, struct err *e) {
 int cmd_verify_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.campaign = ".murphy"};
   int r = read_options(&job, args, e);
-  test_catch_signals();
+  test_catch_signals(NULL);
   if (r >= 0) r = verify(&job, e);
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);

@@ -67,6 +67,14 @@ static void add_left(const struct report *r, struct text *to) {
   text_add(to, "\n");
 }
 
+/* How experiments were made, and why not all in the fastest way. */
+static void add_modes(const struct report *r, struct text *to) {
+  if (!r->modes.n) return;
+  for (size_t i = r->modes.n; i-- > 0;)
+    text_addf(to, "%s%" PRIu64 " by %s", i + 1 == r->modes.n ? "made: " : ", ", r->modes.at[i].n, r->modes.at[i].name);
+  text_addf(to, "%s%s%s\n", r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+}
+
 void report_text(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->findings.n; i++)
     report_text_finding(&r->findings.at[i], to);
@@ -76,6 +84,7 @@ void report_text(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  add_modes(r, to);
   add_left(r, to);
   if (r->unconfirmed)
     text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,

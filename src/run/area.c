@@ -298,6 +298,15 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   return r;
 }
 
+int run_area_troubles(const struct run_area *a, struct run_troubles *ret) {
+  struct run_troubles t = {0};
+  int r = look(copy_bytes, t.asking, a->at->asking, sizeof t.asking);
+  if (r >= 0) r = look(copy_bytes, t.troubles, a->at->troubles, sizeof t.troubles);
+  if (r >= 0) r = LOAD(a->at->unanswered, &t.unanswered);
+  if (r >= 0) *ret = t;
+  return r;
+}
+
 int run_area_stop(struct run_area *a) {
   uint32_t stop = 1;
   return STORE(a->at->stop, &stop);

@@ -120,6 +120,15 @@ uint32_t rt_tid(void) {
   return who.tid_offset ? *(const volatile uint32_t *)(rt_thread_pointer() + who.tid_offset) : rt_pid();
 }
 
+uint32_t *rt_process_tid(void) {
+  return who.tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + who.tid_offset) : NULL;
+}
+
+void rt_process_forked(void) {
+  rt_store(&who.own->process, 0);
+  (void)rt_process();
+}
+
 /*
  * The coarse clock, a few milliseconds fine: the vDSO reads it from memory. For others it uses the processor's counter,
  * which seccomp's strict mode and prctl forbid, or a system call.
