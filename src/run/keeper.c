@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,12 +197,24 @@ static unsigned end_all(struct keeper *k) {
   return n - (server && n > 0);
 }
 
+/* All at once: where there are many, one alone may take long to die. Then the server goes with them. */
+static void end_crowd(struct keeper *k) {
+  enum { FEW = 32 };
+  if (!k->server.pid || kill_others(k) > FEW) (void)kill(-1, SIGKILL);
+}
+
 static void watch_command(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                           struct keeper_answer *a, struct keeper_stack *stack) {
-  if (!wait_for(k, pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
+  struct patience p = {
+      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = k->server.pid};
+  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  bool ended;
+  while (!(ended = wait_for(k, pid, until, a, stack)) && (until = patience_until(&p, now_ns()))) {
+  }
+  if (!ended) {
     a->timed_out = true;
     if (request->trace) trace_interrupted(pid, stack);
-    (void)kill(pid, SIGKILL);
+    end_crowd(k);
     (void)wait_for(k, pid, 0, a, stack);
   }
   a->wall_ns = now_ns() - start;
@@ -333,6 +346,23 @@ static void bring_loopback_up(void) {
   (void)close(fd);
 }
 
+/*
+ * RLIMIT_NPROC does not hold for root. Since Linux 6.14 a pid namespace has a pid_max of its own; before that, the file
+ * is that of the whole machine, and must be left alone.
+ */
+static void limit_pids(uint64_t processes) {
+  struct utsname name;
+  unsigned major = 0, minor = 0;
+  if (!processes || uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2) return;
+  if (major < 6 || (major == 6 && minor < 14)) return;
+  char text[24];
+  int n = snprintf(text, sizeof text, "%llu", (unsigned long long)processes);
+  int fd = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, text, (size_t)n);
+  (void)close(fd);
+}
+
 static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
@@ -343,6 +373,7 @@ static int prepare(struct keeper *k, struct err *e) {
   /* The keeper's own, of its namespace: stacks are read through it. */
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
+  limit_pids(k->options->limits.processes);
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
   k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);

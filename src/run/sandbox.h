@@ -14,6 +14,7 @@
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
 struct keeper_request {
   uint64_t wall_ns;
+  uint64_t patience_ns;
   bool trace, fork;
 };
 
@@ -101,6 +102,17 @@ _Noreturn void bare_main(const struct sandbox_options *options, int socket);
  */
 int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
                struct err *e);
+
+/* How long a run may take (patience.c). */
+struct patience {
+  uint64_t start, wall_ns;
+  uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
+  pid_t but;         /* a process that is no part of the run; 0 if there is none */
+  uint64_t switches; /* when it was looked at the last time */
+  bool looked;
+};
+/* The time is over: until when to wait on, or 0 if it hangs. */
+uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
