@@ -300,6 +300,8 @@ static int sweep_all(struct job *job, struct err *e) {
                         .before = job->keeper.before};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
+  for (size_t i = 0; i < job->n_experiments; i++)
+    job->progress.before += job->keeper.before[i] != BEFORE_NOTHING;
   test_progress_start(&job->progress);
   int r = sweep_run(&sweep, &job->done, e);
   test_progress_end(&job->progress);
