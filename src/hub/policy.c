@@ -151,7 +151,7 @@ void hub_log_line(const struct hub_process *p, const struct wire_hub_ask *ask, u
   add_name(ask->function, sizeof ask->function, to);
   text_addf(to, ",\"call\":%" PRIu64 ",\"args\":[", ask->call);
   for (uint32_t i = 0; i < ask->n_args && i < WIRE_ARGS; i++)
-    text_addf(to, "%s%" PRIu64, i ? "," : "", ask->args[i]);
+    text_addf(to, "%s%" PRId64, i ? "," : "", (int64_t)ask->args[i]);
   text_addf(to, "],\"point\":\"%016" PRIx64 "\",\"stack\":[", ask->stack);
   for (uint32_t i = 0; i < ask->n_frames && i < WIRE_HUB_FRAMES; i++) {
     text_addf(to, "%s{\"module\":", i ? "," : "");

@@ -69,6 +69,17 @@ holds '... once each' python3 -c 'import json
 def sides(name): return [json.loads(line)["side"] for line in open(name)]
 assert sides("log") == sides("second") == sides("first") != []'
 
+# A number with its highest bit set is one that other programs can read.
+cat >seek.c <<'X'
+#include <unistd.h>
+int main(void) { return lseek(0, -1, SEEK_SET) == 5; }
+X
+cc -O1 -o seek seek.c
+run run --log seeks --fail 'lseek:ret=5' -- ./seek
+holds 'a negative argument' grep -q '"args":\[0,-1,0\]' seeks
+run run --replay seeks -- ./seek
+ended '... can be replayed' 1
+
 # Of three children the last one fails; in the replay the others ask first, and must not take its number.
 cat >forks.c <<'C'
 #include <stdio.h>
