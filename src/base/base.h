@@ -120,6 +120,10 @@ void text_add_json(struct text *t, const char *s);
 void text_add_xml(struct text *t, const char *s);
 /* S for a terminal: control characters and what is not UTF-8 as \x1b. */
 void text_add_plain(struct text *t, const char *s);
+/* A path as a URI: all but letters, digits and a few signs as percent and hex. */
+void text_add_uri(struct text *t, const char *path);
+/* S as one word of a shell's command line. */
+void text_add_shell(struct text *t, const char *s);
 /* Spaces until the column (since the last newline) is COLUMN, at least one. */
 void text_pad(struct text *t, size_t column);
 void text_done(struct text *t);

@@ -192,6 +192,30 @@ static size_t column_of(const struct text *t) {
   return column;
 }
 
+void text_add_uri(struct text *t, const char *path) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  for (; *path; path++)
+    if (strchr(plain, *path))
+      text_add_bytes(t, path, 1);
+    else
+      text_addf(t, "%%%02X", (unsigned char)*path);
+}
+
+void text_add_shell(struct text *t, const char *s) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
+  if (*s && strspn(s, plain) == strlen(s)) {
+    text_add(t, s);
+    return;
+  }
+  text_add(t, "'");
+  for (; *s; s++)
+    if (*s == '\'')
+      text_add(t, "'\\''");
+    else
+      text_add_bytes(t, s, 1);
+  text_add(t, "'");
+}
+
 void text_pad(struct text *t, size_t column) {
   if (t->failed) return;
   size_t now = t->at ? column_of(t) : 0, more = column > now ? column - now : 1;

@@ -34,7 +34,8 @@ struct outcome_facts {
   const struct observation *baseline, *run;
   const struct observe_mask *mask;
   bool injected, timed_out;
-  int error; /* of the fault */
+  int error;       /* of the fault */
+  unsigned traits; /* enum campaign_trait */
 };
 
 /*
@@ -62,11 +63,18 @@ struct campaign_point {
   bool excused;  /* nor is it then */
 };
 
+enum campaign_trait {
+  TRAIT_PASSES = 1,  /* the fault does not stay: to make it come every time would be unfair */
+  TRAIT_ANSWERS = 2, /* it says how the world is: that the program goes on in another way is no failure */
+  TRAIT_LOSES = 4,   /* what was written before may be gone: that nothing changed is no comfort */
+};
+
 struct campaign_experiment {
   size_t point, fault;
   uint64_t nth;
-  bool onwards; /* from then on, every time */
-  int weight;   /* the higher the sooner */
+  bool onwards;    /* from then on, every time */
+  int weight;      /* the higher the sooner */
+  unsigned traits; /* enum campaign_trait */
 };
 
 /*
@@ -80,6 +88,8 @@ struct campaign_order {
   size_t n_faults;
   int (*likely)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
   void *context;
+  /* enum campaign_trait of a fault at a point; may be NULL. */
+  unsigned (*traits)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 };
 int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
 
@@ -114,16 +124,20 @@ struct lab_request {
   size_t n_functions; /* of the plan */
   bool points;        /* record them */
   bool before_asan;   /* as run_folder_make has it */
+  bool fork;          /* runs that are not traced are made by a fork server, if that is possible */
   struct sandbox_limits limits;
   /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                struct err *e);
   void *context;
+  const char *hidden; /* as in struct sandbox_options */
 };
 
 /* Call it before threads are started. The request's strings must stay. */
 int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) MUST_USE;
 void lab_free(struct lab *l);
+/* As sandbox_stop. */
+void lab_stop(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 
@@ -133,7 +147,13 @@ struct lab_order {
   bool armed, onwards;
   bool trace;
   uint64_t wall_ns;
+  uint64_t patience_ns; /* as of struct sandbox_job */
 };
+
+/* How a run was made. */
+enum lab_mode { LAB_EXEC, LAB_FORK, LAB_BRANCH, LAB_MODES };
+
+extern const char *const lab_mode_words[LAB_MODES];
 
 struct lab_result {
   struct observation seen;
@@ -144,6 +164,9 @@ struct lab_result {
   uint64_t memory; /* most resident bytes */
   size_t n_frames;
   struct image_process_frame frames[SANDBOX_FRAMES];
+  enum lab_mode mode;
+  char why[SANDBOX_WHY]; /* it was made by exec, though a faster way was asked for; else "" */
+  unsigned left;         /* processes that still ran when the command had ended, and were killed */
 };
 
 /* One run. *ret is initialised by this, and only on success. */
@@ -182,7 +205,11 @@ struct sweep_done {
   size_t finding; /* number of the finding from 1 that it belongs to; 0 if it is none */
   bool is_new;    /* the finding was made by it */
   double precision;
+  const struct campaign_failure *failure; /* of a new finding: its stacks as numbers; NULL otherwise */
 };
+
+/* What is known of an experiment before the sweep. */
+enum sweep_before { BEFORE_NOTHING, BEFORE_DONE, BEFORE_FAILED };
 
 struct sweep_sink {
   int (*done)(void *context, const struct sweep_done *d, struct err *e); /* one at a time */
@@ -198,11 +225,16 @@ struct sweep {
   const struct campaign_experiment *experiments;
   size_t n_experiments;
   const struct baseline *baseline;
-  uint64_t wall_ns;  /* of an experiment */
-  uint64_t deadline; /* CLOCK_MONOTONIC; 0 for none */
-  size_t runs;       /* at most; 0 for all */
-  volatile int *stop;
+  uint64_t wall_ns;   /* of an experiment */
+  uint64_t deadline;  /* CLOCK_MONOTONIC; 0 for none */
+  size_t runs;        /* at most; 0 for all */
+  volatile int *stop; /* what runs when this is set is not told any more */
   struct sweep_sink sink;
+  /* Of a campaign that goes on: findings that are known, numbers 1 to N_KNOWN, and an enum sweep_before for each
+   * experiment; may be NULL. */
+  const struct campaign_failure *known;
+  size_t n_known;
+  const uint8_t *before;
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */

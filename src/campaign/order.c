@@ -21,7 +21,7 @@ enum {
 
 /*
  * Each stack is made to fail the first time it is reached; from then on, every time, where it is reached again or may
- * be tried again; and the last time.
+ * be tried again, unless the error is one that passes; and the last time.
  */
 static const struct {
   bool last, onwards;
@@ -53,13 +53,16 @@ static int add_fault(struct planner *p, size_t point, size_t fault, int likely) 
   (void)map_get(&p->seen, key, &before);
   if (map_put(&p->seen, key, before + 1) < 0) return -ENOMEM;
   int weight = weight_of(at, f, likely) + log2_of(before + 1) * WEIGHT_SAME_SITE;
+  unsigned traits = p->order->traits ? p->order->traits(p->order->context, at, f) : 0;
   for (size_t i = 0; i < COUNT(times); i++) {
     if (times[i].last && at->count < 2) continue;
+    if (times[i].onwards && (traits & TRAIT_PASSES)) continue;
     struct campaign_experiment x = {.point = point,
                                     .fault = fault,
                                     .nth = times[i].last ? at->count : 1,
                                     .onwards = times[i].onwards,
-                                    .weight = weight + times[i].weight};
+                                    .weight = weight + times[i].weight,
+                                    .traits = traits};
     if (vec_push(&p->all, x) < 0) return -ENOMEM;
   }
   return 0;

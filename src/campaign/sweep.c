@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* A hang is repeated with more time, and less often. */
-enum { REPEATS = 3, HANG_REPEATS = 2, PATIENCE = 2 };
+/* A hang is repeated with more time, and less often; who sleeps and tries again has HANG_NS to give up. */
+enum { REPEATS = 3, HANG_REPEATS = 1, PATIENCE = 2 };
+#define HANG_NS 10000000000u
 
 struct finding {
   struct campaign_failure failure;
@@ -28,6 +29,7 @@ struct state {
   pthread_mutex_t lock;
   size_t next, done, taken;
   bool *failed;      /* of each point: a finding is known there */
+  bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;
   VEC(struct finding *) findings;
@@ -111,41 +113,66 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
                                 .mask = &s->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
-                                .error = s->faults[s->experiments[experiment].fault].error};
+                                .error = s->faults[s->experiments[experiment].fault].error,
+                                .traits = s->experiments[experiment].traits};
   return outcome_of(&facts, what, ret_differs);
 }
 
-/* How many of the repeats came out the same; the first is traced, and stays in *ret. */
+/* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
+static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
+  struct lab_order order = {.wall_ns = s->wall_ns * PATIENCE};
+  struct lab_result again;
+  int r = lab_run(l, &order, &again, e);
+  if (r < 0) return r;
+  *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
+  lab_result_done(&again);
+  return 0;
+}
+
+/* What looks different may be so by chance, and what is slow is not yet stuck; a crash is a crash. */
+static bool is_confirmed(enum outcome outcome, double precision) {
+  return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
+}
+
+/* How many of the repeats came out the same; the last stays in *ret. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
                   double *ret_precision, struct err *e) {
   struct lab_order order = order_of(s, experiment);
   unsigned same = 0, n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS;
-  if (outcome == OUTCOME_HANG) order.wall_ns *= PATIENCE;
-  for (unsigned i = 0; i < n; i++) {
-    struct lab_result again;
-    order.trace = i == 0;
-    int r = lab_run(l, &order, &again, e);
-    if (r < 0) {
-      if (i > 0) lab_result_done(ret);
-      return r;
-    }
-    same += judge(s, experiment, &again, NULL, NULL) == outcome;
-    if (i == 0)
-      *ret = again;
-    else
-      lab_result_done(&again);
+  bool stable = true;
+  int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
+  if (r < 0) return r;
+  if (outcome == OUTCOME_HANG) {
+    order.wall_ns *= PATIENCE;
+    order.patience_ns = HANG_NS;
   }
-  *ret_precision = (double)same / n;
+  /* The last one is traced: what it leaves in the area has the names for both stacks. */
+  for (unsigned i = 0; i < n; i++) {
+    order.trace = i + 1 == n;
+    r = lab_run(l, &order, ret, e);
+    if (r < 0) return r;
+    same += judge(s, experiment, ret, NULL, NULL) == outcome;
+    if (!order.trace) lab_result_done(ret);
+  }
+  *ret_precision = stable ? (double)same / n : 0;
   return 0;
 }
+
+static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
 
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
+  if (d->finding && d->outcome == OUTCOME_HANG) st->hung[s->experiments[d->experiment].point] = true;
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
+}
+
+/* To make sure of a hang takes long: is there time for it, or for most of it? */
+static bool has_time(const struct sweep *s, enum outcome outcome) {
+  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + HANG_NS / 2 < s->deadline;
 }
 
 /* A failure: known, or to be confirmed. */
@@ -154,9 +181,10 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   describe(&f, d->outcome, l, d->result, NULL);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
-  int r = d->finding ? tell(st, d) : 0;
+  bool over = d->finding || !has_time(st->s, d->outcome);
+  int r = over ? tell(st, d) : 0;
   (void)pthread_mutex_unlock(&st->lock);
-  if (d->finding) return r;
+  if (over) return r;
 
   struct lab_result traced;
   struct err e = {0};
@@ -165,10 +193,15 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
     st->e = e;
     return r;
   }
+  if (stopped(st->s)) {
+    lab_result_done(&traced);
+    return 0;
+  }
   describe(&f, d->outcome, l, d->result, &traced);
   d->traced = &traced;
+  d->failure = &f.failure;
   (void)pthread_mutex_lock(&st->lock);
-  if (d->precision > 0 && !(d->finding = find_cause(st, &f))) {
+  if (is_confirmed(d->outcome, d->precision) && !(d->finding = find_cause(st, &f))) {
     d->is_new = true;
     r = add_finding(st, &f, &d->finding);
   }
@@ -198,7 +231,9 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
   d.outcome = judge(st->s, experiment, &result, &what, &differs);
   d.difference = what.at ? what.at : "";
   bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
-  if (outcome_is_failure(d.outcome) && !custom) {
+  if (stopped(st->s)) {
+    /* It may have ended because somebody wants everything to end. */
+  } else if (outcome_is_failure(d.outcome) && !custom) {
     r = handle_failure(st, l, &d);
   } else {
     (void)pthread_mutex_lock(&st->lock);
@@ -217,22 +252,25 @@ static bool take_one(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   while (st->next < s->n_experiments) {
     size_t i = st->next++;
+    if (s->before && s->before[i] != BEFORE_NOTHING) continue;
     if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
     }
   }
-  if (st->next_later == st->later.n) return false;
-  *ret = st->later.at[st->next_later++];
-  return true;
+  while (st->next_later < st->later.n) {
+    *ret = st->later.at[st->next_later++];
+    if (!st->hung[s->experiments[*ret].point]) return true;
+  }
+  return false;
 }
 
 /* The next experiment, if there is one and the budget allows it. */
 static bool take(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
-  bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) &&
-              !(s->stop && *s->stop);
+  bool more =
+      st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) && !stopped(s);
   if (more) more = take_one(st, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
@@ -251,13 +289,33 @@ static void work(void *context, unsigned worker) {
   }
 }
 
+/* What is known from before. */
+static int take_known(struct state *st) {
+  const struct sweep *s = st->s;
+  for (size_t i = 0; i < s->n_known; i++) {
+    struct finding f = {.failure = s->known[i]};
+    size_t n = f.failure.inject.n < COUNT(f.inject) ? f.failure.inject.n : COUNT(f.inject), number;
+    if (n) memcpy(f.inject, f.failure.inject.at, n * sizeof *f.inject);
+    f.failure.inject.n = n;
+    n = f.failure.crash.n < COUNT(f.crash) ? f.failure.crash.n : COUNT(f.crash);
+    if (n) memcpy(f.crash, f.failure.crash.at, n * sizeof *f.crash);
+    f.failure.crash.n = n;
+    if (add_finding(st, &f, &number) < 0) return -ENOMEM;
+  }
+  for (size_t i = 0; s->before && i < s->n_experiments; i++)
+    if (s->before[i] == BEFORE_FAILED) st->failed[s->experiments[i].point] = true;
+  return 0;
+}
+
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   struct state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
-  st.failed = calloc(n_points + 1, sizeof *st.failed);
+  st.failed = calloc(2 * (n_points + 1), sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
+  st.hung = st.failed + n_points + 1;
+  st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   free(st.failed);
   vec_done(&st.later);

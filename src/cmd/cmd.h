@@ -129,6 +129,8 @@ void cmd_progress_end(struct cmd_progress *p);
 int cmd_data_dir(char **ret) MUST_USE;
 /* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
 int cmd_runtime(char **ret) MUST_USE;
+/* The folder with the triggers that come with murphy: that of the build, or beside the runtime. *ret is malloc'ed. */
+int cmd_triggers_dir(char **ret) MUST_USE;
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +147,10 @@ int cmd_profile_run(const struct cmd_args *args, struct err *e);
 int cmd_check_run(const struct cmd_args *args, struct err *e);
 int cmd_run_run(const struct cmd_args *args, struct err *e);
 int cmd_test_run(const struct cmd_args *args, struct err *e);
+int cmd_replay_run(const struct cmd_args *args, struct err *e);
+int cmd_verify_run(const struct cmd_args *args, struct err *e);
+int cmd_report_run(const struct cmd_args *args, struct err *e);
+int cmd_hub_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -182,8 +188,11 @@ enum cmd_run_option {
   OPT_RUN_NO_FOLLOW,
   OPT_RUN_SEED,
   OPT_RUN_PROFILE,
-  OPT_RUN_EXPLAIN
+  OPT_RUN_EXPLAIN,
+  OPT_RUN_TRIGGERS,
+  OPT_RUN_HUB
 };
+enum cmd_hub_option { OPT_HUB_POLICY = 1, OPT_HUB_EVERY, OPT_HUB_AFTER, OPT_HUB_LIMIT, OPT_HUB_LOG };
 enum cmd_test_option {
   OPT_TEST_BUDGET = 1,
   OPT_TEST_CAMPAIGN,
@@ -194,6 +203,20 @@ enum cmd_test_option {
   OPT_TEST_TIMEOUT,
   OPT_TEST_FOLLOW,
   OPT_TEST_FORMAT,
-  OPT_TEST_JOBS
+  OPT_TEST_JOBS,
+  OPT_TEST_RESUME,
+  OPT_TEST_ONLY_SITE,
+  OPT_TEST_NO_SANDBOX
+};
+enum cmd_replay_option { OPT_REPLAY_CAMPAIGN = 1, OPT_REPLAY_GDB };
+enum cmd_verify_option { OPT_VERIFY_CAMPAIGN = 1, OPT_VERIFY_FORMAT };
+enum cmd_report_option {
+  OPT_REPORT_CAMPAIGN = 1,
+  OPT_REPORT_JSON,
+  OPT_REPORT_JUNIT,
+  OPT_REPORT_SARIF,
+  OPT_REPORT_HTML,
+  OPT_REPORT_FORMAT,
+  OPT_REPORT_OUTPUT
 };
 enum cmd_global_option { OPT_VERSION = 1, OPT_COMPLETION };

@@ -76,7 +76,7 @@ static void add_synopsis(struct text *t, const struct cmd_command *c) {
     if (!one.failed) add_word(t, one.at, one.n, indent);
     text_done(&one);
   }
-  add_word(t, c->operands, strlen(c->operands), indent);
+  if (c->operands[0]) add_word(t, c->operands, strlen(c->operands), indent);
   text_add(t, "\n");
 }
 
@@ -105,5 +105,6 @@ void cmd_help(struct text *to) {
   }
   add_options(to, cmd_global_options);
   text_add(to, "\nmurphy help COMMAND explains a command; so does its manual, man murphy-COMMAND.\n"
-               "Exit status: 0 nothing wrong found, 2 bad usage or input.\n");
+               "Exit status: 0 nothing wrong found, 1 findings, 2 bad usage or input, 3 the\n"
+               "experiment could not be made, 130 interrupted.\n");
 }

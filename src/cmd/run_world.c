@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef VEC(const char *) name_list;
 
@@ -50,7 +51,7 @@ static int find_late(struct run_world *w, const char *name, run_places *ret) {
   while (i < w->names.n && strcmp(w->names.at[i], name) != 0)
     i++;
   if (i == w->names.n) {
-    struct wire_module m = {.name = (uint32_t)i, .row = (uint32_t)w->rows.n};
+    struct wire_module m = {.name = (uint32_t)i, .row = (uint32_t)w->rows.n, .flags = WIRE_AS_SAID};
     if (vec_push(&w->names, name) < 0 || vec_push(&w->wire, m) < 0) return -ENOMEM;
     w->world.modules = w->wire.at;
     w->world.module_names = w->names.at;
@@ -59,13 +60,29 @@ static int find_late(struct run_world *w, const char *name, run_places *ret) {
   return vec_push(ret, (struct wire_place){.module = (uint32_t)i, .flags = WIRE_ANYWHERE});
 }
 
+/* A library of the name that NAME ends with, in another folder; NULL if there is none. */
+static const char *elsewhere(const struct run_world *w, const char *name) {
+  const char *slash = strrchr(name, '/');
+  int module = slash ? run_modules_named(w->modules, slash + 1) : -1;
+  return module < 0 ? NULL : w->modules->modules.at[module].path;
+}
+
+/* What is said with a folder and cannot come from there. */
+static int check_folder(const struct run_world *w, const char *name, struct err *e) {
+  const char *other = elsewhere(w, name);
+  if (other && !w->follow) return err_set(e, -ENOENT, "%s is not what the program uses (that is %s)", name, other);
+  if (name[0] == '/' && access(name, F_OK) < 0) return err_set(e, -ENOENT, "%s: %s", name, strerror(errno));
+  return 0;
+}
+
 /* 1 if F is a whole module that is not there yet. */
-static int try_late(struct run_world *w, const struct scenario_frame *f, run_places *ret) {
+static int try_late(struct run_world *w, const struct scenario_frame *f, run_places *ret, struct err *e) {
   const char *name = f->any ? f->any : f->function || f->file || f->has_offset ? NULL : f->module;
   if (!may_come(w, name) || run_modules_named(w->modules, name) >= 0) return 0;
   struct run_where where = {.any = name};
   if (f->any && run_modules_find(w->modules, &where, ret, NULL) >= 0) return 1;
-  int r = find_late(w, name, ret);
+  int r = check_folder(w, name, e);
+  if (r >= 0) r = find_late(w, name, ret);
   return r < 0 ? r : 1;
 }
 
@@ -78,7 +95,7 @@ static int find_known(struct run_world *w, const struct scenario_frame *f, run_p
 static int find_places(void *context, const struct scenario_frame *f, struct scenario_places *ret, struct err *e) {
   struct run_world *w = context;
   run_places found = {0};
-  int r = try_late(w, f, &found);
+  int r = try_late(w, f, &found, e);
   if (r == 0) r = find_known(w, f, &found, e);
   for (size_t i = 0; i < found.n && r >= 0; i++)
     r = vec_push(&ret->places, found.at[i]);
@@ -145,6 +162,15 @@ static size_t find_versions(void *context, const char *function, const char **re
 static bool is_defined(void *context, const char *function) {
   const struct run_world *w = context;
   return run_modules_define(w->modules, function) != NULL;
+}
+
+static bool is_variable(void *context, const char *name) {
+  const struct run_world *w = context;
+  for (size_t i = 0; i < w->modules->modules.n; i++) {
+    const struct image_symbol *s = image_export(w->modules->modules.at[i].image, name, NULL);
+    if (s && s->kind == SYMBOL_OBJECT) return true;
+  }
+  return false;
 }
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
@@ -296,6 +322,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .note = say_note,
       .find_variable = run_world_variable,
       .context = ret,
+      .variable = is_variable,
   };
   return 0;
 }

@@ -1,87 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * murphy test: finds the failures that a command does not survive.
+ *
+ * Everything that is found goes to the campaign as it comes, and what is printed at the end is made from there: the
+ * same that murphy report would print.
  */
 #include "cmd/test.h"
+#include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef VEC(const char *) name_list;
-
 struct job {
   const struct cmd_args *args;
-  VEC(char *) command;
-  name_list from, functions, errnos;
-  struct arena arena;
-  const char *campaign, *input;
-  bool follow, json;
-  uint64_t seconds, runs, timeout_ns;
+  struct test_subject subject;
+  const char *campaign;
+  bool json, resume, scoped; /* scoped: what is tested was said by options */
+  uint64_t seconds, runs;
   unsigned jobs;
-  char *data, *runtime, *cwd;
-  struct test_space space;
-  struct test_writer recording, trying;
-  struct lab *recorder;
-  VEC(struct lab *) labs;
-  struct baseline baseline;
-  bool has_baseline;
+  struct test_setup setup;
   struct campaign_experiment *experiments;
   size_t n_experiments, done;
-  int64_t *points, *ids; /* in the store, of points and experiments */
+  struct store_folder folder;
   struct store *store;
-  struct test_record record;
-  struct cmd_progress progress;
+  struct test_keeper keeper;
+  struct test_progress progress;
   uint64_t started;
+  double before; /* seconds of earlier parts of a campaign that goes on */
+  char murphy[PATH_MAX];
+  char *cwd;
 };
 
-static volatile int interrupted;
-
-static void on_interrupt(int signal) {
-  (void)signal;
-  interrupted = 1;
-}
-
-static uint64_t now_ns(void) {
-  struct timespec t = {0};
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void job_done(struct job *job) {
-  test_record_done(&job->record);
-  lab_free(job->recorder);
-  for (size_t i = 0; i < job->labs.n; i++)
-    lab_free(job->labs.at[i]);
-  vec_done(&job->labs);
-  if (job->has_baseline) baseline_done(&job->baseline);
-  test_space_done(&job->space);
+  test_keeper_done(&job->keeper);
+  test_setup_done(&job->setup);
   store_close(job->store);
+  store_folder_done(&job->folder);
+  test_subject_done(&job->subject);
   free(job->experiments);
-  free(job->points);
-  free(job->ids);
-  free(job->data);
-  free(job->runtime);
   free(job->cwd);
-  vec_done(&job->command);
-  vec_done(&job->from);
-  vec_done(&job->functions);
-  vec_done(&job->errnos);
-  arena_done(&job->arena);
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
-
-static int add_names(struct job *job, name_list *to, const char *value) {
-  char *copy = arena_strdup(&job->arena, value), *save = NULL;
-  if (!copy) return -ENOMEM;
-  for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save))
-    if (vec_push(to, name) < 0) return -ENOMEM;
-  return 0;
-}
 
 /* 90, 90s, 5m, 2h in seconds. */
 static int parse_time(const char *option, const char *value, uint64_t *ret, struct err *e) {
@@ -111,45 +77,61 @@ static int set_budget(struct job *job, const char *value, struct err *e) {
   return 0;
 }
 
-static int set_jobs(struct job *job, const char *value, struct err *e) {
-  int64_t n = 0;
-  if (number_parse(value, &n) < 0 || n < 1 || n > 256) return err_set(e, -EINVAL, "--jobs cannot be '%s'", value);
-  job->jobs = (unsigned)n;
-  return 0;
+static int set_timeout(struct job *job, const char *value, struct err *e) {
+  uint64_t seconds = 0;
+  int r = parse_time("timeout", value, &seconds, e);
+  job->subject.timeout_ns = seconds * 1000000000u;
+  return r;
+}
+
+/* Options that say what is tested; 1 if it is another one. */
+static int take_scope(struct job *job, const struct cmd_arg *arg, struct err *e) {
+  struct test_scope *scope = &job->subject.scope;
+  switch ((enum cmd_test_option)arg->option->id) {
+  case OPT_TEST_FROM:
+    return test_subject_add(&job->subject, &scope->from, arg->value);
+  case OPT_TEST_FUNCTION:
+    return test_subject_add(&job->subject, &scope->functions, arg->value);
+  case OPT_TEST_ERRNO:
+    return test_subject_add(&job->subject, &scope->errnos, arg->value);
+  case OPT_TEST_ONLY_SITE:
+    return test_subject_add(&job->subject, &scope->sites, arg->value);
+  case OPT_TEST_INPUT:
+    job->subject.input = arg->value;
+    return 0;
+  case OPT_TEST_TIMEOUT:
+    return set_timeout(job, arg->value, e);
+  case OPT_TEST_FOLLOW:
+    scope->follow = true;
+    return 0;
+  case OPT_TEST_NO_SANDBOX:
+    job->subject.no_sandbox = true;
+    return 0;
+  default:
+    return 1;
+  }
 }
 
 static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e) {
-  uint64_t seconds = 0;
-  int r;
   switch ((enum cmd_test_option)arg->option->id) {
   case OPT_TEST_BUDGET:
     return set_budget(job, arg->value, e);
   case OPT_TEST_CAMPAIGN:
     job->campaign = arg->value;
     return 0;
-  case OPT_TEST_FROM:
-    return add_names(job, &job->from, arg->value);
-  case OPT_TEST_FUNCTION:
-    return add_names(job, &job->functions, arg->value);
-  case OPT_TEST_ERRNO:
-    return add_names(job, &job->errnos, arg->value);
-  case OPT_TEST_INPUT:
-    job->input = arg->value;
-    return 0;
-  case OPT_TEST_TIMEOUT:
-    r = parse_time("timeout", arg->value, &seconds, e);
-    job->timeout_ns = seconds * 1000000000u;
-    return r;
-  case OPT_TEST_FOLLOW:
-    job->follow = true;
+  case OPT_TEST_RESUME:
+    job->resume = true;
     return 0;
   case OPT_TEST_FORMAT:
     job->json = strcmp(arg->value, "json") == 0;
     return 0;
   case OPT_TEST_JOBS:
-    return set_jobs(job, arg->value, e);
+    return cmd_value_jobs(arg->value, &job->jobs, e);
+  default:
+    job->scoped = true;
+    int r = take_scope(job, arg, e);
+    return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
   }
-  return 0;
 }
 
 static int read_options(struct job *job, struct err *e) {
@@ -158,152 +140,298 @@ static int read_options(struct job *job, struct err *e) {
   for (size_t i = 0; i < args->options.n && r >= 0; i++)
     r = take_option(job, &args->options.at[i], e);
   if (r < 0) return r;
-  if (args->operands.n == 0)
+  if (args->operands.n == 0 && !job->resume)
     return err_set(e, -EINVAL, "no command: it stands behind -- (as in murphy test -- sort FILE)");
+  if (args->operands.n == 0 && job->scoped)
+    return err_set(e, -EINVAL, "--resume goes on with what the campaign tests: leave out all that says otherwise");
   for (size_t i = 0; i < args->operands.n; i++)
-    if (vec_push(&job->command, (char *)(uintptr_t)args->operands.at[i]) < 0) return -ENOMEM;
-  if (vec_push(&job->command, NULL) < 0) return -ENOMEM;
+    if (vec_push(&job->subject.command, (char *)(uintptr_t)args->operands.at[i]) < 0) return -ENOMEM;
+  if (vec_push(&job->subject.command, NULL) < 0) return -ENOMEM;
   job->cwd = getcwd(NULL, 0);
   if (!job->cwd) return err_set(e, -errno, "the working directory cannot be told: %m");
-  r = cmd_data_dir(&job->data);
-  return r < 0 ? r : cmd_runtime(&job->runtime);
+  job->subject.cwd = job->cwd;
+  ssize_t n = readlink("/proc/self/exe", job->murphy, sizeof job->murphy - 1);
+  if (n > 0) job->murphy[n] = '\0';
+  return 0;
+}
+
+/* --- a campaign that goes on -------------------------------------------------------------------------------------- */
+
+/* With a command or options, these must say the same as the campaign. */
+static int check_same(struct job *job, const char *stored, struct err *e) {
+  struct text t = {0};
+  test_subject_json(&job->subject, &t);
+  bool same = !t.failed && strcmp(t.at, stored) == 0;
+  text_done(&t);
+  if (same) return 0;
+  const char *line = store_get(job->store, "line");
+  return err_set(e, -EINVAL,
+                 "%s: the campaign tests something else: %s, in its own folder and with its own options (murphy test "
+                 "--resume alone goes on with it; without --resume a new one begins)",
+                 job->campaign, line ? line : "?");
+}
+
+static int load_subject(struct job *job, const char *stored, struct err *e) {
+  json_t *from = json_loads(stored, 0, NULL);
+  test_subject_done(&job->subject);
+  job->subject = (struct test_subject){0};
+  int r = test_subject_load(from, job->campaign, &job->subject, e);
+  json_decref(from);
+  if (r < 0) return r;
+  if (strcmp(job->subject.cwd, job->cwd) == 0) return 0;
+  return err_set(e, -EINVAL, "%s: the campaign is for %s (go there, and name the folder with --campaign)",
+                 job->campaign, job->subject.cwd);
+}
+
+static int open_campaign(struct job *job, struct err *e) {
+  int r = store_open(job->folder.path, false, &job->store, e);
+  if (r < 0) return r;
+  const char *stored = store_get(job->store, "subject");
+  char *copy = stored ? strdup(stored) : NULL;
+  if (!copy) return err_set(e, -EINVAL, "%s: the campaign had not begun (begin anew without --resume)", job->campaign);
+  r = job->args->operands.n ? check_same(job, copy, e) : load_subject(job, copy, e);
+  free(copy);
+  const char *seconds = store_get(job->store, "seconds");
+  job->before = seconds ? strtod(seconds, NULL) : 0;
+  return r;
+}
+
+/* A program that is another one by now has other places and other failures. */
+static int check_unchanged(struct job *job, struct err *e) {
+  const char *stored = store_get(job->store, "modules");
+  json_t *from = stored ? json_loads(stored, 0, NULL) : NULL;
+  const char *changed = test_modules_changed(&job->setup.space.modules, from);
+  json_decref(from);
+  if (!changed) return 0;
+  return err_set(e, -EINVAL, "%s has changed since the campaign began (begin anew without --resume)", changed);
+}
+
+/* --- what is kept of it ------------------------------------------------------------------------------------------- */
+
+static int set_text(struct job *job, const char *name, struct text *t, struct err *e) {
+  int r = t->failed ? err_set(e, -ENOMEM, "out of memory") : store_set(job->store, name, t->at ? t->at : "", e);
+  text_done(t);
+  return r;
+}
+
+/* What of the surroundings may matter to who repeats it; not all, since there are secrets in environments. */
+static void add_environment(struct text *to) {
+  static const char *const names[] = {"PATH",
+                                      "HOME",
+                                      "LANG",
+                                      "LC_ALL",
+                                      "LANGUAGE",
+                                      "TZ",
+                                      "TMPDIR",
+                                      "TERM",
+                                      "LD_LIBRARY_PATH",
+                                      "LD_PRELOAD",
+                                      "ASAN_OPTIONS",
+                                      "UBSAN_OPTIONS",
+                                      "MALLOC_ARENA_MAX"};
+  bool first = true;
+  text_add(to, "{");
+  for (size_t i = 0; i < COUNT(names); i++) {
+    const char *value = getenv(names[i]);
+    if (!value) continue;
+    text_addf(to, "%s\"%s\":", first ? "" : ",", names[i]);
+    text_add_json(to, value);
+    first = false;
+  }
+  text_add(to, "}");
+}
+
+static int set_surroundings(struct job *job, struct err *e) {
+  struct utsname system;
+  struct text t = {0};
+  if (uname(&system) == 0) text_addf(&t, "%s %s %s", system.sysname, system.release, system.machine);
+  int r = set_text(job, "kernel", &t, e);
+  if (r < 0) return r;
+  add_environment(&t);
+  r = set_text(job, "environment", &t, e);
+  if (r < 0) return r;
+  char stamp[32] = "";
+  time_t now = time(NULL);
+  struct tm tm;
+  if (gmtime_r(&now, &tm)) (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  r = store_set(job->store, "started", stamp, e);
+  return r < 0 ? r : store_set(job->store, "murphy", MURPHY_VERSION, e);
+}
+
+static int set_subject(struct job *job, struct err *e) {
+  struct text t = {0};
+  test_subject_json(&job->subject, &t);
+  int r = set_text(job, "subject", &t, e);
+  if (r == 0) {
+    test_command_json(job->subject.command.at, &t);
+    r = set_text(job, "command", &t, e);
+  }
+  if (r == 0) {
+    test_command_line(job->subject.command.at, &t);
+    r = set_text(job, "line", &t, e);
+  }
+  if (r == 0) {
+    test_modules_json(&job->setup.space.modules, &t);
+    r = set_text(job, "modules", &t, e);
+  }
+  const char *id = image_build_id(job->setup.space.modules.modules.at[0].image);
+  if (r == 0) r = store_set(job->store, "cwd", job->subject.cwd, e);
+  if (r == 0) r = store_set(job->store, "follow", job->subject.scope.follow ? "1" : "0", e);
+  if (r == 0) r = store_set(job->store, "program", job->setup.space.target.path, e);
+  return r < 0 ? r : store_set(job->store, "build_id", id ? id : "", e);
+}
+
+static int set_baseline(struct job *job, struct err *e) {
+  const struct baseline *b = &job->setup.baseline;
+  const struct lab_result *first = &b->runs[0];
+  struct text t = {0};
+  text_addf(&t, "{\"status\":%d,\"seconds\":%.6f,\"memory\":%llu,\"files\":%zu}", first->seen.status,
+            (double)b->wall_ns / 1e9, (unsigned long long)first->memory, first->seen.entries.n);
+  int r = set_text(job, "baseline", &t, e);
+  return r < 0 ? r : store_set(job->store, "notes", b->notes.n ? b->notes.at : "", e);
+}
+
+static int set_state(struct job *job, const char *state, struct err *e) {
+  char seconds[32];
+  (void)snprintf(seconds, sizeof seconds, "%.3f", job->before + (double)(test_now() - job->started) / 1e9);
+  int r = store_set(job->store, "seconds", seconds, e);
+  if (r == 0) r = store_set(job->store, "state", state, e);
+  return r < 0 ? r : store_flush(job->store, e);
+}
+
+/* A new campaign, beside which an earlier one is kept. */
+static int begin_campaign(struct job *job, struct err *e) {
+  unsigned kept = 0;
+  int r = store_folder_clear(&job->folder, &kept, e);
+  if (r >= 0) r = store_open(job->folder.path, true, &job->store, e);
+  if (r >= 0) r = set_surroundings(job, e);
+  if (r >= 0) r = set_subject(job, e);
+  if (r < 0 || !kept) return r;
+  char note[PATH_MAX + 64];
+  (void)snprintf(note, sizeof note, "the earlier campaign is kept in %s/campaign-%u", job->campaign, kept);
+  cmd_complain(note);
+  return 0;
 }
 
 /* --- the campaign ------------------------------------------------------------------------------------------------- */
 
-static int find_space(struct job *job, struct err *e) {
-  struct test_scope scope = {.from = job->from.at,
-                             .n_from = job->from.n,
-                             .functions = job->functions.at,
-                             .n_functions = job->functions.n,
-                             .errnos = job->errnos.at,
-                             .n_errnos = job->errnos.n,
-                             .follow = job->follow};
-  job->space.data = job->data;
-  job->space.runtime = job->runtime;
-  int r = test_space_make(job->command.at, &scope, &job->space, e);
-  if (r < 0) return r;
-  if (job->space.faults.n == 0)
-    return err_set(e, -EINVAL, "%s calls nothing that could fail in this way", job->space.target.path);
-  return 0;
-}
-
-static struct lab_request lab_request_of(struct job *job, struct test_writer *writer, bool points) {
-  const struct wire_plan *plan = (const struct wire_plan *)job->space.plan.at;
-  *writer = (struct test_writer){.space = &job->space, .points = points, .follow = job->follow};
-  return (struct lab_request){.target = &job->space.target,
-                              .cwd = job->cwd,
-                              .envp = environ,
-                              .input = job->input,
-                              .n_functions = plan->functions.n,
-                              .points = points,
-                              .before_asan = job->space.modules.asan,
-                              .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
-                              .write = test_write_shim,
-                              .context = writer};
-}
-
-static int make_labs(struct job *job, struct err *e) {
-  struct lab_request request = lab_request_of(job, &job->recording, true);
-  int r = lab_new(&request, &job->recorder, e);
-  request = lab_request_of(job, &job->trying, false);
-  for (unsigned i = 0; i < job->jobs && r >= 0; i++) {
-    struct lab *l = NULL;
-    r = lab_new(&request, &l, e);
-    if (r >= 0 && vec_push(&job->labs, l) < 0) {
-      lab_free(l);
-      r = -ENOMEM;
-    }
-  }
-  /* Whoever may not make a sandbox cannot make the experiment. */
-  return r == -EPERM || r == -ENOSPC || r == -EACCES ? -ECANCELED : r;
-}
-
-static int find_points(struct job *job, struct err *e) {
-  job->has_baseline = true;
-  int r = baseline_make(job->recorder, job->timeout_ns, &job->baseline, e);
-  if (r >= 0) r = test_take_points(&job->space, job->recorder, e);
-  if (r < 0) return r;
-  struct campaign_order order = {.points = job->space.points.at,
-                                 .n_points = job->space.points.n,
-                                 .faults = job->space.faults.at,
-                                 .n_faults = job->space.faults.n,
+static int plan(struct job *job, struct err *e) {
+  const struct test_space *space = &job->setup.space;
+  struct campaign_order order = {.points = space->points.at,
+                                 .n_points = space->points.n,
+                                 .faults = space->faults.at,
+                                 .n_faults = space->faults.n,
                                  .likely = test_likely,
-                                 .context = &job->space};
-  return campaign_plan(&order, &job->experiments, &job->n_experiments);
+                                 .traits = test_traits,
+                                 .context = &job->setup.space};
+  int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+static int prepare(struct job *job, struct err *e) {
+  int r = store_folder_take(job->campaign, &job->folder, e);
+  test_catch_signals(job->folder.made ? job->folder.path : NULL);
+  if (r >= 0 && job->resume) r = open_campaign(job, e);
+  job->setup.hidden = job->folder.path;
+  if (r >= 0) r = test_setup_space(&job->setup, &job->subject, e);
+  if (r >= 0 && job->resume) r = check_unchanged(job, e);
+  if (r >= 0) r = test_setup_labs(&job->setup, job->jobs, e);
+  if (r >= 0) r = test_setup_points(&job->setup, e);
+  if (r >= 0) r = plan(job, e);
+  if (r >= 0 && !job->resume) r = begin_campaign(job, e);
+  if (r >= 0) r = set_baseline(job, e);
+  return r;
+}
+
+static int start_keeper(struct job *job, struct err *e) {
+  job->keeper.setup = &job->setup;
+  job->keeper.store = job->store;
+  job->keeper.folder = job->folder.path;
+  job->keeper.experiments = job->experiments;
+  job->keeper.n_experiments = job->n_experiments;
+  job->keeper.murphy = job->murphy;
+  int r = test_keeper_start(&job->keeper, e);
+  return r < 0 ? r : set_state(job, "running", e);
 }
 
 static int on_done(void *context, const struct sweep_done *d, struct err *e) {
   struct job *job = context;
-  return test_record_add(&job->record, d, e);
+  return test_keeper_add(&job->keeper, d, e);
 }
 
 static void on_progress(void *context, size_t done, size_t total, size_t findings) {
   struct job *job = context;
-  (void)findings;
-  cmd_progress_step(&job->progress, done, total);
+  test_progress_step(&job->progress, done, total, findings);
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  uint64_t wall = job->baseline.wall_ns * 10 + 1000000000u;
-  struct sweep sweep = {.labs = job->labs.at,
-                        .n_labs = job->labs.n,
-                        .points = job->space.points.at,
-                        .faults = job->space.faults.at,
+  struct sweep sweep = {.labs = job->setup.labs.at,
+                        .n_labs = job->setup.labs.n,
+                        .points = job->setup.space.points.at,
+                        .faults = job->setup.space.faults.at,
                         .experiments = job->experiments,
                         .n_experiments = job->n_experiments,
-                        .baseline = &job->baseline,
-                        .wall_ns = wall,
+                        .baseline = &job->setup.baseline,
+                        .wall_ns = test_setup_wall(&job->setup),
                         .deadline = job->seconds ? job->started + job->seconds * 1000000000u : 0,
                         .runs = job->runs,
-                        .stop = &interrupted,
-                        .sink = {.done = on_done, .progress = on_progress, .context = job}};
-  struct sigaction action = {.sa_handler = on_interrupt}, before;
-  (void)sigaction(SIGINT, &action, &before);
-  cmd_progress_start(&job->progress, "test");
+                        .stop = test_interrupted(),
+                        .sink = {.done = on_done, .progress = on_progress, .context = job},
+                        .known = job->keeper.known.at,
+                        .n_known = job->keeper.known.n,
+                        .before = job->keeper.before};
+  job->progress.deadline = sweep.deadline;
+  job->progress.runs = sweep.runs;
+  test_progress_start(&job->progress);
   int r = sweep_run(&sweep, &job->done, e);
-  cmd_progress_end(&job->progress);
-  (void)sigaction(SIGINT, &before, NULL);
+  test_progress_end(&job->progress);
+  return r;
+}
+
+/* Of what is in the database, however it came to an end. */
+static int print_report(struct job *job, bool *ret_findings, struct err *e) {
+  struct report report = {0};
+  struct text t = {0};
+  int r = report_load(job->store, job->campaign, &report, e);
+  if (r < 0) return r;
+  if (job->json)
+    report_json(&report, &t);
+  else
+    report_text(&report, &t);
+  r = cmd_print(&t, e);
+  *ret_findings = report.findings.n > 0;
+  text_done(&t);
+  report_done(&report);
   return r;
 }
 
 static int run_campaign(struct job *job, struct err *e) {
-  int r = find_space(job, e);
-  if (r >= 0) r = make_labs(job, e);
-  if (r >= 0) r = find_points(job, e);
-  if (r < 0) return r;
-  struct test_summary summary = {.space = &job->space,
-                                 .baseline = &job->baseline,
-                                 .experiments = job->experiments,
-                                 .n_experiments = job->n_experiments,
-                                 .command = job->command.at,
-                                 .follow = job->follow};
-  r = test_record_start(&job->record, &summary, e);
+  int r = start_keeper(job, e);
   if (r >= 0) r = sweep_all(job, e);
-  if (r < 0) return r;
-  test_record_finish(&job->record);
-  job->record.seconds = (double)(now_ns() - job->started) / 1e9;
-  struct text t = {0};
-  if (job->json)
-    test_write_json(&job->record, &t);
-  else
-    test_write_text(&job->record, &t);
-  r = cmd_print(&t, e);
-  text_done(&t);
-  if (r < 0) return r;
-  if (interrupted) return 130;
-  return job->record.findings.n ? EXIT_FINDINGS : EXIT_NOTHING;
+  struct err ignored;
+  bool findings = false;
+  const char *state = *test_interrupted() ? "interrupted" : r < 0 ? "failed" : "finished";
+  int kept = set_state(job, state, r < 0 ? &ignored : e);
+  int printed = print_report(job, &findings, r < 0 || kept < 0 ? &ignored : e);
+  if (*test_interrupted()) return 128 + *test_interrupted();
+  if (r < 0 || kept < 0 || printed < 0) return r < 0 ? r : kept < 0 ? kept : printed;
+  return findings ? EXIT_FINDINGS : EXIT_NOTHING;
 }
 
 int cmd_test_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.args = args,
                     .campaign = ".murphy",
                     .seconds = 60,
-                    .timeout_ns = 10000000000u,
+                    .subject = {.timeout_ns = 10000000000u},
                     .jobs = worker_count(),
-                    .started = now_ns()};
+                    .folder = {.fd = -1},
+                    .started = test_now()};
   int r = read_options(&job, e);
+  if (r >= 0) r = prepare(&job, e);
   if (r >= 0) r = run_campaign(&job, e);
+  /* What was interrupted may look like any failure. */
+  if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);
+  test_release_signals();
   return r;
 }

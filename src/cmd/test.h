@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of murphy test share. */
+/* What the files of murphy test, replay and verify share. */
 #pragma once
 
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "report/report.h"
 #include "site/site.h"
 #include "store/store.h"
 
-/* What can fail in a command, and where it was seen to be called. */
+#include <jansson.h>
+
+/* --- what can fail, and where it was seen to be called (test_space.c) --------------------------------------------- */
+
 struct test_space {
   const char *data, *runtime;
   struct run_target target;
@@ -22,15 +26,14 @@ struct test_space {
   VEC(struct campaign_fault) faults;
   VEC(struct campaign_point) points;
   VEC(struct wire_point) seen; /* as many as points */
+  run_places sites;            /* calls from elsewhere are left out, if there are any */
   struct arena arena;
 };
 
 struct test_scope {
-  const char *const *from; /* modules whose calls may fail beside the program's own; NULL for those outside of the
-                              system's folders */
-  size_t n_from;
-  const char *const *functions, *const *errnos; /* only these, if there are any */
-  size_t n_functions, n_errnos;
+  cmd_names from; /* modules whose calls may fail; if there are none, the program and what is outside of the system's
+                     folders */
+  cmd_names functions, errnos, sites; /* only these, if there are any */
   bool follow;
 };
 
@@ -49,62 +52,160 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);
+/* All code that a word of --only-site means: FILE:LINE, FUNCTION or MODULE+0xOFFSET. */
+int test_find_site(struct run_modules *m, const char *site, run_places *ret, struct err *e) MUST_USE;
 
-/* --- what was found (test_record.c, test_write.c) ----------------------------------------------------------------- */
+/* --- what is tested (test_subject.c) ------------------------------------------------------------------------------ */
 
-struct test_summary {
-  struct test_space *space;
-  const struct baseline *baseline;
+/* All that an experiment depends on but its fault. Strings are the caller's, or in the arena. */
+struct test_subject {
+  VEC(char *) command; /* ends with NULL */
+  const char *cwd, *input;
+  bool no_sandbox;
+  struct test_scope scope;
+  uint64_t timeout_ns;
+  struct arena arena;
+};
+
+void test_subject_done(struct test_subject *s);
+/* "a,b" is two names. */
+int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
+/* As a JSON object, and from one. WHERE is what messages call it. */
+void test_subject_json(const struct test_subject *s, struct text *to);
+int test_subject_load(const json_t *from, const char *where, struct test_subject *ret, struct err *e) MUST_USE;
+void test_command_json(char *const *command, struct text *to);
+void test_command_line(char *const *command, struct text *to);
+
+/* Program and libraries, as JSON: [{"path","build_id"}, …]. */
+void test_modules_json(const struct run_modules *m, struct text *to);
+/* The path of the first module that is not as FROM says, or is not there any more; NULL if all are the same. */
+const char *test_modules_changed(const struct run_modules *m, const json_t *from);
+
+/* --- where it is tested (test_setup.c) ---------------------------------------------------------------------------- */
+
+struct test_setup {
+  const struct test_subject *is;
+  const char *hidden; /* the campaign's folder, or NULL */
+  char *data, *runtime;
+  struct test_space space;
+  struct test_writer recording, trying;
+  struct lab *recorder;
+  VEC(struct lab *) labs;
+  struct baseline baseline;
+  bool has_baseline;
+};
+
+/* The subject must live as long. */
+int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) MUST_USE;
+int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) MUST_USE;
+/* Runs without faults, and what they came by. */
+int test_setup_points(struct test_setup *s, struct err *e) MUST_USE;
+void test_setup_done(struct test_setup *s);
+/* How long an experiment may take. */
+uint64_t test_setup_wall(const struct test_setup *s);
+
+/*
+ * Signals that ask murphy to end do so at once as long as there is nothing to lose; when there are labs, these are
+ * stopped, and *test_interrupted() is the signal. FOLDER, which may be NULL, is removed if it is empty; it must stay.
+ */
+void test_catch_signals(const char *folder);
+void test_release_signals(void);
+volatile int *test_interrupted(void);
+
+/* --- stacks in names and lines (test_stacks.c) -------------------------------------------------------------------- */
+
+typedef VEC(struct store_frame) test_frames;
+
+/* Strings go to the arena. */
+int test_name_inject(struct run_symbols *symbols, const struct wire_event *event, struct arena *arena,
+                     test_frames *ret) MUST_USE;
+int test_name_point(struct run_symbols *symbols, const struct wire_point *p, struct arena *arena,
+                    test_frames *ret) MUST_USE;
+int test_name_crash(struct run_symbols *symbols, const struct lab_result *traced, struct arena *arena,
+                    test_frames *ret) MUST_USE;
+
+/* --- what was done (test_keep.c) ---------------------------------------------------------------------------------- */
+
+struct test_keeper {
+  struct test_setup *setup;
+  struct store *store;
+  const char *folder;
   const struct campaign_experiment *experiments;
   size_t n_experiments;
-  char *const *command;
-  bool follow;
+  int64_t *points; /* ids in the store */
+  VEC(struct campaign_failure) known;
+  VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
+  uint8_t *before;       /* an enum sweep_before for each experiment */
+  struct arena arena;
+  const char *murphy; /* path of this binary */
+  bool why;           /* the first reason was kept why an experiment was not made in the fastest way */
 };
 
-struct test_frame {
-  const char *module, *path, *function, *file;
-  uint64_t offset;
-  unsigned line;
-};
+/* Writes points and plan to the store, or finds there what was done of them. */
+int test_keeper_start(struct test_keeper *k, struct err *e) MUST_USE;
+int test_keeper_add(struct test_keeper *k, const struct sweep_done *d, struct err *e) MUST_USE;
+void test_keeper_done(struct test_keeper *k);
 
-struct test_stack {
-  const struct test_frame *frames;
-  size_t n;
-};
+/* --- the folder of a finding (test_finding.c) --------------------------------------------------------------------- */
 
 struct test_finding {
-  enum outcome kind;
+  int64_t id;
+  const char *kind;
   int signal;
   const char *function;
-  uint64_t call, nth;
+  uint64_t hash, nth, call;
   uint32_t process;
+  bool onwards;
   int64_t retval;
   int error;
-  bool onwards;
-  struct test_stack inject, crash;
-  const char *difference;
-  uint64_t count;
-  double precision;
-  size_t experiment;
+  test_frames inject;
 };
 
-struct test_record {
-  struct test_summary about;
+/* Writes all that repeats and explains the finding. */
+int test_finding_write(const struct test_keeper *k, const struct test_finding *f, const struct sweep_done *d,
+                       struct err *e) MUST_USE;
+/* A finding as it was written, with what it is about. */
+struct test_known {
+  struct test_finding is;
+  struct test_subject subject;
+  json_t *modules;
   struct arena arena;
-  VEC(struct test_finding) findings;
-  size_t outcomes[OUTCOMES];
-  size_t done, unconfirmed;
-  bool *was_done; /* of each experiment */
-  double seconds;
+};
+int test_finding_load(const char *path, struct test_known *ret, struct err *e) MUST_USE;
+void test_known_done(struct test_known *k);
+/* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
+void test_finding_title(const struct test_finding *f, struct text *to);
+
+/* --- the same again (again.c) ------------------------------------------------------------------------------------- */
+
+/* The experiment of a finding. */
+struct again {
+  struct lab_order order;
+  int error;
+  unsigned traits; /* enum campaign_trait */
 };
 
-int test_record_start(struct test_record *r, const struct test_summary *about, struct err *e) MUST_USE;
-int test_record_add(struct test_record *r, const struct sweep_done *d, struct err *e) MUST_USE;
-/* Nothing is added any more: puts the findings in order. */
-void test_record_finish(struct test_record *r);
-void test_record_done(struct test_record *r);
+/* Finds it in a setup that has points. -ENOENT if the call is not made any more. */
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
+struct again_result {
+  enum outcome outcome;
+  struct lab_result run;
+};
+int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) MUST_USE;
 
-void test_write_text(const struct test_record *r, struct text *to);
-void test_write_json(const struct test_record *r, struct text *to);
+/* --- progress (test_progress.c) ----------------------------------------------------------------------------------- */
+
+struct test_progress {
+  bool terminal, shown;
+  uint64_t started, drawn; /* nanoseconds */
+  uint64_t deadline;       /* 0 if there is none */
+  size_t runs;             /* at most, 0 if there is no limit */
+};
+
+void test_progress_start(struct test_progress *p);
+void test_progress_step(struct test_progress *p, size_t done, size_t total, size_t findings);
+void test_progress_end(struct test_progress *p);
+uint64_t test_now(void);

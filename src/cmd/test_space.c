@@ -19,16 +19,66 @@ static bool is_system_folder(const char *path) {
 }
 
 static bool in_scope(const struct test_space *s, const struct test_scope *scope, size_t module) {
-  if (module == 0 && !scope->n_from) return true;
-  for (size_t i = 0; i < scope->n_from; i++)
-    if (run_modules_named(&s->modules, scope->from[i]) == (int)module) return true;
-  return !scope->n_from && !is_system_folder(s->modules.modules.at[module].path);
+  if (module == 0 && !scope->from.n) return true;
+  for (size_t i = 0; i < scope->from.n; i++)
+    if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
+  return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);
 }
 
-static bool is_listed(const char *const *list, size_t n, const char *name) {
-  for (size_t i = 0; i < n; i++)
-    if (strcmp(list[i], name) == 0) return true;
-  return n == 0;
+static bool is_listed(const cmd_names *list, const char *name) {
+  for (size_t i = 0; i < list->n; i++)
+    if (strcmp(list->at[i], name) == 0) return true;
+  return list->n == 0;
+}
+
+/* A name that nothing has would be a campaign that finds nothing. */
+static int check_scope(const struct test_space *s, const struct test_scope *scope, struct err *e) {
+  for (size_t i = 0; i < scope->from.n; i++)
+    if (run_modules_named(&s->modules, scope->from.at[i]) < 0)
+      return err_set(e, -EINVAL, "--from: %s uses no library '%s' (ldd shows which it uses)", s->target.path,
+                     scope->from.at[i]);
+  for (size_t i = 0; i < scope->errnos.n; i++)
+    if (!errno_number(scope->errnos.at[i])) {
+      char hint[SOURCE_HINT];
+      return err_set(e, -EINVAL, "--errno: '%s' is no error (%s)", scope->errnos.at[i],
+                     source_hint(errno_nearest(scope->errnos.at[i]), "as in EIO", hint));
+    }
+  return 0;
+}
+
+/* --- call sites by name ------------------------------------------------------------------------------------------- */
+
+/*
+ * MODULE+0xOFFSET: the address of a call, as murphy check has it, or the one behind it, as stacks have it. Return
+ * addresses minus 1 are looked up, and no call of a library is longer than 7 bytes.
+ */
+static int find_offset(struct run_modules *m, const char *site, const char *plus, run_places *ret, struct err *e) {
+  char *name = strndup(site, (size_t)(plus - site));
+  int64_t offset = 0;
+  if (!name) return err_set(e, -ENOMEM, "out of memory");
+  int module = run_modules_named(m, name), r = number_parse(plus + 1, &offset);
+  free(name);
+  if (module < 0 || r < 0) return err_set(e, -EINVAL, "--only-site: nothing is at '%s' (as in prog+0x1234)", site);
+  enum { LONGEST_CALL = 7 };
+  uint64_t at = (uint64_t)offset;
+  return vec_push(ret,
+                  (struct wire_place){.module = (uint32_t)module, .start = at ? at - 1 : 0, .end = at + LONGEST_CALL});
+}
+
+int test_find_site(struct run_modules *m, const char *site, run_places *ret, struct err *e) {
+  const char *plus = strstr(site, "+0x"), *colon = strrchr(site, ':');
+  if (plus) return find_offset(m, site, plus, ret, e);
+  int64_t line = 0;
+  if (!colon || number_parse(colon + 1, &line) < 0 || line <= 0 || line > INT32_MAX) {
+    struct run_where where = {.function = site};
+    return run_modules_find(m, &where, ret, e);
+  }
+  char *file = strndup(site, (size_t)(colon - site));
+  if (!file) return err_set(e, -ENOMEM, "out of memory");
+  struct run_where where = {.file = file, .line = (unsigned)line};
+  int r = run_modules_find(m, &where, ret, e);
+  free(file);
+  return r;
 }
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
@@ -39,7 +89,7 @@ static int add_imports(const struct test_scope *scope, const struct image *img, 
   struct image_slot slot = {0};
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
-    if (!is_listed(scope->functions, scope->n_functions, slot.name)) continue;
+    if (!is_listed(&scope->functions, slot.name)) continue;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }
   return 0;
@@ -113,7 +163,7 @@ const char *test_function(const struct test_space *s, uint32_t i) {
 
 static bool wants_error(const struct test_scope *scope, int error) {
   const char *name = error ? errno_name(error) : NULL;
-  return !scope->n_errnos || (name && is_listed(scope->errnos, scope->n_errnos, name));
+  return !scope->errnos.n || (name && is_listed(&scope->errnos, name));
 }
 
 static int add_faults(struct test_space *s, const struct test_scope *scope, uint32_t function,
@@ -190,14 +240,27 @@ static int judge_sites(struct test_space *s, struct err *e) {
 
 /* --- points ------------------------------------------------------------------------------------------------------- */
 
+/* Is the call one of those that were asked for? */
+static bool is_wanted(const struct test_space *s, const char *path, uint64_t after) {
+  for (size_t i = 0; i < s->sites.n; i++) {
+    const struct wire_place *p = &s->sites.at[i];
+    if (strcmp(s->modules.modules.at[p->module].path, path) != 0) continue;
+    if (p->flags & WIRE_ANYWHERE || (after > p->start && after - 1 < p->end)) return true;
+  }
+  return s->sites.n == 0;
+}
+
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
                                .count = p->count,
                                .function = p->function,
                                .verdict = 1,
+                               .quiet = site_likely_quiet(s->likely, test_function(s, p->function)),
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
-  if (p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded)) {
+  bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
+  if (s->sites.n && !(known && is_wanted(s, loaded.path, p->frames[0].at))) return 0;
+  if (known) {
     uint64_t verdict;
     add.site = site_key(loaded.path, p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
@@ -235,8 +298,7 @@ static enum site_descriptor descriptor_of(uint8_t fd) {
   return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
 }
 
-int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
-  const struct test_space *s = context;
+static struct site_call call_of(const struct test_space *s, const struct campaign_point *p) {
   const struct wire_point *seen = &s->seen.at[p - s->points.at];
   const struct wire_function *functions = plan_array(s, plan_of(s)->functions);
   struct site_call c = {.function = test_function(s, p->function),
@@ -248,7 +310,21 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
                         .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
   if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);
   memcpy(c.args, seen->args, sizeof c.args);
+  return c;
+}
+
+int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_of(s, p);
   return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_of(s, p);
+  unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
+  return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) |
+         (t & SITE_LOSES ? TRAIT_LOSES : 0);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -257,6 +333,9 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   name_list names = {0};
   int r = run_target_find(command, &s->target, e);
   if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
+  if (r >= 0) r = check_scope(s, scope, e);
+  for (size_t i = 0; i < scope->sites.n && r >= 0; i++)
+    r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_names(s, scope, &names);
   if (r >= 0) r = make_rules(s, &names, e);
@@ -279,6 +358,7 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->faults);
   vec_done(&s->points);
   vec_done(&s->seen);
+  vec_done(&s->sites);
   text_done(&s->plan);
   arena_done(&s->arena);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -128,12 +129,57 @@ static int make_upper(const struct layers *l, unsigned number, const char *from,
   return r < 0 ? r : make_like(path, from, &like, e);
 }
 
+/* --- what is hidden ----------------------------------------------------------------------------------------------- */
+
+static int hide_path(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
+  char hide[PATH_MAX];
+  int r = join(hide, l->stage, "/hide", e);
+  return r < 0 ? r : join(out, hide, path, e);
+}
+
+/* Is it below PATH, so that the layer there must hide it? */
+static bool hides(const struct layers *l, const char *path) {
+  size_t n = strlen(path);
+  return l->hidden && strncmp(l->hidden, path, n) == 0 && l->hidden[n] == '/';
+}
+
+/* The folders above it, as they are outside, and a whiteout in its place: a layer between the two others. */
+static int build_hiding(const struct layers *l, struct err *e) {
+  char outside[PATH_MAX], path[PATH_MAX];
+  struct stat st;
+  for (const char *p = l->hidden; p; p = strchr(p + 1, '/')) {
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)(p - l->hidden), l->hidden);
+    int r = hide_path(l, outside, path, e);
+    if (r < 0) return r;
+    if (stat(*outside ? outside : "/", &st) < 0) return failed("look at", outside, e);
+    if (mkdir(path, 0700) < 0) return failed("make", path, e);
+  }
+  int r = hide_path(l, l->hidden, path, e);
+  if (r < 0) return r;
+  if (mknod(path, S_IFCHR, makedev(0, 0)) < 0) return failed("hide", l->hidden, e);
+  /* Innermost first: making an entry changes the times of the folder. */
+  for (size_t n = strlen(l->hidden); n > 0; n--) {
+    if (l->hidden[n] != '/') continue;
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)n, l->hidden);
+    if ((r = hide_path(l, outside, path, e)) < 0) return r;
+    if (stat(outside, &st) < 0) return failed("look at", outside, e);
+    if ((r = make_like(path, outside, &st, e)) < 0) return r;
+  }
+  return 0;
+}
+
 static int overlay_options(const struct layers *l, const char *lower, unsigned number, struct text *t, struct err *e) {
   char path[PATH_MAX];
+  int r = hide_path(l, lower, path, e);
+  if (r < 0) return r;
   text_add(t, "lowerdir=");
+  if (hides(l, lower)) {
+    add_escaped(t, path);
+    text_add(t, ":");
+  }
   add_escaped(t, lower);
   text_add(t, ",upperdir=");
-  int r = upper_path(l, number, "/u", path, e);
+  r = upper_path(l, number, "/u", path, e);
   if (r < 0) return r;
   add_escaped(t, path);
   text_add(t, ",workdir=");
@@ -164,7 +210,8 @@ static int mount_read_only(const char *path, const char *target, struct err *e) 
 }
 
 static int add_layer(struct layers *l, const char *path, const char *target, struct err *e) {
-  char *copy = strdup(path);
+  bool too_long = strlen(path) >= sizeof((struct sandbox_layer *)NULL)->at; /* its changes could not be told */
+  char *copy = too_long ? NULL : strdup(path);
   if (!copy || l->at.n == SANDBOX_LAYERS || vec_push(&l->at, (struct layer){.at = copy}) < 0) {
     free(copy);
     return mount_read_only(path, target, e);
@@ -346,15 +393,28 @@ static int protect_root(const struct layers *l, struct err *e) {
   return 0;
 }
 
+/* Every change of an overlay takes an inode of the file system that its upper folder is on. */
+static uint64_t free_inodes(const struct layers *l) {
+  struct statfs fs;
+  return l->folder < 0 || fstatfs(l->folder, &fs) < 0 || fs.f_files == 0 ? 0 : (uint64_t)fs.f_ffree;
+}
+
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
+  l->hidden = options->hidden;
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
+  /* A kernel before 5.8 allows no whiteouts here; then it is seen. */
+  if (r == 0 && l->hidden && build_hiding(l, NULL) < 0) l->hidden = NULL;
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);
-  return r < 0 ? r : protect_root(l, e);
+  if (r == 0) r = protect_root(l, e);
+  if (r < 0) return r;
+  l->folder = open(l->stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  l->inodes = free_inodes(l);
+  return 0;
 }
 
 void layers_done(struct layers *l) {
@@ -383,6 +443,8 @@ static bool is_empty(int fd, int known) {
   return n <= known + 2;
 }
 
+bool layers_changed(const struct layers *l) { return l->inodes == 0 || free_inodes(l) != l->inodes; }
+
 int layers_open_changed(const struct layers *l, size_t i) {
   char path[PATH_MAX];
   if (l->at.at[i].fixed) return -ENOENT;
@@ -395,35 +457,91 @@ int layers_open_changed(const struct layers *l, size_t i) {
   return -ENOENT;
 }
 
-/* All in the folder, which may be anything that the command has made. Takes the descriptor. */
-static void remove_all(int fd) {
+static int open_folder(int at, const char *name) {
+  int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return fd;
+}
+
+static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
+
+/* Empties the folder FD, which it closes: its own folders go up to TOP. True if there were any. */
+static bool lift(int fd, int top, unsigned *number) {
+  bool any = false;
   (void)fchmod(fd, 0700);
   DIR *d = fdopendir(fd);
   if (!d) {
     (void)close(fd);
-    return;
+    return false;
   }
   for (struct dirent *entry; (entry = readdir(d));) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (unlinkat(fd, entry->d_name, 0) == 0) continue;
-    int child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child < 0 && errno == EACCES && fchmodat(fd, entry->d_name, 0700, 0) == 0)
-      child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (child >= 0) remove_all(child);
-    (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+    char name[32];
+    if (is_dots(entry->d_name) || unlinkat(fd, entry->d_name, 0) == 0) continue;
+    if (fchmodat(fd, entry->d_name, 0700, 0) < 0) continue; /* to be moved, it must be writable */
+    int r;
+    do {
+      (void)snprintf(name, sizeof name, "lifted-%u", (*number)++);
+      r = renameat2(fd, entry->d_name, top, name, RENAME_NOREPLACE);
+    } while (r < 0 && errno == EEXIST);
+    any |= r == 0;
+  }
+  (void)closedir(d);
+  return any;
+}
+
+/*
+ * Removes what is in the folder TOP, which it closes. A command can make folders in folders deeper than there are
+ * descriptors, so nothing goes down with them: they come up.
+ */
+static void remove_all(int top) {
+  unsigned number = 0;
+  (void)fchmod(top, 0700);
+  DIR *d = fdopendir(top);
+  if (!d) {
+    (void)close(top);
+    return;
+  }
+  for (bool more = true; more;) {
+    more = false;
+    rewinddir(d);
+    for (struct dirent *entry; (entry = readdir(d));) {
+      if (is_dots(entry->d_name) || unlinkat(top, entry->d_name, 0) == 0) continue;
+      int fd = open_folder(top, entry->d_name);
+      if (fd >= 0) more |= lift(fd, top, &number);
+      (void)unlinkat(top, entry->d_name, AT_REMOVEDIR);
+    }
   }
   (void)closedir(d);
 }
 
-static int renew(struct layers *l, struct layer *layer, struct err *e) {
-  char target[PATH_MAX], old[PATH_MAX];
-  int r = inside(l, layer->at, target, e);
-  if (r == 0) r = upper_path(l, layer->number, "", old, e);
+/* The uppermost overlay at TARGET goes, with the changes in upper folder NUMBER. */
+static int take_off(const struct layers *l, const char *target, unsigned number, struct err *e) {
+  char old[PATH_MAX];
+  int r = upper_path(l, number, "", old, e);
   if (r < 0) return r;
-  if (umount2(target, MNT_DETACH) < 0) return failed("renew", layer->at, e);
+  if (umount2(target, MNT_DETACH) < 0) return failed("renew", target, e);
   int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) remove_all(fd);
   (void)rmdir(old);
+  return 0;
+}
+
+static int renew(struct layers *l, struct layer *layer, bool held, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, layer->at, target, e);
+  if (r < 0) return r;
+  if (held && !layer->over) {
+    layer->below = layer->number;
+    layer->over = true;
+  } else {
+    r = take_off(l, target, layer->number, e);
+    if (r == 0 && layer->over && !held) {
+      r = take_off(l, target, layer->below, e);
+      layer->over = false;
+    }
+    if (r < 0) return r;
+  }
   r = mount_overlay(l, layer, target, e);
   /* What was mounted below it went with it. */
   size_t n = strlen(layer->at);
@@ -446,15 +564,19 @@ static int renew_shm(const struct layers *l, struct err *e) {
   return r < 0 || !shares ? r : show_shared(l, e);
 }
 
-int layers_renew(struct layers *l, struct err *e) {
+int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
+  if (!layers_changed(l) && l->held == held) return 0;
+  l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
+    bool sunk = l->at.at[i].over && !held;
     int fd = layers_open_changed(l, i);
-    if (fd == -ENOENT) continue;
+    if (fd == -ENOENT && !sunk) continue;
     if (fd >= 0) (void)close(fd);
-    int r = renew(l, &l->at.at[i], e);
+    int r = renew(l, &l->at.at[i], held, e);
     if (r < 0) return r;
   }
+  l->inodes = free_inodes(l);
   return 0;
 }

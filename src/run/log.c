@@ -53,7 +53,7 @@ static void add_errno(int error, struct text *to) {
     text_add(to, "null");
 }
 
-static void add_side(const struct wire_plan *p, const struct wire_side *s, struct text *to) {
+static void add_side(const struct wire_plan *p, const struct wire_side *s, bool missed, struct text *to) {
   static const char *const kinds[] = {"arg", "global", "tls", "stream"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
   if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !s->name))
@@ -67,15 +67,17 @@ static void add_side(const struct wire_plan *p, const struct wire_side *s, struc
     text_add(to, ",\"name\":");
     text_add_json(to, plan_text(p, s->name));
   }
-  text_addf(to, ",\"offset\":%" PRIu64 ",\"width\":%u,\"value\":%" PRId64 "}", s->offset, s->width, s->value);
+  text_addf(to, ",\"offset\":%" PRId64 ",\"width\":%u,\"value\":%" PRId64 "%s}", (int64_t)s->offset, s->width, s->value,
+            missed ? ",\"missed\":true" : "");
 }
 
-static void add_sides(const struct wire_plan *p, const struct wire_fault *f, struct text *to) {
+/* What was set beside the result, and what should have been: nothing is claimed that did not happen. */
+static void add_sides(const struct wire_plan *p, const struct wire_fault *f, uint64_t missed, struct text *to) {
   text_add(to, "[");
   for (uint32_t i = 0; f && i < f->n_sides; i++) {
     const struct wire_side *s = plan_at(p, p->sides, f->side + i, sizeof *s);
     if (i) text_add(to, ",");
-    if (s) add_side(p, s, to);
+    if (s) add_side(p, s, missed >> (i < 64 ? i : 63) & 1, to);
   }
   text_add(to, "]");
 }
@@ -173,13 +175,14 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",\"errno\":", event->call, event->retval);
   add_errno(event->error, to);
   text_add(to, ",\"side\":");
-  add_sides(log->plan, a.fault, to);
+  add_sides(log->plan, a.fault, event->missed, to);
   add_action(a.fault, to);
   text_addf(to, ",\"then\":%s,\"trigger\":", a.rule && a.rule->flags & WIRE_THEN ? "true" : "false");
-  text_add_json(to, a.rule ? plan_text(log->plan, a.rule->trigger) : "");
+  const char *trigger = a.rule ? plan_text(log->plan, a.rule->trigger) : "";
+  text_add_json(to, a.rule && !*trigger ? "always" : trigger);
   text_add(to, ",\"args\":[");
   for (unsigned i = 0; i < count_args(&a); i++)
-    text_addf(to, "%s%" PRIu64, i ? "," : "", event->args[i]);
+    text_addf(to, "%s%" PRId64, i ? "," : "", (int64_t)event->args[i]);
   text_add(to, "],\"stack\":");
   add_stack(log, event, to);
   text_add(to, "}\n");

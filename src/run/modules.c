@@ -175,15 +175,26 @@ static bool is_stem(const char *name, const char *file) {
   return strncmp(file, name, n) == 0 && strncmp(file + n, ".so", 3) == 0 && (file[n + 3] == 0 || file[n + 3] == '.');
 }
 
+/* A name that starts from some folder, which is not said, is the end of a path: it does not matter from where. */
+static bool is_end(const char *name, const char *path) {
+  while (strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0)
+    name += name[1] == '/' ? 2 : 3;
+  size_t n = strlen(name), length = strlen(path);
+  return n && n <= length && strcmp(path + length - n, name) == 0 && (n == length || path[length - n - 1] == '/');
+}
+
+static bool is_path(const struct run_module *m, const char *name) {
+  char *real = name[0] == '/' ? realpath(name, NULL) : NULL, *own = realpath(m->path, NULL);
+  bool same = real && own && strcmp(real, own) == 0;
+  if (name[0] != '/') same = is_end(name, m->path) || (own && is_end(name, own));
+  free(real);
+  free(own);
+  return same || strcmp(name, m->path) == 0;
+}
+
 static bool is_named(const struct run_module *m, const char *name) {
   const char *file = last_part(m->path), *soname = image_name(m->image);
-  if (strchr(name, '/')) {
-    char *real = realpath(name, NULL), *own = realpath(m->path, NULL);
-    bool same = strcmp(name, m->path) == 0 || (real && own && strcmp(real, own) == 0);
-    free(real);
-    free(own);
-    return same;
-  }
+  if (strchr(name, '/')) return is_path(m, name);
   return strcmp(name, file) == 0 || strcmp(name, soname) == 0 || is_stem(name, file) || is_stem(name, soname);
 }
 

@@ -31,7 +31,7 @@ static const struct wire_fault *chosen(const struct rt_call *c) {
  */
 static enum rt_action shorten(struct rt_call *c, const struct wire_fault *f) {
   c->retval = (uint64_t)f->retval;
-  rt_event(c, f->error);
+  rt_event(c, f->error, 0);
   if (f->length == WIRE_LENGTH_BYTES) {
     c->args[f->argument] = (uint64_t)f->retval;
     return RT_PASS;
@@ -57,7 +57,7 @@ static void wait_for(int64_t time) {
 
 static enum rt_action delay(struct rt_call *c, const struct wire_fault *f) {
   c->retval = 0;
-  rt_event(c, 0);
+  rt_event(c, 0, 0);
   wait_for(f->retval);
   return RT_PASS;
 }
@@ -101,7 +101,7 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
 
 static enum rt_action end_process(struct rt_call *c) {
   c->retval = 0;
-  rt_event(c, 0);
+  rt_event(c, 0, 0);
   (void)rt_system(SYS_kill, rt_pid(), SIGKILL, 0, 0, 0, 0);
   (void)rt_system(SYS_exit_group, 128 + SIGKILL, 0, 0, 0, 0, 0); /* the first process of a namespace is spared */
   return RT_PASS;
@@ -141,7 +141,7 @@ static void throw_bad_alloc(void) {
 static enum rt_action throw_it(struct rt_call *c) {
   if (!thrower.throw &&!(rt_link_settled() && find_thrower())) return RT_PASS;
   c->retval = 0;
-  rt_event(c, 0);
+  rt_event(c, 0, 0);
   c->real = (uint64_t)throw_bad_alloc;
   return RT_PASS;
 }

@@ -2,6 +2,7 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "ask.h"
 #include "fd.h"
 #include "operand.h"
 #include "stack.h"
@@ -21,10 +22,17 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
   return (int64_t)(wire_draw((uint64_t)seed, k) >> 1) < threshold;
 }
 
+/* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
+static int64_t again(const struct rt_call *c, struct wire_order *o) {
+  uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
+  return around && rt_point_around(c) == around;
+}
+
 static int64_t ordered(const struct rt_call *c) {
   struct wire_order *o = &rt.area->order;
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
-  if (rt_point_hash(c) != o->hash) return 0;
+  if (rt_point_hash(c) != o->hash) return again(c, o);
+  if (o->onwards) rt_store(&o->around, rt_point_around(c));
   uint64_t seen = rt_add(&o->seen, 1) + 1;
   return o->onwards ? seen >= o->nth : seen == o->nth;
 }
@@ -74,6 +82,9 @@ bool rt_holds(const struct rt_call *c) {
       break;
     case WIRE_OP_PROCESS:
       *top++ = rt_process();
+      break;
+    case WIRE_OP_ASK:
+      *top++ = rt_ask(c, operand);
       break;
     case WIRE_OP_ORDER:
       *top++ = ordered(c);

@@ -7,14 +7,17 @@
 #include "decide.h"
 #include "fault.h"
 #include "hooks.h"
-#include "modules.h"
+#include "guard.h"
 #include "names.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 
 #define ENOSYS 38
 #define PAGE 4096ull
+#define MAX_WORDS 1024
+#define UNKNOWN_WORDS 128
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
@@ -40,21 +43,44 @@ void rt_retire(uint32_t function) {
     rt_store(&rt.entries[function].target, rt.entries[function].real);
 }
 
-/* How many words above the return address, of those that may be arguments, can be read: a stack may end there. */
+/*
+ * How many words above the return address may be arguments: those of the caller's frame, since it has put them there.
+ * Of a frame that is very large the first are enough, and of one that is not known a guess that is not too low. No more
+ * than can be read: a stack may end there.
+ */
 static uint64_t words_above(const struct rt_call *c) {
-  uint64_t at = (uint64_t)(c->sp + 1), most = WIRE_MAX_ARGS - 6;
+  uint64_t at = (uint64_t)(c->sp + 1), end = rt_stack_frame_end(c);
+  uint64_t most = end > at ? (end - at) / 8 : UNKNOWN_WORDS, n;
+  if (most < WIRE_MAX_ARGS - 6) most = WIRE_MAX_ARGS - 6;
+  if (most > MAX_WORDS) most = MAX_WORDS;
   struct rt_bounds b = rt_bounds_of(at);
-  uint64_t n = b.high > 0 ? (b.high - at) / 8 : -at % PAGE / 8;
-  if (n >= most || (b.high == 0 && rt_bounds_try(&b, (at + 8 * most - 8) & -PAGE))) return most;
-  return n;
+  if (b.high > 0)
+    n = (b.high - at) / 8;
+  else
+    for (n = -at % PAGE / 8; n < most && rt_bounds_try(&b, at + 8 * n);)
+      n += PAGE / 8;
+  return n < most ? n : most;
 }
 
-static enum rt_action inject(struct rt_call *c, const struct wire_rule *r) {
+/* The real call of a function that the runtime does something about itself. */
+static enum rt_action then_hooked(struct rt_call *c, const struct rt_function *f) {
+  if (rt_hook(c, f) != RT_PASS) return rt_fault_apply(c);
+  c->words = words_above(c);
+  return RT_THEN;
+}
+
+/* Does nothing: debuggers stop here, at a call that is about to fail (murphy replay --gdb). */
+void murphy_rt_fault(void) __attribute__((noinline, visibility("default")));
+void murphy_rt_fault(void) { __asm__ volatile(""); }
+
+static enum rt_action inject(struct rt_call *c, const struct rt_function *f, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
+  murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);
   if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
+  if (f->hook != WIRE_HOOK_NONE) return then_hooked(c, f);
   c->words = words_above(c);
   return RT_THEN;
 }
@@ -67,8 +93,12 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
     rt_modules_changed();
     rt_names_again();
   }
-  if (busy & RT_BUSY_COUNT) (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  if (busy & RT_BUSY_COUNT) {
+    (void)rt_process(); /* processes are counted by their numbers */
+    (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
+  }
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  if (busy & RT_BUSY_EARLY) rt_server_early(c);
   return true;
 }
 
@@ -88,20 +118,19 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
   const struct wire_rule *r = &rt.rules[f->rule];
   for (uint32_t i = 0; i < f->n_rules; i++, r++) {
     c->rule = f->rule + i;
-    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, r);
+    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
   }
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
 }
 
-/* The way of most calls under a rule about their caller: it is another one. All else is decided fully. */
+/* The way of most calls under a rule about their caller: it is another one, or means another thing. */
 enum rt_action rt_decide(struct rt_call *c) {
   struct wire_allowance *mine = rt_mine;
   if (rt_load(&rt.busy) || !mine) return decide_fully(c);
   uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
   const struct rt_function *f = &rt.functions[index];
   c->real = rt.entries[index].real;
-  if (f->caller == 0 || c->real == 0 || rt_place_has(f->caller - 1, rt_return_address(c) - 1) != 0)
-    return decide_fully(c);
+  if (c->real == 0 || rt_guard_admits(&f->guard, c)) return decide_fully(c);
   rt_tally(&mine[index]);
   return RT_PASS;
 }

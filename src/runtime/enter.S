@@ -20,8 +20,8 @@
 #define SP 128
 #define WORDS 136
 #define XMM 144         /* behind the struct: xmm0 and xmm1 of a real call */
+#define RBX 176
 #define FRAME 184       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
-#define STACK_WORDS 16  /* WIRE_MAX_ARGS without the six in registers */
 
 	.macro load_arguments
 	mov	ARGS(%rsp), %rdi
@@ -84,25 +84,35 @@ murphy_rt_enter:
 	.cfi_adjust_cfa_offset FRAME
 
 .Lthen:
-	mov	SP(%rsp), %rsi
-	mov	WORDS(%rsp), %rcx
-	sub	$(8 * STACK_WORDS), %rsp
-	.cfi_adjust_cfa_offset 8 * STACK_WORDS
-	add	$8, %rsi
-	mov	%rsp, %rdi
-	rep movsq
-	lea	8 * STACK_WORDS(%rsp), %r11
-	mov	ARGS(%r11), %rdi
-	mov	ARGS + 8(%r11), %rsi
-	mov	ARGS + 16(%r11), %rdx
-	mov	ARGS + 24(%r11), %rcx
-	mov	ARGS + 32(%r11), %r8
-	mov	ARGS + 40(%r11), %r9
-	mov	RAX(%r11), %rax
-	mov	R10(%r11), %r10
-	call	*REAL(%r11)
-	add	$(8 * STACK_WORDS), %rsp
-	.cfi_adjust_cfa_offset -8 * STACK_WORDS
+	mov	%rbx, RBX(%rsp)
+	.cfi_rel_offset %rbx, RBX
+	mov	%rsp, %rbx
+	.cfi_def_cfa_register %rbx
+	mov	SP(%rbx), %rsi
+	mov	WORDS(%rbx), %rcx
+	test	$1, %cl
+	jz	.Lcopied
+	push	$0              /* the stack stays a multiple of 16 */
+.Lcopied:
+	test	%rcx, %rcx
+	jz	.Lcall
+	push	(%rsi,%rcx,8)   /* from above, so that no page of the stack is left out */
+	dec	%rcx
+	jmp	.Lcopied
+.Lcall:
+	mov	ARGS(%rbx), %rdi
+	mov	ARGS + 8(%rbx), %rsi
+	mov	ARGS + 16(%rbx), %rdx
+	mov	ARGS + 24(%rbx), %rcx
+	mov	ARGS + 32(%rbx), %r8
+	mov	ARGS + 40(%rbx), %r9
+	mov	RAX(%rbx), %rax
+	mov	R10(%rbx), %r10
+	call	*REAL(%rbx)
+	mov	%rbx, %rsp
+	.cfi_def_cfa_register %rsp
+	mov	RBX(%rsp), %rbx
+	.cfi_restore %rbx
 	mov	%rax, RETVAL(%rsp)
 	mov	%rdx, RDX(%rsp)
 	movups	%xmm0, XMM(%rsp)

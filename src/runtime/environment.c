@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "fd.h"
+#include "lend.h"
 #include "link.h"
 #include "system.h"
 #include "words.h"
@@ -126,8 +127,11 @@ static bool make_room(struct rt_environment *e, size_t n, size_t size, char **re
   *ret_string = e->strings;
   e->at = e->entries;
   if (n <= RT_ENV_ENTRIES && size <= RT_ENV_BYTES) return true;
-  e->mapped_size = n * sizeof(char *) + size;
-  e->mapped = rt_map(e->mapped_size);
+  size_t needed = n * sizeof(char *) + size;
+  if (!e->mapped || e->mapped_size < needed) {
+    e->mapped_size = e->kept ? 2 * needed : needed;
+    e->mapped = e->kept ? rt_map(e->mapped_size) : rt_lend(needed);
+  }
   e->at = e->mapped;
   *ret_string = (char *)e->mapped + n * sizeof(char *);
   return e->mapped;
@@ -153,7 +157,6 @@ static void make(struct rt_environment *e, char **envp, bool follow) {
     n++;
   size_t preload_size = sizeof PRELOAD + rt_length(first) + 1 + (rest ? rt_length(rest) : 0);
   char *preload, *asan;
-  e->mapped = NULL;
   if (!make_room(e, n + 3, preload_size + sizeof OPTIONS OPTION + 1 + (options ? rt_length(options) : 0), &preload)) {
     e->at = envp;
     return;
@@ -175,7 +178,7 @@ static void make(struct rt_environment *e, char **envp, bool follow) {
 void rt_environment_make(struct rt_environment *e, char **envp) { make(e, envp, wanted()); }
 
 void rt_environment_done(struct rt_environment *e) {
-  if (e->mapped) (void)rt_system(SYS_munmap, (long)e->mapped, (long)e->mapped_size, 0, 0, 0, 0);
+  if (e->mapped) rt_lend_back(e->mapped, e->mapped_size);
 }
 
 /* --- the process's own -------------------------------------------------------------------------------------------- */
@@ -187,13 +190,26 @@ void rt_environment_set(char **old, char **envp) {
     if (variables[i] && *variables[i] == old) *variables[i] = envp;
 }
 
+static bool is_string_of(const struct rt_environment *e, const char *s) {
+  uint64_t at = (uint64_t)s;
+  return at - (uint64_t)e->strings < sizeof e->strings || (e->mapped && at - (uint64_t)e->mapped < e->mapped_size);
+}
+
+void rt_environment_restore(const struct rt_environment *e, char **before) {
+  rt_environment_set(e->at, before);
+  char **to = rt_environment_own();
+  for (char **from = to; from && *from; from++)
+    if (!is_string_of(e, *from)) *to++ = *from;
+  if (to && *to) *to = NULL;
+}
+
 /*
  * The array on the stack is left alone: some runtimes look for the auxiliary vector behind its end. libc gets a copy of
  * it instead.
  */
 void rt_environment_start(char **envp) {
   static const char *const names[] = {"environ", "__environ", "_environ"};
-  static struct rt_environment own;
+  static struct rt_environment own = {.kept = true};
   const struct link_map *shim = rt_link_shim();
   shim_path = shim ? shim->l_name : NULL;
   for (size_t i = 0; i < 3; i++)

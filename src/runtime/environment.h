@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LD_PRELOAD in the environment, and ASAN_OPTIONS, without which gcc's address sanitizer would not start behind the
- * shim: the target does not see what murphy put there; programs that are followed into have it when they start, whatever
- * the target did to the environment. Where they could not read the shim they are not followed, and counted.
+ * shim: the target does not see what murphy put there; programs that are followed into have it when they start,
+ * whatever the target did to the environment. Where they could not read the shim they are not followed, and counted.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 struct rt_environment {
   char **at; /* the environment to use */
   void *mapped;
+  bool kept; /* others may see it at any time: its memory is never given back */
   size_t mapped_size;
   char *entries[RT_ENV_ENTRIES];
   char strings[RT_ENV_BYTES];
@@ -26,6 +27,12 @@ void rt_environment_start(char **envp) RT_HIDDEN;
 char **rt_environment_own(void) RT_HIDDEN;
 /* Makes it ENVP, in all variables that still have OLD. */
 void rt_environment_set(char **old, char **envp) RT_HIDDEN;
+
+/*
+ * Makes it BEFORE again, if it is that of E. Who has changed it meanwhile has copied what was in it: what is E's goes
+ * out of that.
+ */
+void rt_environment_restore(const struct rt_environment *e, char **before) RT_HIDDEN;
 
 /* Is ENVP as a new program should get it? Asked once for each that is started. */
 bool rt_environment_good(char *const *envp) RT_HIDDEN;

@@ -13,36 +13,68 @@
 #include "stack.h"
 #include "system.h"
 
+#define AREA_NAME "area"     /* beside the shim */
 #define PATIENCE 1000000000u /* nanoseconds */
 
 static bool span_fits(const struct wire_area *a, struct wire_span s, size_t size) {
   return s.at % 8 == 0 && s.at >= sizeof *a && s.at <= a->size && s.n <= (a->size - s.at) / size;
 }
 
+static bool is_area(const struct wire_area *a, uint64_t size) {
+  return a->magic == WIRE_AREA_MAGIC && a->version == WIRE_VERSION && a->header == sizeof *a && a->size == size;
+}
+
 static bool area_good(const struct wire_area *a, uint64_t size) {
-  if (a->magic != WIRE_AREA_MAGIC || a->version != WIRE_VERSION || a->header != sizeof *a || a->size != size)
-    return false;
+  if (!is_area(a, size)) return false;
   bool points = a->points.n == 0 || (a->points.n & (a->points.n - 1)) == 0;
   return points && span_fits(a, a->events, sizeof(struct wire_event)) && a->events.n > 0 &&
          span_fits(a, a->loaded, sizeof(struct wire_loaded)) && span_fits(a, a->points, sizeof(struct wire_point)) &&
          span_fits(a, a->counts, sizeof(uint64_t)) && (a->counts.n == 0 || a->counts.n >= rt.plan->functions.n);
 }
 
-bool rt_area_start(void) {
-  long fd = rt_system(SYS_openat, AT_FDCWD, (long)rt_text(rt.plan->area), O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
-  if (fd < 0) return false;
+/* The file at PATH; NULL if it cannot be an area. */
+static struct wire_area *map_area(const char *path, uint64_t *ret_size) {
+  long fd = rt_system(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+  if (fd < 0) return NULL;
   struct stat s = {0};
   long p = -1;
   if (rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 && s.st_size >= (long)sizeof(struct wire_area))
     p = rt_system(SYS_mmap, 0, s.st_size, 3 /* read, write */, 1 /* shared */, fd, 0);
   (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
-  if (p < 0 && p > -4096) return false;
-  if (!area_good((const struct wire_area *)p, (uint64_t)s.st_size)) {
-    (void)rt_system(SYS_munmap, p, s.st_size, 0, 0, 0, 0);
-    return false;
+  if (p < 0 && p > -4096) return NULL;
+  *ret_size = (uint64_t)s.st_size;
+  return (struct wire_area *)p;
+}
+
+static void unmap_area(struct wire_area *a, uint64_t size) {
+  (void)rt_system(SYS_munmap, (long)a, (long)size, 0, 0, 0, 0);
+}
+
+bool rt_area_start(void) {
+  uint64_t size;
+  struct wire_area *a = map_area(rt_text(rt.plan->area), &size);
+  if (a && area_good(a, size))
+    rt.area = a;
+  else if (a)
+    unmap_area(a, size);
+  return rt.area;
+}
+
+void rt_area_refuse(const char *shim) {
+  char path[4096];
+  uint64_t size;
+  size_t folder = 0, n = 0;
+  for (; shim[n] && n < sizeof path - sizeof AREA_NAME; n++) {
+    path[n] = shim[n];
+    if (shim[n] == '/') folder = n + 1;
   }
-  rt.area = (struct wire_area *)p;
-  return true;
+  if (shim[n] || folder == 0) return;
+  for (n = 0; n < sizeof AREA_NAME; n++)
+    path[folder + n] = AREA_NAME[n];
+  struct wire_area *a = map_area(path, &size);
+  if (!a) return;
+  if (is_area(a, size)) (void)rt_add(&a->refused, 1);
+  unmap_area(a, size);
 }
 
 /*
@@ -86,7 +118,7 @@ static bool claim(struct wire_event *e, uint64_t number, uint64_t *ret) {
   return true;
 }
 
-void rt_event(const struct rt_call *c, int32_t error) {
+void rt_event(const struct rt_call *c, int32_t error, uint64_t missed) {
   struct wire_area *a = rt.area;
   uint64_t number, writing;
   if (!a || !reserve(a, &number)) return;
@@ -102,6 +134,7 @@ void rt_event(const struct rt_call *c, int32_t error) {
   e->call = c->number != 0 ? c->number : rt_count_sum((uint32_t)c->index);
   e->retval = (int64_t)c->retval;
   e->error = error;
+  e->missed = missed;
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     e->args[i] = c->args[i];
   e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);

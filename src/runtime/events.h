@@ -6,5 +6,7 @@
 
 /* Maps the area of the plan. False if there is none that can be used. */
 bool rt_area_start(void) RT_HIDDEN;
-/* Writes down that CALL gets its fault; complete when it returns. */
-void rt_event(const struct rt_call *c, int32_t error) RT_HIDDEN;
+/* Counts, in the area beside the shim's file, that a plan was refused which could not say where its area is. */
+void rt_area_refuse(const char *shim) RT_HIDDEN;
+/* Writes down that CALL gets its fault, but for the side effects MISSED, as bits; complete when it returns. */
+void rt_event(const struct rt_call *c, int32_t error, uint64_t missed) RT_HIDDEN;

@@ -5,6 +5,7 @@
  */
 #include "environment.h"
 #include "hooks.h"
+#include "lend.h"
 #include "link.h"
 #include "system.h"
 
@@ -15,6 +16,8 @@ typedef uint64_t function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint
 /* Makes the call with argument AT replaced by an environment that is good. */
 static enum rt_action with_environment(struct rt_call *c, uint64_t real, unsigned at, char **envp) {
   struct rt_environment e;
+  e.mapped = NULL;
+  e.kept = false;
   rt_environment_make(&e, envp);
   uint64_t a[6];
   for (unsigned i = 0; i < 6; i++)
@@ -69,23 +72,37 @@ static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) 
   if (real == 0 || rt_environment_good(envp)) return RT_PASS;
   if (end <= WORDS) return with_short_list(c, real, end, envp);
   size_t size = end * sizeof(uint64_t);
-  uint64_t *argv = rt_map(size);
+  uint64_t *argv = rt_lend(size);
   if (!argv) return RT_PASS;
   enum rt_action action = with_list(c, real, end, argv, envp);
-  (void)rt_system(SYS_munmap, (long)argv, (long)size, 0, 0, 0, 0);
+  rt_lend_back(argv, size);
   return action;
 }
 
-/* libc itself starts a program with the process's environment: that is another one for the time of the call. */
+/*
+ * libc itself starts a program with the process's environment: that is another one for the time of the call. Other
+ * threads see it meanwhile, and may copy what is in it, so it is one for ever and for all; the last one who needs it
+ * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not
+ * followed.
+ */
 static enum rt_action hook_inside(struct rt_call *c) {
+  static struct rt_environment inside = {.kept = true};
+  static char **before;
+  static uint32_t users;
+  (void)rt_add(&users, 1);
   char **own = rt_environment_own();
-  if (rt_environment_good(own)) return RT_PASS;
-  struct rt_environment e;
-  rt_environment_make(&e, own);
-  rt_environment_set(own, e.at);
+  bool good = rt_environment_good(own);
+  if (good && own != inside.at) {
+    (void)rt_add(&users, -1);
+    return RT_PASS;
+  }
+  if (!good) {
+    rt_environment_make(&inside, own);
+    rt_store(&before, own);
+    rt_environment_set(own, inside.at);
+  }
   c->retval = ((function *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4], c->args[5]);
-  rt_environment_set(e.at, own);
-  rt_environment_done(&e);
+  if (rt_add(&users, -1) == 1) rt_environment_restore(&inside, rt_load(&before));
   return RT_RETURN;
 }
 

@@ -33,8 +33,9 @@ int32_t rt_fault_errno(const struct wire_fault *f) {
 enum rt_action rt_fault_apply(struct rt_call *c) {
   const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
   if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
+  uint64_t missed = 0;
   for (uint32_t i = 0; i < f->n_sides; i++)
-    rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
-  rt_event(c, rt_fault_errno(f));
+    if (!rt_side(c, &rt_array(sides, struct wire_side)[f->side + i])) missed |= 1ull << (i < 64 ? i : 63);
+  rt_event(c, rt_fault_errno(f), missed);
   return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
 }

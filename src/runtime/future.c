@@ -108,6 +108,7 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
     return rt_load(&rt.slots[operand]) ? exactly(0) : yes_or_no;
   case WIRE_OP_CALLER:
   case WIRE_OP_STACK:
+  case WIRE_OP_ASK:
     return yes_or_no;
   case WIRE_OP_LENGTH:
   case WIRE_OP_TIME:
@@ -211,15 +212,26 @@ bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) {
   return may_hold(&m, &q, rt_array(code, uint32_t) + r->code, 0);
 }
 
-bool rt_only_counts(uint32_t code) {
-  if (code == WIRE_NO_CODE) return true;
-  for (const uint32_t *at = rt_array(code, uint32_t) + code;; at++) {
-    uint32_t op = *at & 0xff;
-    if (op == WIRE_OP_END) return true;
-    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
-    if (!good) return false;
-  }
+static bool all_ops(uint32_t code, bool (*good)(uint32_t op)) {
+  const uint32_t *at = rt_array(code, uint32_t) + (code == WIRE_NO_CODE ? 0 : code);
+  for (; code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++)
+    if (!good(*at & 0xff)) return false;
+  return true;
 }
+
+static bool counts(uint32_t op) {
+  return op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
+}
+
+/* What looks at the call, the process and the world, and leaves them as they are. */
+static bool looks(uint32_t op) {
+  return counts(op) || op == WIRE_OP_ARG || op == WIRE_OP_CALLER || op == WIRE_OP_STACK || op == WIRE_OP_PROCESS ||
+         (op >= WIRE_OP_FD_KIND && op <= WIRE_OP_FD_PATH);
+}
+
+bool rt_only_counts(uint32_t code) { return all_ops(code, counts); }
+
+bool rt_only_looks(uint32_t code) { return all_ops(code, looks); }
 
 bool rt_asks_number(uint32_t code) {
   if (code == WIRE_NO_CODE) return false;

@@ -4,7 +4,9 @@
 
 #include "names.h"
 #include "operand.h"
+#include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -76,6 +78,28 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/* A program that looks where its functions are must not see the shim. */
+static enum rt_action hook_dladdr(struct rt_call *c) {
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
+    if (rt.entries[i].stub != c->args[0]) continue;
+    uint64_t real = rt_real_is_late(i) ? rt_real_for(i, rt_return_address(c) - 1) : rt.entries[i].real;
+    if (real != 0) c->args[0] = real;
+  }
+  return RT_PASS;
+}
+
+/*
+ * A child that took its number when it is first asked for it would get another one in a run that asks at other times,
+ * such as the replay of this one.
+ */
+static enum rt_action hook_fork(struct rt_call *c) {
+  uint32_t number = rt_process_reserve();
+  c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
+  if (c->retval == 0) rt_process_born(number);
+  if ((int64_t)c->retval < 0) rt_process_unborn(number);
+  return RT_RETURN;
+}
+
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_DLSYM:
@@ -89,13 +113,19 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_DLADDR:
+    return hook_dladdr(c);
+  case WIRE_HOOK_FORK:
+    return hook_fork(c);
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
     return rt_hook_watch(c, f);
-  case WIRE_HOOK_NONE:
   case WIRE_HOOK_MAIN:
+    rt_server();
+    return RT_PASS;
+  case WIRE_HOOK_NONE:
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:

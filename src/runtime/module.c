@@ -36,6 +36,22 @@ static bool is_program(const struct link_map *m, const struct wire_module *w) {
   return w->n_build_id > 0 || !*program || rt_same(last_component(rt_text(w->name)), last_component(program));
 }
 
+/* Is the shorter of two paths the end of the longer? */
+static bool ends_alike(const char *a, const char *b) {
+  while (rt_behind(a, "./"))
+    a += 2;
+  while (rt_behind(b, "./"))
+    b += 2;
+  size_t n = rt_length(a), m = rt_length(b);
+  const char *from = n > m ? a + (n - m) : b + (m - n);
+  return rt_same(from, n > m ? b : a) && (n == m || from[-1] == '/' || *from == '/');
+}
+
+static bool is_named(const struct wire_module *w, const char *path) {
+  const char *name = rt_text(w->name);
+  return w->flags & WIRE_AS_SAID ? ends_alike(name, path) : rt_same(last_component(name), last_component(path));
+}
+
 /* The module of the plan that M is, plus 1: the program, or by its whole name, else by the last part of it. */
 static uint32_t plan_module(const struct link_map *m, const char *path, bool first) {
   uint32_t found = 0;
@@ -44,7 +60,7 @@ static uint32_t plan_module(const struct link_map *m, const char *path, bool fir
     if (first && is_program(m, plan_at(i))) return i + 1;
     if (!first && plan_at(i)->flags & WIRE_PROGRAM) continue;
     if (rt_same(name, path)) return i + 1;
-    if (!found && rt_same(last_component(name), last_component(path))) found = i + 1;
+    if (!found && is_named(plan_at(i), path)) found = i + 1;
   }
   return found;
 }

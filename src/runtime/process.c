@@ -63,12 +63,31 @@ static struct own *own(void) {
   return o;
 }
 
+uint32_t rt_process_reserve(void) { return rt_add(&rt.area->next_process, 1) + 1; }
+
+void rt_process_born(uint32_t number) {
+  rt_store(&who.own->pid, (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
+  rt_store(&who.own->process, number);
+}
+
+/* Unless somebody has taken the next one. */
+void rt_process_unborn(uint32_t number) { (void)rt_swap_if(&rt.area->next_process, &number, number - 1); }
+
 uint32_t rt_process(void) { return rt_load(&own()->process); }
 
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }
 
 uint32_t rt_tid(void) {
   return who.tid_offset ? *(const volatile uint32_t *)(rt_thread_pointer() + who.tid_offset) : rt_pid();
+}
+
+uint32_t *rt_process_tid(void) {
+  return who.tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + who.tid_offset) : NULL;
+}
+
+void rt_process_forked(void) {
+  rt_store(&who.own->process, 0);
+  (void)rt_process();
 }
 
 /*

@@ -3,6 +3,8 @@
 #include "side.h"
 
 #include "link.h"
+#include "object.h"
+#include "scope.h"
 #include "system.h"
 #include "words.h"
 
@@ -24,26 +26,24 @@ static void store(uint64_t at, unsigned width, int64_t value) {
   }
 }
 
-/* The object that a module of the plan is; NULL if it is not there. */
-static const struct link_map *module_map(uint32_t module) {
+static const char *last_component(const char *path) {
+  const char *last = path;
+  for (; *path; path++)
+    if (*path == '/') last = path + 1;
+  return last;
+}
+
+/* Is M the module of the plan? */
+static bool is_module(const struct link_map *m, uint32_t module) {
   const struct wire_module *w = &rt_array(modules, struct wire_module)[module];
-  const struct link_map *m = rt_link_first();
-  if (w->flags & WIRE_PROGRAM) return m;
-  const char *wanted = rt_text(w->name), *last = wanted;
-  for (const char *s = wanted; *s; s++)
-    last = *s == '/' ? s + 1 : last;
-  for (; m; m = m->l_next) {
-    const char *name = m->l_name ? m->l_name : "", *end = name;
-    for (const char *s = name; *s; s++)
-      end = *s == '/' ? s + 1 : end;
-    if (*end && (rt_same(name, wanted) || rt_same(end, last))) return m;
-  }
-  return NULL;
+  if (w->flags & WIRE_PROGRAM) return m == rt_link_first();
+  const char *wanted = rt_text(w->name), *name = m->l_name ? m->l_name : "";
+  return *name && (rt_same(name, wanted) || rt_same(last_component(name), last_component(wanted)));
 }
 
 /*
- * Where a side effect is, as found at the start: walking the loader's list later could meet another thread that closes
- * a library.
+ * Where a side effect is. What is found at the start stays there; what comes with a library that is opened later is
+ * looked for each time, since it may be gone or there may be several, as the caller sees them.
  */
 enum where { NOWHERE, ADDRESS, FUNCTION /* that says where */, FROM_THREAD, IN_BLOCK /* of a module's variables */ };
 struct place {
@@ -83,44 +83,83 @@ static struct place thread_place(const struct link_map *m, uint64_t offset) {
   return (struct place){.where = NOWHERE};
 }
 
-static struct place find_place(const struct wire_side *s) {
-  struct place p = {.where = NOWHERE};
-  bool function = s->kind == WIRE_SIDE_TLS && s->name != 0;
-  if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && s->name == 0)) return p;
+/* One side effect that is looked for, object by object. */
+struct search {
+  const struct wire_side *side;
+  struct place place;
+  struct rt_symbol function;
+};
+
+static bool says_where(const struct wire_side *s) { return s->kind == WIRE_SIDE_TLS && s->name != 0; }
+
+static bool look_in(const struct link_map *m, void *context) {
+  struct search *x = context;
+  const struct wire_side *s = x->side;
   if (s->name != 0) {
-    /* The program may have a copy of a library's variable, and that counts. But of functions it is the real one. */
-    p.at = function ? rt_link_real(rt_text(s->name), NULL) : rt_link_any(rt_text(s->name));
-    p.where = p.at == 0 ? NOWHERE : function ? FUNCTION : ADDRESS;
-    return p;
+    struct rt_symbol found = rt_link_find(m, rt_text(s->name), NULL);
+    if (found.address == 0) return false;
+    if (says_where(s)) x->function = found;
+    x->place = (struct place){.where = says_where(s) ? FUNCTION : ADDRESS, .at = found.address};
+  } else if (is_module(m, s->module)) {
+    x->place = s->kind == WIRE_SIDE_TLS ? thread_place(m, s->offset)
+                                        : (struct place){.where = ADDRESS, .at = m->l_addr + s->offset};
   }
-  const struct link_map *m = module_map(s->module);
-  if (m && s->kind == WIRE_SIDE_TLS) return thread_place(m, s->offset);
-  return m ? (struct place){.where = ADDRESS, .at = m->l_addr + s->offset} : p;
+  return x->place.where != NOWHERE;
+}
+
+static struct place found(const struct search *x) {
+  struct place p = x->place;
+  if (p.where == FUNCTION) p.at = rt_link_resolved(x->function);
+  return p;
+}
+
+/* The program may have a copy of a library's variable, and that counts. But functions are the real ones. */
+static struct place find_at_start(const struct wire_side *s) {
+  struct search x = {.side = s};
+  const struct link_map *shim = rt_link_shim(), *m = says_where(s) && shim ? shim->l_next : rt_link_first();
+  while (m && !look_in(m, &x))
+    m = m->l_next;
+  return found(&x);
+}
+
+static bool has_variable(const struct wire_side *s) {
+  return s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS || (s->kind == WIRE_SIDE_STREAM && s->name != 0);
 }
 
 void rt_side_start(void) {
   uint32_t n = rt.plan->sides.n;
+  const struct wire_side *s = rt_array(sides, struct wire_side);
   places = n > 0 ? rt_map(n * sizeof *places) : NULL;
   for (uint32_t i = 0; places && i < n; i++)
-    places[i] = find_place(&rt_array(sides, struct wire_side)[i]);
+    if (has_variable(&s[i])) places[i] = find_at_start(&s[i]);
 }
 
-static uint64_t variable(const struct wire_side *s) {
-  struct place *p = places ? &places[s - rt_array(sides, struct wire_side)] : NULL;
-  /* Its library may have been opened since. */
-  if (p && p->where == NOWHERE && rt_link_settled()) *p = find_place(s);
-  if (!p) return 0;
-  switch ((enum where)p->where) {
+/* As the caller sees it, else as the function itself does. */
+static struct place find_now(const struct rt_call *c, const struct wire_side *s) {
+  struct search x = {.side = s};
+  struct rt_object caller = rt_object_at(rt_return_address(c) - 1);
+  if (!rt_scope_each(caller.map, look_in, &x)) {
+    struct rt_object real = rt_object_at(c->real);
+    if (real.map) (void)rt_scope_each(real.map, look_in, &x);
+  }
+  return found(&x);
+}
+
+/* 0 if it is not there. */
+static uint64_t variable(const struct rt_call *c, const struct wire_side *s) {
+  struct place p = places ? places[s - rt_array(sides, struct wire_side)] : (struct place){0};
+  if (p.where == NOWHERE) p = find_now(c, s);
+  switch ((enum where)p.where) {
   case ADDRESS:
-    return p->at;
+    return p.at;
   case FUNCTION:
-    return ((uint64_t(*)(void))p->at)() + s->offset;
+    return ((uint64_t(*)(void))p.at)() + s->offset;
   case FROM_THREAD:
-    return rt_thread_pointer() + p->at;
+    return rt_thread_pointer() + p.at;
   case IN_BLOCK: {
     const struct thread_block *blocks = *(const struct thread_block *const *)(rt_thread_pointer() + 8);
-    bool there = p->block <= blocks[-1].at && blocks[p->block].at != UINT64_MAX;
-    return there ? blocks[p->block].at + p->at : 0;
+    bool there = p.block <= blocks[-1].at && blocks[p.block].at != UINT64_MAX;
+    return there ? blocks[p.block].at + p.at : 0;
   }
   case NOWHERE:
     break;
@@ -133,28 +172,18 @@ static uint64_t variable(const struct wire_side *s) {
  * end.
  */
 static void set_flags(uint64_t stream, int64_t bits) {
-  if (stream == 0) return;
   volatile uint64_t *words = (volatile uint64_t *)stream;
   *(volatile uint32_t *)stream |= (uint32_t)bits;
   if (bits & WIRE_STREAM_EMPTIED) words[5] = words[4];
 }
 
-void rt_side(const struct rt_call *c, const struct wire_side *s) {
-  uint64_t at = 0;
-  switch (s->kind) {
-  case WIRE_SIDE_ARG:
-    at = argument(c, s->argument);
-    at = at != 0 ? at + s->offset : 0;
-    break;
-  case WIRE_SIDE_GLOBAL:
-  case WIRE_SIDE_TLS:
-    at = variable(s);
-    break;
-  case WIRE_SIDE_STREAM:
-    at = s->name == 0 ? argument(c, s->argument) : variable(s);
-    if (s->name != 0 && at != 0) at = *(const uint64_t *)at;
+bool rt_side(const struct rt_call *c, const struct wire_side *s) {
+  uint64_t at = has_variable(s) ? variable(c, s) : argument(c, s->argument);
+  if (at != 0 && s->kind == WIRE_SIDE_STREAM && s->name != 0) at = *(const uint64_t *)at;
+  if (at == 0) return false;
+  if (s->kind == WIRE_SIDE_STREAM)
     set_flags(at, s->value);
-    return;
-  }
-  if (at != 0) store(at, s->width, s->value);
+  else
+    store(s->kind == WIRE_SIDE_ARG ? at + s->offset : at, s->width, s->value);
+  return true;
 }

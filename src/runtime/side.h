@@ -6,4 +6,5 @@
 
 /* Once, when the plan is there. */
 void rt_side_start(void) RT_HIDDEN;
-void rt_side(const struct rt_call *c, const struct wire_side *s) RT_HIDDEN;
+/* False: there is no such place, or the pointer to it is NULL. */
+bool rt_side(const struct rt_call *c, const struct wire_side *s) RT_HIDDEN;

@@ -115,6 +115,12 @@ unsigned rt_stack_frames(const struct rt_call *c, struct wire_frame *ret, unsign
   return 1;
 }
 
+RT_RAW uint64_t rt_stack_frame_end(const struct rt_call *c) {
+  struct rt_walk w;
+  bool up = rt_walk_start(c, &w) && rt_walk_up(&w);
+  return up && rt_walk_valid(&w) ? w.sp - 8 : 0;
+}
+
 void rt_stack_start(void) {
   rt_bounds_start();
   rt_modules_start();

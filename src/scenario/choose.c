@@ -52,6 +52,12 @@ static bool looks_up(const struct plan *p) {
   return false;
 }
 
+bool plan_opens(const struct plan *p) {
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    if (plan_hook(p, p->world->functions[i]) == WIRE_HOOK_DLOPEN) return true;
+  return false;
+}
+
 static int choose(struct plan *p, const char *name) { return vec_push(&p->chosen, name) < 0 ? plan_no_memory(p) : 0; }
 
 /* --- one function of the rules ------------------------------------------------------------------------------------ */
@@ -62,9 +68,25 @@ static const struct rule *first_rule(const struct plan *p, const char *function)
   return NULL;
 }
 
+/*
+ * The function that NAME may be a slip of, as a programmer would write it: open, and not open64, which is imported.
+ * What there is no memory for is not offered.
+ */
+static const char *nearest(const struct plan *p, const char *name) {
+  VEC(const char *) names = {0};
+  int r = 0;
+  for (size_t i = 0; i < p->world->n_functions && r >= 0; i++)
+    r = vec_push(&names, site_names_written(p->names, p->world->functions[i]));
+  for (size_t i = 0; i < p->world->n_functions && r >= 0; i++)
+    r = vec_push(&names, p->world->functions[i]);
+  const char *near = name_nearest(name, names.at, names.n);
+  vec_done(&names);
+  return near;
+}
+
 static int not_there(struct plan *p, const struct rule *rule) {
   char way[SOURCE_HINT];
-  const char *near = name_nearest(rule->function, p->world->functions, p->world->n_functions);
+  const char *near = nearest(p, rule->function);
   return FAIL_AT(rule->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", rule->function,
                  source_hint(near, "murphy check lists what it calls", way));
 }
@@ -93,7 +115,7 @@ static int choose_missing(struct plan *p, const char *function, bool any) {
   const struct rule *rule = first_rule(p, function);
   bool there = defined(p, function), follow = p->world->flags & WIRE_FOLLOW;
   bool explicit = rule->fault.form == FAULT_EXPLICIT || rule->fault.form == FAULT_ACT;
-  if (!there && !any && name_nearest(function, p->world->functions, p->world->n_functions)) return not_there(p, rule);
+  if (!there && !any && nearest(p, function)) return not_there(p, rule);
   bool called = any ? there : explicit || plan_profile(p, function);
   bool wanted = (follow && (there || explicit)) || (looks_up(p) && called);
   return wanted ? choose(p, function) : 0;
@@ -121,6 +143,33 @@ static int choose_marked(struct plan *p, const struct mark *m) {
                  source_hint(near, "murphy check lists what it calls", way));
 }
 
+/* --- what is said about them ------------------------------------------------------------------------------------- */
+
+static bool is_imported(const struct plan *p, const struct rule *rule) {
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    if (plan_about(p, rule, p->world->functions[i])) return true;
+  return false;
+}
+
+static bool is_chosen(const struct plan *p, const struct rule *rule) {
+  for (size_t i = 0; i < p->chosen.n; i++)
+    if (plan_about(p, rule, p->chosen.at[i])) return true;
+  return false;
+}
+
+/* Rules that may never be asked must not look like calls that never fail. What is followed may call anything. */
+static void note_missing(const struct plan *p) {
+  for (size_t i = 0; i < p->scenario->names.n && p->world->note && !(p->world->flags & WIRE_FOLLOW); i++) {
+    const struct rule *rule = first_rule(p, p->scenario->names.at[i]);
+    struct err note;
+    if (is_imported(p, rule)) continue;
+    (void)FAIL_AT(rule->at, &note, -ENOENT, "neither the program nor its libraries import %.60s: %s", rule->function,
+                  is_chosen(p, rule) ? "only a library that is opened later, or a look-up by its name, can call it"
+                                     : "this rule is never asked");
+    p->world->note(p->world->context, note.text);
+  }
+}
+
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -136,6 +185,7 @@ int plan_choose(struct plan *p) {
   if (r < 0) return r;
   if (!s->rules.n) return err_set(p->e, -ENOENT, "the scenario has no rules (write FUNCTION:ERRNO)");
   if (!p->chosen.n) return not_there(p, &s->rules.at[0]);
+  note_missing(p);
   qsort(p->chosen.at, p->chosen.n, sizeof *p->chosen.at, by_name);
   size_t n = 1;
   for (size_t i = 1; i < p->chosen.n; i++)

@@ -182,7 +182,8 @@ static int add_function(struct plan *p, const char *name) {
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;
   f.stream = (int8_t)s.roles.stream;
-  return push_function(p, f, name);
+  int r = strcmp(name, s.written) == 0 ? 0 : plan_string(p, s.written, &f.written);
+  return r < 0 ? r : push_function(p, f, name);
 }
 
 static int add_functions(struct plan *p) {
@@ -246,6 +247,9 @@ static void plan_done(struct plan *p) {
   vec_done(&p->modules);
   map_done(&p->slots);
   map_done(&p->draws);
+  vec_done(&p->triggers);
+  vec_done(&p->settings);
+  map_done(&p->asked);
   vec_done(&p->marks);
   map_done(&p->thread_slots);
   vec_done(&p->tables);

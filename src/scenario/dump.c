@@ -55,6 +55,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_SINCE] = "since",
     [WIRE_OP_WRITTEN] = "written",
     [WIRE_OP_FRESH] = "fresh",
+    [WIRE_OP_ASK] = "ask",
 };
 
 static const char *const length_names[WIRE_LENGTH_COUNT] = {"bytes", "items", "vector", "message"};
@@ -92,6 +93,17 @@ static void add_pattern(const struct dump *d, uint32_t at) {
     text_add(d->to, " )");
     if (p->flags & WIRE_LAST) return;
   }
+}
+
+static void add_trigger(const struct dump *d, const struct wire_trigger *t) {
+  const struct wire_setting *s = &ARRAY(d, struct wire_setting, settings)[t->setting];
+  text_addf(d->to, " %s %s of ", string(d, t->class), string(d, t->id));
+  text_add_plain(d->to, string(d, t->file));
+  for (uint32_t i = 0; i < t->n_settings; i++) {
+    text_addf(d->to, " %s=", string(d, s[i].name));
+    text_add_json(d->to, string(d, s[i].value));
+  }
+  if (t->kind == WIRE_TRIGGER_HUB) text_addf(d->to, " within %u ms", t->patience);
 }
 
 static void add_match(const struct dump *d, const int64_t *n) {
@@ -169,6 +181,9 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_FD_PATH:
     text_add(d->to, " ");
     text_add_json(d->to, string(d, operand));
+    break;
+  case WIRE_OP_ASK:
+    add_trigger(d, &ARRAY(d, struct wire_trigger, triggers)[operand]);
     break;
   case WIRE_OP_IF_ZERO:
   case WIRE_OP_IF_SET:

@@ -283,6 +283,23 @@ static int add_exported(struct plan *p, const struct profile_error *x, struct wi
   return 0;
 }
 
+/*
+ * A variable that no module exports cannot be set. A library that is opened later may have it; the log tells whether
+ * one did.
+ */
+static int check_variable(struct plan *p, const struct side_effect *s) {
+  bool by_name = s->name && (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_STREAM);
+  const struct scenario_world *w = p->world;
+  if (!by_name || !w->variable || w->variable(w->context, s->name)) return 0;
+  struct err note;
+  if (!(w->flags & WIRE_FOLLOW) && !plan_opens(p))
+    return FAIL_AT(s->at, p->e, -ENOENT,
+                   "no module of the program exports a variable '%.60s' (write module=\"…\" offset=\"…\")", s->name);
+  (void)FAIL_AT(s->at, &note, -ENOENT, "no module exports a variable '%.60s' yet; it is set once one does", s->name);
+  if (w->note) w->note(w->context, note.text);
+  return 0;
+}
+
 static int add_written(struct plan *p, const struct rule *rule, struct wire_fault *f) {
   for (size_t i = 0; i < rule->fault.n_sides; i++) {
     const struct side_effect *from = &rule->fault.sides[i];
@@ -294,7 +311,8 @@ static int add_written(struct plan *p, const struct rule *rule, struct wire_faul
     if (from->module && module_index(p, from->module, &to.module) < 0)
       return FAIL_AT(from->at, p->e, -ENOENT, "the program uses no module '%.60s' (write the name of a library)",
                      from->module);
-    int r = push_side(p, f, to, from->name);
+    int r = check_variable(p, from);
+    if (r >= 0) r = push_side(p, f, to, from->name);
     if (r < 0) return r;
   }
   return 0;

@@ -43,7 +43,7 @@ bool expr_counts(const struct expr *x) {
 
 /* State that other rules see as well. */
 static bool shared(const struct expr *x) {
-  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1;
+  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1 || x->trigger->class->outside;
   for (size_t i = 0; i < x->n_args; i++)
     if (shared(x->args[i])) return true;
   return false;

@@ -108,8 +108,9 @@ struct trigger {
   struct where at;
   const struct trigger_arg *args;
   size_t n_args;
-  unsigned references;  /* how many reftriggers name it */
-  const void *settings; /* what the class made of the arguments */
+  unsigned references;    /* how many reftriggers name it */
+  const void *settings;   /* what the class made of the arguments */
+  const char *class_name; /* of a class that is not murphy's own */
 };
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
@@ -162,6 +163,7 @@ struct scenario {
   VEC(const char *) names;  /* of scenario_functions */
   struct map named;         /* their hashes */
   VEC(const char *) opened; /* real paths of the files that are being read, outermost first */
+  struct scenario_plugins plugins;
 };
 
 /* Copies the text of a source into the arena: positions point into it. */

@@ -57,6 +57,8 @@ static void put_arrays(struct plan *p, struct text *t, size_t start, struct wire
   h->modules = PUT(t, start, &p->modules);
   h->places = PUT(t, start, &p->places.places);
   h->patterns = PUT(t, start, &p->patterns);
+  h->triggers = PUT(t, start, &p->triggers);
+  h->settings = PUT(t, start, &p->settings);
   h->rows = put(t, start, p->world->rows, p->world->n_rows, sizeof *p->world->rows);
   h->tables = PUT(t, start, &p->tables);
   h->variables = PUT(t, start, &p->variables);

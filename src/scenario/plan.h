@@ -63,6 +63,9 @@ struct plan {
   struct map slots; /* what has state to its slot */
   uint32_t n_slots;
   struct map draws; /* a random node to its ordinal */
+  VEC(struct wire_trigger) triggers;
+  VEC(struct wire_setting) settings;
+  struct map asked; /* a trigger to its place in `triggers` */
   VEC(struct mark) marks;
   struct map thread_slots; /* what has state of its own for each thread to its slot */
   uint32_t n_thread_slots; /* 0: none is used */
@@ -92,6 +95,8 @@ int plan_choose(struct plan *p) MUST_USE;
 bool plan_about(const struct plan *p, const struct rule *rule, const char *name);
 /* The profile of NAME, or of one of its aliases; NULL if there is none. */
 const struct profile_function *plan_profile(const struct plan *p, const char *name);
+/* Can the program open libraries? */
+bool plan_opens(const struct plan *p);
 enum wire_hook plan_hook(const struct plan *p, const char *name);
 
 /* --- hooks.c ------------------------------------------------------------------------------------------------------ */

@@ -16,6 +16,18 @@ struct scenario;
 struct scenario *scenario_new(void);
 void scenario_free(struct scenario *s);
 
+/*
+ * Who knows classes of triggers that are not murphy's own. Strings must live as long as the scenario. -ENOENT: no such
+ * class; other errors with a message.
+ */
+struct scenario_plugins {
+  int (*find)(void *context, const char *class, const char **ret_file, struct err *e);
+  /* All that it knows, for messages; how many. */
+  size_t (*list)(void *context, const char *const **ret);
+  void *context;
+};
+void scenario_set_plugins(struct scenario *s, const struct scenario_plugins *plugins);
+
 /* Adds what an XML file, or a file of one-line rules, says. The form is told by its first character. */
 int scenario_load(struct scenario *s, const char *path, struct err *e) MUST_USE;
 /* The same from memory; NAME is for messages. Include files are looked for beside NAME. */
@@ -101,6 +113,14 @@ struct scenario_world {
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
   uint64_t seed;
+  /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
+  bool (*variable)(void *context, const char *name);
+  /*
+   * The hub at ADDRESS, as the user wrote it; NULL if the scenario does not say: fills in file, address and n_address
+   * of *RET, `file` as an index into no text: *RET_NAME is what goes there. May be NULL: no hub is known.
+   */
+  int (*hub)(void *context, const char *address, struct wire_trigger *ret, const char **ret_name, struct err *e);
+  void *hub_context;
 };
 
 /*

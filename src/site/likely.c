@@ -54,19 +54,47 @@ static void tell_arguments(const struct relevance *r, struct relevance_call *to,
   }
 }
 
-int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
-  struct relevance_call call = {.name = relevance_written(l->relevance, c->function)};
-  if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
-  if (relevance_inside(l->relevance, call.name, error, retval)) return 0;
+static struct relevance_call tell(const struct relevance *r, const struct site_call *c) {
+  struct relevance_call call = {.name = relevance_written(r, c->function)};
   tell_descriptor(&call, c);
-  tell_arguments(l->relevance, &call, c);
+  tell_arguments(r, &call, c);
   set(&call, ABOUT_ANY_HANDLER, c->any_handler);
   set(&call, ABOUT_HANDLER, c->plain_handler);
+  return call;
+}
+
+int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
+  struct relevance_call call = tell(l->relevance, c);
+  if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
+  enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
+  /* A failure whose errno is not known may be the end of the input, or any that the function is known for. */
+  if (cause == CAUSE_INPUT && !error) return (int)relevance_fails_outside(l->relevance, &call);
+  if (relevance_is_inside(cause)) return 0;
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
+}
+
+unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
+  struct relevance_call call = tell(l->relevance, c);
+  enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
+  /* A signal is over, and who was faster or slower than the program may not be the next time. */
+  bool passes = cause == CAUSE_SIGNAL || cause == CAUSE_RACE || (cause == CAUSE_PEER && error == EAGAIN);
+  bool answers = cause == CAUSE_MISSING || cause == CAUSE_RACE;
+  bool loses = relevance_lost(l->relevance, &call, error);
+  return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0);
+}
+
+/* Its error looks like the end of a file that is read. */
+static bool is_input(const struct relevance *r, const char *written) {
+  return relevance_nothing(r, written) && relevance_descriptor(r, written) >= 0;
 }
 
 bool site_likely_excused(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
+  if (is_input(l->relevance, written)) return false;
   return relevance_nothing(l->relevance, written) || relevance_answers(l->relevance, written) ||
-         relevance_kept(l->relevance, written) >= 0;
+         relevance_kept(l->relevance, written) >= 0 || relevance_writes(l->relevance, written) >= RELEVANCE_ARGS;
+}
+
+bool site_likely_quiet(const struct site_likely *l, const char *function) {
+  return is_input(l->relevance, relevance_written(l->relevance, function));
 }

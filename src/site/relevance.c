@@ -25,6 +25,8 @@ static int bad(const struct reader *rd, const char *what, const char *word) {
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
 static const char *const likelihoods[] = {"contrived", "rare", "possible", "common"};
+static const char *const causes[] = {"memory",  "limit", "disk",   "hardware", "network", "peer", "permission",
+                                     "missing", "race",  "signal", "input",    "config",  "bug"};
 static const char *const consequences[] = {"harmless", "leak", "wrong-result", "crash", "security", "data-loss"};
 static const char *const effects[] = {"?", "ok", "error", "crash", "wrong"};
 static const char *const subjects[SUBJECTS] = {"file",    "dir",       "socket", "pipe",   "tty",     "nonblocking",
@@ -158,6 +160,18 @@ static int read_error(const struct reader *rd, const char *word, struct rule *ru
   return rule->error ? 0 : bad(rd, "not an errno:", word);
 }
 
+/* The rule for each of the names and each of the errors. */
+static int add_rules(const struct reader *rd, const char *names, char *errors, struct rule *rule) {
+  int r = 0;
+  for (char *rest = errors, *error; r >= 0 && (error = strsep(&rest, ",")) != NULL;) {
+    char *copy = arena_strdup(&rd->r->arena, names);
+    if (!copy) return -ENOMEM;
+    r = read_error(rd, error, rule);
+    if (r >= 0) r = each_name(rd, copy, add_rule, rule);
+  }
+  return r < 0 ? r : 0;
+}
+
 /* fail NAMES ERRORS LIKELIHOOD [when CAUSE] [if TEST...] */
 static int read_fail(const struct reader *rd, char **words, size_t n) {
   struct rule rule = {.kind = RULE_FAIL};
@@ -167,19 +181,23 @@ static int read_fail(const struct reader *rd, char **words, size_t n) {
   rule.value = (uint8_t)r;
   size_t at = 4;
   if (at + 1 < n && strcmp(words[at], "when") == 0) {
-    rule.caused = true;
-    rule.inside = strcmp(words[at + 1], "input") == 0 || strcmp(words[at + 1], "bug") == 0;
+    r = word_in(rd, words[at + 1], causes, COUNT(causes), "not a cause:");
+    if (r < 0) return r;
+    rule.cause = (uint8_t)(r + 1);
     at += 2;
   }
   if (at < n && strcmp(words[at], "if") != 0) return bad(rd, "not understood:", words[at]);
   if (at < n) r = read_tests(rd, words + at + 1, n - at - 1, &rule);
-  for (char *rest = words[2], *error; r >= 0 && (error = strsep(&rest, ",")) != NULL;) {
-    char *names = arena_strdup(&rd->r->arena, words[1]);
-    if (!names) return -ENOMEM;
-    r = read_error(rd, error, &rule);
-    if (r >= 0) r = each_name(rd, names, add_rule, &rule);
-  }
-  return r < 0 ? r : 0;
+  return r < 0 ? r : add_rules(rd, words[1], words[2], &rule);
+}
+
+/* lost NAMES ERRORS [if TEST...] */
+static int read_lost(const struct reader *rd, char **words, size_t n) {
+  struct rule rule = {.kind = RULE_LOST};
+  if (n < 3) return bad(rd, "too little behind", words[0]);
+  if (n > 3 && strcmp(words[3], "if") != 0) return bad(rd, "not understood:", words[3]);
+  int r = n > 4 ? read_tests(rd, words + 4, n - 4, &rule) : 0;
+  return r < 0 ? r : add_rules(rd, words[1], words[2], &rule);
 }
 
 /* unnoticed NAMES CLASS [if TEST... else CLASS] */
@@ -307,6 +325,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "fail") == 0) return read_fail(rd, words, n);
   if (strcmp(fact, "unnoticed") == 0) return read_unnoticed(rd, words, n);
   if (strcmp(fact, "ignore") == 0) return read_ignore(rd, words, n);
+  if (strcmp(fact, "lost") == 0) return read_lost(rd, words, n);
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);

@@ -11,6 +11,24 @@
 enum likelihood { LIKELY_CONTRIVED, LIKELY_RARE, LIKELY_POSSIBLE, LIKELY_COMMON };
 enum consequence { WORST_HARMLESS, WORST_LEAK, WORST_WRONG_RESULT, WORST_CRASH, WORST_SECURITY, WORST_DATA_LOSS };
 enum effect { EFFECT_UNKNOWN, EFFECT_OK, EFFECT_ERROR, EFFECT_CRASH, EFFECT_WRONG };
+/* Where an error comes from: the words behind `when`. */
+enum cause {
+  CAUSE_NONE,
+  CAUSE_MEMORY,
+  CAUSE_LIMIT,
+  CAUSE_DISK,
+  CAUSE_HARDWARE,
+  CAUSE_NETWORK,
+  CAUSE_PEER,
+  CAUSE_PERMISSION,
+  CAUSE_MISSING,
+  CAUSE_RACE,
+  CAUSE_SIGNAL,
+  CAUSE_INPUT,
+  CAUSE_CONFIG,
+  CAUSE_BUG,
+  CAUSES
+};
 enum answer { NOT_KNOWN, TRUE_FOR_CALL, FALSE_FOR_CALL };
 
 /* Words that tests use; what is known of a call is one answer for each. */
@@ -94,11 +112,13 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
                                      int64_t retval);
 /* Is there a line about this error of this very function? */
 bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval);
-/*
- * Does the error come from what the program was given, or from a mistake of its own, and not from the world around it?
- */
-bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval);
+enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval);
+bool relevance_is_inside(enum cause cause);
+/* Does this error mean that what was written before may be gone, which nothing shows? */
+bool relevance_lost(const struct relevance *r, const struct relevance_call *c, int error);
 /* The likeliest failure that the function has a line of its own for. */
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
+/* The likeliest with an errno that comes from the world, and not from the input or from a mistake. */
+enum likelihood relevance_fails_outside(const struct relevance *r, const struct relevance_call *c);
 enum consequence relevance_unnoticed(const struct relevance *r, const struct relevance_call *c);
 bool relevance_ignored(const struct relevance *r, const struct relevance_call *c);

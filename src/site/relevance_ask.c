@@ -159,18 +159,35 @@ bool relevance_names(const struct relevance *r, const char *name, int error, int
   return fail_rule(r, name, error, retval, false) != NULL;
 }
 
-bool relevance_inside(const struct relevance *r, const char *name, int error, int64_t retval) {
+enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval) {
   const struct rule *u = fail_rule(r, name, error, retval, false);
   if (!u) u = fail_rule(r, name, error, retval, true);
-  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, false);
-  if (!u || !u->caused) u = fail_rule(r, "*", error, retval, true);
-  return u && u->inside;
+  if (!u || !u->cause) u = fail_rule(r, "*", error, retval, false);
+  if (!u || !u->cause) u = fail_rule(r, "*", error, retval, true);
+  return u ? (enum cause)u->cause : CAUSE_NONE;
+}
+
+bool relevance_lost(const struct relevance *r, const struct relevance_call *c, int error) {
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))
+    if (u->kind == RULE_LOST && u->error == error && ask_all(r, u, c) == TRUE_FOR_CALL) return true;
+  return false;
 }
 
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {
   enum likelihood best = LIKELY_CONTRIVED;
   for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))
     if (u->kind == RULE_FAIL && weigh(r, u, c) > best) best = weigh(r, u, c);
+  return best;
+}
+
+bool relevance_is_inside(enum cause cause) { return cause == CAUSE_INPUT || cause == CAUSE_BUG; }
+
+enum likelihood relevance_fails_outside(const struct relevance *r, const struct relevance_call *c) {
+  enum likelihood best = LIKELY_CONTRIVED;
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u)) {
+    if (u->kind != RULE_FAIL || !u->error || weigh(r, u, c) <= best) continue;
+    if (!relevance_is_inside(relevance_cause(r, c->name, u->error, 0))) best = weigh(r, u, c);
+  }
   return best;
 }
 

@@ -4,7 +4,7 @@
 
 #include "site/relevance.h"
 
-enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE };
+enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE, RULE_LOST };
 
 #define ARG_STDOUT 63
 #define ARG_STDIN 62
@@ -19,9 +19,9 @@ struct test {
 
 struct rule {
   uint8_t kind, value, otherwise;
-  bool any, code;      /* of all errors; of the code RETVAL */
-  bool caused, inside; /* a cause is given; it is the input, or a mistake of the program's own */
-  int error;           /* errno, or 0 for a failure without */
+  bool any, code; /* of all errors; of the code RETVAL */
+  uint8_t cause;  /* enum cause */
+  int error;      /* errno, or 0 for a failure without */
   int64_t retval;
   uint64_t name; /* hash */
   uint32_t first_test, n_tests;

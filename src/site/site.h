@@ -193,8 +193,17 @@ void site_likely_free(struct site_likely *l);
  * function; 1 rare, 2 possible, 3 common.
  */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
+enum site_trait {
+  SITE_PASSES = 1,  /* it does not stay: who tries again will not meet it for ever */
+  SITE_ANSWERS = 2, /* it says how the world is (no such file, somebody has it), as a program may expect */
+  SITE_LOSES = 4,   /* what was written before may be gone, which nothing shows */
+};
+/* enum site_trait of an error. */
+unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
 /*
  * Does nobody expect callers to tell an error of the function from an ordinary answer: it says that there is nothing,
- * or no more, or the stream keeps it for later? FUNCTION: as imported.
+ * or no more, or the stream keeps it for later, as standard output does? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);
+/* Is its error taken for the end of the input, which nobody minds as long as no file gets shorter by that? */
+bool site_likely_quiet(const struct site_likely *l, const char *function);

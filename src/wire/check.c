@@ -39,7 +39,8 @@ static const char *check_spans(const struct wire_plan *p) {
       span_fits(p, p->numbers, sizeof(int64_t)) && span_fits(p, p->faults, sizeof(struct wire_fault)) &&
       span_fits(p, p->sides, sizeof(struct wire_side)) && span_fits(p, p->modules, sizeof(struct wire_module)) &&
       span_fits(p, p->places, sizeof(struct wire_place)) && span_fits(p, p->patterns, sizeof(struct wire_pattern)) &&
-      span_fits(p, p->rows, sizeof(struct wire_row)) && span_fits(p, p->tables, sizeof(uint16_t)) &&
+      span_fits(p, p->rows, sizeof(struct wire_row)) && span_fits(p, p->triggers, sizeof(struct wire_trigger)) &&
+      span_fits(p, p->settings, sizeof(struct wire_setting)) && span_fits(p, p->tables, sizeof(uint16_t)) &&
       span_fits(p, p->variables, sizeof(struct wire_variable)) &&
       span_fits(p, p->locations, sizeof(struct wire_location)) && span_fits(p, p->memories, sizeof(uint32_t));
   if (!good) return "a table that lies outside";
@@ -52,7 +53,8 @@ static const char *check_spans(const struct wire_plan *p) {
 static const char *check_functions(const struct wire_plan *p) {
   const struct wire_function *f = array(p, p->functions);
   for (uint32_t i = 0; i < p->functions.n; i++, f++) {
-    if (f->name == 0 || f->name >= p->text.n || f->version >= p->text.n) return "a function without a name";
+    if (f->name == 0 || f->name >= p->text.n || f->version >= p->text.n || f->written >= p->text.n)
+      return "a function without a name";
     if (!run_fits(f->rule, f->n_rules, p->rules.n) || f->n_args > WIRE_ARGS || f->hook >= WIRE_HOOK_COUNT)
       return "a bad function";
     if (f->descriptor < -1 || f->descriptor >= WIRE_MAX_ARGS || f->size < -1 || f->size >= WIRE_MAX_ARGS ||
@@ -123,6 +125,19 @@ static const char *check_places(const struct wire_plan *p) {
   return NULL;
 }
 
+static const char *check_triggers(const struct wire_plan *p) {
+  const struct wire_trigger *t = array(p, p->triggers);
+  for (uint32_t i = 0; i < p->triggers.n; i++, t++) {
+    if (t->kind >= WIRE_TRIGGER_COUNT || t->id >= p->text.n || t->class >= p->text.n || t->file >= p->text.n)
+      return "a bad trigger";
+    if (!run_fits(t->setting, t->n_settings, p->settings.n) || t->n_address > sizeof t->address) return "a bad trigger";
+  }
+  const struct wire_setting *s = array(p, p->settings);
+  for (uint32_t i = 0; i < p->settings.n; i++, s++)
+    if (s->name >= p->text.n || s->value >= p->text.n) return "a bad argument of a trigger";
+  return NULL;
+}
+
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* How many values an instruction takes and gives, and what its operand is. */
@@ -142,7 +157,8 @@ enum operand {
   A_STATIC,
   A_VARIABLE,
   A_MARK,
-  A_MEMORY
+  A_MEMORY,
+  A_TRIGGER
 };
 static const struct {
   uint8_t takes, gives, operand;
@@ -197,6 +213,7 @@ static const struct {
     [WIRE_OP_SINCE] = {0, 1, A_MARK},
     [WIRE_OP_WRITTEN] = {1, 1, NO_OPERAND},
     [WIRE_OP_FRESH] = {0, 1, A_MEMORY},
+    [WIRE_OP_ASK] = {0, 1, A_TRIGGER},
 };
 
 /* Every state that it can come to is one of its own. */
@@ -257,6 +274,8 @@ static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t 
     return operand < p->memories.n;
   case A_LENGTH:
     return length_fits(operand & 15, operand >> 4);
+  case A_TRIGGER:
+    return operand < p->triggers.n;
   case NO_OPERAND:
     return operand == 0;
   }
@@ -333,6 +352,7 @@ const char *wire_plan_check(const void *plan, size_t size) {
   if (!bad) bad = check_functions(p);
   if (!bad) bad = check_faults(p);
   if (!bad) bad = check_places(p);
+  if (!bad) bad = check_triggers(p);
   if (!bad) bad = check_variables(p);
   if (!bad) bad = check_rules(p);
   return bad;

@@ -121,7 +121,8 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "close|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main"
+HOOKS = ("close|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|"
+         "dlsym|dlvsym|dladdr|main|fork")
 
 
 def check_hooks(text):
@@ -150,7 +151,7 @@ def check_hooks(text):
 HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
 BROKEN_HOOKS = {
     "no format": (f"{SPDX}\ndlsym dlsym\n", 1),
-    "unknown kind": (HEAD_HOOKS + "fork fork\n", 3),
+    "unknown kind": (HEAD_HOOKS + "clone clone\n", 3),
     "no name": (HEAD_HOOKS + "dlsym\n", 3),
     "twice": (HEAD_HOOKS + "dlopen dlsym\ndlsym dlsym\n", 4),
     "not sorted": (HEAD_HOOKS + "dlsym dlsym\ndlopen dlopen\n", 4),

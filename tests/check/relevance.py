@@ -45,6 +45,7 @@ LINES = {
     rf"(?P<cause> when (?:{CAUSE}))?(?: if (?P<tests>{TESTS}))?",
     "unnoticed": rf"(?P<names>{FUNCTIONS}) (?P<class>{CLASS})(?: if (?P<tests>{TESTS}) else (?:{CLASS}))?",
     "ignore": rf"(?P<names>{NAMES})(?: if (?P<tests>{TESTS}))?",
+    "lost": rf"(?P<names>{NAMES}) (?P<errors>{ERROR}(?:,{ERROR})*)(?: if (?P<tests>{TESTS}))?",
     "answer": rf"(?P<names>{NAMES})",
     "nothing": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
@@ -82,7 +83,7 @@ def keys(word, match):
     if word == "group":
         return [(word, group["group"])]
     names = group["names"].split(",")
-    if word == "fail":
+    if word in ("fail", "lost"):
         return [(word, name, error) for name in names for error in group["errors"].split(",")]
     if word in ("null", "minus"):
         return [(word, name, arg) for name in names for arg in group["arguments"].split(",")]
@@ -117,8 +118,9 @@ def check_line(at, word, match, seen, constants):
     group = match.groupdict()
     if word == "constant":
         constants[group["constant"]] = at
-    if word == "fail":
+    if word in ("fail", "lost"):
         yield from check_errors(at, group["errors"].split(","))
+    if word == "fail":
         if group["names"] == "*" and not group["cause"]:
             yield at, "no `when`, where all functions are meant"
     for name in used_constants(group):
@@ -220,7 +222,7 @@ def check_names(text, aliases, libc):
     for name, at in names_in(text).items():
         if name in imported:
             yield at, f"{name} is an alias (see the file aliases)"
-        elif libc is not None and not hasattr(libc, name):
+        elif libc is not None and not name.startswith("_Z") and not hasattr(libc, name):
             yield at, f"libc has no function {name}"
 
 

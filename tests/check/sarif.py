@@ -34,6 +34,15 @@ def one_of(*words):
 
 LEVEL = one_of("none", "note", "warning", "error")
 
+LOCATION = {
+    "physicalLocation": ({
+        "artifactLocation": ({"uri": (uri, False), "uriBaseId": (str, False)}, False),
+        "region": ({"startLine": (positive, False), "startColumn": (positive, False)}, False),
+        "address": ({"absoluteAddress": (natural, False), "kind": (str, False)}, False),
+    }, False),
+    "logicalLocations": ([{"kind": (str, False), "name": (str, False)}], False),
+}
+
 # Property -> (what it is, is it required?). A type, a function, a dict for an object, [X] for an array of X.
 SCHEMA = {
     "$schema": (uri, False),
@@ -59,13 +68,10 @@ SCHEMA = {
             "ruleIndex": (natural, False),
             "level": (LEVEL, False),
             "message": (MESSAGE, True),
-            "locations": ([{
-                "physicalLocation": ({
-                    "artifactLocation": ({"uri": (uri, False), "uriBaseId": (str, False)}, False),
-                    "region": ({"startLine": (positive, False), "startColumn": (positive, False)}, False),
-                    "address": ({"absoluteAddress": (natural, False), "kind": (str, False)}, False),
-                }, False),
-                "logicalLocations": ([{"kind": (str, False), "name": (str, False)}], False),
+            "locations": ([LOCATION], False),
+            "stacks": ([{
+                "message": (MESSAGE, False),
+                "frames": ([{"location": (LOCATION, False), "module": (str, False)}], True),
             }], False),
             "partialFingerprints": (dict, False),
             "suppressions": ([{

@@ -60,6 +60,7 @@ C
 ${CC:-cc} -w -O0 streams.c -o streams || exit 1
 run run --fail 'fread:EIO' --fail 'puts:EIO' --fail 'fclose:EIO' --log log -- ./streams
 holds 'what a failed call leaves behind is logged' log '[len(e["side"]) for e in i] == [1, 1, 1]'
+holds '... and that it always fails' log '{e["trigger"] for e in i} == {"always"}'
 mv log first
 run run --replay first --log second -- ./streams
 run run --replay second --log log -- ./streams
@@ -67,6 +68,43 @@ ended '... and replayed again and again' 1
 holds '... once each' python3 -c 'import json
 def sides(name): return [json.loads(line)["side"] for line in open(name)]
 assert sides("log") == sides("second") == sides("first") != []'
+
+# A number with its highest bit set is one that other programs can read.
+cat >seek.c <<'X'
+#include <unistd.h>
+int main(void) { return lseek(0, -1, SEEK_SET) == 5; }
+X
+cc -O1 -o seek seek.c
+run run --log seeks --fail 'lseek:ret=5' -- ./seek
+holds 'a negative argument' grep -q '"args":\[0,-1,0\]' seeks
+run run --replay seeks -- ./seek
+ended '... can be replayed' 1
+
+# Of three children the last one fails; in the replay the others ask first, and must not take its number.
+cat >forks.c <<'C'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int last(void) { return dup(0) < 0; }
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			printf("%d %d\n", i, i == 2 ? last() : dup(0) < 0);
+			return 0;
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+C
+${CC:-cc} -w forks.c -o forks || exit 1
+run run --fail 'dup:EMFILE when caller("last")' --log log -- ./forks
+holds 'processes are numbered as they are forked' log 'len(i) == 1 and i[0]["process"] == 4'
+mv log first
+run run --reach --replay first --log log -- ./forks
+holds '... by which a replay knows them' test "$(cat out)" = $'0 0\n1 0\n2 1'
+holds '... and reach counts them' log 'l[-1]["processes"] == 4'
 
 run run --fail 'malloc:ENOMEM when call>=3' -- sort numbers
 ended 'sort without memory' 2 'Cannot allocate memory'
@@ -150,7 +188,7 @@ sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PY
 rm -f log
-python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; sleep 60' >out 2>err
+python3 terminal.py "$MURPHY" run --fail 'read:EIO when call==1' --log log -- sh -c 'read x <numbers; echo ready; exec sleep 60' >out 2>err
 status=$?
 ended 'an interrupt from the terminal' 130
 holds '... keeps the log' log 'len(i) > 0 and i[0]["function"] == "read"'
@@ -233,9 +271,9 @@ cat >opens.c <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
-	void *h = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	void *h = dlopen(argc > 1 ? argv[1] : "./plugin.so", RTLD_NOW | RTLD_LOCAL);
 	long (*work)(void) = (long (*)(void))dlsym(h, "work");
 	char c;
 	printf("program %zd\n", read(0, &c, 1));
@@ -248,6 +286,20 @@ run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
 holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
 holds '... has its name in the log' log \
   'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+
+mkdir -p folder && cp plugin.so folder
+for name in "$work/plugin.so" ./plugin.so "${work##*/}/plugin.so"; do
+  run run --fail "read:EIO when caller(\"$name\")" --log log -- ./opens
+  holds "... or by its path: $name" grep -qx "plugin -1" out
+done
+run run --fail 'read:EIO when caller("folder/plugin.so")' --log log -- ./opens "$work/plugin.so"
+holds '... which must be its own' grep -qx "plugin 0" out
+run run --fail 'read:EIO when caller("/no/such/plugin.so")' -- ./opens
+refused '... and there' '/no/such/plugin.so: No such file'
+run run --fail 'read:EIO when caller("/no/such/libc.so.6")' -- ./opens
+refused 'a library that the program has from another folder' '/no/such/libc.so.6 is not what the program uses (that is /'
+run run --fail 'read:EIO when caller("wrong/libc.so.6")' -- ./opens
+refused '... also if it starts anywhere' 'wrong/libc.so.6 is not what the program uses'
 
 # --- source lines -----------------------------------------------------------------------------------------------------
 
@@ -330,7 +382,7 @@ run run --reach --fail "$never" --log log -- cat -v numbers
 holds 'reach: calls are counted' grep -Eq '^  read +[0-9]+ calls intercepted; cat: [0-9]+ site' err
 holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"][0]["calls"] >= 6'
 run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
-holds 'reach: programs that are not followed' grep -q 'to start other programs, which were not followed' err
+holds 'reach: programs that are not followed' grep -q 'to start other programs, not followed' err
 
 run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
 holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err
@@ -350,6 +402,13 @@ run run --fail 'read:EFOO' -- cat -v numbers
 refused 'an unknown errno' 'EFOO'
 run run --fail 'raed:EIO' -- cat -v numbers
 refused 'a function that nothing imports' 'did you mean read?'
+# perl imports open64, and can look up anything.
+run run --fail 'opne:EIO' -- perl -e 1
+refused '... as a programmer writes it' 'did you mean open?'
+run run --fail 'recvmsg:EBADF' -- perl -e 1
+ended 'a function that could only be looked up is no mistake, but said' 0 'note: --fail:1: neither the program nor its libraries import recvmsg: only'
+run run --fail "$never" --fail 'recvmsg:EBADF' -- cat numbers
+ended '... as one that cannot' 0 'note: --fail:1: neither the program nor its libraries import recvmsg: this rule is never asked'
 run run --fail "$never" -- ./no-such-program
 refused 'a program that is not there' './no-such-program: does not exist'
 run run --fail "$never" -- no-such-program
@@ -362,6 +421,22 @@ run run no-such-scenario.xml -- cat -v numbers
 refused 'a scenario that is not there' 'no-such-scenario.xml'
 run run --fail "$never" --log /no/such/log -- cat -v numbers
 refused 'a log that cannot be written' '/no/such/log'
+cat >until.c <<'C'
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	alarm(30);
+	while (read(0, &c, 1) < 0)
+		continue;
+	return rmdir("not-yet");
+}
+C
+mkdir -p not-yet
+${CC:-cc} -w until.c -o until || exit 1
+run run --fail 'read:EIO' --log /dev/full -- ./until
+ended 'a log that cannot be written any more' 2 '/dev/full: No space left on device (the log is not complete)'
+holds '... ends the faults' test ! -e not-yet
 run run --fail "$never" --seed x -- cat -v numbers
 refused 'a seed that is no number' '--seed'
 echo 'int main(void) { return 0; }' >s.c

@@ -133,6 +133,7 @@ xml 'with an unknown element' 'function' "<scenario><funktion name='read'/></sce
 xml 'with an unknown attribute' 'errno' '<scenario><function name="read" return="-1" erno="EIO"/></scenario>'
 xml 'with an unknown class' 'CallCountTrigger' '<scenario><trigger id="t" class="CalCountTrigger"/></scenario>'
 xml 'with an unknown errno' 'EIO' '<scenario><function name="read" return="-1" errno="EIOO"/></scenario>'
+xml 'that sets what nobody exports' 'exports a variable .no_such' '<scenario><function name="read" return="-1" errno="EIO"><side kind="global" name="no_such" value="1"/></function></scenario>'
 xml 'with an unknown function' 'read' '<scenario><function name="rread" return="-1" errno="EIO"/></scenario>'
 xml 'with an unknown argument' 'from' \
   "<scenario><trigger id='t' class='CallCountTrigger'><args><form>3</form></args></trigger>$function<reftrigger ref='t'/></function></scenario>"

@@ -48,12 +48,45 @@ static void test_outcomes(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", "==7==ERROR: AddressSanitizer: heap", EIO, false), OUTCOME_SANITIZER);
 }
 
+static enum outcome outcome_of_trait(unsigned traits, int status, const char *out, unsigned *ret_differs) {
+  struct observation baseline = run_of(0, "result\n", ""), run = run_of(status, out, "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .traits = traits};
+  return outcome_of(&f, NULL, ret_differs);
+}
+
+/* A file that is not there is not there: who then shows something else has seen it. */
+static void test_answers_are_no_silent_failures(void **state) {
+  (void)state;
+  assert_int_equal(outcome_of_trait(TRAIT_ANSWERS, 0, "res", NULL), OUTCOME_HANDLED);
+  assert_int_equal(outcome_of_trait(TRAIT_ANSWERS, 0, "result\n", NULL), OUTCOME_SAME);
+  assert_int_equal(outcome_of_trait(TRAIT_ANSWERS, SIGSEGV, "", NULL), OUTCOME_CRASH);
+}
+
+static void test_what_is_lost_unseen(void **state) {
+  (void)state;
+  unsigned differs = 0;
+  assert_int_equal(outcome_of_trait(TRAIT_LOSES, 0, "result\n", &differs), OUTCOME_SILENT);
+  assert_true(differs & DIFFERS_LOSS);
+  assert_int_equal(outcome_of_trait(TRAIT_LOSES, 1 << 8, "", NULL), OUTCOME_HANDLED);
+}
+
+static void test_limits(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
+  assert_int_equal(outcome_with(SIGXCPU, "", "", EIO, false), OUTCOME_HANG);
+}
+
 static void test_deliberate_end_without_memory(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGABRT, "", "terminate called: std::bad_alloc\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
+  const char *broken = "no memory\nfree(): double free detected in tcache 2\n";
+  assert_int_equal(outcome_with(SIGABRT, "", broken, ENOMEM, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGABRT, "", "p: p.c:1: main: Assertion `memory' failed.\n", ENOMEM, false),
+                   OUTCOME_ABORT);
 }
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
@@ -85,6 +118,30 @@ static void test_order(void **state) {
   assert_int_equal(faults[all[2].fault].error, EIO);
   for (size_t i = 1; i < n; i++)
     assert_true(all[i].weight <= all[i - 1].weight);
+  free(all);
+}
+
+static unsigned passes(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  (void)context;
+  (void)p;
+  return f->error == EINTR ? TRAIT_PASSES : 0;
+}
+
+/* Who tries again after a signal must be able to succeed. */
+static void test_what_passes_does_not_stay(void **state) {
+  (void)state;
+  const struct campaign_fault faults[] = {{.error = EINTR}, {.error = EIO}};
+  const struct campaign_point points[] = {{.hash = 1, .count = 1}};
+  struct campaign_order order = {
+      .points = points, .n_points = 1, .faults = faults, .n_faults = 2, .likely = all_possible, .traits = passes};
+  struct campaign_experiment *all = NULL;
+  size_t n = 0;
+  assert_int_equal(campaign_plan(&order, &all, &n), 0);
+  assert_int_equal(n, 1 + 2);
+  for (size_t i = 0; i < n; i++) {
+    assert_false(all[i].onwards && faults[all[i].fault].error == EINTR);
+    assert_int_equal(all[i].traits, faults[all[i].fault].error == EINTR ? TRAIT_PASSES : 0);
+  }
   free(all);
 }
 
@@ -123,8 +180,14 @@ static void test_causes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_outcomes), cmocka_unit_test(test_deliberate_end_without_memory),
-      cmocka_unit_test(test_order),    cmocka_unit_test(test_distance),
+      cmocka_unit_test(test_outcomes),
+      cmocka_unit_test(test_answers_are_no_silent_failures),
+      cmocka_unit_test(test_what_is_lost_unseen),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_deliberate_end_without_memory),
+      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_what_passes_does_not_stay),
+      cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,53 @@ static void numbers_are_exact_among_threads(void **state) {
   says("57\n");
 }
 
+/* Where the number is one thing of several that a rule asks, calls far from it are counted by their threads too. */
+static void numbers_are_exact_with_other_conditions(void **state) {
+  (void)state;
+  static const int64_t wanted[] = {1, 2, 39998, 40000};
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    set_up(NULL);
+    made_function(&plan, "target_nothing");
+    made_fault(&plan, -1, 0);
+    struct wire_rule *r = MADE_RULE(&plan, CALL, NUMBER(wanted[i]), OP(WIRE_OP_EQ, 0), OP(WIRE_OP_IF_ZERO, 3),
+                                    OP(WIRE_OP_ARG, 0), NUMBER(INT64_MAX), OP(WIRE_OP_NE, 0), END);
+    r->first = r->last = (uint64_t)wanted[i];
+    target("threads", "4 10000");
+    says("1\n");
+    assert_int_equal(made_event(&run, 0)->call, wanted[i]);
+    tear_down(NULL);
+  }
+}
+
+/* What a guard lets pass is what the condition does not hold for. */
+static void guards_are_part_of_the_condition(void **state) {
+  (void)state;
+  static const struct {
+    enum wire_op op;
+    int64_t number;
+    bool fails;
+  } cases[] = {
+      {WIRE_OP_EQ, 0, true},  {WIRE_OP_EQ, -1, false}, {WIRE_OP_NE, -1, true}, {WIRE_OP_NE, 0, false},
+      {WIRE_OP_LT, 1, true},  {WIRE_OP_LT, 0, false},  {WIRE_OP_LE, 0, true},  {WIRE_OP_LE, -1, false},
+      {WIRE_OP_GT, -1, true}, {WIRE_OP_GT, 0, false},  {WIRE_OP_GE, 0, true},  {WIRE_OP_GE, 1, false},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++)
+    for (int where = 0; where < 4; where++) {
+      set_up(NULL);
+      made_function(&plan, "close");
+      made_fault(&plan, -1, EIO);
+      uint32_t arg = OP(WIRE_OP_ARG, 0), number = NUMBER((int64_t)(uint32_t)-7 + cases[i].number),
+               compare = OP(cases[i].op, 0);
+      if (where == 0) MADE_RULE(&plan, arg, number, compare, END);
+      if (where == 1) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_ZERO, 1), NUMBER(1), END);
+      if (where == 2) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_SET, 1), NUMBER(0), END);
+      if (where == 3) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IS_ZERO, 0), OP(WIRE_OP_IS_ZERO, 0), END);
+      target("calls", "2");
+      says(cases[i].fails ? "1:-1/EIO 2:-1/EIO end\n" : "end\n");
+      tear_down(NULL);
+    }
+}
+
 static void handlers_are_counted_too(void **state) {
   (void)state;
   made_function(&plan, "target_nothing");
@@ -299,8 +346,9 @@ static void each_of_the_same_names_fails(void **state) {
 
 /* --- what goes through -------------------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"kinds_many",  "kinds_doubles", "kinds_long_double", "kinds_large", "kinds_pair",
-                                    "kinds_mixed", "kinds_complex", "kinds_variadic",    "kinds_wide",  "snprintf"};
+static const char *const kinds[] = {"kinds_many", "kinds_doubles",  "kinds_long_double", "kinds_large",
+                                    "kinds_pair", "kinds_mixed",    "kinds_complex",     "kinds_variadic",
+                                    "kinds_wide", "kinds_by_value", "snprintf"};
 
 static void all_kinds_pass_idle(void **state) {
   (void)state;
@@ -330,7 +378,7 @@ static void all_kinds_pass_a_call_that_is_made_and_kept(void **state) {
   }
   target("intact", NULL);
   says("intact\n");
-  assert_int_equal(run.area->next_event, COUNT(kinds));
+  assert_int_equal(run.area->next_event, COUNT(kinds) + 1);
 }
 
 /* --- what faults do ----------------------------------------------------------------------------------------------- */
@@ -370,6 +418,36 @@ static void sides_are_changed(void **state) {
   made_rule(&plan, NULL, 0);
   target("sides", NULL);
   says("-1 EIO -5 ab000002 10 44 33 3 1\n");
+}
+
+static void sides_that_are_nowhere_are_told(void **state) {
+  (void)state;
+  made_function(&plan, "sides_open");
+  made_fault(&plan, -1, EIO);
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "sides_shown"), .value = 33});
+  made_side(&plan, (struct wire_side){
+                       .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "variable"), .value = 33});
+  made_rule(&plan, NULL, 0);
+  target("sides", NULL);
+  says("-1 EIO 1 2 10 20 33 3 0\n");
+  assert_int_equal(made_event(&run, 0)->missed, 2);
+}
+
+static void sides_of_libraries_that_come_and_go(void **state) {
+  (void)state;
+  for (int64_t call = 1; call <= 13; call += 12) {
+    set_up(NULL);
+    fails_when("twin_name", WIRE_OP_EQ, call)->flags |= WIRE_LATER;
+    plan.faults.at[0].retval = '-';
+    made_side(&plan, (struct wire_side){
+                         .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "twin_variable"), .value = 5});
+    loader_hooks();
+    twins();
+    says(call == 1 ? "1111 111 -aba ab baa baa baa ba 05\n" : "1111 111 baba ab baa baa b-a ba 50\n");
+    assert_int_equal(made_event(&run, 0)->missed, 0);
+    tear_down(NULL);
+  }
 }
 
 static void doubles_come_back(void **state) {
@@ -496,6 +574,32 @@ static void followed_whatever_the_environment(void **state) {
   }
 }
 
+/* A call that is made first and then fails is made as all others are. */
+static void followed_when_made_to_fail_later(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("close");
+  hook("execve", WIRE_HOOK_EXECVE);
+  struct wire_function *f = made_function(&plan, "system");
+  f->hook = WIRE_HOOK_SYSTEM;
+  made_fault(&plan, 0, EIO)->ret = WIRE_KEEP;
+  made_rule(&plan, NULL, 0)->flags = WIRE_THEN;
+  target("children", "system");
+  says("-1/EIO clean\n");
+  assert_true(run.area->attached >= 2);
+}
+
+static void what_starts_programs_leaves_nothing(void **state) {
+  (void)state;
+  plan.flags = WIRE_FOLLOW;
+  always_fails("dup");
+  exec_hooks();
+  target("children", "vforks");
+  says("nothing is left\n");
+  target("children", "change");
+  says("good\n");
+}
+
 static void not_followed_and_not_seen(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(ways_to_start); i++) {
@@ -616,6 +720,7 @@ static void a_damaged_plan_is_left_alone(void **state) {
     target("calls", "5");
     says("end\n");
     assert_int_equal(run.area->attached, 0);
+    assert_int_equal(run.area->refused, 1);
     assert_int_equal(run.area->next_event, 0);
     tear_down(NULL);
   }
@@ -634,6 +739,7 @@ static void a_damaged_table_is_left_alone(void **state) {
       target("calls", "5");
       says("end\n");
       assert_int_equal(run.area->attached, 0);
+      assert_int_equal(run.area->refused, 1);
       tear_down(NULL);
     }
   flip = 1;
@@ -688,6 +794,8 @@ int main(void) {
       TEST(chance_is_the_same_each_time),
       TEST(the_fault_is_drawn_from_several),
       TEST(numbers_are_exact_among_threads),
+      TEST(numbers_are_exact_with_other_conditions),
+      TEST(guards_are_part_of_the_condition),
       TEST(handlers_are_counted_too),
       TEST(a_full_ring_counts_what_is_lost),
       TEST(linked_in_all_ways),
@@ -703,12 +811,16 @@ int main(void) {
       TEST(then_is_done_and_reported),
       TEST(a_stack_may_end),
       TEST(sides_are_changed),
+      TEST(sides_that_are_nowhere_are_told),
+      TEST(sides_of_libraries_that_come_and_go),
       TEST(doubles_come_back),
       TEST(streams_get_their_flag),
       TEST(descriptors_are_told_apart),
       TEST(jemalloc_is_the_real_one),
       TEST(sanitized_programs_work),
       TEST(followed_whatever_the_environment),
+      TEST(followed_when_made_to_fail_later),
+      TEST(what_starts_programs_leaves_nothing),
       TEST(not_followed_and_not_seen),
       TEST(nothing_is_seen_in_the_environment),
       TEST(the_users_preload_stays),

@@ -63,12 +63,58 @@ static void test_mistakes_are_not_likely(void **state) {
   assert_int_equal(how("read", DESCRIPTOR_FILE, EFAULT), 0);
 }
 
+/* fread's profile has no errno: it is the end of the file, or one of those that the data names. */
+static void test_errno_that_is_not_known(void **state) {
+  (void)state;
+  assert_int_equal(how("fread", DESCRIPTOR_FILE, 0), how("fread", DESCRIPTOR_FILE, EIO));
+  assert_int_equal(how("strptime", DESCRIPTOR_NONE, 0), 0);
+}
+
+static unsigned traits(const char *function, enum site_descriptor what, int error) {
+  struct site_call c = {.function = function, .descriptor = what};
+  return site_likely_traits(likely, &c, error, -1);
+}
+
+static void test_traits(void **state) {
+  (void)state;
+  assert_int_equal(traits("read", DESCRIPTOR_PIPE, EINTR), SITE_PASSES);
+  assert_int_equal(traits("read", DESCRIPTOR_SOCKET, EAGAIN), SITE_PASSES);
+  assert_int_equal(traits("fork", DESCRIPTOR_NONE, EAGAIN), 0); /* a limit stays */
+  assert_int_equal(traits("open", DESCRIPTOR_NONE, ENOENT), SITE_ANSWERS);
+  assert_int_equal(traits("open", DESCRIPTOR_NONE, EACCES), 0);
+  assert_int_equal(traits("mkdir", DESCRIPTOR_NONE, EEXIST), SITE_ANSWERS | SITE_PASSES);
+  assert_int_equal(traits("fsync", DESCRIPTOR_FILE, EIO), SITE_LOSES);
+  assert_int_equal(traits("fsync", DESCRIPTOR_DIR, EIO), 0);
+  assert_int_equal(traits("write", DESCRIPTOR_FILE, EIO), 0);
+}
+
+static void test_standard_output_is_excused(void **state) {
+  (void)state;
+  assert_true(site_likely_excused(likely, "puts"));
+  assert_true(site_likely_excused(likely, "getenv"));
+  assert_false(site_likely_excused(likely, "write"));
+  assert_false(site_likely_excused(likely, "fclose"));
+}
+
+/* An error of fgets is taken for the end by everybody; a copy that is too short is another matter. */
+static void test_input_is_quiet(void **state) {
+  (void)state;
+  assert_true(site_likely_quiet(likely, "fgets"));
+  assert_false(site_likely_excused(likely, "fgets"));
+  assert_false(site_likely_quiet(likely, "read"));
+  assert_false(site_likely_quiet(likely, "readdir"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptors_decide),
       cmocka_unit_test(test_blocking_decides),
       cmocka_unit_test(test_handlers_decide),
       cmocka_unit_test(test_mistakes_are_not_likely),
+      cmocka_unit_test(test_errno_that_is_not_known),
+      cmocka_unit_test(test_traits),
+      cmocka_unit_test(test_standard_output_is_excused),
+      cmocka_unit_test(test_input_is_quiet),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

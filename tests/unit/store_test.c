@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The campaign's database: what goes in comes out, nothing that is there is overwritten.
+ * The campaign's database and folder: what goes in comes out, nothing that is there is overwritten.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,14 @@ static struct store *open_store(bool create) {
   return s;
 }
 
+static void in_folder(const char *command) {
+  char line[256];
+  (void)snprintf(line, sizeof line, "cd %s && %s", folder, command);
+  assert_int_equal(system(line), 0);
+}
+
+/* --- what goes in comes out --------------------------------------------------------------------------------------- */
+
 static int check_point(void *context, const struct store_point *p) {
   assert_int_equal(p->id, 1);
   assert_true(p->hash == UINT64_MAX - 1);
@@ -51,39 +61,97 @@ static int check_point(void *context, const struct store_point *p) {
 
 static int check_experiment(void *context, const struct store_experiment *x) {
   int *n = context;
-  if ((*n)++ == 0)
-    assert_string_equal(x->outcome, "crash");
-  else
-    assert_null(x->outcome);
+  assert_string_equal(x->outcome, *n == 0 ? "crash" : "same");
+  assert_true(*n == 0 ? x->precision > 0.6 : x->precision < 0);
+  assert_int_equal(x->finding, *n == 0 ? 1 : 0);
+  assert_true(x->hash == UINT64_MAX - 1);
+  assert_int_equal(x->onwards, 1);
+  ++*n;
   return 0;
+}
+
+static int check_finding(void *context, const struct store_finding *f) {
+  assert_string_equal(f->kind, "crash");
+  assert_string_equal(f->function, "read");
+  assert_int_equal(f->signal, SIGSEGV);
+  assert_int_equal(f->count, 1);
+  assert_int_equal(f->error, EIO);
+  assert_int_equal(f->n_keys[STORE_INJECT], 3);
+  assert_true(f->keys[STORE_INJECT][2] == 3);
+  assert_int_equal(f->n_keys[STORE_CRASH], 0);
+  *(int *)context += 1;
+  return 0;
+}
+
+static int check_frame(void *context, const struct store_frame *f) {
+  assert_string_equal(f->function, "main");
+  assert_null(f->file);
+  assert_int_equal(f->offset, 0x1234);
+  *(int *)context += 1;
+  return 0;
+}
+
+static int check_left(void *context, const char *name, uint64_t n) {
+  assert_string_equal(name, *(int *)context == 0 ? "write" : "read");
+  assert_int_equal(n, *(int *)context == 0 ? 7 : 3);
+  *(int *)context += 1;
+  return 0;
+}
+
+static void fill(struct store *s) {
+  static const uint64_t keys[] = {1, 2, 3};
+  struct store_point p = {.hash = UINT64_MAX - 1, .function = "read", .count = 3};
+  assert_int_equal(store_add_point(s, &p, NULL), 0);
+  for (int i = 0; i < 2; i++) {
+    struct store_experiment x = {.point = p.id,
+                                 .nth = 1,
+                                 .onwards = true,
+                                 .retval = -1,
+                                 .error = EIO,
+                                 .mode = "exec",
+                                 .outcome = i == 0 ? "crash" : "same",
+                                 .precision = i == 0 ? 0.67 : -1,
+                                 .finding = i == 0};
+    assert_int_equal(store_add_experiment(s, &x, NULL), 0);
+    assert_int_equal(x.id, i + 1);
+  }
+  struct store_finding f = {
+      .id = 1, .kind = "crash", .signal = SIGSEGV, .experiment = 1, .precision = 0.67, .keys = {keys}, .n_keys = {3}};
+  assert_int_equal(store_add_finding(s, &f, NULL), 0);
+  struct store_frame frame = {.module = "prog", .function = "main", .offset = 0x1234};
+  assert_int_equal(store_add_frame(s, 1, STORE_INJECT, 0, &frame, NULL), 0);
+  assert_int_equal(store_plan(s, "read", 5, NULL), 0);
+  assert_int_equal(store_plan(s, "write", 7, NULL), 0);
+  assert_int_equal(store_set(s, "command", "[\"ls\"]", NULL), 0);
+  assert_int_equal(store_set(s, "command", "[\"cat\"]", NULL), 0);
 }
 
 static void test_round_trip(void **state) {
   (void)state;
   struct store *s = open_store(true);
-  struct store_point p = {.hash = UINT64_MAX - 1, .function = "read", .count = 3, .stack = "[]"};
-  assert_int_equal(store_add_point(s, &p, NULL), 0);
-  for (int i = 0; i < 2; i++) {
-    struct store_experiment x = {.point = p.id, .nth = 1, .retval = -1, .error = EIO};
-    assert_int_equal(store_plan(s, &x, NULL), 0);
-    x.mode = "exec";
-    x.outcome = "crash";
-    if (i == 0) assert_int_equal(store_done(s, &x, NULL), 0);
-  }
-  assert_int_equal(store_set(s, "command", "[\"ls\"]", NULL), 0);
-  assert_int_equal(store_set(s, "command", "[\"cat\"]", NULL), 0);
+  fill(s);
   store_close(s);
 
   s = open_store(false);
-  int points = 0, experiments = 0;
+  int points = 0, experiments = 0, findings = 0, frames = 0, left = 0, none = 0;
   assert_int_equal(store_points(s, check_point, &points, NULL), 0);
   assert_int_equal(store_experiments(s, check_experiment, &experiments, NULL), 0);
+  assert_int_equal(store_findings(s, check_finding, &findings, NULL), 0);
+  assert_int_equal(store_frames(s, 1, STORE_INJECT, check_frame, &frames, NULL), 0);
+  assert_int_equal(store_frames(s, 1, STORE_CRASH, check_frame, &none, NULL), 0);
+  assert_int_equal(store_counts(s, STORE_LEFT, check_left, &left, NULL), 0);
   assert_int_equal(points, 1);
   assert_int_equal(experiments, 2);
+  assert_int_equal(findings, 1);
+  assert_int_equal(frames, 1);
+  assert_int_equal(none, 0);
+  assert_int_equal(left, 2);
   assert_string_equal(store_get(s, "command"), "[\"cat\"]");
   assert_null(store_get(s, "nothing"));
   store_close(s);
 }
+
+/* --- what is there is left alone ---------------------------------------------------------------------------------- */
 
 static void test_nothing_is_overwritten(void **state) {
   (void)state;
@@ -94,24 +162,20 @@ static void test_nothing_is_overwritten(void **state) {
   assert_int_equal(store_open(folder, true, &s, &e), -EEXIST);
 }
 
-static void damage(const char *command) {
-  char line[256];
-  (void)snprintf(line, sizeof line, "cd %s && rm -f campaign.db-* && %s", folder, command);
-  assert_int_equal(system(line), 0);
-}
-
 static void test_damage_is_said(void **state) {
   (void)state;
   struct store *s = NULL;
   struct err e = {0};
   store_close(open_store(true));
-  damage("cp campaign.db whole && dd if=/dev/urandom of=campaign.db bs=512 seek=2 count=8 conv=notrunc 2>/dev/null");
+  in_folder("dd if=/dev/urandom of=campaign.db bs=512 seek=2 count=8 conv=notrunc 2>/dev/null");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
-  damage("head -c 100 /dev/urandom > campaign.db");
+  in_folder("head -c 100 /dev/urandom > campaign.db");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
-  damage(": > campaign.db");
+  in_folder(": > campaign.db");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
   assert_non_null(strstr(e.text, "campaign.db"));
+  in_folder("rm campaign.db && mkdir campaign.db");
+  assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
 }
 
 static void test_killed_keeps_what_was_flushed(void **state) {
@@ -131,12 +195,109 @@ static void test_killed_keeps_what_was_flushed(void **state) {
   store_close(s);
 }
 
+/* A limit of the file size stands for a full disk. */
+static int fill_the_disk(void) {
+  struct store *s = open_store(true);
+  struct err e = {0};
+  char value[4096];
+  memset(value, 'x', sizeof value - 1);
+  value[sizeof value - 1] = '\0';
+  if (store_set(s, "kept", "1", NULL) < 0 || store_flush(s, NULL) < 0) return 1;
+  struct rlimit limit = {.rlim_cur = 1 << 18, .rlim_max = 1 << 18};
+  (void)signal(SIGXFSZ, SIG_IGN);
+  if (setrlimit(RLIMIT_FSIZE, &limit) < 0) return 2;
+  int r = 0;
+  for (int i = 0; i < 1000 && r == 0; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "fact %d", i);
+    r = store_set(s, name, value, &e);
+    if (r == 0) r = store_flush(s, &e);
+  }
+  if (r == 0 || !e.text[0]) return 3;
+  bool kept = store_get(s, "kept") != NULL;
+  store_close(s);
+  return kept ? 0 : 4;
+}
+
+static void test_full_disk(void **state) {
+  (void)state;
+  pid_t pid = fork();
+  if (pid == 0) _exit(fill_the_disk());
+  int status;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  struct store *s = open_store(false);
+  assert_string_equal(store_get(s, "kept"), "1");
+  assert_string_not_equal(store_get(s, "fact 0"), "");
+  store_close(s);
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+static void test_folder_of_others(void **state) {
+  (void)state;
+  struct store_folder f = {.fd = -1};
+  struct err e = {0};
+  in_folder("echo mine > notes");
+  assert_int_equal(store_folder_take(folder, &f, &e), -ENOTEMPTY);
+  assert_non_null(strstr(e.text, "notes"));
+  in_folder("rm notes && mkdir findings");
+  assert_int_equal(store_folder_take(folder, &f, &e), -ENOTEMPTY);
+  in_folder("rmdir findings && test -z \"$(ls)\" && : > file");
+  char path[96];
+  (void)snprintf(path, sizeof path, "%s/file", folder);
+  assert_int_equal(store_folder_take(path, &f, &e), -EEXIST);
+}
+
+static void test_folder_comes_and_goes(void **state) {
+  (void)state;
+  struct store_folder f = {.fd = -1}, other = {.fd = -1};
+  struct err e = {0};
+  char path[96];
+  struct stat st;
+  (void)snprintf(path, sizeof path, "%s/c", folder);
+  assert_int_equal(store_folder_take(path, &f, &e), 0);
+  assert_int_equal(store_folder_take(path, &other, &e), -EBUSY);
+  store_folder_done(&f);
+  assert_int_equal(stat(path, &st), -1);
+}
+
+static void test_earlier_campaign_is_kept(void **state) {
+  (void)state;
+  struct store_folder f = {.fd = -1};
+  struct err e = {0};
+  unsigned kept = 9;
+  assert_int_equal(store_folder_take(folder, &f, &e), 0);
+  assert_int_equal(store_folder_clear(&f, &kept, &e), 0);
+  assert_int_equal(kept, 0);
+  for (unsigned i = 1; i <= 2; i++) {
+    struct store *s = open_store(true);
+    char *finding = NULL;
+    fill(s);
+    store_close(s);
+    assert_int_equal(store_folder_finding(folder, 1, true, &finding, &e), 0);
+    free(finding);
+    assert_int_equal(store_folder_clear(&f, &kept, &e), 0);
+    assert_int_equal(kept, i);
+  }
+  in_folder("test -d campaign-1/findings/1 && test -f campaign-2/campaign.db && test ! -e campaign.db");
+  in_folder("echo rubbish > campaign.db");
+  assert_int_equal(store_folder_clear(&f, &kept, &e), -EUCLEAN);
+  in_folder("test -f campaign.db && test ! -e campaign-3");
+  store_folder_done(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_nothing_is_overwritten, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_damage_is_said, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_killed_keeps_what_was_flushed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_folder_of_others, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_folder_comes_and_goes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_earlier_campaign_is_kept, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,9 @@
 struct large {
   long of[6];
 };
+struct huge {
+  long of[600];
+};
 struct pair {
   double a, b;
 };
@@ -29,6 +32,7 @@ struct mixed kinds_mixed(long a, double b);
 double _Complex kinds_complex(double _Complex a);
 double kinds_variadic(const char *kinds, ...);
 __int128 kinds_wide(__int128 a);
+long kinds_by_value(long a, struct huge b, long c);
 
 static int wrong(void) {
   struct large l = kinds_large(5);
@@ -43,6 +47,14 @@ static int wrong(void) {
   if (kinds_complex(1.0 + 2.0 * I) != 2.0 + 1.0 * I) return 7;
   if (kinds_variadic("ddildddddddd", 1.5, 2.5, 3, 4L, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0) != 19) return 8;
   if (kinds_wide(((__int128)1 << 100) + 3) != ((__int128)1 << 100) + 4) return 9;
+  struct huge h;
+  for (int i = 0; i < 600; i++)
+    h.of[i] = 7;
+  if (kinds_by_value(1, h, 2) != 3 + 7 * 300 * 601) return 10;
+  if (kinds_variadic("llllllllllllllllllllllllllllllllllllllll", 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L,
+                     14L, 15L, 16L, 17L, 18L, 19L, 20L, 21L, 22L, 23L, 24L, 25L, 26L, 27L, 28L, 29L, 30L, 31L, 32L, 33L,
+                     34L, 35L, 36L, 37L, 38L, 39L, 40L) != 820)
+    return 11;
   return 0;
 }
 

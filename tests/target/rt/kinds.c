@@ -6,6 +6,9 @@
 struct large {
   long of[6];
 };
+struct huge {
+  long of[600];
+};
 struct pair {
   double a, b;
 };
@@ -23,6 +26,7 @@ struct mixed kinds_mixed(long a, double b);
 double _Complex kinds_complex(double _Complex a);
 double kinds_variadic(const char *kinds, ...);
 __int128 kinds_wide(__int128 a);
+long kinds_by_value(long a, struct huge b, long c);
 
 long kinds_many(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {
   long all[] = {a, b, c, d, e, f, g, h, i}, sum = 0;
@@ -65,3 +69,9 @@ double kinds_variadic(const char *kinds, ...) {
 }
 
 __int128 kinds_wide(__int128 a) { return a + 1; }
+
+long kinds_by_value(long a, struct huge b, long c) {
+  for (int i = 0; i < 600; i++)
+    a += b.of[i] * (i + 1);
+  return a + c;
+}

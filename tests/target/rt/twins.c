@@ -49,17 +49,21 @@ int main(int argc, char **argv) {
   void *a = opened(argv[1]), *b = opened(argv[2]);
   printf("%d%d%d ", absent(RTLD_DEFAULT, "twin_name"), absent(dlopen(NULL, RTLD_NOW), "twin_name"),
          absent(RTLD_NEXT, "twin_absent"));
-  printf("%c%c%c%c ", called(b), called(a), called(b), called(a));
+  for (int i = 0; i < 4; i++)
+    printf("%c", called(i % 2 ? a : b));
   naming *of_a = (naming *)dlsym(a, "twin_name"), *of_b = (naming *)dlsym(b, "twin_name");
-  printf("%c%c ", of_a(), of_b());
+  printf(" %c", of_a());
+  printf("%c ", of_b());
   for (int i = 0; i < 3; i++) {
     closed(a);
     printf("%c", called(b));
     a = opened(argv[1]);
-    printf("%c%c ", called(a), ((naming *)dlsym(a, "twin_name"))());
+    printf("%c", called(a));
+    printf("%c ", ((naming *)dlsym(a, "twin_name"))());
   }
   void *shown = dlopen(argv[1], RTLD_LAZY | RTLD_GLOBAL);
-  printf("%c%c ", called(b), ((naming *)dlsym(RTLD_DEFAULT, "twin_name"))());
+  printf("%c", called(b));
+  printf("%c ", ((naming *)dlsym(RTLD_DEFAULT, "twin_name"))());
   printf("%d%d\n", ((telling *)dlsym(a, "twin_status"))(), ((telling *)dlsym(b, "twin_status"))());
   return dlclose(shown);
 }

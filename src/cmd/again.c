@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finding once more. Its call is found by the same number of the stack; where there is none, because the program was
+ * built anew, by the names of the functions in it.
+ */
+#include "cmd/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct campaign_fault *find_fault(const struct test_space *s, const struct test_finding *f) {
+  for (size_t i = 0; i < s->faults.n; i++) {
+    const struct campaign_fault *at = &s->faults.at[i];
+    if (at->retval == f->retval && at->error == f->error && strcmp(test_function(s, at->function), f->function) == 0)
+      return at;
+  }
+  return NULL;
+}
+
+/* --- the same stack in another build ------------------------------------------------------------------------------ */
+
+static bool is_same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+static bool is_same_frame(const struct store_frame *a, const struct store_frame *b) {
+  return is_same(a->function, b->function) && (a->function || is_same(a->module, b->module));
+}
+
+/* The more frames are alike the better, then the nearer the call is in the source, or in the code. */
+static uint64_t likeness(const test_frames *a, const test_frames *b) {
+  size_t n = 0;
+  while (n < a->n && n < b->n && is_same_frame(&a->at[n], &b->at[n]))
+    n++;
+  if (n == 0) return 0;
+  const struct store_frame *x = &a->at[0], *y = &b->at[0];
+  bool lines = x->line && y->line && is_same(x->file, y->file);
+  uint64_t i = lines ? x->line : x->offset, k = lines ? y->line : y->offset, far = i > k ? i - k : k - i;
+  return (uint64_t)n << 32 | (UINT32_MAX - (far < UINT32_MAX ? far : UINT32_MAX));
+}
+
+static const struct campaign_point *find_alike(struct test_setup *s, const struct test_finding *f) {
+  struct test_space *space = &s->space;
+  struct run_symbols *symbols = NULL;
+  struct arena arena = {0};
+  const struct campaign_point *best = NULL;
+  uint64_t most = 0;
+  if (run_symbols_new(&space->modules, lab_area(s->recorder), &symbols) < 0) return NULL;
+  for (size_t i = 0; i < space->points.n; i++) {
+    test_frames frames = {0};
+    if (strcmp(test_function(space, space->points.at[i].function), f->function) != 0) continue;
+    uint64_t now =
+        test_name_point(symbols, &space->seen.at[i], &arena, &frames) < 0 ? 0 : likeness(&frames, &f->inject);
+    if (now > most) best = &space->points.at[i];
+    if (now > most) most = now;
+    vec_done(&frames);
+  }
+  run_symbols_free(symbols);
+  arena_done(&arena);
+  return best;
+}
+
+static const struct campaign_point *find_point(struct test_setup *s, const struct test_finding *f) {
+  for (size_t i = 0; i < s->space.points.n; i++)
+    if (s->space.points.at[i].hash == f->hash) return &s->space.points.at[i];
+  return find_alike(s, f);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) {
+  const struct campaign_fault *fault = find_fault(&s->space, f);
+  const struct campaign_point *point = fault ? find_point(s, f) : NULL;
+  if (!point) return -ENOENT;
+  ret->error = fault->error;
+  ret->traits = test_traits(&s->space, point, fault);
+  ret->order = (struct lab_order){.hash = point->hash,
+                                  .nth = f->nth < point->count || !point->count ? f->nth : point->count,
+                                  .rule = fault->rule,
+                                  .fault = fault->fault,
+                                  .armed = true,
+                                  .onwards = f->onwards,
+                                  .wall_ns = test_setup_wall(s)};
+  return 0;
+}
+
+int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) {
+  int r = lab_run(s->labs.at[0], &a->order, &ret->run, e);
+  if (r < 0) return r;
+  struct outcome_facts facts = {.baseline = &s->baseline.runs[0].seen,
+                                .run = &ret->run.seen,
+                                .mask = &s->baseline.mask,
+                                .injected = ret->run.injected,
+                                .timed_out = ret->run.timed_out,
+                                .error = a->error,
+                                .traits = a->traits};
+  ret->outcome = outcome_of(&facts, NULL, NULL);
+  return 0;
+}

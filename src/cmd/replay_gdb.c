@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finding in a debugger. gdb starts the command with murphy's library in it and the order in the area, and stops in
+ * murphy_rt_fault, which the runtime calls when it has decided that a call fails and before anything of that happened.
+ *
+ * This is outside of the sandbox, since whoever debugs wants a terminal, sources and time.
+ */
+#include "cmd/replay.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef VEC(const char *) arguments;
+
+/* A run's folder with the shim, and the area with the order. */
+struct place {
+  struct run_folder folder;
+  struct run_area area;
+  struct text preload, shim;
+};
+
+static void place_done(struct place *p) {
+  run_area_done(&p->area);
+  run_folder_done(&p->folder);
+  text_done(&p->preload);
+  text_done(&p->shim);
+}
+
+static int place_make(struct test_setup *s, const struct lab_order *order, struct place *p, struct err *e) {
+  const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
+  struct test_writer writer = {.space = &s->space, .follow = s->is->scope.follow};
+  int r = run_folder_make(s->space.modules.asan, &p->folder, e);
+  if (r >= 0) r = run_area_make(p->folder.area, plan->functions.n, false, &p->area, e);
+  if (r >= 0) r = test_write_shim(&writer, p->folder.area, p->folder.shim, &p->shim, &p->preload, e);
+  if (r >= 0) r = run_folder_write(&p->folder, &p->shim, e);
+  if (r < 0) return r;
+  p->area.at->order = (struct wire_order){.hash = order->hash,
+                                          .nth = order->nth,
+                                          .rule = order->rule,
+                                          .fault = order->fault,
+                                          .armed = true,
+                                          .onwards = order->onwards};
+  return 0;
+}
+
+/*
+ * How gdb is to start the command: by a shell that gets neither the preloaded library nor the command's input, since it
+ * would be taken for the command.
+ */
+static const char *wrapper_of(const struct test_setup *s, struct arena *arena, const char *preload) {
+  struct text t = {0}, script = {0};
+  text_add(&script, "LD_PRELOAD=");
+  text_add_shell(&script, preload);
+  text_add(&script, "; export LD_PRELOAD; exec \"$@\"");
+  if (s->is->input) text_add(&script, " <");
+  if (s->is->input) text_add_shell(&script, s->is->input);
+  text_add(&t, "set exec-wrapper sh -c ");
+  text_add_shell(&t, script.at ? script.at : "");
+  text_add(&t, " sh");
+  const char *copy = t.failed || script.failed ? NULL : arena_strdup(arena, t.at);
+  text_done(&t);
+  text_done(&script);
+  return copy;
+}
+
+/* gdb's own commands, then the user's, then the program. */
+static int make_arguments(struct test_setup *s, struct arena *arena, const char *preload, const char *const *more,
+                          size_t n_more, arguments *ret) {
+  const char *wrapper = wrapper_of(s, arena, preload);
+  if (!wrapper) return -ENOMEM;
+  const char *const first[] = {"gdb",  "-q",
+                               "-iex", "set breakpoint pending on",
+                               "-ex",  "break murphy_rt_fault",
+                               "-ex",  wrapper,
+                               "-ex",  "run",
+                               "-ex",  "frame function murphy_rt_enter",
+                               "-ex",  "up"};
+  int r = 0;
+  for (size_t i = 0; i < COUNT(first) && r == 0; i++)
+    r = vec_push(ret, first[i]);
+  for (size_t i = 0; i < n_more && r == 0; i++)
+    r = vec_push(ret, more[i]);
+  if (r == 0) r = vec_push(ret, "--args");
+  if (r == 0) r = vec_push(ret, s->space.target.path);
+  for (char **a = s->space.target.argv + 1; r == 0 && s->space.target.argv[0] && *a; a++)
+    r = vec_push(ret, *a);
+  return r < 0 ? r : vec_push(ret, NULL);
+}
+
+/* The terminal's signals are gdb's while it runs. */
+static int run_gdb(const arguments *args, struct err *e) {
+  test_release_signals();
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+  (void)sigaction(SIGINT, &ignore, &before);
+  pid_t pid = fork();
+  if (pid == 0) {
+    (void)sigaction(SIGINT, &before, NULL);
+    (void)execvp("gdb", (char *const *)(uintptr_t)args->at);
+    _exit(errno == ENOENT ? 127 : 126);
+  }
+  if (pid < 0) return err_set(e, -errno, "cannot start gdb: %m");
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  (void)sigaction(SIGINT, &before, NULL);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return err_set(e, -ECANCELED, "gdb is not installed (or not in PATH)");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int replay_gdb(struct test_setup *s, const struct lab_order *order, const char *const *more, size_t n_more,
+               struct err *e) {
+  struct place p = {0};
+  struct arena arena = {0};
+  arguments args = {0};
+  int r = place_make(s, order, &p, e);
+  if (r >= 0) r = make_arguments(s, &arena, p.preload.at, more, n_more, &args);
+  if (r == -ENOMEM) (void)err_set(e, r, "out of memory");
+  if (r >= 0) r = run_gdb(&args, e);
+  vec_done(&args);
+  arena_done(&arena);
+  place_done(&p);
+  return r;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was done goes to the campaign as it comes: an experiment is in the database before the next one of its lab
+ * begins, so that whoever kills murphy loses what was running and nothing else.
+ *
+ * A campaign that goes on finds its experiments by what they are (the stack, the fault, which time), since the numbers
+ * of points may be others after another baseline.
+ */
+#include "cmd/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verdicts[] = {"all", "unknown", "some", "none"};
+
+/* --- what there is to do ------------------------------------------------------------------------------------------ */
+
+static int add_point(struct test_keeper *k, struct run_symbols *symbols, size_t i, struct err *e) {
+  const struct test_space *space = &k->setup->space;
+  const struct campaign_point *p = &space->points.at[i];
+  struct store_point add = {.hash = p->hash,
+                            .function = test_function(space, p->function),
+                            .count = p->count,
+                            .verdict = verdicts[p->verdict & 3]};
+  struct run_symbol s = {0};
+  if (space->seen.at[i].n_frames && run_symbols_at(symbols, &space->seen.at[i].frames[0], &s)) {
+    const struct image_frame *f = s.n_frames ? &s.frames[0] : NULL;
+    add.module = s.module;
+    add.offset = s.offset;
+    add.in = f && f->function ? f->function : s.function;
+    add.file = f ? f->relative ? f->relative : f->file : NULL;
+    add.line = f ? f->line : 0;
+  }
+  int r = store_add_point(k->store, &add, e);
+  if (r == 0) k->points[i] = add.id;
+  return r;
+}
+
+static int add_points(struct test_keeper *k, struct err *e) {
+  struct run_symbols *symbols = NULL;
+  int r = run_symbols_new(&k->setup->space.modules, lab_area(k->setup->recorder), &symbols);
+  if (r < 0) return err_set(e, r, "out of memory");
+  for (size_t i = 0; i < k->setup->space.points.n && r == 0; i++)
+    if (!k->points[i]) r = add_point(k, symbols, i, e);
+  run_symbols_free(symbols);
+  return r;
+}
+
+/* How many experiments there are for each function. */
+static int add_plan(struct test_keeper *k, struct err *e) {
+  const struct test_space *space = &k->setup->space;
+  const struct wire_plan *plan = (const struct wire_plan *)space->plan.at;
+  uint64_t *n = calloc(plan->functions.n + 1, sizeof *n);
+  if (!n) return err_set(e, -ENOMEM, "out of memory");
+  for (size_t i = 0; i < k->n_experiments; i++)
+    n[space->faults.at[k->experiments[i].fault].function]++;
+  int r = 0;
+  for (uint32_t i = 0; i < plan->functions.n && r == 0; i++)
+    if (n[i]) r = store_plan(k->store, test_function(space, i), n[i], e);
+  free(n);
+  return r;
+}
+
+/* --- what was done before ----------------------------------------------------------------------------------------- */
+
+static uint64_t experiment_key(uint64_t hash, uint64_t nth, bool onwards, int64_t retval, int error) {
+  uint64_t key = hash_mix(hash);
+  key = hash_mix(key + nth * 2 + onwards);
+  key = hash_mix(key + (uint64_t)retval);
+  return hash_mix(key + (uint64_t)error);
+}
+
+struct past {
+  struct test_keeper *k;
+  struct map points, experiments;
+  const char *last;
+};
+
+static int take_point(void *context, const struct store_point *p) {
+  struct past *past = context;
+  return map_put(&past->points, p->hash, (uint64_t)p->id);
+}
+
+static int take_experiment(void *context, const struct store_experiment *x) {
+  struct past *past = context;
+  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, x->retval, x->error);
+  return map_put(&past->experiments, key, x->finding ? BEFORE_FAILED : BEFORE_DONE);
+}
+
+static enum outcome outcome_named(const char *kind) {
+  for (int i = 0; i < OUTCOMES; i++)
+    if (strcmp(outcome_words[i], kind) == 0) return (enum outcome)i;
+  return OUTCOME_MISSED;
+}
+
+static int take_finding(void *context, const struct store_finding *f) {
+  struct test_keeper *k = ((struct past *)context)->k;
+  struct campaign_failure add = {.outcome = outcome_named(f->kind), .signal = f->signal};
+  struct campaign_stack *stacks[] = {&add.inject, &add.crash};
+  for (int i = 0; i < 2; i++) {
+    if (!f->n_keys[i]) continue;
+    stacks[i]->at = arena_memdup(&k->arena, f->keys[i], f->n_keys[i] * sizeof **f->keys);
+    stacks[i]->n = f->n_keys[i];
+    if (!stacks[i]->at) return -ENOMEM;
+  }
+  return vec_push(&k->known, add) < 0 || vec_push(&k->staying, f->onwards ? f->hash : 0) < 0 ? -ENOMEM : 0;
+}
+
+static int find_past(struct test_keeper *k, struct past *past, struct err *e) {
+  const struct test_space *space = &k->setup->space;
+  int r = store_points(k->store, take_point, past, e);
+  if (r == 0) r = store_experiments(k->store, take_experiment, past, e);
+  if (r == 0) r = store_findings(k->store, take_finding, past, e);
+  if (r < 0) return r;
+  uint64_t value;
+  for (size_t i = 0; i < space->points.n; i++)
+    if (map_get(&past->points, space->points.at[i].hash, &value)) k->points[i] = (int64_t)value;
+  for (size_t i = 0; i < k->n_experiments; i++) {
+    const struct campaign_experiment *x = &k->experiments[i];
+    const struct campaign_fault *f = &space->faults.at[x->fault];
+    uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, f->retval, f->error);
+    if (map_get(&past->experiments, key, &value)) k->before[i] = (uint8_t)value;
+  }
+  return 0;
+}
+
+int test_keeper_start(struct test_keeper *k, struct err *e) {
+  struct past past = {.k = k};
+  k->points = calloc(k->setup->space.points.n + 1, sizeof *k->points);
+  k->before = calloc(k->n_experiments + 1, sizeof *k->before);
+  if (!k->points || !k->before) return err_set(e, -ENOMEM, "out of memory");
+  int r = find_past(k, &past, e);
+  map_done(&past.points);
+  map_done(&past.experiments);
+  if (r == 0) r = add_points(k, e);
+  if (r == 0) r = add_plan(k, e);
+  return r < 0 ? r : store_flush(k->store, e);
+}
+
+void test_keeper_done(struct test_keeper *k) {
+  free(k->points);
+  free(k->before);
+  vec_done(&k->known);
+  vec_done(&k->staying);
+  arena_done(&k->arena);
+}
+
+/* --- what becomes of it ------------------------------------------------------------------------------------------- */
+
+static int signal_of(int status) { return (status & 0x7f) && (status & 0x7f) != 0x7f ? status & 0x7f : 0; }
+
+static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {
+  const struct campaign_experiment *x = &k->experiments[d->experiment];
+  const struct campaign_fault *f = &k->setup->space.faults.at[x->fault];
+  struct store_experiment add = {.point = k->points[x->point],
+                                 .nth = x->nth,
+                                 .onwards = x->onwards,
+                                 .retval = f->retval,
+                                 .error = f->error,
+                                 .mode = lab_mode_words[d->result->mode],
+                                 .outcome = outcome_words[d->outcome],
+                                 .status = d->result->seen.status,
+                                 .call = d->result->event.call,
+                                 .process = d->result->event.process,
+                                 .seconds = (double)d->result->wall_ns / 1e9,
+                                 .precision = d->traced ? d->precision : -1,
+                                 .difference = outcome_is_failure(d->outcome) ? d->difference : NULL,
+                                 .finding = (int64_t)d->finding};
+  int r = store_add_experiment(k->store, &add, e);
+  if (r == 0) *ret_id = add.id;
+  if (r == 0 && d->result->why[0] && !k->why) {
+    k->why = true;
+    r = store_set(k->store, "why", d->result->why, e);
+  }
+  return r;
+}
+
+static struct test_finding describe(const struct test_keeper *k, const struct sweep_done *d) {
+  const struct test_space *space = &k->setup->space;
+  const struct campaign_experiment *x = &k->experiments[d->experiment];
+  const struct campaign_fault *fault = &space->faults.at[x->fault];
+  return (struct test_finding){.id = (int64_t)d->finding,
+                               .kind = outcome_words[d->outcome],
+                               .signal = signal_of(d->result->seen.status),
+                               .function = test_function(space, fault->function),
+                               .hash = space->points.at[x->point].hash,
+                               .nth = x->nth,
+                               .onwards = x->onwards,
+                               .call = d->result->event.call,
+                               .process = d->result->event.process,
+                               .retval = fault->retval,
+                               .error = fault->error};
+}
+
+static int add_frames(struct test_keeper *k, int64_t finding, enum store_stack stack, const test_frames *frames,
+                      struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < frames->n && r == 0; i++)
+    r = store_add_frame(k->store, finding, stack, i, &frames->at[i], e);
+  return r;
+}
+
+static int store_finding_rows(struct test_keeper *k, const struct sweep_done *d, const struct test_finding *f,
+                              const test_frames *crash, int64_t experiment, struct err *e) {
+  struct store_finding add = {
+      .id = f->id,
+      .kind = f->kind,
+      .signal = f->signal,
+      .experiment = experiment,
+      .precision = d->precision,
+      .difference = d->difference,
+      .keys = {d->failure->inject.at, d->failure->crash.at},
+      .n_keys = {d->failure->inject.n, d->failure->crash.n},
+  };
+  int r = store_add_finding(k->store, &add, e);
+  if (r == 0) r = add_frames(k, f->id, STORE_INJECT, &f->inject, e);
+  return r < 0 ? r : add_frames(k, f->id, STORE_CRASH, crash, e);
+}
+
+static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct arena *arena, test_frames *inject,
+                       test_frames *crash) {
+  struct run_symbols *symbols = NULL;
+  int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &symbols);
+  if (r == 0) r = test_name_inject(symbols, &d->result->event, arena, inject);
+  if (r == 0 && d->traced) r = test_name_crash(symbols, d->traced, arena, crash);
+  run_symbols_free(symbols);
+  return r;
+}
+
+/* The folder first: a finding that is in the database can be repeated. */
+static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
+  struct test_finding f = describe(k, d);
+  struct arena arena = {0};
+  test_frames crash = {0};
+  int r = name_stacks(k, d, &arena, &f.inject, &crash);
+  if (r < 0) (void)err_set(e, r, "out of memory");
+  if (r == 0) r = test_finding_write(k, &f, d, e);
+  if (r == 0) r = store_finding_rows(k, d, &f, &crash, experiment, e);
+  if (r == 0) r = vec_push(&k->staying, f.onwards ? f.hash : 0);
+  vec_done(&f.inject);
+  vec_done(&crash);
+  arena_done(&arena);
+  return r;
+}
+
+/* One more experiment with the same cause; at one stack, a fault that comes once is clearer than one that stays. */
+static int join_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
+  struct test_finding f = describe(k, d);
+  if (d->finding > k->staying.n || k->staying.at[d->finding - 1] != f.hash || f.onwards) return 0;
+  struct arena arena = {0};
+  test_frames crash = {0};
+  k->staying.at[d->finding - 1] = 0;
+  int r = name_stacks(k, d, &arena, &f.inject, &crash);
+  if (r == 0) r = test_finding_write(k, &f, d, e);
+  if (r == 0) r = store_update_finding(k->store, f.id, experiment, e);
+  vec_done(&f.inject);
+  vec_done(&crash);
+  arena_done(&arena);
+  return r;
+}
+
+int test_keeper_add(struct test_keeper *k, const struct sweep_done *d, struct err *e) {
+  int64_t id = 0;
+  int r = add_experiment(k, d, &id, e);
+  if (r == 0 && d->finding) r = d->is_new ? add_finding(k, d, id, e) : join_finding(k, d, id, e);
+  return r < 0 ? r : store_flush(k->store, e);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the forms of a report share. */
+#pragma once
+
+#include "report/report.h"
+
+/* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
+void report_title(const struct report_finding *f, struct text *to);
+/* Where the call that failed stands: the innermost frame, all NULL if there is none. */
+const struct store_frame *report_site(const struct report_finding *f);
+/* "main", "./lib/parse.c:17" or "prog+0x1234": the function, else the module; and the place. */
+const char *report_function(const struct store_frame *f);
+void report_place(const struct store_frame *f, struct text *to);
+/* The frames that tell something: not those between the program's start and main. */
+size_t report_depth(const struct report_stack *s);
+/* What the second stack is. */
+const char *report_ending(const struct report_finding *f);

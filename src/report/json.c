@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for scripts. Fields may be added, never renamed or removed. */
+#include "report/inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_text(const char *key, const char *value, struct text *to) {
+  text_addf(to, "\"%s\":", key);
+  if (value)
+    text_add_json(to, value);
+  else
+    text_add(to, "null");
+}
+
+static void add_line(const struct store_frame *f, struct text *to) {
+  text_addf(to, ",\"line\":%s", f->line ? "" : "null");
+  if (f->line) text_addf(to, "%u", f->line);
+}
+
+static void add_stack(const struct report_stack *s, struct text *to) {
+  text_add(to, "[");
+  for (size_t i = 0; i < s->n; i++) {
+    const struct store_frame *f = &s->frames[i];
+    text_add(to, i ? ",{" : "{");
+    add_text("module", f->module, to);
+    text_addf(to, ",\"offset\":\"0x%" PRIx64 "\",", f->offset);
+    add_text("symbol", f->function, to);
+    text_add(to, ",");
+    add_text("file", f->file, to);
+    add_line(f, to);
+    text_add(to, "}");
+  }
+  text_add(to, "]");
+}
+
+static void add_site(const struct report_finding *f, struct text *to) {
+  const struct store_frame *at = report_site(f);
+  text_add(to, ",\"site\":{");
+  add_text("function_in", at->function, to);
+  text_add(to, ",");
+  add_text("file", at->file, to);
+  add_line(at, to);
+  text_add(to, ",");
+  add_text("module", at->module, to);
+  text_addf(to, ",\"offset\":\"0x%" PRIx64 "\"}", at->offset);
+}
+
+static void add_finding(const struct report_finding *f, struct text *to) {
+  text_addf(to, "{\"id\":%" PRId64 ",\"kind\":\"%s\",", f->is.id, f->is.kind);
+  add_text("signal", f->is.signal ? signal_name(f->is.signal) : NULL, to);
+  text_add(to, ",\"fault\":{");
+  add_text("function", f->is.function, to);
+  text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",", f->is.call, f->is.retval);
+  add_text("errno", f->is.error ? errno_name(f->is.error) : NULL, to);
+  text_addf(to, ",\"nth\":%" PRIu64 ",\"onwards\":%s,\"process\":%" PRIu32 "}", f->is.nth,
+            f->is.onwards ? "true" : "false", f->is.process);
+  add_site(f, to);
+  text_add(to, ",\"inject_stack\":");
+  add_stack(&f->inject, to);
+  text_add(to, ",\"crash_stack\":");
+  add_stack(&f->crash, to);
+  text_addf(to, ",\"count\":%" PRIu64 ",\"precision\":%.2f,", f->is.count, f->is.precision);
+  add_text("difference", f->is.difference, to);
+  text_add(to, ",");
+  add_text("replay", f->replay, to);
+  text_add(to, ",");
+  add_text("run", f->run, to);
+  text_add(to, "}");
+}
+
+static uint64_t count_of(const struct report *r, const char *mode) {
+  for (size_t i = 0; i < r->modes.n; i++)
+    if (strcmp(r->modes.at[i].name, mode) == 0) return r->modes.at[i].n;
+  return 0;
+}
+
+void report_json(const struct report *r, struct text *to) {
+  text_addf(to, "{\"command\":%s,\"baseline\":%s", r->command[0] ? r->command : "[]",
+            r->baseline[0] ? r->baseline : "{}");
+  text_addf(to, ",\"points\":%" PRIu64 ",\"planned\":%" PRIu64 ",\"experiments\":%" PRIu64 ",\"seconds\":%.3f",
+            r->points, r->planned, r->done, r->seconds);
+  text_addf(to, ",\"modes\":{\"exec\":%" PRIu64 ",\"fork\":%" PRIu64 ",\"branch\":%" PRIu64 ",", count_of(r, "exec"),
+            count_of(r, "fork"), count_of(r, "branch"));
+  add_text("why", r->why, to);
+  text_add(to, "},\"outcomes\":{");
+  for (size_t i = 0; i < r->outcomes.n; i++)
+    text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);
+  text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);
+  add_text("state", r->state, to);
+  text_add(to, ",\"not_covered\":[");
+  for (size_t i = 0; i < r->left.n; i++) {
+    text_add(to, i ? ",{" : "{");
+    add_text("function", r->left.at[i].name, to);
+    text_addf(to, ",\"experiments\":%" PRIu64 "}", r->left.at[i].n);
+  }
+  text_add(to, "],\"findings\":[");
+  for (size_t i = 0; i < r->findings.n; i++) {
+    if (i) text_add(to, ",");
+    add_finding(&r->findings.at[i], to);
+  }
+  text_add(to, "]}\n");
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the database to what is told. */
+#include "report/inside.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loader {
+  struct report *to;
+  const char *folder;
+  VEC(struct store_frame) frames;
+};
+
+static const char *keep(struct report *r, const char *s) { return s ? arena_strdup(&r->arena, s) : NULL; }
+
+/* --- facts and numbers -------------------------------------------------------------------------------------------- */
+
+static int load_facts(struct store *s, struct report *r) {
+  const struct {
+    const char *name, **to;
+  } facts[] = {
+      {"line", &r->line},       {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
+      {"program", &r->program}, {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
+      {"murphy", &r->murphy},   {"started", &r->started},   {"state", &r->state},       {"why", &r->why},
+  };
+  for (size_t i = 0; i < COUNT(facts); i++) {
+    const char *value = store_get(s, facts[i].name);
+    *facts[i].to = arena_strdup(&r->arena, value ? value : "");
+    if (!*facts[i].to) return -ENOMEM;
+  }
+  const char *seconds = store_get(s, "seconds");
+  r->seconds = seconds ? strtod(seconds, NULL) : 0;
+  return 0;
+}
+
+#define DEFINE_COUNTER(field)                                                                                          \
+  static int add_##field(void *context, const char *name, uint64_t n) {                                                \
+    struct report *r = context;                                                                                        \
+    const char *copy = keep(r, name);                                                                                  \
+    return copy ? vec_push(&r->field, (struct report_count){.name = copy, .n = n}) : -ENOMEM;                          \
+  }
+
+DEFINE_COUNTER(outcomes)
+DEFINE_COUNTER(modes)
+DEFINE_COUNTER(left)
+DEFINE_COUNTER(functions)
+
+static int add_total(void *context, const char *name, uint64_t n) {
+  struct report *r = context;
+  const struct {
+    const char *name;
+    uint64_t *to;
+  } totals[] = {{"points", &r->points}, {"planned", &r->planned}, {"done", &r->done}, {"unconfirmed", &r->unconfirmed}};
+  for (size_t i = 0; i < COUNT(totals); i++)
+    if (strcmp(totals[i].name, name) == 0) *totals[i].to = n;
+  return 0;
+}
+
+static int load_counts(struct store *s, struct report *r, struct err *e) {
+  int code = store_counts(s, STORE_OUTCOMES, add_outcomes, r, e);
+  if (code == 0) code = store_counts(s, STORE_MODES, add_modes, r, e);
+  if (code == 0) code = store_counts(s, STORE_LEFT, add_left, r, e);
+  if (code == 0) code = store_counts(s, STORE_FUNCTIONS, add_functions, r, e);
+  return code < 0 ? code : store_counts(s, STORE_TOTALS, add_total, r, e);
+}
+
+/* --- findings ----------------------------------------------------------------------------------------------------- */
+
+static int add_frame(void *context, const struct store_frame *f) {
+  struct loader *l = context;
+  struct store_frame copy = {.module = keep(l->to, f->module ? f->module : ""),
+                             .path = keep(l->to, f->path),
+                             .function = keep(l->to, f->function),
+                             .file = keep(l->to, f->file),
+                             .offset = f->offset,
+                             .line = f->line};
+  return vec_push(&l->frames, copy);
+}
+
+static int load_stack(struct store *s, struct loader *l, int64_t finding, enum store_stack which,
+                      struct report_stack *ret, struct err *e) {
+  l->frames.n = 0;
+  int r = store_frames(s, finding, which, add_frame, l, e);
+  if (r < 0 || !l->frames.n) return r;
+  ret->frames = arena_memdup(&l->to->arena, l->frames.at, l->frames.n * sizeof *l->frames.at);
+  ret->n = ret->frames ? l->frames.n : 0;
+  return ret->frames ? 0 : -ENOMEM;
+}
+
+static const char *replay_of(const struct loader *l, const struct store_finding *f) {
+  struct text t = {0};
+  text_addf(&t, "murphy replay %" PRId64, f->id);
+  if (strcmp(l->folder, ".murphy") != 0) {
+    text_add(&t, " --campaign ");
+    text_add_shell(&t, l->folder);
+  }
+  const char *copy = t.failed ? NULL : keep(l->to, t.at);
+  text_done(&t);
+  return copy;
+}
+
+/* By the number of the call in its process, which is another one if the program does things in another order. */
+static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
+  const char *name = f->error ? errno_name(f->error) : NULL, *follow = store_get(s, "follow");
+  struct text t = {0};
+  text_addf(&t, "murphy run --fail '%s:ret=%" PRId64, f->function, f->retval);
+  if (name && f->retval != f->error) text_addf(&t, " errno=%s", name);
+  text_addf(&t, " when call%s%" PRIu64, f->onwards ? ">=" : "==", f->call);
+  if (f->process > 1) text_addf(&t, " and process==%" PRIu32, f->process);
+  text_addf(&t, "'%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
+  const char *copy = t.failed ? NULL : keep(l->to, t.at);
+  text_done(&t);
+  return copy;
+}
+
+static int add_finding(void *context, const struct store_finding *f) {
+  struct loader *l = context;
+  struct report_finding copy = {.is = *f};
+  copy.is.kind = keep(l->to, f->kind);
+  copy.is.function = keep(l->to, f->function);
+  copy.is.difference = keep(l->to, f->difference ? f->difference : "");
+  copy.is.keys[0] = copy.is.keys[1] = NULL;
+  copy.is.n_keys[0] = copy.is.n_keys[1] = 0;
+  if (!copy.is.kind || !copy.is.function || !copy.is.difference) return -ENOMEM;
+  return vec_push(&l->to->findings, copy);
+}
+
+static int worth(const struct report_finding *f) {
+  static const char *const order[] = {"abort", "hang", "silent", "sanitizer", "crash"};
+  for (int i = 0; i < (int)COUNT(order); i++)
+    if (strcmp(order[i], f->is.kind) == 0) return i;
+  return -1;
+}
+
+/* The worst first; among equals, in the order in which they were found. */
+static int by_worth(const void *a, const void *b) {
+  const struct report_finding *x = a, *y = b;
+  if (worth(x) != worth(y)) return worth(x) > worth(y) ? -1 : 1;
+  return x->is.id < y->is.id ? -1 : x->is.id > y->is.id;
+}
+
+static int load_findings(struct store *s, struct loader *l, struct err *e) {
+  struct report *r = l->to;
+  int code = store_findings(s, add_finding, l, e);
+  for (size_t i = 0; i < r->findings.n && code == 0; i++) {
+    struct report_finding *f = &r->findings.at[i];
+    code = load_stack(s, l, f->is.id, STORE_INJECT, &f->inject, e);
+    if (code == 0) code = load_stack(s, l, f->is.id, STORE_CRASH, &f->crash, e);
+    f->replay = replay_of(l, &f->is);
+    f->run = run_of(l, s, &f->is);
+    if (!f->replay || !f->run) code = -ENOMEM;
+  }
+  if (r->findings.n) qsort(r->findings.at, r->findings.n, sizeof *r->findings.at, by_worth);
+  return code;
+}
+
+int report_load(struct store *s, const char *folder, struct report *ret, struct err *e) {
+  struct report r = {0};
+  struct loader l = {.to = &r, .folder = folder};
+  int code = load_facts(s, &r);
+  if (code == 0) code = load_counts(s, &r, e);
+  if (code == 0) code = load_findings(s, &l, e);
+  vec_done(&l.frames);
+  if (code == -ENOMEM) (void)err_set(e, code, "out of memory");
+  if (code < 0)
+    report_done(&r);
+  else
+    *ret = r;
+  return code;
+}
+
+void report_done(struct report *r) {
+  vec_done(&r->outcomes);
+  vec_done(&r->modes);
+  vec_done(&r->left);
+  vec_done(&r->functions);
+  vec_done(&r->findings);
+  arena_done(&r->arena);
+}
+
+/* --- what all forms say alike ------------------------------------------------------------------------------------- */
+
+void report_title(const struct report_finding *f, struct text *to) {
+  const char *name = f->is.error ? errno_name(f->is.error) : NULL;
+  text_add(to, f->is.kind);
+  if (f->is.signal && signal_name(f->is.signal)) text_addf(to, " (%s)", signal_name(f->is.signal));
+  text_addf(to, " when %s returns %" PRId64, f->is.function, f->is.retval);
+  if (name) text_addf(to, " with %s", name);
+  if (f->is.onwards) text_add(to, ", from then on every time");
+}
+
+const struct store_frame *report_site(const struct report_finding *f) {
+  static const struct store_frame none = {.module = ""};
+  return f->inject.n ? &f->inject.frames[0] : &none;
+}
+
+const char *report_function(const struct store_frame *f) { return f->function ? f->function : f->module; }
+
+void report_place(const struct store_frame *f, struct text *to) {
+  if (f->file && f->line)
+    text_addf(to, "%s:%u", f->file, f->line);
+  else
+    text_addf(to, "%s+0x%" PRIx64, f->module, f->offset);
+}
+
+static bool is_start(const struct store_frame *f) {
+  return f->function && (strncmp(f->function, "__libc_start", 12) == 0 || strcmp(f->function, "_start") == 0);
+}
+
+size_t report_depth(const struct report_stack *s) {
+  size_t n = 0;
+  while (n < s->n && !is_start(&s->frames[n]))
+    n++;
+  return n;
+}
+
+const char *report_ending(const struct report_finding *f) {
+  return strcmp(f->is.kind, "hang") == 0 ? "where it hangs" : "where it ended";
+}

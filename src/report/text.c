@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for a terminal. */
+#include "report/inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12 };
+
+static void add_frame(const struct store_frame *f, struct text *to) {
+  struct text place = {0};
+  text_add(to, "      ");
+  text_add_plain(to, report_function(f));
+  text_add(to, "  ");
+  report_place(f, &place);
+  text_add_plain(to, place.at ? place.at : "");
+  text_add(to, "\n");
+  text_done(&place);
+}
+
+static void add_stack(const char *title, const struct report_stack *s, struct text *to) {
+  if (!s->n) return;
+  text_addf(to, "    %s:\n", title);
+  size_t n = report_depth(s);
+  for (size_t i = 0; i < n && i < SHOWN_FRAMES; i++)
+    add_frame(&s->frames[i], to);
+}
+
+static void add_indented(const char *lines, struct text *to) {
+  while (*lines) {
+    size_t n = strcspn(lines, "\n");
+    text_add(to, "      ");
+    text_add_bytes(to, lines, n);
+    text_add(to, "\n");
+    lines += n + (lines[n] == '\n');
+  }
+}
+
+void report_text_finding(const struct report_finding *f, struct text *to) {
+  text_addf(to, "finding %" PRId64 ": ", f->is.id);
+  report_title(f, to);
+  text_add(to, "\n");
+  add_stack("the call that failed", &f->inject, to);
+  add_stack(report_ending(f), &f->crash, to);
+  if (strcmp(f->is.kind, "silent") == 0 && f->is.difference[0]) {
+    text_add(to, "    what is different:\n");
+    add_indented(f->is.difference, to);
+  }
+  text_addf(to, "    again: %s\n    %" PRIu64 " experiment%s, %.0f %% of repeats the same\n\n", f->replay, f->is.count,
+            f->is.count == 1 ? "" : "s", f->is.precision * 100);
+}
+
+/* What the budget left out, by function: the most of it first. */
+static void add_left(const struct report *r, struct text *to) {
+  uint64_t total = 0, rest = 0;
+  for (size_t i = 0; i < r->left.n; i++)
+    total += r->left.at[i].n;
+  if (!total) return;
+  text_addf(to, "%" PRIu64 " experiments were not made%s:", total,
+            strcmp(r->state, "finished") == 0 ? " for lack of budget" : "");
+  for (size_t i = 0; i < r->left.n; i++)
+    if (i < SHOWN_LEFT)
+      text_addf(to, "%s %s %" PRIu64, i ? "," : "", r->left.at[i].name, r->left.at[i].n);
+    else
+      rest += r->left.at[i].n;
+  if (rest) text_addf(to, ", %zu other functions %" PRIu64, r->left.n - SHOWN_LEFT, rest);
+  text_add(to, "\n");
+}
+
+/* How experiments were made, and why not all in the fastest way. */
+static void add_modes(const struct report *r, struct text *to) {
+  if (!r->modes.n) return;
+  for (size_t i = r->modes.n; i-- > 0;)
+    text_addf(to, "%s%" PRIu64 " by %s", i + 1 == r->modes.n ? "made: " : ", ", r->modes.at[i].n, r->modes.at[i].name);
+  text_addf(to, "%s%s%s\n", r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+}
+
+void report_text(const struct report *r, struct text *to) {
+  for (size_t i = 0; i < r->findings.n; i++)
+    report_text_finding(&r->findings.at[i], to);
+  text_add(to, r->notes);
+  text_addf(to, "%zu finding%s; %" PRIu64 " of %" PRIu64 " experiments at %" PRIu64 " places in %.1f s:", r->findings.n,
+            r->findings.n == 1 ? "" : "s", r->done, r->planned, r->points, r->seconds);
+  for (size_t i = 0; i < r->outcomes.n; i++)
+    text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
+  text_add(to, "\n");
+  add_modes(r, to);
+  add_left(r, to);
+  if (r->unconfirmed)
+    text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,
+              r->unconfirmed == 1 ? "" : "s");
+}

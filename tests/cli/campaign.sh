@@ -1,0 +1,245 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is kept of murphy test: the campaign's folder, going on with it, repeating its findings, reports.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+unset MURPHY_CAMPAIGN
+
+run test --budget 1runs --campaign probe -- true
+if [ "$status" = 3 ] && grep -q namespaces err; then
+  plan_skip 'no namespaces here'
+fi
+
+json() { # json EXPRESSION [FILE]: is it true of the object o?
+  python3 -c 'import json, sys; o = json.load(open(sys.argv[2])); sys.exit(not eval(f"({sys.argv[1]})"))' "$1" "${2:-out}"
+}
+
+cat >victim.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void save(const char *word) {
+  FILE *f = fopen("word.txt", "w");
+#ifdef FIXED
+  if (!f) exit(3);
+#endif
+  fprintf(f, "%s\n", word);
+  fclose(f);
+}
+int main(void) {
+  char *word = strdup("word");
+  if (!word) { fprintf(stderr, "no memory\n"); return 1; }
+  save(word);
+  puts(word);
+  free(word);
+  return 0;
+}
+END
+cc -g -O0 -w -o victim victim.c
+
+# --- what is kept -------------------------------------------------------------------------------------------------------
+
+run test --budget 20s --function fopen,strdup --format json -- ./victim
+holds 'a finding' test "$status" = 1
+cp out first.json
+holds '... is in the JSON with the fields of the design' json '
+set(o) >= {"command", "baseline", "points", "experiments", "seconds", "modes", "not_covered", "findings"} and
+set(o["modes"]) >= {"exec", "fork", "branch"} and
+all(set(f) >= {"id", "kind", "signal", "fault", "site", "inject_stack", "crash_stack", "count", "precision", "replay"} and
+    set(f["fault"]) >= {"function", "call", "retval", "errno"} and
+    set(f["site"]) >= {"function_in", "file", "line", "module", "offset"} for f in o["findings"]) and
+o["findings"][0]["kind"] == "crash" and o["findings"][0]["site"]["function_in"] == "save"'
+id=$(python3 -c 'import json; print(json.load(open("first.json"))["findings"][0]["id"])')
+holds 'it has a folder' test -x ".murphy/findings/$id/replay" -a -s ".murphy/findings/$id/scenario.xml" \
+  -a -s ".murphy/findings/$id/log.json" -a -e ".murphy/findings/$id/stderr"
+holds 'nothing was changed outside' test ! -e word.txt
+run report --json
+holds 'the report is what the test printed' cmp -s out first.json
+run report
+holds '... and has a text' grep -q "^finding $id: crash (SIGSEGV) when fopen returns 0 with" out
+
+# --- the same again -----------------------------------------------------------------------------------------------------
+
+run replay "$id"
+holds 'replay: it comes again' test "$status" = 1
+holds '... and is told' grep -q '^murphy: crash (SIGSEGV): it came again' err
+holds '... with a stack' grep -q 'save' err
+PATH=$(dirname "$MURPHY"):$PATH sh -c "$(python3 -c 'import json; print(json.load(open("first.json"))["findings"][0]["replay"])')" >out 2>err
+holds 'the command of the finding can be pasted' test $? = 1
+run verify
+holds 'verify: it is left' test "$status" = 1
+holds '... and is told' grep -q "^finding $id: .*: still there (crash)" out
+cp ".murphy/findings/$id/replay" alone
+(cd / && MURPHY=$MURPHY "$work/alone" >"$work/out" 2>"$work/err")
+holds 'the script alone repeats it, from any folder' test $? = 1
+"$MURPHY" run ".murphy/findings/$id/scenario.xml" -- ./victim >out 2>err
+holds 'so does its scenario' test $? = 139
+run replay 77
+refused 'a finding that is not there' 'no finding 77'
+run replay
+refused 'no finding named' 'which finding?'
+
+cc -g -O2 -w -DFIXED -o victim victim.c
+run verify
+holds 'a mended program: all are gone' test "$status" = 0
+holds '... and are told to be' grep -q ': gone (handled)' out
+run replay "$id"
+holds '... replay says so, and that the program has changed' grep -q 'has changed since' err
+holds '... with exit status 0' test "$status" = 0
+cc -g -O1 -w -o victim victim.c
+run verify --format json
+holds 'another build with the same bug: it is left' json 'o["left"] >= 1 and o["findings"][0]["left"]'
+
+# --- in a debugger ------------------------------------------------------------------------------------------------------
+
+if command -v gdb >/dev/null; then
+  run replay "$id" --gdb -- -batch -ex 'info symbol $pc' -ex continue
+  holds 'gdb stops at the call that is to fail' grep -q 'in save (word=' out
+  holds '... and goes on into the crash' grep -q SIGSEGV out
+else
+  skip 'gdb stops at the call' 'no gdb'
+fi
+
+# --- reports ------------------------------------------------------------------------------------------------------------
+
+run report --sarif
+accepted 'SARIF'
+holds '... is well-formed' python3 "$MURPHY_SOURCE/tests/check/sarif.py" out
+run report --junit
+holds 'JUnit is XML, with a failed test' python3 -c '
+import xml.etree.ElementTree as tree
+suite = tree.parse("out").getroot().find("testsuite")
+assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) >= 1
+assert int(suite.get("tests")) == len(suite.findall("testcase"))'
+run report --html --output page.html
+holds 'HTML is one page that loads nothing' python3 -c '
+import html.parser
+class Page(html.parser.HTMLParser):
+    stack, seen = [], set()
+    def handle_starttag(self, tag, attributes):
+        assert tag not in ("script", "link", "img", "iframe"), tag
+        if tag not in ("meta", "br"): self.stack.append(tag)
+        self.seen.add(tag)
+    def handle_endtag(self, tag): assert self.stack.pop() == tag, tag
+page = Page()
+page.feed(open("page.html").read())
+assert not page.stack and {"article", "ol", "table"} <= page.seen'
+run report --campaign nowhere
+refused 'a report of nothing' 'no campaign here'
+
+# --- another campaign in the same folder --------------------------------------------------------------------------------
+
+run test --budget 5runs -- true
+holds 'a new campaign keeps the earlier one' test -s .murphy/campaign-1/campaign.db -a -d ".murphy/campaign-1/findings/$id"
+holds '... and says so' grep -q 'kept in .murphy/campaign-1' err
+run report --json --campaign .murphy/campaign-1
+holds '... whose findings can be read' json 'len(o["findings"]) >= 1 and "--campaign .murphy/campaign-1" in o["findings"][0]["replay"]'
+holds '... while the new one has none' test ! -e .murphy/findings
+
+# --- the folder is not seen ---------------------------------------------------------------------------------------------
+
+cat >look.sh <<'END'
+#!/bin/sh
+for f in .* *; do echo "$f"; done
+END
+chmod +x look.sh
+run test --budget 30runs --format json -- ./look.sh
+holds 'the command does not see the folder' json 'not any(x["kind"] == "silent" and ".murphy" in x["difference"] for x in o["findings"])'
+"$MURPHY" test --budget 1runs --campaign hidden -- sh -c 'test ! -e hidden && test ! -d ./hidden' >out 2>err
+holds '... under any name' json 'o["baseline"]["status"] == 0' <("$MURPHY" report --campaign hidden --json)
+
+# --- folders and databases of others ------------------------------------------------------------------------------------
+
+mkdir mine && echo precious >mine/notes
+run test --campaign mine --budget 1runs -- true
+refused "somebody else's folder" 'not a campaign'
+holds '... is as it was' test "$(ls -A mine)" = notes
+echo precious >file
+run test --campaign file --budget 1runs -- true
+refused 'a file in its place' 'is not a folder'
+holds '... is as it was' grep -q precious file
+mkdir broken && head -c 5000 /dev/urandom >broken/campaign.db && cp broken/campaign.db kept
+for command in 'test --budget 1runs' 'test --resume'; do
+  run $command --campaign broken -- true
+  refused "a broken database: $command" 'broken/campaign.db'
+done
+run verify --campaign broken
+refused 'a broken database: verify' 'campaign.db'
+holds '... is as it was' cmp broken/campaign.db kept
+run test --campaign /proc/nothing --budget 1runs -- true
+refused 'a place where nothing can be made' '/proc/nothing'
+run test --budget 1runs --campaign gone -- ./nothing-here
+holds 'a command that cannot be tested leaves no folder behind' test "$status" = 2 -a ! -e gone
+
+# --- going on -----------------------------------------------------------------------------------------------------------
+
+cc -g -O0 -w -o victim victim.c
+run test --campaign part --budget 2runs --format json -- ./victim
+holds 'a part of a campaign' json 'o["experiments"] == 2 and sum(x["experiments"] for x in o["not_covered"]) == o["planned"] - 2'
+run test --campaign part --resume --budget 20s --format json
+holds 'goes on to the end' json 'o["experiments"] == o["planned"] and o["not_covered"] == [] and o["findings"]'
+cp out whole.json
+run test --campaign part --resume --format json -- ./victim
+holds '... and has nothing more to do then' json 'o["experiments"] == o["planned"]'
+run test --campaign other --budget 20s --format json -- ./victim
+holds '... with the findings of one that was not interrupted' python3 -c '
+import json
+def what(name): return sorted((f["kind"], f["fault"]["function"], str(f["site"]["line"])) for f in json.load(open(name))["findings"])
+assert what("whole.json") == what("out")'
+run test --campaign part --resume -- true
+refused 'not with another command' 'something else'
+run test --campaign nothing --resume
+refused 'not without a campaign' 'no campaign here'
+holds '... and none is made' test ! -e nothing
+cc -g -O1 -w -DFIXED -o victim victim.c
+run test --campaign part --resume
+refused 'not with another program' 'has changed since'
+
+# --- ended by force -----------------------------------------------------------------------------------------------------
+
+seq 2000 >numbers
+"$MURPHY" test --campaign killed --jobs 1 --budget 60s -- sort numbers >out 2>err &
+pid=$!
+for _ in $(seq 100); do
+  sleep 0.1
+  [ "$("$MURPHY" report --campaign killed --json 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["experiments"])' 2>/dev/null || echo 0)" -ge 5 ] && break
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+"$MURPHY" report --campaign killed --json >before.json
+holds 'killed: what was done is kept' json 'o["experiments"] >= 5 and o["state"] == "running"' before.json
+run test --campaign killed --resume --budget 5runs --format json
+holds '... and it goes on' python3 -c '
+import json
+before, after = (json.load(open(n)) for n in ("before.json", "out"))
+assert after["experiments"] == min(before["experiments"] + 5, after["planned"]), (before["experiments"], after["experiments"])'
+
+# With job control: the shell's background jobs ignore SIGINT otherwise, and murphy would too.
+set -m
+for signal in INT TERM; do
+  "$MURPHY" test --campaign $signal --jobs 1 --budget 60s --format json -- sort numbers >out 2>err &
+  pid=$!
+  for _ in $(seq 100); do
+    sleep 0.1
+    "$MURPHY" report --campaign $signal --json 2>/dev/null | grep -q '"same":\|"handled":' && break
+  done
+  kill -$signal $pid
+  wait $pid
+  status=$?
+  holds "SIG$signal: the exit status is 128 and its number" test $status = $((128 + $(kill -l $signal)))
+  holds '... and what was done is printed' json 'o["experiments"] > 0 and o["state"] == "interrupted"'
+done
+"$MURPHY" test --campaign early --timeout 60s -- sleep 30 >out 2>err &
+pid=$!
+sleep 2
+kill -INT $pid
+for _ in $(seq 50); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done
+wait $pid
+status=$?
+set +m
+holds 'interrupted in the baseline' test $status = 130
+holds '... nothing is left behind' test ! -e early
+finish
