@@ -121,7 +121,9 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main|fork"
+HOOKS = (
+    "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main|fork|look|self"
+)
 
 
 def check_hooks(text):
