@@ -147,6 +147,7 @@ struct lab_order {
   bool armed, onwards;
   bool trace;
   uint64_t wall_ns;
+  uint64_t patience_ns; /* as of struct sandbox_job */
 };
 
 /* How a run was made. */

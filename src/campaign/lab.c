@@ -215,6 +215,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .out = l->out,
                             .error = l->error,
                             .wall_ns = order->wall_ns,
+                            .patience_ns = order->patience_ns,
                             .trace = order->trace,
                             .fork = l->fork && !order->trace};
   int r;

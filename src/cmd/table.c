@@ -170,6 +170,16 @@ static const struct cmd_option run_options[] = {
      .complete = COMPLETE_FILE,
      .repeat = true,
      .help = "Load a profile; its functions go over those that are found in the libraries."},
+    {.id = OPT_RUN_TRIGGERS,
+     .name = "triggers",
+     .argument = "DIR",
+     .complete = COMPLETE_FILE,
+     .repeat = true,
+     .help = "Look for classes of triggers in the shared objects of DIR, too."},
+    {.id = OPT_RUN_HUB,
+     .name = "hub",
+     .argument = "ADDRESS",
+     .help = "The hub that a DistributedTrigger without an address asks: unix:PATH or tcp:HOST:PORT."},
     {.id = OPT_RUN_EXPLAIN, .name = "explain", .help = "Print what the rules became, and run nothing."},
     HELP_OPTION,
     {0},
@@ -283,6 +293,28 @@ static const struct cmd_option report_options[] = {
     {0},
 };
 
+static const struct cmd_option hub_options[] = {
+    {.id = OPT_HUB_POLICY,
+     .letter = 'p',
+     .name = "policy",
+     .argument = "POLICY",
+     .help = "Which calls fail: round-robin, nth=N, at-most=N, script=COMMAND, always or never; by default "
+             "round-robin."},
+    {.id = OPT_HUB_EVERY,
+     .name = "every",
+     .argument = "N",
+     .help = "From one fault to the next there are at least N questions."},
+    {.id = OPT_HUB_AFTER, .name = "after", .argument = "N", .help = "The first N questions are answered with no."},
+    {.id = OPT_HUB_LIMIT, .name = "limit", .argument = "N", .help = "N faults, and no more."},
+    {.id = OPT_HUB_LOG,
+     .name = "log",
+     .argument = "FILE",
+     .complete = COMPLETE_FILE,
+     .help = "Write each question and its answer to FILE, a JSON object a line."},
+    HELP_OPTION,
+    {0},
+};
+
 static const struct cmd_option help_options[] = {
     HELP_OPTION,
     {0},
@@ -362,6 +394,16 @@ const struct cmd_command cmd_commands[] = {
                  "later.",
         .options = report_options,
         .run = cmd_report_run,
+    },
+    {
+        .name = "hub",
+        .operands = "ADDRESS",
+        .complete = COMPLETE_FILE,
+        .summary = "Decide for many processes which of their calls fail.",
+        .about = "Listens at ADDRESS, unix:PATH or tcp:HOST:PORT, and answers the processes under murphy run whose "
+                 "scenario has a DistributedTrigger. It prints where it listens, and runs until it is interrupted.",
+        .options = hub_options,
+        .run = cmd_hub_run,
     },
     {
         .name = "help",

@@ -88,6 +88,24 @@ static const char *hidden_for(const struct test_setup *s) {
   return above ? NULL : s->hidden;
 }
 
+/* Sanitizers map more than any machine has, and are in the program itself with some compilers. */
+static bool is_sanitized(const struct test_space *s) {
+  static const char *const names[] = {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"};
+  if (s->modules.sanitizer) return true;
+  for (size_t i = 0; i < COUNT(names) && s->modules.modules.n; i++)
+    if (image_export(s->modules.modules.at[0].image, names[i], NULL)) return true;
+  return false;
+}
+
+/* More than a process should need, and less than would stop all others. */
+static struct sandbox_limits limits_for(const struct test_space *s) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 8 : 0;
+  if (memory && memory < 1u << 30) memory = 1u << 30;
+  return (struct sandbox_limits){
+      .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
+}
+
 static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
   *writer = (struct test_writer){.space = &s->space, .points = points, .follow = s->is->scope.follow};
@@ -99,7 +117,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .points = points,
                                 .before_asan = s->space.modules.asan,
                                 .fork = !points,
-                                .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
+                                .limits = limits_for(&s->space),
                                 .write = test_write_shim,
                                 .context = writer,
                                 .hidden = hidden_for(s)};

@@ -536,7 +536,9 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
 static uint8_t note(const struct insn *in) {
   bool memory = insn_calls(in) || in->op == OP_SYSCALL || in->op == OP_PUSH || in->flags & INSN_WRITES_MEM;
   bool operand = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM || in->op == OP_PUSH || in->op == OP_POP;
-  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (operand ? NOTE_OPERAND : 0) |
+  bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
+                                : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (stack ? NOTE_STACK : 0) | (operand ? NOTE_OPERAND : 0) |
                    (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
 }
 

@@ -135,6 +135,7 @@ enum insn_note {
   NOTE_FLAGS = 2,   /* INSN_SETS_FLAGS */
   NOTE_INDEX = 4,   /* INSN_TABLE_INDEX */
   NOTE_OPERAND = 8, /* it has a memory operand, or pushes or pops */
+  NOTE_STACK = 16,  /* it makes a stack address */
 };
 
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };

@@ -219,6 +219,7 @@ struct flow_worker {
   struct map transforms;
   struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
   struct map changed;                            /* by (image, function): the registers that it changes */
+  struct map identities;                         /* of small functions: the argument that they return */
   bool failed;                                   /* there was no memory for a transform */
 };
 void flow_worker_done(struct flow_worker *w);
@@ -260,11 +261,15 @@ enum flow_event_kind {
   EVENT_DEREFERENCE, /* used as an address */
   EVENT_RETURN,      /* returned to the caller */
   EVENT_STORE,       /* written to memory that is not the function's own */
+  EVENT_GIVEN,       /* the call CALL gets as argument ARG the address of what it is in, IMM bytes from there */
   EVENT_USE,         /* anything else */
 };
 
-/* Where a value is stored: the variable at IMM; IMM bytes behind argument ARG; somewhere else. WIDTH: bytes. */
-enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT };
+/*
+ * Where a value is stored: the variable at IMM; IMM bytes behind argument ARG, or behind what the function returns;
+ * somewhere else. WIDTH: bytes.
+ */
+enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT, STORE_BEHIND_RESULT };
 
 enum flow_subject { SUBJECT_VALUE, SUBJECT_ERRNO };
 
@@ -282,7 +287,7 @@ struct flow_event {
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
   uint64_t at;                 /* the instruction */
   uint64_t imm;                /* the other operand */
-  uint8_t call_kind;           /* EVENT_ARGUMENT: an enum call_kind */
+  uint8_t call_kind;           /* EVENT_ARGUMENT, EVENT_GIVEN: an enum call_kind */
   uint64_t target;             /* ... and where it goes */
   const struct transform *ops; /* what was done to the value before */
 };
@@ -338,6 +343,11 @@ bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outc
  */
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
 
+/* The offset from which the pointer that INSN calls is read, behind whatever address; false if it is not seen. */
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret);
+/* Is the operand in memory an element of an array in the image, ... [index]? Where the element 0 is. */
+bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret);
+
 struct flow_events {
   VEC(struct flow_event) at;
   bool torn; /* there was more to follow than the budget allows */
@@ -349,6 +359,8 @@ enum flow_start_kind {
   START_ARGUMENT, /* what the function gets as argument ARG */
   START_BEHIND,   /* what the call INSN has written, SIZE bytes at OFFSET behind its argument ARG */
   START_GLOBAL,   /* what INSN reads from the variable at OFFSET */
+  START_GIVEN,    /* what the function finds, SIZE bytes at OFFSET behind argument ARG */
+  START_MADE,     /* what the call INSN has written, SIZE bytes at OFFSET behind what it returns */
 };
 
 struct flow_start {

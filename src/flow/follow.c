@@ -262,6 +262,8 @@ static struct concern concern_of(const struct fact *f) {
     return (struct concern){REG_BIT(f->reg), NOTE_OPERAND};
   case FACT_ERRNO:
     return (struct concern){0, NOTE_OPERAND | NOTE_MEMORY};
+  case FACT_SLOT:
+    return (struct concern){0, NOTE_OPERAND | NOTE_STACK};
   default:
     return (struct concern){0, NOTE_OPERAND};
   }
@@ -306,6 +308,21 @@ static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn) {
   }
   follow_push(g, block, position, &f);
   follow_push(g, block, position, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
+}
+
+/* The value lies in memory behind a register. */
+static void start_behind(struct flow_graph *g, const struct flow_start *start, uint8_t reg, uint32_t block,
+                         uint32_t position) {
+  struct fact f = {.where = FACT_BEHIND_REG, .reg = reg, .size = start->size, .disp = start->offset};
+  follow_push(g, block, position, &f);
+}
+
+static void start_given(struct flow_graph *g, const struct flow_start *start) {
+  struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
+  if (start->arg >= FLOW_ARGS) return;
+  start_behind(g, start, code_argument_registers[start->arg], g->code.entry_block, 0);
+  f.place = (struct flow_place){.kind = PLACE_ARG, .arg = start->arg, .offset = start->offset};
+  follow_push(g, g->code.entry_block, 0, &f);
 }
 
 static void start_argument(struct flow_graph *g, unsigned arg) {
@@ -385,10 +402,19 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   case START_BEHIND:
     follow_behind(g, start, block, position);
     break;
+  case START_GIVEN:
+    start_given(g, start);
+    break;
+  case START_MADE:
+    start_behind(g, start, RAX, block, position + 1);
+    break;
   case START_GLOBAL: {
     struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
     f.place = (struct flow_place){.kind = PLACE_GLOBAL, .where = (uint64_t)start->offset};
-    follow_push(g, block, position, &f);
+    if (g->code.insns[start->insn].index != NO_REG) /* an element of it */
+      follow_operand(g, &f, block, position, g->code.insns[start->insn].dst_kind == OPERAND_MEM);
+    else
+      follow_push(g, block, position, &f);
     break;
   }
   }

@@ -84,3 +84,8 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn);
 bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
 /* The value of register fact F is written to the memory operand. */
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+
+/* --- identity.c --------------------------------------------------------------------------------------------------- */
+
+/* Does the function that INSN calls return its argument *RET_ARG, or what is *RET_OFFSET bytes behind it? */
+bool follow_identity(struct flow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset);

@@ -30,6 +30,59 @@ static bool plain_memory(const struct insn *in) {
   return memory && in->op != OP_LEA && in->index == NO_REG;
 }
 
+/* The address that the register was given just before; false if it is not seen. */
+static bool near_address(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, uint64_t *ret) {
+  uint32_t first = g->code.blocks[block].first;
+  for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
+    const struct insn *def = &g->code.insns[first + i];
+    if (!(def->defs & REG_BIT(reg))) continue;
+    *ret = (uint64_t)def->disp;
+    return def->op == OP_LEA && def->base == NO_REG && def->index == NO_REG;
+  }
+  return false;
+}
+
+bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
+  const struct insn *in = &g->code.insns[insn];
+  uint64_t base = 0;
+  if (in->index == NO_REG || in->flags & INSN_FS) return false;
+  if (in->base != NO_REG) {
+    uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+    bool either = near_address(g, block, position, in->base, &base) ||
+                  (in->scale <= 1 && near_address(g, block, position, in->index, &base));
+    if (!either) return false;
+  }
+  *ret = base + (uint64_t)in->disp;
+  return image_is_mapped(g->code.image, *ret);
+}
+
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret) {
+  const struct insn *call = &g->code.insns[insn];
+  uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first;
+  bool read = call->dst_kind == OPERAND_MEM || call->src_kind == OPERAND_MEM;
+  uint8_t reg = read ? call->base : call->dst_kind == OPERAND_REG ? call->dst : call->src;
+  int64_t offset = read ? call->disp : 0;
+  if (call->index != NO_REG || reg == NO_REG) return false;
+  for (uint32_t i = insn; i-- > first;) {
+    const struct insn *def = &g->code.insns[i];
+    int32_t slot;
+    if (!(def->defs & REG_BIT(reg))) continue;
+    bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM;
+    if (memory && !read && def->index == NO_REG && def->base != NO_REG && !operand_slot(def, &slot)) {
+      read = true;
+      offset = def->disp;
+      reg = def->base;
+    } else if (def->op == OP_ADD && def->src_kind == OPERAND_IMM && read)
+      offset += def->imm;
+    else if (def->op == OP_MOVE && def->src_kind == OPERAND_REG && def->size == 8)
+      reg = def->src;
+    else
+      break;
+  }
+  *ret = offset;
+  return read && offset >= 0;
+}
+
 /* --- errno -------------------------------------------------------------------------------------------------------- */
 
 static bool errno_function(struct flow_graph *g, uint64_t slot_at) {
@@ -135,20 +188,91 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   follow_push(g, block, position + 1, &after);
 }
 
-/* The pointer is copied: the member lies behind the copy as well. */
+/* Does the instruction put a stack address into a register? Which. */
+static bool takes_address(const struct insn *in, int32_t *ret) {
+  if (in->op == OP_LEA) return operand_slot(in, ret);
+  *ret = in->sp;
+  return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
+         in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
+}
+
+/* A pointer to the slot, or to what it is a part of, is made: the slot lies behind it as well. */
+static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct fact after = *f;
+  int32_t start;
+  if (!takes_address(in, &start) || start > f->slot || f->slot - start >= ESCAPED_MAX) return;
+  after.where = FACT_BEHIND_REG;
+  after.reg = in->dst;
+  after.slot = 0;
+  after.disp = f->slot - start;
+  follow_push(g, block, position + 1, &after);
+}
+
+/* The pointer is copied, to another register or to the stack and back: the member lies behind the copy as well. */
 static void copy_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
-  if (f->where != FACT_BEHIND_REG || in->op != OP_MOVE || in->size != 8 || in->src_kind != OPERAND_REG) return;
-  if (in->src != f->reg || in->dst_kind != OPERAND_REG) return;
-  after.reg = in->dst;
+  int32_t slot;
+  if (f->where == FACT_SLOT) point_at_slot(g, f, block, position);
+  bool from_slot = f->where == FACT_BEHIND_SLOT && in->src_kind == OPERAND_MEM && in->dst_kind == OPERAND_REG;
+  bool from_register = f->where == FACT_BEHIND_REG && in->src_kind == OPERAND_REG && in->src == f->reg;
+  if (in->op != OP_MOVE || in->size != 8 || !(from_slot || from_register)) return;
+  if (from_slot && (!operand_slot(in, &slot) || slot != f->slot)) return;
+  if (in->dst_kind == OPERAND_REG) {
+    after.where = FACT_BEHIND_REG;
+    after.reg = in->dst;
+    after.slot = 0;
+  } else if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot)) {
+    after.where = FACT_BEHIND_SLOT;
+    after.reg = 0;
+    after.slot = slot;
+  } else
+    return;
   follow_push(g, block, position + 1, &after);
+}
+
+/* The function that is called gets a pointer to what the value is in. */
+static void give_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  const struct insn *in = &g->code.insns[insn];
+  for (unsigned i = 0; i < FLOW_ARGS; i++) {
+    if (code_argument_registers[i] != f->reg) continue;
+    struct flow_call c = flow_graph_call(g, insn);
+    struct flow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = in->address};
+    e.arg = (uint8_t)i;
+    e.imm = (uint64_t)f->disp;
+    e.width = f->size;
+    e.call_kind = c.kind;
+    e.target = c.target;
+    if (c.kind == CALL_ADDRESS) follow_note(g, f, e);
+    unsigned arg;
+    int64_t offset;
+    struct fact after = *f;
+    if (!follow_identity(g, insn, &arg, &offset) || arg != i) continue;
+    after.reg = RAX; /* which it gets back */
+    after.disp -= offset;
+    if (insn_calls(in)) follow_push(g, block, position + 1, &after);
+  }
+}
+
+/* The function returns a pointer to what the value is in. */
+static void return_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+  e.place = STORE_BEHIND_RESULT;
+  e.imm = (uint64_t)f->disp;
+  e.width = f->size;
+  follow_note(g, f, e);
 }
 
 bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
+  bool behind = f->where == FACT_BEHIND_REG && f->subject == SUBJECT_VALUE;
+  if (in->op == OP_RETURN && behind && f->reg == RAX) return_pointer(g, f, block, position);
   if (in->op == OP_RETURN) return false;
+  if (behind && (insn_calls(in) || in->op == OP_TAIL)) give_pointer(g, f, block, position);
   if (in->op == OP_POP) pop(g, f, block, position);
   copy_pointer(g, f, block, position);
   bool match = matches(g, f, block, position), dst = in->dst_kind == OPERAND_MEM;
@@ -164,6 +288,18 @@ static bool in_escaped(const struct flow_graph *g, int32_t slot) {
   for (uint32_t i = g->code.n_escaped; i-- > 0;)
     if (g->code.escaped[i] <= slot) return slot - g->code.escaped[i] < ESCAPED_MAX;
   return false;
+}
+
+/* Behind what a function returned that returns its argument: behind what it was given. */
+static void see_through_call(struct flow_graph *g, struct flow_place *p) {
+  struct flow_value v;
+  unsigned arg;
+  int64_t offset;
+  if (p->kind != PLACE_CALL || p->raw || p->call >= g->walk.call_insn.n) return;
+  uint32_t insn = g->walk.call_insn.at[p->call];
+  if (!follow_identity(g, insn, &arg, &offset) || !flow_graph_argument(g, insn, arg, &v)) return;
+  if (v.kind != VALUE_ARG || v.ops) return;
+  *p = (struct flow_place){.kind = PLACE_ARG, .arg = v.arg, .offset = p->offset + offset};
 }
 
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
@@ -183,12 +319,15 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     return;
   }
   at.slot = 0;
-  if (in->index != NO_REG) {
+  if (in->index != NO_REG) { /* of an array, any element stands for this one */
+    if (flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
+    e.width = in->size;
     follow_note(g, f, e);
     return;
   }
   at.disp = in->disp;
   if (operand_place(&g->walk, insn, &at.place)) {
+    see_through_call(g, &at.place);
     bool global = at.place.kind == PLACE_GLOBAL && !at.place.raw, behind = at.place.kind == PLACE_ARG;
     e.place = global ? STORE_GLOBAL : behind ? STORE_BEHIND_ARGUMENT : STORE_ELSEWHERE;
     e.imm = global ? at.place.where : (uint64_t)at.place.offset;
@@ -263,21 +402,30 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
   uint8_t copy;
   int32_t slot;
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
-  if (pointer_of(g, block, position, code_argument_registers[start->arg], &slot, &copy)) {
+  bool on_stack = pointer_of(g, block, position, code_argument_registers[start->arg], &slot, &copy);
+  if (on_stack) {
     f.where = FACT_SLOT;
     f.slot = slot + (int32_t)start->offset;
     follow_push(g, block, position + 1, &f);
-    return;
   }
-  if (copy != NO_REG) {
+  if (copy != NO_REG) { /* which is where compilers may read even what is on the stack */
     f.where = FACT_BEHIND_REG;
+    f.slot = 0;
     f.reg = copy;
     f.disp = start->offset;
     follow_push(g, block, position + 1, &f);
   }
+  if (on_stack) return;
   if (!flow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
   f.where = FACT_PLACE;
   f.reg = 0;
   f.disp = f.place.kind == PLACE_GLOBAL && !f.place.raw ? (int64_t)f.place.where : start->offset;
   follow_push(g, block, position + 1, &f);
+  if (f.place.kind != PLACE_ARG) return;
+  struct flow_event e = {.kind = EVENT_STORE, .insn = start->insn, .block = block, .place = STORE_BEHIND_ARGUMENT};
+  e.at = g->code.insns[start->insn].address;
+  e.imm = (uint64_t)f.place.offset;
+  e.arg = f.place.arg;
+  e.width = start->size;
+  follow_note(g, &f, e);
 }

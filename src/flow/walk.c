@@ -612,4 +612,5 @@ void flow_worker_done(struct flow_worker *w) {
   map_done(&w->origins);
   map_done(&w->call_of);
   map_done(&w->changed);
+  map_done(&w->identities);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -46,6 +47,7 @@ static int set_limits(const struct sandbox_limits *l, struct err *e) {
   if (r == 0) r = limit(RLIMIT_AS, l->address_space, e);
   if (r == 0) r = limit(RLIMIT_FSIZE, l->file_size, e);
   if (r == 0) r = limit(RLIMIT_NPROC, l->processes, e);
+  if (r == 0) r = limit(RLIMIT_DATA, l->memory, e);
   return r < 0 ? r : limit_core(e);
 }
 
@@ -96,6 +98,7 @@ int jail_enter(const struct sandbox_options *options, const char *root, const in
   if ((r = set_server(server, e)) < 0) return r;
   if ((r = drop_privileges(e)) < 0) return r;
   if ((r = set_limits(&options->limits, e)) < 0) return r;
+  if (sched_getscheduler(0) == SCHED_RR) (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
   default_signals();
   (void)execve(options->path, options->argv, options->envp);
   int code = -errno;

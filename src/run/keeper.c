@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,7 +72,7 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
     close_pipes(ends);
     return code;
   }
-  keeper_next_pid(k, server >= 0 ? KEEPER_SERVER_PID : KEEPER_COMMAND_PID);
+  keeper_next_pid(k, server >= 0 ? k->most_pid - 1 : SANDBOX_PID);
   pid_t pid = fork();
   if (pid == 0) {
     (void)close(ends[1]);
@@ -92,10 +93,16 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
 
 void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                   struct keeper_answer *a, struct keeper_stack *stack) {
-  if (!keeper_wait(k, pid, request->wall_ns ? start + request->wall_ns : 0, a, stack)) {
+  struct patience p = {
+      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = {k->server.pid, k->trunk}};
+  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  bool ended;
+  while (!(ended = keeper_wait(k, pid, until, a, stack)) && (until = patience_until(&p, keeper_now()))) {
+  }
+  if (!ended) {
     a->timed_out = true;
     if (request->trace) trace_interrupted(pid, stack);
-    (void)kill(pid, SIGKILL);
+    keeper_end_crowd(k);
     (void)keeper_wait(k, pid, 0, a, stack);
   }
   a->wall_ns = keeper_now() - start;
@@ -178,7 +185,7 @@ static void end_server(struct keeper *k) {
 int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) {
   int r = k->server.pid ? 0 : start_server(k, descriptors);
   if (r == 0) {
-    keeper_next_pid(k, trunk ? KEEPER_TRUNK_PID : KEEPER_COMMAND_PID);
+    keeper_next_pid(k, trunk ? k->most_pid - 2 : SANDBOX_PID);
     r = server_fork(&k->server, descriptors, trunk, ret);
   }
   if (r == 0) return 0;
@@ -226,6 +233,35 @@ static void bring_loopback_up(void) {
   (void)close(fd);
 }
 
+/*
+ * RLIMIT_NPROC does not hold for root. Since Linux 6.14 a pid namespace has a pid_max of its own; before that, the file
+ * is that of the whole machine, and must be left alone.
+ */
+static void limit_pids(uint64_t processes) {
+  struct utsname name;
+  unsigned major = 0, minor = 0;
+  if (!processes || uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2) return;
+  if (major < 6 || (major == 6 && minor < 14)) return;
+  char text[24];
+  int n = snprintf(text, sizeof text, "%llu", (unsigned long long)processes);
+  int fd = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, text, (size_t)n);
+  (void)close(fd);
+}
+
+/* One more than the largest number that is used here. */
+static unsigned find_most_pid(void) {
+  enum { ENOUGH = 32768 };
+  char text[24] = {0};
+  int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ENOUGH;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  (void)close(fd);
+  unsigned long most = n > 0 ? strtoul(text, NULL, 10) : ENOUGH;
+  return most < ENOUGH ? (unsigned)most : ENOUGH;
+}
+
 static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
@@ -236,6 +272,8 @@ static int prepare(struct keeper *k, struct err *e) {
   /* The keeper's own, of its namespace: stacks are read through it. */
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
+  limit_pids(k->options->limits.processes);
+  k->most_pid = find_most_pid();
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
   k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);

@@ -10,16 +10,14 @@ struct keeper {
   const struct sandbox_options *options;
   struct layers layers;
   int socket;
-  int last_pid; /* descriptor of ns_last_pid, or -1 */
-  int children; /* descriptor of the list of the keeper's children, or -1 */
+  int last_pid;      /* descriptor of ns_last_pid, or -1 */
+  int children;      /* descriptor of the list of the keeper's children, or -1 */
+  unsigned most_pid; /* below this: server and trunk have the last numbers, the command always the first */
   struct fork_server server;
   pid_t trunk;  /* 0 if there is none */
   int branches; /* the socket that trunks connect to, or -1 */
   char root[PATH_MAX];
 };
-
-/* The command is always the first process beside the keeper; what murphy needs itself is out of the way. */
-enum { KEEPER_COMMAND_PID = 2, KEEPER_TRUNK_PID = 31001, KEEPER_SERVER_PID = 32001 };
 
 uint64_t keeper_now(void);
 /* The number of the next process, as far as the kernel lets one choose. */
@@ -31,6 +29,8 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
 bool keeper_bury(struct keeper *k, bool block);
 /* Everything else in the namespace ends; server and trunk stay if that is possible. How many were still there. */
 unsigned keeper_end_others(struct keeper *k);
+/* Everything is to end, all at once if it is much: where there are many, one alone may take long to die. */
+void keeper_end_crowd(struct keeper *k);
 /* Until the run of PID, which began at START, has ended, with all that it has started. */
 void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                   struct keeper_answer *a, struct keeper_stack *stack);

@@ -14,6 +14,7 @@
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
 struct keeper_request {
   uint64_t wall_ns;
+  uint64_t patience_ns;
   bool trace, fork;
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
@@ -123,6 +124,17 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket);
  */
 int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
                struct err *e);
+
+/* How long a run may take (patience.c). */
+struct patience {
+  uint64_t start, wall_ns;
+  uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
+  pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
+  uint64_t switches; /* when it was looked at the last time */
+  bool looked;
+};
+/* The time is over: until when to wait on, or 0 if it hangs. */
+uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;

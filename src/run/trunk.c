@@ -84,18 +84,18 @@ static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
 static unsigned last_pid(const struct keeper *k) {
   char text[32] = {0};
   ssize_t n = k->last_pid < 0 ? -1 : pread(k->last_pid, text, sizeof text - 1, 0);
-  return n <= 0 ? KEEPER_COMMAND_PID : (unsigned)strtoul(text, NULL, 10);
+  return n <= 0 ? SANDBOX_PID : (unsigned)strtoul(text, NULL, 10);
 }
 
 /* The child is born and lives; 0 or a negative errno. Its own children have the numbers that the trunk's would have. */
 static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
   struct wire_branch_message born;
   unsigned last = last_pid(t->k);
-  keeper_next_pid(t->k, KEEPER_COMMAND_PID);
+  keeper_next_pid(t->k, SANDBOX_PID);
   int r = say(t, WIRE_BRANCH_READY, files, 3);
   if (r == 0) r = server_receive(t->socket, &born, sizeof born, BORN_MS);
   if (r < 0) return r;
-  if (last > KEEPER_COMMAND_PID) keeper_next_pid(t->k, last + 1);
+  if (last > SANDBOX_PID) keeper_next_pid(t->k, last + 1);
   if (born.what != WIRE_BRANCH_BORN || born.value <= 1) return -EPROTO;
   r = tell_child(t, (pid_t)born.value, order);
   keeper_next_pid(t->k, last + 1);
@@ -173,7 +173,7 @@ static int start(struct trunk *t, const struct keeper_request *request, struct k
   if (t->k->server.refused || listen_for_trunks(t->k) < 0 || keeper_fork(t->k, t->files, true, &pid) < 0) return 0;
   t->k->trunk = pid;
   /* What it starts itself has the numbers that it would have. */
-  keeper_next_pid(t->k, KEEPER_COMMAND_PID + 1);
+  keeper_next_pid(t->k, SANDBOX_PID + 1);
   return 0;
 }
 

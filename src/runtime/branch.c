@@ -73,7 +73,7 @@ uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_p
 
 /* --- one child ---------------------------------------------------------------------------------------------------- */
 
-static void become(const struct wire_branch *b, uint32_t process) {
+static void become(const struct rt_call *c, const struct wire_branch *b, uint32_t process) {
   struct wire_order *o = &rt.area->order;
   rt_trunk_pid = 0;
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
@@ -81,6 +81,7 @@ static void become(const struct wire_branch *b, uint32_t process) {
   rt_process_born(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
+  if (b->onwards) o->around = rt_point_around(c);
   rt_store(&o->armed, 1);
   rt_aim();
 }
@@ -103,7 +104,7 @@ static void close_all(int socket, const int files[RT_FILES]) {
 }
 
 /* True in the child. */
-static bool fork_over(int socket, struct wire_branch *b) {
+static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
   struct wire_branch_message m = {
       .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = trunk.looked};
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
@@ -113,7 +114,7 @@ static bool fork_over(int socket, struct wire_branch *b) {
   if (m.value == 0) {
     enter_world(b, files);
     close_all(socket, files);
-    become(b, process);
+    become(c, b, process);
     return true;
   }
   if (!good) rt_store(&b->refusal, WIRE_FORK_WORLD);
@@ -123,9 +124,9 @@ static bool fork_over(int socket, struct wire_branch *b) {
   return false;
 }
 
-static bool fork_for(struct wire_branch *b) {
+static bool fork_for(const struct rt_call *c, struct wire_branch *b) {
   int socket = connect_to_keeper();
-  if (socket >= 0) return fork_over(socket, b);
+  if (socket >= 0) return fork_over(c, socket, b);
   rt_store(&b->refusal, WIRE_FORK_WORLD);
   return false;
 }
@@ -172,7 +173,7 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64
     if (refusal == WIRE_REFUSALS) refusal = judge();
     if (refusal != WIRE_FORK_GOOD)
       rt_store(&b->refusal, (uint32_t)refusal);
-    else if (fork_for(b))
+    else if (fork_for(c, b))
       return true;
   }
   return false;

@@ -7,7 +7,7 @@
 #include "decide.h"
 #include "fault.h"
 #include "hooks.h"
-#include "modules.h"
+#include "guard.h"
 #include "names.h"
 #include "real.h"
 #include "server.h"
@@ -123,15 +123,14 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
 }
 
-/* The way of most calls under a rule about their caller: it is another one. All else is decided fully. */
+/* The way of most calls under a rule about their caller: it is another one, or means another thing. */
 enum rt_action rt_decide(struct rt_call *c) {
   struct wire_allowance *mine = rt_mine;
   if (rt_load(&rt.busy) || !mine) return decide_fully(c);
   uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
   const struct rt_function *f = &rt.functions[index];
   c->real = rt.entries[index].real;
-  if (f->caller == 0 || c->real == 0 || rt_place_has(f->caller - 1, rt_return_address(c) - 1) != 0)
-    return decide_fully(c);
+  if (c->real == 0 || rt_guard_admits(&f->guard, c)) return decide_fully(c);
   rt_tally(&mine[index]);
   return RT_PASS;
 }

@@ -82,7 +82,8 @@ static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) 
 /*
  * libc itself starts a program with the process's environment: that is another one for the time of the call. Other
  * threads see it meanwhile, and may copy what is in it, so it is one for ever and for all; the last one who needs it
- * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not followed.
+ * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not
+ * followed.
  */
 static enum rt_action hook_inside(struct rt_call *c) {
   static struct rt_environment inside = {.kept = true};

@@ -3,6 +3,7 @@
 #include "hooks.h"
 
 #include "names.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
 #include "server.h"
@@ -78,6 +79,16 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/* A program that looks where its functions are must not see the shim. */
+static enum rt_action hook_dladdr(struct rt_call *c) {
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
+    if (rt.entries[i].stub != c->args[0]) continue;
+    uint64_t real = rt_real_is_late(i) ? rt_real_for(i, rt_return_address(c) - 1) : rt.entries[i].real;
+    if (real != 0) c->args[0] = real;
+  }
+  return RT_PASS;
+}
+
 /*
  * A child that took its number when it is first asked for it would get another one in a run that asks at other times,
  * such as the replay of this one.
@@ -103,6 +114,8 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_DLADDR:
+    return hook_dladdr(c);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
   case WIRE_HOOK_LOOK:
@@ -112,6 +125,11 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     if (!rt_trunk()) return RT_PASS;
     c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
     return RT_RETURN;
+  case WIRE_HOOK_LOCK:
+  case WIRE_HOOK_UNLOCK:
+  case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_CLOSE:
+    return rt_hook_watch(c, f);
   case WIRE_HOOK_MAIN:
     rt_server();
     return RT_PASS;

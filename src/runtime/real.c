@@ -114,7 +114,7 @@ void rt_real_changed(void) {
  * the return address is another's), it is the one that was asked for, else the first that there is. The loader's list
  * is walked for that, if nobody is changing it; that somebody begins to meanwhile cannot be ruled out.
  */
-static uint64_t find(uint32_t function, uint64_t pc) {
+uint64_t rt_real_for(uint32_t function, uint64_t pc) {
   struct rt_object caller = rt_object_at(pc);
   uint64_t real = bound(function, &caller);
   if (real != 0) return real;
@@ -134,7 +134,7 @@ uint64_t rt_real_late(const struct rt_call *c) {
   bool known = !(turn & 1) && r->pc == pc && r->what == what;
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (known && rt_load(&r->turn) == turn) return real;
-  real = find((uint32_t)c->index, pc);
+  real = rt_real_for((uint32_t)c->index, pc);
   if (real == 0 || !begin_write(&r->turn)) return real;
   r->pc = pc;
   r->what = what;

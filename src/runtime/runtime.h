@@ -56,14 +56,22 @@ enum rt_counting {
   RT_ONE,     /* numbers are asked for, together with other things */
 };
 
+/* What a call must be like for its rule to hold; guard.h. */
+struct rt_guard {
+  uint32_t caller; /* it comes from the set caller - 1 of places; 0: from anywhere */
+  uint8_t wanted;  /* how the argument compares with the number, of RT_LESS, RT_EQUAL, RT_GREATER; 0: anyhow */
+  uint8_t argument;
+  int64_t number;
+};
+
 /* What must be known about a function when it is called, on a cache line of its own. */
 struct rt_function {
   uint64_t given; /* numbers that were given away, to calls and to threads */
   uint32_t how;   /* of enum rt_counting */
   uint32_t rule, n_rules;
   uint16_t hook;   /* of enum wire_hook */
-  uint32_t caller; /* its one condition is that the caller is in the set caller - 1 of places; 0: it has others */
   uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
+  struct rt_guard guard;
 } __attribute__((aligned(64)));
 
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */

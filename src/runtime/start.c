@@ -6,14 +6,17 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "ask.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
 #include "environment.h"
 #include "events.h"
 #include "fault.h"
+#include "guard.h"
 #include "hooks.h"
 #include "link.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
 #include "server.h"
@@ -30,6 +33,9 @@ _Static_assert(offsetof(struct rt_call, words) == 136, "enter.S");
 _Static_assert(sizeof(struct rt_call) <= 144, "enter.S");
 _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
 
+/* Calls for which a rule asks more than their number, before and behind which only that counts. */
+#define FEW 64
+
 struct rt rt = {.busy = RT_BUSY_OFF};
 extern struct wire_shim murphy_shim __attribute__((weak));
 
@@ -40,30 +46,20 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
-/*
- * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
- */
-static uint32_t only_caller(const struct wire_function *f) {
-  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE) return 0;
-  const struct wire_rule *r = &rt.rules[f->rule];
-  if (r->code == WIRE_NO_CODE) return 0;
-  const uint32_t *code = rt.code + r->code;
-  if ((*code & 0xff) != WIRE_OP_CALLER) return 0;
-  return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
-}
-
 /* How a function's calls are counted, from what its rules ask. */
 static void learn_rules(uint32_t function, uint32_t *owners) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
   bool counts = true, asks = false, unused = false;
   for (uint32_t i = 0; i < f->n_rules; i++) {
     const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule + i];
-    counts &= rt_only_counts(r->code);
+    counts &= rt_only_counts(r->code) || (r->last - r->first < FEW && rt_only_looks(r->code));
     asks |= rt_asks_number(r->code);
     unused |= r->flags & WIRE_UNUSED;
     const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
     for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
       uint32_t op = *at & 0xff;
+      /* What is asked outside has a state that nobody here sees. */
+      if (op == WIRE_OP_ASK) rt.functions[function].shared = 1;
       if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
     }
   }
@@ -74,7 +70,7 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt.functions[function].hook = f->hook;
-  rt.functions[function].caller = only_caller(f);
+  rt_guard_learn(function);
 }
 
 /* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
@@ -116,6 +112,7 @@ static bool get_ready(void) {
   rt_process_start();
   rt_fault_start();
   rt_act_start();
+  rt_operand_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
@@ -194,4 +191,5 @@ __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **arg
   (void)argc, (void)argv, (void)shim;
   rt_start_once();
   rt_environment_start(envp);
+  rt_ask_start();
 }

@@ -22,6 +22,25 @@ const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struc
   return NULL;
 }
 
+static uint64_t sample_hash(const struct sample *s) {
+  uint64_t h = (uintptr_t)s->import ^ s->count;
+  for (unsigned i = 0; i < s->import->n_errors; i++)
+    h = hash_mix(h ^ s->errors[i]);
+  for (unsigned i = 0; i < s->n_successes; i++)
+    h = hash_mix(h + s->successes[i]);
+  return h;
+}
+
+const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at, const struct sample *s) {
+  struct question q = {.entry = entry, .at = at, .start = {.kind = START_RESULT}};
+  uint64_t key = hash_mix(question_key(entry, at, &q.start) ^ sample_hash(s)), i;
+  if (map_get(&p->question_of, key, &i)) return &p->questions.at[i];
+  q.sample = arena_memdup(&p->workers[0].arena, s, sizeof *s);
+  i = p->questions.n;
+  if (!q.sample || vec_push(&p->questions, q) < 0 || map_put(&p->question_of, key, i) < 0) p->error = -ENOMEM;
+  return NULL;
+}
+
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
 static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
@@ -34,6 +53,10 @@ static int answer_one(struct worker *w, struct flow_graph *g, struct question *q
   int r = flow_follow(g, &start, NULL, &w->events);
   if (r < 0) return r;
   q->torn = w->events.torn;
+  if (q->sample) {
+    guard_look(g, start.insn, &w->events, q->sample, &q->guard);
+    return 0;
+  }
   q->n_events = (uint32_t)w->events.at.n;
   q->events = arena_memdup(&w->arena, w->events.at.at, q->n_events * sizeof *q->events);
   return q->events ? 0 : -ENOMEM;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_MAX 6
+#define ROUNDS_MAX 16
 
 static void program_done(struct program *p) {
   for (unsigned i = 0; p->workers && i < p->n_workers; i++) {
@@ -21,12 +21,14 @@ static void program_done(struct program *p) {
     vec_done(&w->readers);
     vec_done(&w->parts);
     vec_done(&w->referenced);
+    vec_done(&w->given);
+    vec_done(&w->pointer_calls);
     vec_done(&w->fresh);
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of,      &p->function_set, &p->part_set,
-                        &p->referenced_set, &p->question_of,  &p->no_result};
+  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set, &p->referenced_set,
+                        &p->question_of, &p->no_result,    &p->given_set};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
@@ -34,6 +36,7 @@ static void program_done(struct program *p) {
   vec_done(&p->found);
   vec_done(&p->calls);
   vec_done(&p->readers);
+  vec_done(&p->pointer_calls);
   vec_done(&p->questions);
   for (size_t i = 0; i < p->n_overlays; i++)
     profile_done(&p->overlays[i]);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 256
+#define POINTER_CALLS_MAX 64 /* of a program, for which each is thought to be a call of any function in a table */
 
 /* --- workers ------------------------------------------------------------------------------------------------------ */
 
@@ -101,10 +102,28 @@ static int merge_worker(struct program *p, const struct worker *w) {
     r = vec_push(&p->calls, w->calls.at[i]);
   for (size_t i = 0; i < w->readers.n && r >= 0; i++)
     r = vec_push(&p->readers, w->readers.at[i]);
+  for (size_t i = 0; i < w->given.n && r >= 0; i++)
+    r = map_put(&p->given_set, w->given.at[i], 1);
+  for (size_t i = 0; i < w->pointer_calls.n && r >= 0; i++)
+    r = vec_push(&p->pointer_calls, w->pointer_calls.at[i]);
   return r;
 }
 
 static bool is_part(const struct program *p, uint64_t entry) { return map_get(&p->part_set, entry, NULL); }
+
+/* Of calls that stand behind each other, one that was read twice counts once. */
+static size_t drop_twin_calls(const struct program *p, struct inner_call *calls, size_t n_calls) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_calls; i++) {
+    const struct inner_call *c = &calls[i];
+    if (n && calls[n - 1].at == c->at && calls[n - 1].to == c->to) {
+      if (is_part(p, calls[n - 1].entry) && !is_part(p, c->entry)) calls[n - 1] = *c;
+      continue;
+    }
+    calls[n++] = *c;
+  }
+  return n;
+}
 
 /* A site that is read as part of a function and of its split-off part counts once, in the function. */
 static void drop_twins(struct program *p) {
@@ -118,16 +137,8 @@ static void drop_twins(struct program *p) {
     p->found.at[n++] = *f;
   }
   p->found.n = n;
-  n = 0;
-  for (size_t i = 0; i < p->calls.n; i++) {
-    const struct inner_call *c = &p->calls.at[i];
-    if (n && p->calls.at[n - 1].at == c->at && p->calls.at[n - 1].to == c->to) {
-      if (is_part(p, p->calls.at[n - 1].entry) && !is_part(p, c->entry)) p->calls.at[n - 1] = *c;
-      continue;
-    }
-    p->calls.at[n++] = *c;
-  }
-  p->calls.n = n;
+  p->calls.n = drop_twin_calls(p, p->calls.at, p->calls.n);
+  p->pointer_calls.n = drop_twin_calls(p, p->pointer_calls.at, p->pointer_calls.n);
 }
 
 /* Tables of functions in a program that is linked to a fixed address need no slots. */
@@ -144,6 +155,42 @@ static int refer_from_data(struct program *p) {
   return r;
 }
 
+static bool is_function_slot(const struct program *p, const struct image_slot *s) {
+  return s->kind == SLOT_IMPORT || (s->kind == SLOT_LOCAL && image_is_code(p->image, s->value));
+}
+
+/* Does a table of virtual functions begin at AT? Before it are the offset to the top and the type's description. */
+static bool starts_virtual(const struct program *p, uint64_t at) {
+  struct image_slot slot;
+  const void *bytes = at >= 16 ? image_bytes(p->image, at - 16, 16) : NULL;
+  int64_t words[2];
+  if (!bytes || image_slot(p->image, at - 16, &slot)) return false;
+  memcpy(words, bytes, sizeof words);
+  if (words[0] > 0 || words[0] < -(1 << 20)) return false;
+  return image_slot(p->image, at - 8, &slot) || words[1] == 0;
+}
+
+/* Which functions are virtual, and where in their tables. */
+static int find_virtual(struct program *p) {
+  struct image_slot slot;
+  uint64_t start = 0, next = 0, known;
+  bool is_virtual = false;
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
+    if (!is_function_slot(p, &slot)) continue;
+    if (slot.at != next) {
+      start = slot.at;
+      is_virtual = starts_virtual(p, start);
+    }
+    next = slot.at + 8;
+    if (slot.kind != SLOT_LOCAL || !is_virtual) continue;
+    uint64_t offset = 1 + slot.at - start;
+    bool several = map_get(&p->virtual_of, slot.value, &known) && known != offset;
+    r = map_put(&p->virtual_of, slot.value, several ? 0 : offset);
+  }
+  return r;
+}
+
 static int merge(struct program *p) {
   int r = 0;
   struct image_slot slot;
@@ -152,9 +199,11 @@ static int merge(struct program *p) {
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
     if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = map_put(&p->referenced_set, slot.value, 1);
   if (r >= 0) r = refer_from_data(p);
+  if (r >= 0) r = find_virtual(p);
   if (r < 0) return r;
   if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
   if (p->calls.n) qsort(p->calls.at, p->calls.n, sizeof *p->calls.at, by_callee);
+  if (p->pointer_calls.n) qsort(p->pointer_calls.at, p->pointer_calls.n, sizeof *p->pointer_calls.at, by_callee);
   if (p->readers.n) qsort(p->readers.at, p->readers.n, sizeof *p->readers.at, by_variable);
   drop_twins(p);
   return 0;
@@ -223,6 +272,20 @@ static bool exported(const struct program *p, uint64_t entry) {
 
 bool functions_visible(const struct program *p, uint64_t entry) {
   return map_get(&p->referenced_set, entry, NULL) || exported(p, entry) || entry == image_entry(p->image);
+}
+
+size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret) {
+  bool inside = map_get(&p->referenced_set, entry, NULL) && !map_get(&p->given_set, entry, NULL);
+  size_t low = 0, n = p->pointer_calls.n;
+  uint64_t offset;
+  if (!inside || exported(p, entry) || entry == image_entry(p->image)) return 0;
+  if (map_get(&p->virtual_of, entry, &offset) && offset) {
+    n = low = FIRST_FROM(p->pointer_calls.at, p->pointer_calls.n, to, offset);
+    while (n < p->pointer_calls.n && p->pointer_calls.at[n].to == offset)
+      n++;
+  }
+  *ret = p->pointer_calls.at + low;
+  return n - low <= POINTER_CALLS_MAX ? n - low : 0;
 }
 
 struct call_from {

@@ -56,67 +56,6 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   if (arg == ARG_STDOUT) c->about[ABOUT_STDOUT] = TRUE_FOR_CALL;
 }
 
-/* --- guards by errno ---------------------------------------------------------------------------------------------- */
-
-/* An errno that nothing here compares with. */
-static int other_errno(const struct flow_events *events, const struct import *m) {
-  for (int pass = 0; pass < 2; pass++)
-    for (int i = 1; i <= ERRNO_MAX; i++) {
-      bool possible = pass > 0;
-      for (size_t k = 0; k < m->n_errors && !possible; k++)
-        possible = errno_set_has(&m->details[k]->errnos, i);
-      for (size_t k = 0; k < events->at.n && possible; k++)
-        possible = events->at.at[k].subject != SUBJECT_ERRNO || events->at.at[k].imm != (uint64_t)i;
-      if (possible) return i;
-    }
-  return 0;
-}
-
-/* A success that some comparison here tells from the error. */
-static bool told_success(const struct gathering *t, const struct sample *s, unsigned error, uint64_t *ret) {
-  for (size_t i = 0; i < t->w->events.at.n; i++) {
-    const struct flow_event *e = &t->w->events.at.at[i];
-    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
-    uint64_t candidates[] = {judge_suggested(s, e), s->successes[0], s->successes[s->n_successes - 1]};
-    bool holds = flow_event_holds(e, t->code->image, s->errors[error], 0);
-    for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
-      if (flow_event_holds(e, t->code->image, candidates[k], 0) == holds) continue;
-      *ret = candidates[k];
-      return true;
-    }
-  }
-  return false;
-}
-
-/*
- * Where errno is compared with some values: is the error, with another errno, taken for success? Then only the errnos
- * that are not are handled.
- */
-static void look_for_guard(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
-  const struct flow_events *events = &t->w->events;
-  struct sample sample;
-  bool compared = false;
-  for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
-    compared |= e->subject == SUBJECT_ERRNO && (e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH);
-  }
-  if (!compared) return;
-  sample_start(&sample, m, &f->call);
-  struct flow_outcome_pair pair = {0};
-  for (unsigned i = 0; i < m->n_errors; i++) {
-    if (!told_success(t, &sample, i, &pair.success_value)) continue;
-    pair.error_value = (uint64_t)m->errors[i];
-    pair.error_errno = (uint64_t)other_errno(events, m);
-    if (!flow_graph_same(t->g, insn, &pair)) continue;
-    f->guarded |= 1ull << i;
-    for (int number = 1; number <= ERRNO_MAX; number++) {
-      pair.error_errno = (uint64_t)number;
-      if (!flow_graph_same(t->g, insn, &pair)) errno_set_add(&f->handled, number);
-    }
-  }
-  if (errno_set_empty(&f->handled)) f->guarded = 0;
-}
-
 /* --- a site ------------------------------------------------------------------------------------------------------- */
 
 /* Which side of the branch do the errors take that it tells from success? */
@@ -157,6 +96,7 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
+    if (e->kind == EVENT_GIVEN) return true; /* there may be one */
   }
   return false;
 }
@@ -211,12 +151,14 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   const struct insn *in = &t->code->insns[insn];
   if (!m || !(m->wanted || (t->whole && m->n_errors))) return 0;
   struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
+  struct sample sample;
   if (insn_calls(in)) f.after = in->address + in->length;
   look_at_arguments(t, insn, m, &f.call);
   int r = follow(t, m, insn, &f);
   if (r < 0) return r;
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
-  look_for_guard(t, m, insn, &f);
+  sample_start(&sample, m, &f.call);
+  guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
   r = note_checks(t, m, &f, m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
@@ -228,29 +170,52 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
 
 static int gather_call(struct gathering *t, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, insn);
+  int64_t offset;
   if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
+  struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};
+  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset)) pointer.to = 1 + (uint64_t)offset;
+  if (c.kind == CALL_POINTER) return vec_push(&t->w->pointer_calls, pointer);
   if (c.kind != CALL_ADDRESS) return 0;
   int r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
   if (r >= 0 && !image_function_at(t->code->image, c.target)) r = vec_push(&t->w->fresh, c.target);
   return r;
 }
 
+/* Is the next call, before anything jumps, one of a library's function? An address that is taken may be for that. */
+static bool is_for_library(const struct gathering *t, uint32_t insn) {
+  for (uint32_t i = insn + 1; i < t->code->n_insns; i++) {
+    const struct insn *in = &t->code->insns[i];
+    bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
+    if (insn_calls(in) || tail) return flow_graph_call(t->g, i).kind == CALL_SLOT;
+    if (in->op == OP_RETURN || in->op == OP_STOP) return false;
+  }
+  return false;
+}
+
 /* An address of a function that is not called here. */
-static int gather_reference(struct gathering *t, const struct insn *in) {
+static int gather_reference(struct gathering *t, uint32_t insn) {
+  const struct insn *in = &t->code->insns[insn];
   uint64_t to = 0;
   if (in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG) to = (uint64_t)in->disp;
   if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) to = (uint64_t)in->imm;
   if (!to || !image_function_at(t->code->image, to)) return 0;
-  return vec_push(&t->w->referenced, to);
+  int r = is_for_library(t, insn) ? vec_push(&t->w->given, to) : 0;
+  return r < 0 ? r : vec_push(&t->w->referenced, to);
 }
 
-/* What is read from a variable of the program, to be compared perhaps. */
-static int gather_reader(struct gathering *t, const struct insn *in) {
+/* What is read from a variable of the program, to be compared perhaps; of an array, any element. */
+static int gather_reader(struct gathering *t, uint32_t insn) {
+  const struct insn *in = &t->code->insns[insn];
+  uint64_t variable = 0;
   bool reads = in->op == OP_MOVE ? in->src_kind == OPERAND_MEM : in->op == OP_CMP || in->op == OP_TEST;
   bool memory = in->src_kind == OPERAND_MEM || in->dst_kind == OPERAND_MEM;
-  if (!reads || !memory || in->base != NO_REG || in->index != NO_REG || in->flags & INSN_FS) return 0;
-  if (image_is_readonly(t->code->image, (uint64_t)in->disp)) return 0;
-  return vec_push(&t->w->readers, (struct reader){(uint64_t)in->disp, in->address, t->entry});
+  if (!reads || !memory || in->flags & INSN_FS) return 0;
+  if (in->base == NO_REG && in->index == NO_REG)
+    variable = (uint64_t)in->disp;
+  else if (in->index == NO_REG || !flow_graph_array(t->g, insn, &variable))
+    return 0;
+  if (image_is_readonly(t->code->image, variable)) return 0;
+  return vec_push(&t->w->readers, (struct reader){variable, in->address, t->entry});
 }
 
 static int gather_insn(struct gathering *t, uint32_t insn) {
@@ -265,12 +230,12 @@ static int gather_insn(struct gathering *t, uint32_t insn) {
     return gather_call(t, insn);
   case OP_CMP:
   case OP_TEST:
-    return gather_reader(t, in);
+    return gather_reader(t, insn);
   case OP_MOVE:
-    if (in->src_kind == OPERAND_MEM) return gather_reader(t, in);
-    return gather_reference(t, in);
+    if (in->src_kind == OPERAND_MEM) return gather_reader(t, insn);
+    return gather_reference(t, insn);
   case OP_LEA:
-    return gather_reference(t, in);
+    return gather_reference(t, insn);
   default:
     return 0;
   }

@@ -1,173 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program makes of the errors of one call: LFI's algorithm 2, asked with values.
- *
- * A comparison is a check of an error if its outcome for that value differs from its outcome for a value of success. So
- * "!= 0", "< 0", "== -1" and "inc; je" need no rules of their own, and the wrong constant is no check.
+ * What a program makes of the errors of one call: LFI's algorithm 2, asked with values (compare.c), here and wherever
+ * else in the program the value goes.
  */
 #include "site/program.h"
 
 #include <errno.h>
 
 #define DEPTH_MAX 4     /* functions between the call and the check */
+#define STEPS_MAX 16    /* the same, with those from which the value came back to who gave it */
 #define CALLERS_MAX 512 /* of a function that are asked */
 #define BUDGET 2000     /* lists of events that are looked at for one site */
-
-/* --- values ------------------------------------------------------------------------------------------------------- */
-
-/* Any values of success that are not special. */
-enum { A_NUMBER = 3, ANOTHER_NUMBER = 1000, A_COUNT = 4096, A_CHARACTER = 'q', A_BUFFER = 1024 };
-#define AN_ADDRESS 0x7f1234567890
-
-static void set_successes(struct sample *s, uint64_t first, uint64_t second, unsigned n, bool all) {
-  s->successes[0] = first;
-  s->successes[1] = second;
-  s->n_successes = n;
-  s->all = all;
-}
-
-void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call) {
-  bool zero = false, positive = false;
-  s->import = m;
-  s->count = 0;
-  if (m->success == SUCCESS_COUNT && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
-  for (unsigned i = 0; i < m->n_errors; i++) {
-    s->errors[i] = (uint64_t)m->errors[i];
-    zero |= m->errors[i] == 0;
-    positive |= m->errors[i] > 0;
-  }
-  switch (m->success) {
-  case SUCCESS_ZERO:
-    set_successes(s, 0, 0, 1, false);
-    return;
-  case SUCCESS_NUMBER:
-    set_successes(s, A_NUMBER, ANOTHER_NUMBER, 2, true);
-    return;
-  case SUCCESS_COUNT:
-    set_successes(s, A_COUNT, 0, 1, false);
-    return;
-  case SUCCESS_LENGTH:
-    set_successes(s, 1, 0, 1, false);
-    return;
-  case SUCCESS_CHARACTER:
-    set_successes(s, A_CHARACTER, A_CHARACTER + 1, 2, true);
-    return;
-  case SUCCESS_POINTER:
-    set_successes(s, AN_ADDRESS, 0, 1, false);
-    return;
-  default:
-    set_successes(s, zero ? 1 : 0, 1, zero || positive ? 1 : 2, false);
-  }
-}
-
-/* The same values after OPS. */
-static void sample_step(struct sample *to, const struct sample *from, const struct transform *ops,
-                        const struct image *img) {
-  *to = *from;
-  for (unsigned i = 0; i < from->import->n_errors; i++)
-    (void)transform_apply(ops, img, from->errors[i], &to->errors[i], NULL);
-  for (unsigned i = 0; i < from->n_successes; i++)
-    (void)transform_apply(ops, img, from->successes[i], &to->successes[i], NULL);
-  if (from->count) (void)transform_apply(ops, img, from->count, &to->count, NULL);
-}
-
-/* --- comparisons -------------------------------------------------------------------------------------------------- */
-
-static bool is_equality(const struct flow_event *e) {
-  bool difference = e->op == OP_CMP || e->op == OP_SUB || e->op == OP_XOR;
-  return difference && (e->cc == CC_E || e->cc == CC_NE);
-}
-
-static uint64_t all_errors(const struct import *m) { return m->n_errors >= 64 ? ~0ull : (1ull << m->n_errors) - 1; }
-
-/* Is the error told from the sample's successes, and from MORE if that is not 0? */
-static bool tells(const struct program *p, const struct sample *s, const struct flow_event *e, uint64_t error,
-                  uint64_t more, uint64_t variable) {
-  bool holds = flow_event_holds(e, p->image, error, variable), every = true, one = false;
-  for (unsigned i = 0; i < s->n_successes; i++) {
-    bool differs = flow_event_holds(e, p->image, s->successes[i], variable) != holds;
-    every &= differs;
-    one |= differs;
-  }
-  if (more && flow_event_holds(e, p->image, more, variable) != holds) one = true;
-  return s->all ? every : one;
-}
-
-/*
- * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
- * for, an order is about that. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
- * a sign, where an error is the largest number, what is below the bound.
- */
-uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
-  const struct import *m = s->import;
-  bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = is_equality(e);
-  if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
-  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : 0;
-  if (m->success != SUCCESS_COUNT) return 0;
-  if (s->count && !equality) return s->count;
-  return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;
-}
-
-/* What stands for a variable that the value is compared with; false if any comparison with one is a check. */
-static bool variable_for(const struct import *m, const struct flow_event *e, uint64_t *ret) {
-  switch (m->success) {
-  case SUCCESS_LENGTH:
-    *ret = A_BUFFER;
-    return !is_equality(e);
-  case SUCCESS_NUMBER:
-  case SUCCESS_CHARACTER:
-    *ret = 2 * ANOTHER_NUMBER;
-    return !is_equality(e);
-  case SUCCESS_POINTER:
-    *ret = AN_ADDRESS + A_BUFFER;
-    return !is_equality(e);
-  default:
-    return false;
-  }
-}
-
-uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  uint64_t told = 0, variable = 0, more = judge_suggested(s, e);
-  if (e->mixed) return 0;
-  if (e->variable && !variable_for(s->import, e, &variable)) return all_errors(s->import);
-  for (unsigned i = 0; i < s->import->n_errors; i++)
-    if (tells(p, s, e, s->errors[i], more, variable)) told |= 1ull << i;
-  return told;
-}
-
-/*
- * A chain that takes the sign of the value is a comparison with 0: compilers write "x < 0 ? a : b" so. Which errors it
- * tells from success.
- */
-static uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  bool sign = false;
-  for (const struct transform *t = e->ops; t; t = t->next)
-    sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
-  uint64_t told = 0;
-  for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
-    uint64_t x = 0, y = 0;
-    if (!transform_apply(e->ops, p->image, s->errors[i], &x, NULL)) continue;
-    if (!transform_apply(e->ops, p->image, s->successes[0], &y, NULL)) continue;
-    if (x != y) told |= 1ull << i;
-  }
-  return told;
-}
+#define GIVEN_MAX 64    /* functions that are asked for one site because they get a pointer to the value */
+#define GIVEN_DEPTH_MAX 3
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
-
-bool judge_crashes(const struct import *m, const struct flow_event *e) {
-  bool whole = true, null = false;
-  for (const struct transform *t = e->ops; t; t = t->next)
-    whole &= t->kind == XF_ADD;
-  for (unsigned i = 0; i < m->n_errors; i++)
-    null |= m->errors[i] == 0;
-  bool address = m->success == SUCCESS_UNKNOWN || m->success == SUCCESS_POINTER;
-  return !e->indexed && whole && address && (null || m->pointer);
-}
 
 struct judging {
   struct program *p;
   unsigned budget;
+  unsigned given; /* functions that may still be asked for what they do with what they get a pointer to */
 };
 
 /* A list of events and where it stands. */
@@ -175,14 +27,19 @@ struct list {
   const struct flow_event *events;
   uint32_t n;
   uint64_t entry;
-  unsigned depth;
-  const struct found *site; /* at depth 0 */
+  unsigned depth, steps;
+  uint64_t guarded; /* errors that are handled by errno only, as bits */
+  /* A function that gets the value in its call CALL from FROM returns it there; NULL if the callers are not known. */
+  const struct list *from;
+  uint64_t call;
+  /* It was found behind a pointer to an object, later on: to compare it with a variable is no question of failure. */
+  bool later;
 };
 
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out);
 
 static void at_errno(const struct flow_event *e, struct judgement *out) {
-  bool equality = e->kind == EVENT_COMPARE && is_equality(e) && !e->variable;
+  bool equality = e->kind == EVENT_COMPARE && judge_equality(e) && !e->variable;
   if (e->kind != EVENT_COMPARE && e->kind != EVENT_SWITCH) return;
   if (equality && e->imm > 0 && e->imm <= ERRNO_MAX)
     errno_set_add(&out->errno_values, (int)e->imm);
@@ -196,18 +53,18 @@ static void at_errno(const struct flow_event *e, struct judgement *out) {
  */
 static bool other_code(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
-  if (!is_equality(e) || e->variable || !e->imm || e->imm > ERRNO_MAX || !m->profile || !m->profile->unknown)
+  if (!judge_equality(e) || e->variable || !e->imm || e->imm > ERRNO_MAX || !m->profile || !m->profile->unknown)
     return false;
   return m->success == SUCCESS_UNKNOWN && m->n_errors && m->errors[0] > 0;
 }
 
 static void at_compare(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                        struct judgement *out) {
-  uint64_t told = judge_compare(j->p, s, &l->events[event]);
+  bool other = l->later && l->events[event].variable;
+  uint64_t told = other ? 0 : judge_compare(j->p, s, &l->events[event]);
   if (!told) out->seen |= SEEN_COMPARED;
   if (!told && other_code(s, &l->events[event])) out->other_codes = true;
-  /* At the site itself, what is handled by errno only is no check. */
-  out->noticed |= l->depth ? told : told & ~l->site->guarded;
+  out->noticed |= told & ~l->guarded;
 }
 
 static void add_seen(struct judgement *to, const struct judgement *from) {
@@ -215,6 +72,9 @@ static void add_seen(struct judgement *to, const struct judgement *from) {
   to->missing |= from->missing;
   to->cut |= from->cut;
   to->errno_tested |= from->errno_tested;
+  to->guard.errors |= from->guard.errors;
+  for (unsigned i = 0; i < COUNT(to->guard.handled.bits); i++)
+    to->guard.handled.bits[i] |= from->guard.handled.bits[i];
   for (unsigned i = 0; i < COUNT(to->errno_values.bits); i++)
     to->errno_values.bits[i] |= from->errno_values.bits[i];
   if (from->goes_to && (!to->goes_to || (from->crashes_there && !to->crashes_there))) {
@@ -240,7 +100,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
                               const struct flow_event *e, struct judgement *out) {
   out->seen |= SEEN_USED;
   if (!out->goes_to) out->goes_to = inner_name(j->p, e);
-  if (l->depth >= DEPTH_MAX || e->mixed) return;
+  if (l->depth >= DEPTH_MAX || l->steps >= STEPS_MAX || e->mixed) return;
   const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ARGUMENT, .arg = e->arg});
   if (!q || !q->answered) {
     out->missing = true;
@@ -250,7 +110,8 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
   struct sample inner;
   struct judgement there = {0};
   sample_step(&inner, s, e->ops, j->p->image);
-  judge_list(j, &(struct list){q->events, q->n_events, e->target, l->depth + 1, NULL}, &inner, &there);
+  struct list callee = {q->events, q->n_events, e->target, l->depth + 1, l->steps + 1, 0, l, e->at, l->later};
+  judge_list(j, &callee, &inner, &there);
   out->noticed |= there.noticed;
   if (there.seen & SEEN_DEREFERENCED) {
     out->goes_to = inner_name(j->p, e);
@@ -294,6 +155,81 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
   }
 }
 
+/*
+ * What a caller makes of it, by its value and by errno. THERE is the caller's list, but for the guard. False if an answer
+ * is still to come.
+ */
+static bool judge_caller(struct judging *j, struct list *there, uint64_t at, const struct sample *s,
+                         struct judgement *out) {
+  if (guard_asks(there->events, there->n)) {
+    const struct question *guard = ask_guard(j->p, there->entry, at, s);
+    if (!guard || !guard->answered) return false;
+    there->guarded = guard->guard.errors;
+    out->guard = guard->guard;
+  }
+  judge_list(j, there, s, out);
+  return true;
+}
+
+/* The list of a caller of L's function. */
+static struct list list_of_caller(const struct list *l, const struct question *q) {
+  return (struct list){q->events, q->n_events, q->entry, l->depth + 1, l->steps + 1, .later = l->later};
+}
+
+/* Back where L's function was called from. */
+static struct list list_of_giver(const struct list *l, const struct question *q) {
+  struct list list = {q->events, q->n_events, q->entry, l->from->depth, l->steps + 1, 0};
+  list.from = l->from->from;
+  list.call = l->from->call;
+  list.later = l->later;
+  return list;
+}
+
+/*
+ * Calls through pointers that may be calls of the function: the errors that each of them notices, as bits; 0 if there
+ * are none, or nobody knows what one of them does.
+ */
+static uint64_t ask_pointer_callers(struct judging *j, const struct list *l, const struct sample *s,
+                                    struct judgement *out) {
+  const struct inner_call *c;
+  size_t n = l->depth < DEPTH_MAX ? functions_pointer_callers(j->p, l->entry, &c) : 0;
+  uint64_t every = n ? ~0ull : 0;
+  for (size_t i = 0; i < n && every; i++) {
+    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
+    struct judgement there = {0};
+    bool open = !q || !q->answered;
+    struct list caller = open ? (struct list){0} : list_of_caller(l, q);
+    if (!open && !q->lost) open = !judge_caller(j, &caller, c[i].at, s, &there);
+    out->missing |= open || there.missing;
+    every &= open ? 0 : there.noticed;
+  }
+  return every;
+}
+
+/* The function was given the value by a call: that call gets it back. */
+static void at_return_to_giver(struct judging *j, const struct list *l, const struct sample *s,
+                               const struct flow_event *e, struct judgement *out) {
+  struct sample outer;
+  if (l->steps >= STEPS_MAX) {
+    out->cut = true;
+    return;
+  }
+  const struct question *q = ask(j->p, l->from->entry, l->call, (struct flow_start){.kind = START_RESULT});
+  if (!q || !q->answered) {
+    out->missing = true;
+    return;
+  }
+  struct judgement there = {.cut = q->torn || q->lost};
+  struct list giver = list_of_giver(l, q);
+  sample_step(&outer, s, e->ops, j->p->image);
+  if (!q->lost && !judge_caller(j, &giver, l->call, &outer, &there)) {
+    out->missing = true;
+    return;
+  }
+  out->noticed |= there.noticed;
+  add_seen(out, &there);
+}
+
 /* The callers decide. */
 static void at_return(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                       struct judgement *out) {
@@ -305,6 +241,10 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   bool part = false, ignored = false;
   struct judgement all = {0};
   if (functions_no_result(j->p, l->entry)) return; /* what is left in the register is nobody's */
+  if (l->from) {
+    at_return_to_giver(j, l, s, e, out);
+    return;
+  }
   sample_step(&outer, s, e->ops, j->p->image);
   for (size_t i = 0; i < n && l->depth < DEPTH_MAX; i++) {
     if (i == CALLERS_MAX) {
@@ -321,7 +261,11 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
       continue;
     }
     struct judgement there = {.cut = q->torn};
-    judge_list(j, &(struct list){q->events, q->n_events, c[i].entry, l->depth + 1, NULL}, &outer, &there);
+    struct list caller = list_of_caller(l, q);
+    if (!judge_caller(j, &caller, c[i].at, &outer, &there)) {
+      out->missing = true;
+      continue;
+    }
     add_seen(&all, &there);
     any |= there.noticed;
     if (!there.noticed && there.seen & SEEN_RETURNED) { /* it hands the value on to where nobody sees it */
@@ -341,6 +285,13 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   }
   out->callers += asked;
   bool unseen = functions_visible(j->p, l->entry) || !asked;
+  uint64_t pointers = unseen && !out->missing ? ask_pointer_callers(j, l, &outer, out) : 0;
+  if (pointers) {
+    every &= pointers;
+    any |= pointers;
+    unseen = false;
+    asked++;
+  }
   if ((unseen && !any) || part) out->seen |= SEEN_RETURNED;
   /* Perhaps it returns nothing, and what callers use is what the last call has left behind. */
   if (unseen && !any && ignored) all.seen &= ~(unsigned)(SEEN_USED | SEEN_STORED | SEEN_COMPARED | SEEN_TOLERATED);
@@ -351,22 +302,63 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   if (!part) out->noticed |= every;
 }
 
-/* It is judged at another place; true if the answer is there. */
-static bool judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
-                        const struct question *q, struct judgement *out) {
+/* Another place: anywhere; in a function that the event calls; back where this function was called from. */
+enum given { GIVEN_NOT, GIVEN_DOWN, GIVEN_BACK };
+
+/* It is judged at another place. */
+static void judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                        const struct question *q, enum given given, struct judgement *out) {
   struct sample there;
   if (!q || !q->answered) {
     out->missing = true;
-    return false;
+    return;
   }
   struct judgement found = {.cut = q->lost || q->torn};
   sample_step(&there, s, e->ops, j->p->image);
-  judge_list(j, &(struct list){q->events, q->n_events, q->entry, l->depth + 1, NULL}, &there, &found);
+  struct list list = list_of_caller(l, q);
+  if (given == GIVEN_DOWN) {
+    list.from = l;
+    list.call = e->at;
+    list.later = true;
+  } else if (given == GIVEN_BACK)
+    list = list_of_giver(l, q);
+  judge_list(j, &list, &there, &found);
   out->noticed |= found.noticed;
   out->missing |= found.missing;
   out->cut |= found.cut;
   out->seen |= found.seen & (SEEN_USED | SEEN_DEREFERENCED);
-  return true;
+}
+
+/* A function of the program gets a pointer to where the value is: it may check. */
+static void at_given(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                     struct judgement *out) {
+  struct flow_start start = {.kind = START_GIVEN, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+  if (l->depth >= GIVEN_DEPTH_MAX || l->steps >= STEPS_MAX || e->mixed || !j->given) return;
+  j->given--;
+  judge_there(j, l, s, e, ask(j->p, e->target, 0, start), GIVEN_DOWN, out);
+}
+
+/* The event of L behind LAST that gives a pointer away first, or NULL. */
+static const struct flow_event *next_given(const struct list *l, const struct flow_event *last) {
+  const struct flow_event *next = NULL;
+  for (uint32_t i = 0; i < l->n; i++) {
+    const struct flow_event *e = &l->events[i];
+    bool behind = !last || e->at > last->at || (e->at == last->at && e > last);
+    if (e->kind == EVENT_GIVEN && behind && (!next || e->at < next->at)) next = e;
+  }
+  return next;
+}
+
+/* In the order of the code: if one would crash, whatever the others ask comes too late. */
+static void judge_given(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
+  for (const struct flow_event *e = next_given(l, NULL); e; e = next_given(l, e)) {
+    struct judgement there = {0};
+    at_given(j, l, s, e, &there);
+    out->missing |= there.missing;
+    out->cut |= there.cut;
+    out->noticed |= there.noticed;
+    if (out->noticed == judge_every(s->import) || there.seen & SEEN_DEREFERENCED) return;
+  }
 }
 
 /* It is stored where other functions find it: who reads the variable, or called with a pointer to it, may check. */
@@ -382,14 +374,19 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
     out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
-      (void)judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), out);
+      judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), GIVEN_NOT, out);
   }
-  if (e->place == STORE_BEHIND_ARGUMENT) {
+  if (e->place == STORE_BEHIND_ARGUMENT || e->place == STORE_BEHIND_RESULT) {
     size_t n = functions_callers(j->p, l->entry, &c);
     struct flow_start start = {.kind = START_BEHIND, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+    if (e->place == STORE_BEHIND_RESULT) start.kind = START_MADE;
+    if (l->from && l->steps < STEPS_MAX) {
+      judge_there(j, l, s, e, ask(j->p, l->from->entry, l->call, start), GIVEN_BACK, out);
+      return;
+    }
     out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
-      (void)judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), out);
+      judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), GIVEN_NOT, out);
   }
 }
 
@@ -400,7 +397,9 @@ static void at_errno_return(struct judging *j, const struct list *l, const struc
   struct judgement there = {0};
   for (unsigned i = 0; i < s->import->n_errors; i++)
     codes.errors[i] = 1;
-  set_successes(&codes, 0, 0, 1, false);
+  codes.successes[0] = 0;
+  codes.n_successes = 1;
+  codes.all = false;
   at_return(j, l, &codes, e, &there);
   out->missing |= there.missing;
   out->cut |= there.cut;
@@ -427,7 +426,7 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
     at_compare(j, l, s, event, out);
     break;
   case EVENT_SWITCH:
-    out->noticed |= all_errors(s->import);
+    out->noticed |= judge_every(s->import);
     break;
   case EVENT_ARGUMENT:
     at_argument(j, l, s, e, out);
@@ -458,18 +457,19 @@ static void judge_list(struct judging *j, const struct list *l, const struct sam
   }
   j->budget--;
   for (uint32_t i = 0; i < l->n; i++)
-    if (!asks_elsewhere(&l->events[i])) judge_event(j, l, s, i, out);
-  if (out->noticed == all_errors(s->import)) return;
+    if (!asks_elsewhere(&l->events[i]) && l->events[i].kind != EVENT_GIVEN) judge_event(j, l, s, i, out);
+  if (out->noticed == judge_every(s->import)) return;
   for (uint32_t i = 0; i < l->n; i++)
     if (asks_elsewhere(&l->events[i])) judge_event(j, l, s, i, out);
+  if (out->noticed != judge_every(s->import)) judge_given(j, l, s, out);
 }
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) {
-  struct judging j = {.p = p, .budget = BUDGET};
+  struct judging j = {.p = p, .budget = BUDGET, .given = GIVEN_MAX};
   struct sample s;
   *ret = (struct judgement){.cut = f->torn};
   sample_start(&s, &p->imports.at[f->import], &f->call);
-  judge_list(&j, &(struct list){f->events, f->n_events, f->entry, 0, f}, &s, ret);
+  judge_list(&j, &(struct list){f->events, f->n_events, f->entry, .guarded = f->guard.errors}, &s, ret);
   if (ret->cut) ret->seen |= SEEN_LOST;
   return p->error;
 }

@@ -29,6 +29,12 @@ struct range {
   uint64_t from, to;
 };
 
+/* What comparisons of errno make of errors. */
+struct guard {
+  uint64_t errors; /* that are handled for the errnos in HANDLED only, as bits */
+  struct errno_set handled;
+};
+
 /* A call of an import. */
 struct found {
   uint64_t at, entry, after;
@@ -37,8 +43,7 @@ struct found {
   bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
-  uint64_t guarded; /* errors that are handled for the errnos in HANDLED only, as bits */
-  struct errno_set handled;
+  struct guard guard;
   const struct range *recovery;
   uint32_t n_recovery;
   struct relevance_call call;
@@ -54,8 +59,10 @@ struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
   struct flow_start start; /* but for INSN */
   bool answered;
-  bool torn; /* ... but not to the end: what was not seen may be a check */
-  bool lost; /* ... but the place could not be read */
+  bool torn;                   /* ... but not to the end: what was not seen may be a check */
+  bool lost;                   /* ... but the place could not be read */
+  const struct sample *sample; /* a question about its guard: what is returned there; or NULL */
+  struct guard guard;
   const struct flow_event *events;
   uint32_t n_events;
 };
@@ -72,9 +79,11 @@ struct worker {
   VEC(struct found) found;
   VEC(struct inner_call) calls;
   VEC(struct reader) readers;
-  VEC(uint64_t) parts;      /* starts that are in the middle of another function */
-  VEC(uint64_t) referenced; /* functions whose address is taken */
-  VEC(uint64_t) fresh;      /* functions that only a call tells of */
+  VEC(uint64_t) parts;                  /* starts that are in the middle of another function */
+  VEC(uint64_t) referenced;             /* functions whose address is taken */
+  VEC(uint64_t) given;                  /* ... and goes to a library, as far as can be seen */
+  VEC(struct inner_call) pointer_calls; /* through pointers; TO: see functions_pointer_callers */
+  VEC(uint64_t) fresh;                  /* functions that only a call tells of */
   struct flow_events events;
 };
 
@@ -97,9 +106,11 @@ struct program {
   int error;
   /* All workers' findings, in order. */
   VEC(struct found) found;
-  VEC(struct inner_call) calls; /* by TO */
-  VEC(struct reader) readers;   /* by variable */
-  struct map part_set, referenced_set;
+  VEC(struct inner_call) calls;         /* by TO */
+  VEC(struct reader) readers;           /* by variable */
+  VEC(struct inner_call) pointer_calls; /* by TO */
+  struct map part_set, referenced_set, given_set;
+  struct map virtual_of; /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
   struct map question_of;
@@ -132,12 +143,18 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
+/*
+ * The calls through pointers that may be calls of it, if its address is taken and stays inside: of a virtual function
+ * those through its offset in the table, of others all of the program. 0 if that is not so, or if they are too many to
+ * say anything. Their TO is 1 + the offset from which the pointer is read, 0 if that is not seen.
+ */
+size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
 /* Does it return nothing, as debug information says? */
 bool functions_no_result(struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */
 int functions_reach(struct program *p, struct map *reached) MUST_USE;
 
-/* --- judging (judge.c) -------------------------------------------------------------------------------------------- */
+/* --- judging (compare.c, judge.c) --------------------------------------------------------------------------------- */
 
 /* The error values and values of success where the value is looked at. */
 #define SUCCESSES_MAX 2
@@ -151,6 +168,17 @@ struct sample {
 
 /* CALL: what is known of its arguments. */
 void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call);
+/* The same values after OPS. */
+void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img);
+/* All errors, as bits. */
+uint64_t judge_every(const struct import *m);
+/* Is it compared for equality? */
+bool judge_equality(const struct flow_event *e);
+/*
+ * A chain that takes the sign of the value is a comparison with 0: compilers write "x < 0 ? a : b" so. Which errors it
+ * tells from success.
+ */
+uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
@@ -180,17 +208,28 @@ struct judgement {
   bool crashes_there;
   uint64_t bad_caller; /* a caller that does not check, or 0 */
   unsigned callers, bad_callers;
-  bool other_codes; /* it is compared with codes that are not among the known errors */
-  bool cut;         /* not all was looked at: what was not seen may be a check */
-  bool missing;     /* a question is open: judge again when it is answered */
+  bool other_codes;   /* it is compared with codes that are not among the known errors */
+  bool cut;           /* not all was looked at: what was not seen may be a check */
+  bool missing;       /* a question is open: judge again when it is answered */
+  struct guard guard; /* of callers */
 };
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_USE;
+
+/* --- guards (guard.c) --------------------------------------------------------------------------------------------- */
+
+/* Do the events compare errno? */
+bool guard_asks(const struct flow_event *events, size_t n);
+/* EVENTS: of what the call INSN returns. */
+void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
+                struct guard *ret);
 
 /* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
 
 /* The answer, or NULL, and the question is noted for the next round. */
 const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start);
+/* The same, for what a call returns: which errors of the sample are handled for some errnos only? */
+const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at, const struct sample *s);
 /* Answers all open questions. Returns how many there were. */
 int ask_answer(struct program *p) MUST_USE;
 

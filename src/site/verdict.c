@@ -39,8 +39,10 @@ static enum covered cover(const struct found *f, const struct judgement *j, unsi
   if (j->noticed >> error & 1 || known) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
-  if (f->guarded >> error & 1)
-    seen = f->handled;
+  if (f->guard.errors >> error & 1)
+    seen = f->guard.handled;
+  else if (j->guard.errors >> error & 1)
+    seen = j->guard.handled;
   else if (by_errno)
     seen = j->errno_values;
   if (errno_set_empty(&seen)) return COVERED_NOT;
@@ -81,7 +83,7 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || !is_unsigned) continue;
     if (e->op == OP_CMP || e->op == OP_SUB) told |= judge_compare(p, &s, e);
   }
-  return told & ~f->guarded;
+  return told & ~f->guard.errors;
 }
 
 /*

@@ -69,6 +69,17 @@ holds '... once each' python3 -c 'import json
 def sides(name): return [json.loads(line)["side"] for line in open(name)]
 assert sides("log") == sides("second") == sides("first") != []'
 
+# A number with its highest bit set is one that other programs can read.
+cat >seek.c <<'X'
+#include <unistd.h>
+int main(void) { return lseek(0, -1, SEEK_SET) == 5; }
+X
+cc -O1 -o seek seek.c
+run run --log seeks --fail 'lseek:ret=5' -- ./seek
+holds 'a negative argument' grep -q '"args":\[0,-1,0\]' seeks
+run run --replay seeks -- ./seek
+ended '... can be replayed' 1
+
 # Of three children the last one fails; in the replay the others ask first, and must not take its number.
 cat >forks.c <<'C'
 #include <stdio.h>
@@ -371,7 +382,7 @@ run run --reach --fail "$never" --log log -- cat -v numbers
 holds 'reach: calls are counted' grep -Eq '^  read +[0-9]+ calls intercepted; cat: [0-9]+ site' err
 holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"][0]["calls"] >= 6'
 run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
-holds 'reach: programs that are not followed' grep -q 'to start other programs, which were not followed' err
+holds 'reach: programs that are not followed' grep -q 'to start other programs, not followed' err
 
 run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
 holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err
@@ -410,6 +421,22 @@ run run no-such-scenario.xml -- cat -v numbers
 refused 'a scenario that is not there' 'no-such-scenario.xml'
 run run --fail "$never" --log /no/such/log -- cat -v numbers
 refused 'a log that cannot be written' '/no/such/log'
+cat >until.c <<'C'
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	alarm(30);
+	while (read(0, &c, 1) < 0)
+		continue;
+	return rmdir("not-yet");
+}
+C
+mkdir -p not-yet
+${CC:-cc} -w until.c -o until || exit 1
+run run --fail 'read:EIO' --log /dev/full -- ./until
+ended 'a log that cannot be written any more' 2 '/dev/full: No space left on device (the log is not complete)'
+holds '... ends the faults' test ! -e not-yet
 run run --fail "$never" --seed x -- cat -v numbers
 refused 'a seed that is no number' '--seed'
 echo 'int main(void) { return 0; }' >s.c

@@ -169,6 +169,53 @@ static void numbers_are_exact_among_threads(void **state) {
   says("57\n");
 }
 
+/* Where the number is one thing of several that a rule asks, calls far from it are counted by their threads too. */
+static void numbers_are_exact_with_other_conditions(void **state) {
+  (void)state;
+  static const int64_t wanted[] = {1, 2, 39998, 40000};
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    set_up(NULL);
+    made_function(&plan, "target_nothing");
+    made_fault(&plan, -1, 0);
+    struct wire_rule *r = MADE_RULE(&plan, CALL, NUMBER(wanted[i]), OP(WIRE_OP_EQ, 0), OP(WIRE_OP_IF_ZERO, 3),
+                                    OP(WIRE_OP_ARG, 0), NUMBER(INT64_MAX), OP(WIRE_OP_NE, 0), END);
+    r->first = r->last = (uint64_t)wanted[i];
+    target("threads", "4 10000");
+    says("1\n");
+    assert_int_equal(made_event(&run, 0)->call, wanted[i]);
+    tear_down(NULL);
+  }
+}
+
+/* What a guard lets pass is what the condition does not hold for. */
+static void guards_are_part_of_the_condition(void **state) {
+  (void)state;
+  static const struct {
+    enum wire_op op;
+    int64_t number;
+    bool fails;
+  } cases[] = {
+      {WIRE_OP_EQ, 0, true},  {WIRE_OP_EQ, -1, false}, {WIRE_OP_NE, -1, true}, {WIRE_OP_NE, 0, false},
+      {WIRE_OP_LT, 1, true},  {WIRE_OP_LT, 0, false},  {WIRE_OP_LE, 0, true},  {WIRE_OP_LE, -1, false},
+      {WIRE_OP_GT, -1, true}, {WIRE_OP_GT, 0, false},  {WIRE_OP_GE, 0, true},  {WIRE_OP_GE, 1, false},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++)
+    for (int where = 0; where < 4; where++) {
+      set_up(NULL);
+      made_function(&plan, "close");
+      made_fault(&plan, -1, EIO);
+      uint32_t arg = OP(WIRE_OP_ARG, 0), number = NUMBER((int64_t)(uint32_t)-7 + cases[i].number),
+               compare = OP(cases[i].op, 0);
+      if (where == 0) MADE_RULE(&plan, arg, number, compare, END);
+      if (where == 1) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_ZERO, 1), NUMBER(1), END);
+      if (where == 2) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_SET, 1), NUMBER(0), END);
+      if (where == 3) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IS_ZERO, 0), OP(WIRE_OP_IS_ZERO, 0), END);
+      target("calls", "2");
+      says(cases[i].fails ? "1:-1/EIO 2:-1/EIO end\n" : "end\n");
+      tear_down(NULL);
+    }
+}
+
 static void handlers_are_counted_too(void **state) {
   (void)state;
   made_function(&plan, "target_nothing");
@@ -747,6 +794,8 @@ int main(void) {
       TEST(chance_is_the_same_each_time),
       TEST(the_fault_is_drawn_from_several),
       TEST(numbers_are_exact_among_threads),
+      TEST(numbers_are_exact_with_other_conditions),
+      TEST(guards_are_part_of_the_condition),
       TEST(handlers_are_counted_too),
       TEST(a_full_ring_counts_what_is_lost),
       TEST(linked_in_all_ways),

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values that stand for errors and for successes, and what comparisons tell of them.
+ *
+ * A comparison is a check of an error if its outcome for that value differs from its outcome for a value of success. So
+ * "!= 0", "< 0", "== -1" and "inc; je" need no rules of their own, and the wrong constant is no check.
+ */
+#include "site/program.h"
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+/* Any values of success that are not special. */
+enum { A_NUMBER = 3, ANOTHER_NUMBER = 1000, A_COUNT = 4096, A_CHARACTER = 'q', A_BUFFER = 1024 };
+#define AN_ADDRESS 0x7f1234567890
+
+static void set_successes(struct sample *s, uint64_t first, uint64_t second, unsigned n, bool all) {
+  s->successes[0] = first;
+  s->successes[1] = second;
+  s->n_successes = n;
+  s->all = all;
+}
+
+void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call) {
+  bool zero = false, positive = false;
+  s->import = m;
+  s->count = 0;
+  if (m->success == SUCCESS_COUNT && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    s->errors[i] = (uint64_t)m->errors[i];
+    zero |= m->errors[i] == 0;
+    positive |= m->errors[i] > 0;
+  }
+  switch (m->success) {
+  case SUCCESS_ZERO:
+    set_successes(s, 0, 0, 1, false);
+    return;
+  case SUCCESS_NUMBER:
+    set_successes(s, A_NUMBER, ANOTHER_NUMBER, 2, true);
+    return;
+  case SUCCESS_COUNT:
+    set_successes(s, A_COUNT, 0, 1, false);
+    return;
+  case SUCCESS_LENGTH:
+    set_successes(s, 1, 0, 1, false);
+    return;
+  case SUCCESS_CHARACTER:
+    set_successes(s, A_CHARACTER, A_CHARACTER + 1, 2, true);
+    return;
+  case SUCCESS_POINTER:
+    set_successes(s, AN_ADDRESS, 0, 1, false);
+    return;
+  default:
+    set_successes(s, zero ? 1 : 0, 1, zero || positive ? 1 : 2, false);
+  }
+}
+
+void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {
+  *to = *from;
+  for (unsigned i = 0; i < from->import->n_errors; i++)
+    (void)transform_apply(ops, img, from->errors[i], &to->errors[i], NULL);
+  for (unsigned i = 0; i < from->n_successes; i++)
+    (void)transform_apply(ops, img, from->successes[i], &to->successes[i], NULL);
+  if (from->count) (void)transform_apply(ops, img, from->count, &to->count, NULL);
+}
+
+/* --- comparisons -------------------------------------------------------------------------------------------------- */
+
+bool judge_equality(const struct flow_event *e) {
+  bool difference = e->op == OP_CMP || e->op == OP_SUB || e->op == OP_XOR;
+  return difference && (e->cc == CC_E || e->cc == CC_NE);
+}
+
+uint64_t judge_every(const struct import *m) { return m->n_errors >= 64 ? ~0ull : (1ull << m->n_errors) - 1; }
+
+/* Is the error told from the sample's successes, and from MORE if that is not 0? */
+static bool tells(const struct program *p, const struct sample *s, const struct flow_event *e, uint64_t error,
+                  uint64_t more, uint64_t variable) {
+  bool holds = flow_event_holds(e, p->image, error, variable), every = true, one = false;
+  for (unsigned i = 0; i < s->n_successes; i++) {
+    bool differs = flow_event_holds(e, p->image, s->successes[i], variable) != holds;
+    every &= differs;
+    one |= differs;
+  }
+  if (more && flow_event_holds(e, p->image, more, variable) != holds) one = true;
+  return s->all ? every : one;
+}
+
+/*
+ * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
+ * for, an order is about that. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
+ * a sign, where an error is the largest number, what is below the bound.
+ */
+uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
+  const struct import *m = s->import;
+  bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
+  if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
+  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : 0;
+  if (m->success != SUCCESS_COUNT) return 0;
+  if (s->count && !equality) return s->count;
+  return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;
+}
+
+/* What stands for a variable that the value is compared with; false if any comparison with one is a check. */
+static bool variable_for(const struct import *m, const struct flow_event *e, uint64_t *ret) {
+  switch (m->success) {
+  case SUCCESS_LENGTH:
+    *ret = A_BUFFER;
+    return !judge_equality(e);
+  case SUCCESS_NUMBER:
+  case SUCCESS_CHARACTER:
+    *ret = 2 * ANOTHER_NUMBER;
+    return !judge_equality(e);
+  case SUCCESS_POINTER:
+    *ret = AN_ADDRESS + A_BUFFER;
+    return !judge_equality(e);
+  default:
+    return false;
+  }
+}
+
+uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  uint64_t told = 0, variable = 0, more = judge_suggested(s, e);
+  if (e->mixed) return 0;
+  if (e->variable && !variable_for(s->import, e, &variable)) return judge_every(s->import);
+  for (unsigned i = 0; i < s->import->n_errors; i++)
+    if (tells(p, s, e, s->errors[i], more, variable)) told |= 1ull << i;
+  return told;
+}
+
+uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  bool sign = false;
+  for (const struct transform *t = e->ops; t; t = t->next)
+    sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
+  uint64_t told = 0;
+  for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
+    uint64_t x = 0, y = 0;
+    if (!transform_apply(e->ops, p->image, s->errors[i], &x, NULL)) continue;
+    if (!transform_apply(e->ops, p->image, s->successes[0], &y, NULL)) continue;
+    if (x != y) told |= 1ull << i;
+  }
+  return told;
+}
+
+bool judge_crashes(const struct import *m, const struct flow_event *e) {
+  bool whole = true, null = false;
+  for (const struct transform *t = e->ops; t; t = t->next)
+    whole &= t->kind == XF_ADD;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    null |= m->errors[i] == 0;
+  bool address = m->success == SUCCESS_UNKNOWN || m->success == SUCCESS_POINTER;
+  return !e->indexed && whole && address && (null || m->pointer);
+}

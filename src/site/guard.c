@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guards by errno: where errno is compared as well, is an error with another errno taken for success?
+ *
+ * The instructions behind a call are carried out for an error and for a success; if both come to the same place in the
+ * same state, only the errnos that do not are handled. It is asked at the call itself and, for who calls a function
+ * that hands the error on, at that call.
+ */
+#include "site/program.h"
+
+bool guard_asks(const struct flow_event *events, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (events[i].subject == SUBJECT_ERRNO && (events[i].kind == EVENT_COMPARE || events[i].kind == EVENT_SWITCH))
+      return true;
+  return false;
+}
+
+/* An errno that nothing here compares with. */
+static int other_errno(const struct flow_events *events, const struct import *m) {
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 1; i <= ERRNO_MAX; i++) {
+      bool possible = pass > 0;
+      for (size_t k = 0; k < m->n_errors && !possible; k++)
+        possible = errno_set_has(&m->details[k]->errnos, i);
+      for (size_t k = 0; k < events->at.n && possible; k++)
+        possible = events->at.at[k].subject != SUBJECT_ERRNO || events->at.at[k].imm != (uint64_t)i;
+      if (possible) return i;
+    }
+  return 0;
+}
+
+/* A success that some comparison here tells from the error. */
+static bool told_success(const struct image *img, const struct flow_events *events, const struct sample *s,
+                         unsigned error, uint64_t *ret) {
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
+    uint64_t candidates[] = {judge_suggested(s, e), s->successes[0], s->successes[s->n_successes - 1]};
+    bool holds = flow_event_holds(e, img, s->errors[error], 0);
+    for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
+      if (flow_event_holds(e, img, candidates[k], 0) == holds) continue;
+      *ret = candidates[k];
+      return true;
+    }
+  }
+  return false;
+}
+
+void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
+                struct guard *ret) {
+  const struct import *m = s->import;
+  struct flow_outcome_pair pair = {0};
+  *ret = (struct guard){0};
+  if (!guard_asks(events->at.at, events->at.n)) return;
+  for (unsigned i = 0; i < m->n_errors; i++) {
+    if (!told_success(flow_graph_code(g)->image, events, s, i, &pair.success_value)) continue;
+    pair.error_value = s->errors[i];
+    pair.error_errno = (uint64_t)other_errno(events, m);
+    if (!flow_graph_same(g, insn, &pair)) continue;
+    ret->errors |= 1ull << i;
+    for (int number = 1; number <= ERRNO_MAX; number++) {
+      pair.error_errno = (uint64_t)number;
+      if (!flow_graph_same(g, insn, &pair)) errno_set_add(&ret->handled, number);
+    }
+  }
+  if (errno_set_empty(&ret->handled)) ret->errors = 0;
+}
