@@ -283,7 +283,8 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.labs = job->setup.labs.at,
+  struct sweep sweep = {.branch = true,
+                        .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
                         .faults = job->setup.space.faults.at,
