@@ -247,6 +247,7 @@ struct sandbox_options {
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
+  bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
 };
 
 /*

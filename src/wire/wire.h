@@ -679,13 +679,13 @@ struct wire_area {
   struct wire_server server;
   uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;   /* process images that have taken a number */
+  uint32_t pad;
+  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
-  uint32_t processes;    /* process images that have taken a number */
-  uint32_t pad;
-  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */
