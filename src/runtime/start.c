@@ -162,8 +162,8 @@ static void start(void) {
 }
 
 /*
- * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so is
- * the name of who is at it, so that a signal's handler does not wait for what it interrupts.
+ * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so
+ * is the name of who is at it, so that a signal's handler does not wait for what it interrupts.
  */
 void rt_start_once(void) {
   static uint64_t starter;
