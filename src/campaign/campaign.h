@@ -189,8 +189,8 @@ struct lab_branch {
 };
 
 /*
- * One run in which all orders are carried out where that is possible, in the order in which the run comes by. Those that
- * are not, for whatever reason, are simply not DONE.
+ * One run in which all orders are carried out where that is possible, in the order in which the run comes by. Those
+ * that are not, for whatever reason, are simply not DONE.
  */
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) MUST_USE;
 

@@ -82,7 +82,7 @@ bool keeper_bury(struct keeper *k, bool block) {
   return pid > 0;
 }
 
-/* Everything ends but server and trunk. False if that cannot be done: what forks without end is never seen to be gone. */
+/* Everything ends but server and trunk. False if that cannot be done: what forks without end is never seen gone. */
 static bool end_others(struct keeper *k, unsigned *ret_n) {
   enum { ROUNDS = 100, ROUND_NS = 1000000 };
   sigset_t set;

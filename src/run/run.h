@@ -314,8 +314,8 @@ struct sandbox_branch {
 };
 
 /*
- * Runs the command once without faults, with children that take those of the area's branches. What DONE returns, if that
- * is not 0. RET_WHY: there was no trunk; else "".
+ * Runs the command once without faults, with children that take those of the area's branches. What DONE returns, if
+ * that is not 0. RET_WHY: there was no trunk; else "".
  */
 int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_why[SANDBOX_WHY],
                    struct err *e) MUST_USE;

@@ -87,7 +87,7 @@ void layers_done(struct layers *l);
  * program KNOWS them all are shared, and -EBUSY if the trunk has changed one. -EFBIG if a copy would be too much.
  */
 int layers_branch(struct layers *l, bool knows, struct err *e) MUST_USE;
-/* The trunk's again. -ESTALE if the child has changed a layer that it shared with the trunk, whose world is lost then. */
+/* The trunk's again. -ESTALE if the child has changed a layer that it shared with the trunk, whose world is lost. */
 int layers_unbranch(struct layers *l, struct err *e) MUST_USE;
 /* Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. */
 int layers_copy(int from, int to, uint64_t *budget) MUST_USE;

@@ -8,5 +8,5 @@
 void rt_files_start(void) RT_HIDDEN;
 /* Can all that is open be opened again, or be shared without harm? */
 enum wire_refusal rt_files_list(void) RT_HIDDEN;
-/* In the child, of what was listed: standard input and output become FILES, all others are opened anew by their paths. */
+/* In the child, of what was listed: standard input and output become FILES, others are opened anew by their paths. */
 bool rt_files_reopen(const int files[3]) RT_HIDDEN;

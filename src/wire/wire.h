@@ -664,9 +664,10 @@ struct wire_fork_answer {
 
 /*
  * Branch mode: a child of the server, the trunk, runs without faults; where a call is one that an order in the area's
- * `branches` is about, it asks the keeper for a world of its own for a child, forks it, and waits until that has ended.
- * The orders are sorted by hash; those of one hash are of one rule. No descriptor stays open for that: for each child the
- * trunk connects to a socket of this name in the abstract name space, which belongs to the sandbox's network.
+ * `branches` is about, it asks the keeper for a world of its own for a child, forks it, and waits until that has
+ * ended. The orders are sorted by hash; those of one hash are of one rule. No descriptor stays open for that: for each
+ * child the trunk connects to a socket of this name in the abstract name space, which belongs to the sandbox's
+ * network.
  */
 #define WIRE_BRANCH_NAME "\0murphy"
 struct wire_branch {
@@ -716,13 +717,13 @@ struct wire_area {
   uint32_t shown_pid;        /* what a trunk says its number is */
   uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;        /* process images that have taken a number */
+  uint32_t pad;
+  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
-  uint32_t processes;    /* process images that have taken a number */
-  uint32_t pad;
-  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */
