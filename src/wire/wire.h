@@ -581,8 +581,8 @@ struct wire_point {
 
 /*
  * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
- * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen` and
- * `around` before the target starts.
+ * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`,
+ * `around` and `about` before the target starts.
  */
 struct wire_order {
   uint64_t hash, nth;
@@ -591,6 +591,7 @@ struct wire_order {
   uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
+  uint64_t about;   /* the first argument then: who tries again asks for the same */
 };
 
 /* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
