@@ -124,12 +124,14 @@ struct lab_request {
   size_t n_functions; /* of the plan */
   bool points;        /* record them */
   bool before_asan;   /* as run_folder_make has it */
+  bool fork;          /* runs that are not traced are made by a fork server, if that is possible */
   struct sandbox_limits limits;
   /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                struct err *e);
   void *context;
   const char *hidden; /* as in struct sandbox_options */
+  bool bare;          /* ... */
 };
 
 /* Call it before threads are started. The request's strings must stay. */
@@ -146,7 +148,13 @@ struct lab_order {
   bool armed, onwards;
   bool trace;
   uint64_t wall_ns;
+  uint64_t patience_ns; /* as of struct sandbox_job */
 };
+
+/* How a run was made. */
+enum lab_mode { LAB_EXEC, LAB_FORK, LAB_BRANCH, LAB_MODES };
+
+extern const char *const lab_mode_words[LAB_MODES];
 
 struct lab_result {
   struct observation seen;
@@ -157,6 +165,9 @@ struct lab_result {
   uint64_t memory; /* most resident bytes */
   size_t n_frames;
   struct image_process_frame frames[SANDBOX_FRAMES];
+  enum lab_mode mode;
+  char why[SANDBOX_WHY]; /* it was made by exec, though a faster way was asked for; else "" */
+  unsigned left;         /* processes that still ran when the command had ended, and were killed */
 };
 
 /* One run. *ret is initialised by this, and only on success. */

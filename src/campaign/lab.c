@@ -24,7 +24,10 @@ struct lab {
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
   int in, out, error;
+  bool fork;
 };
+
+const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
@@ -69,6 +72,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .envp = l->environment.at,
       .limits = request->limits,
       .hidden = request->hidden,
+      .bare = request->bare,
   };
   return sandbox_new(&options, &l->sandbox, e);
 }
@@ -101,6 +105,7 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
   l->in = l->out = l->error = -1;
+  l->fork = request->fork;
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -182,23 +187,41 @@ static int see(struct lab *l, const struct sandbox_result *from, struct lab_resu
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
+  ret->left = from->left;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   ret->n_frames = from->n_frames;
   memcpy(ret->frames, from->frames, sizeof ret->frames);
   return 0;
 }
 
-int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
-  struct sandbox_result result;
-  struct sandbox_job job = {
-      .in = l->in, .out = l->out, .error = l->error, .wall_ns = order->wall_ns, .trace = order->trace};
+/* Everything is as before the first run. */
+static int prepare(struct lab *l, const struct lab_order *order, bool fork, struct err *e) {
   int r = run_area_reset(&l->area, e);
   if (r == 0) r = rewind_files(l, e);
   if (r < 0) return r;
   give_order(l, order);
-  r = sandbox_run(l->sandbox, &job, &result, e);
+  l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
+  return 0;
+}
+
+int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
+  struct sandbox_result result;
+  struct sandbox_job job = {.in = l->in,
+                            .out = l->out,
+                            .error = l->error,
+                            .wall_ns = order->wall_ns,
+                            .patience_ns = order->patience_ns,
+                            .trace = order->trace,
+                            .fork = l->fork && !order->trace};
+  int r;
+  do {
+    r = prepare(l, order, job.fork, e);
+    if (r == 0) r = sandbox_run(l->sandbox, &job, &result, e);
+  } while (r == -EAGAIN);
   if (r < 0) return r;
   memset(ret, 0, sizeof *ret);
+  ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
+  memcpy(ret->why, result.why, sizeof ret->why);
   r = see(l, &result, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);

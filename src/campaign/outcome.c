@@ -42,6 +42,23 @@ static bool says_out_of_memory(const struct observe_stream *s) {
   return false;
 }
 
+/* Does a line start with what libc says before it aborts by itself: the heap is broken, a buffer overflowed? */
+static bool is_broken(const struct observe_stream *s) {
+  static const char *const starts[] = {
+      "free(): ",        "malloc(): ", "realloc(): ", "calloc(): ",       "munmap_chunk(): ", "malloc_consolidate(): ",
+      "double free or ", "corrupted ", "*** ",        "Fatal glibc error"};
+  for (size_t i = 0; i < s->n; i++)
+    for (size_t k = 0; (i == 0 || s->at[i - 1] == '\n') && k < COUNT(starts); k++)
+      if (strncmp(s->at + i, starts[k], strlen(starts[k])) == 0) return true;
+  return false;
+}
+
+/* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
+static bool gives_up(const struct outcome_facts *f) {
+  const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
+  return f->error == ENOMEM && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
+}
+
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */
 static int signal_of(int status) {
   if (WIFSIGNALED(status)) return WTERMSIG(status);
@@ -62,7 +79,7 @@ static int signal_of(int status) {
 static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f) {
   switch (signal) {
   case SIGABRT:
-    return f->error == ENOMEM && says_out_of_memory(&f->run->streams[OBSERVE_ERROR]) ? OUTCOME_HANDLED : OUTCOME_ABORT;
+    return gives_up(f) ? OUTCOME_HANDLED : OUTCOME_ABORT;
   case SIGPIPE:
   case SIGTERM:
   case SIGINT:

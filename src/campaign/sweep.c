@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* A hang is repeated with more time, and less often. */
-enum { REPEATS = 3, HANG_REPEATS = 2, PATIENCE = 2 };
+/* A hang is repeated with more time, and less often; who sleeps and tries again has HANG_NS to give up. */
+enum { REPEATS = 3, HANG_REPEATS = 1, PATIENCE = 2 };
+#define HANG_NS 10000000000u
 
 struct finding {
   struct campaign_failure failure;
@@ -28,6 +29,7 @@ struct state {
   pthread_mutex_t lock;
   size_t next, done, taken;
   bool *failed;      /* of each point: a finding is known there */
+  bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;
   VEC(struct finding *) findings;
@@ -116,27 +118,43 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
   return outcome_of(&facts, what, ret_differs);
 }
 
-/* How many of the repeats came out the same; the first is traced, and stays in *ret. */
+/* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
+static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
+  struct lab_order order = {.wall_ns = s->wall_ns * PATIENCE};
+  struct lab_result again;
+  int r = lab_run(l, &order, &again, e);
+  if (r < 0) return r;
+  *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
+  lab_result_done(&again);
+  return 0;
+}
+
+/* What looks different may be so by chance, and what is slow is not yet stuck; a crash is a crash. */
+static bool is_confirmed(enum outcome outcome, double precision) {
+  return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
+}
+
+/* How many of the repeats came out the same; the last stays in *ret. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
                   double *ret_precision, struct err *e) {
   struct lab_order order = order_of(s, experiment);
   unsigned same = 0, n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS;
-  if (outcome == OUTCOME_HANG) order.wall_ns *= PATIENCE;
-  for (unsigned i = 0; i < n; i++) {
-    struct lab_result again;
-    order.trace = i == 0;
-    int r = lab_run(l, &order, &again, e);
-    if (r < 0) {
-      if (i > 0) lab_result_done(ret);
-      return r;
-    }
-    same += judge(s, experiment, &again, NULL, NULL) == outcome;
-    if (i == 0)
-      *ret = again;
-    else
-      lab_result_done(&again);
+  bool stable = true;
+  int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
+  if (r < 0) return r;
+  if (outcome == OUTCOME_HANG) {
+    order.wall_ns *= PATIENCE;
+    order.patience_ns = HANG_NS;
   }
-  *ret_precision = (double)same / n;
+  /* The last one is traced: what it leaves in the area has the names for both stacks. */
+  for (unsigned i = 0; i < n; i++) {
+    order.trace = i + 1 == n;
+    r = lab_run(l, &order, ret, e);
+    if (r < 0) return r;
+    same += judge(s, experiment, ret, NULL, NULL) == outcome;
+    if (!order.trace) lab_result_done(ret);
+  }
+  *ret_precision = stable ? (double)same / n : 0;
   return 0;
 }
 
@@ -146,9 +164,15 @@ static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
+  if (d->finding && d->outcome == OUTCOME_HANG) st->hung[s->experiments[d->experiment].point] = true;
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
+}
+
+/* To make sure of a hang takes long: is there time for it, or for most of it? */
+static bool has_time(const struct sweep *s, enum outcome outcome) {
+  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + HANG_NS / 2 < s->deadline;
 }
 
 /* A failure: known, or to be confirmed. */
@@ -157,9 +181,10 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   describe(&f, d->outcome, l, d->result, NULL);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
-  int r = d->finding ? tell(st, d) : 0;
+  bool over = d->finding || !has_time(st->s, d->outcome);
+  int r = over ? tell(st, d) : 0;
   (void)pthread_mutex_unlock(&st->lock);
-  if (d->finding) return r;
+  if (over) return r;
 
   struct lab_result traced;
   struct err e = {0};
@@ -176,7 +201,7 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d)
   d->traced = &traced;
   d->failure = &f.failure;
   (void)pthread_mutex_lock(&st->lock);
-  if (d->precision > 0 && !(d->finding = find_cause(st, &f))) {
+  if (is_confirmed(d->outcome, d->precision) && !(d->finding = find_cause(st, &f))) {
     d->is_new = true;
     r = add_finding(st, &f, &d->finding);
   }
@@ -233,9 +258,11 @@ static bool take_one(struct state *st, size_t *ret) {
       return true;
     }
   }
-  if (st->next_later == st->later.n) return false;
-  *ret = st->later.at[st->next_later++];
-  return true;
+  while (st->next_later < st->later.n) {
+    *ret = st->later.at[st->next_later++];
+    if (!st->hung[s->experiments[*ret].point]) return true;
+  }
+  return false;
 }
 
 /* The next experiment, if there is one and the budget allows it. */
@@ -285,8 +312,9 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
-  st.failed = calloc(n_points + 1, sizeof *st.failed);
+  st.failed = calloc(2 * (n_points + 1), sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
+  st.hung = st.failed + n_points + 1;
   st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   free(st.failed);

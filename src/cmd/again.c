@@ -67,31 +67,38 @@ static const struct campaign_point *find_point(struct test_setup *s, const struc
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-int again_locate(struct test_setup *s, const struct test_finding *f, struct lab_order *ret) {
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) {
   const struct campaign_fault *fault = find_fault(&s->space, f);
   const struct campaign_point *point = fault ? find_point(s, f) : NULL;
   if (!point) return -ENOENT;
-  *ret = (struct lab_order){.hash = point->hash,
-                            .nth = f->nth < point->count || !point->count ? f->nth : point->count,
-                            .rule = fault->rule,
-                            .fault = fault->fault,
-                            .armed = true,
-                            .onwards = f->onwards,
-                            .trace = true,
-                            .wall_ns = test_setup_wall(s)};
+  ret->error = fault->error;
+  ret->traits = test_traits(&s->space, point, fault);
+  ret->order = (struct lab_order){.hash = point->hash,
+                                  .nth = f->nth < point->count || !point->count ? f->nth : point->count,
+                                  .rule = fault->rule,
+                                  .fault = fault->fault,
+                                  .armed = true,
+                                  .onwards = f->onwards,
+                                  .wall_ns = test_setup_wall(s)};
   return 0;
 }
 
-int again_run(struct test_setup *s, const struct test_finding *f, const struct lab_order *order,
-              struct again_result *ret, struct err *e) {
-  int r = lab_run(s->labs.at[0], order, &ret->run, e);
+int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) {
+  int r = lab_run(s->labs.at[0], &a->order, &ret->run, e);
   if (r < 0) return r;
   struct outcome_facts facts = {.baseline = &s->baseline.runs[0].seen,
                                 .run = &ret->run.seen,
                                 .mask = &s->baseline.mask,
                                 .injected = ret->run.injected,
                                 .timed_out = ret->run.timed_out,
-                                .error = f->error};
-  ret->outcome = outcome_of(&facts, NULL, NULL);
+                                .error = a->error,
+                                .traits = a->traits};
+  ret->difference = (struct text){0};
+  ret->outcome = outcome_of(&facts, &ret->difference, NULL);
   return 0;
+}
+
+void again_result_done(struct again_result *r) {
+  lab_result_done(&r->run);
+  text_done(&r->difference);
 }

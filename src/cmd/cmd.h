@@ -129,6 +129,8 @@ void cmd_progress_end(struct cmd_progress *p);
 int cmd_data_dir(char **ret) MUST_USE;
 /* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
 int cmd_runtime(char **ret) MUST_USE;
+/* The folder with the triggers that come with murphy: that of the build, or beside the runtime. *ret is malloc'ed. */
+int cmd_triggers_dir(char **ret) MUST_USE;
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
@@ -148,6 +150,7 @@ int cmd_test_run(const struct cmd_args *args, struct err *e);
 int cmd_replay_run(const struct cmd_args *args, struct err *e);
 int cmd_verify_run(const struct cmd_args *args, struct err *e);
 int cmd_report_run(const struct cmd_args *args, struct err *e);
+int cmd_hub_run(const struct cmd_args *args, struct err *e);
 int cmd_help_run(const struct cmd_args *args, struct err *e);
 
 enum cmd_profile_option {
@@ -185,8 +188,11 @@ enum cmd_run_option {
   OPT_RUN_NO_FOLLOW,
   OPT_RUN_SEED,
   OPT_RUN_PROFILE,
-  OPT_RUN_EXPLAIN
+  OPT_RUN_EXPLAIN,
+  OPT_RUN_TRIGGERS,
+  OPT_RUN_HUB
 };
+enum cmd_hub_option { OPT_HUB_POLICY = 1, OPT_HUB_EVERY, OPT_HUB_AFTER, OPT_HUB_LIMIT, OPT_HUB_LOG };
 enum cmd_test_option {
   OPT_TEST_BUDGET = 1,
   OPT_TEST_CAMPAIGN,

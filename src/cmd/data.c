@@ -78,3 +78,23 @@ int cmd_runtime(char **ret) {
   *ret = t.at;
   return 0;
 }
+
+int cmd_triggers_dir(char **ret) {
+  char *runtime = NULL;
+  int r = cmd_runtime(&runtime);
+  if (r < 0) return r;
+  char *slash = strrchr(runtime, '/');
+  struct text t = {0};
+  char own[PATH_MAX];
+  if (slash) *slash = 0;
+  /* The build has them beside the binary, an installation in a folder of their own. */
+  bool built = own_folder(own) == 0 && strcmp(own, MURPHY_BUILD_DIR) == 0;
+  text_addf(&t, "%s%s", built ? own : runtime, built ? "" : "/triggers");
+  free(runtime);
+  if (t.failed) {
+    text_done(&t);
+    return -ENOMEM;
+  }
+  *ret = t.at;
+  return 0;
+}

@@ -4,6 +4,7 @@
  */
 #include "cmd/run.h"
 #include "cmd/cmd.h"
+#include "cmd/run_plugins.h"
 #include "shim/shim.h"
 
 #include <errno.h>
@@ -30,6 +31,8 @@ struct job {
   struct run_folder folder;
   struct run_area area;
   struct run_watch watch;
+  struct run_plugins plugins;
+  struct run_hub hub;
   struct text preload, plan, shim;
 };
 
@@ -44,6 +47,8 @@ static void job_done(struct job *job) {
   run_modules_done(&job->modules);
   run_target_done(&job->target);
   scenario_free(job->scenario);
+  run_plugins_done(&job->plugins);
+  text_done(&job->hub.name);
   vec_done(&job->profiles);
   vec_done(&job->command);
   text_done(&job->preload);
@@ -93,6 +98,11 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_RUN_EXPLAIN:
     job->explain = true;
     return 0;
+  case OPT_RUN_TRIGGERS:
+    return run_plugins_add(&job->plugins, arg->value, e);
+  case OPT_RUN_HUB:
+    job->hub.address = arg->value;
+    return 0;
   }
   return 0;
 }
@@ -126,6 +136,9 @@ static int read_options(struct job *job, struct err *e) {
   if (!job->scenario) return -ENOMEM;
   for (size_t i = 0; i < job->args->options.n && r >= 0; i++)
     r = take_option(job, &job->args->options.at[i], e);
+  if (r >= 0) r = run_plugins_defaults(&job->plugins, e);
+  struct scenario_plugins plugins = run_plugins_for(&job->plugins);
+  scenario_set_plugins(job->scenario, &plugins);
   if (r >= 0) r = take_operands(job, e);
   if (r >= 0) r = check_rules(job, e);
   if (r >= 0) r = cmd_data_dir(&job->data);
@@ -154,6 +167,9 @@ static int make_plan(struct job *job, struct err *e) {
   w->preload = job->preload.at;
   w->flags = (job->follow ? WIRE_FOLLOW : 0) | (job->reach ? WIRE_COUNT : 0);
   w->seed = job->seed;
+  job->hub.probe = !job->explain;
+  w->hub = run_hub_find;
+  w->hub_context = &job->hub;
   return plan_compile(job->scenario, w, &job->plan, e);
 }
 
@@ -229,6 +245,25 @@ static int report_reach(struct job *job, struct err *e) {
   return r;
 }
 
+/* Of a script, the interpreter may not be what was meant. */
+static void say_nothing_failed(const struct job *job) {
+  struct text t = {0};
+  text_add(&t, "no call was made to fail");
+  if (job->target.script && !job->follow)
+    text_addf(&t, " in %s, which runs the script (see --follow)", job->modules.command);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
+static int report_trouble(struct job *job, int status, struct err *e) {
+  struct text log = {0};
+  int r = run_trouble(&job->area, job->watch.log.plan, status, &log, e);
+  struct err later = {0};
+  int written = run_watch_write(&job->watch, &log, r < 0 ? &later : e);
+  text_done(&log);
+  return r < 0 ? r : written;
+}
+
 static int run_command(struct job *job, struct err *e) {
   int status = 0;
   struct run_request request = {.target = &job->target,
@@ -244,8 +279,9 @@ static int run_command(struct job *job, struct err *e) {
   if (r >= 0) r = run_start(&request, &status, e);
   (void)run_area_stop(&job->area);
   if (r >= 0) r = check_attached(job, e);
+  if (r >= 0) r = report_trouble(job, status, e);
   if (r >= 0 && job->reach) r = report_reach(job, e);
-  if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) cmd_complain("no call was made to fail");
+  if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) say_nothing_failed(job);
   return r < 0 ? r : status;
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDTH = 80 };
+
 struct reach {
   const struct run_reach_request *request;
   const char **names; /* of the plan's functions that rules are for, each once */
@@ -54,6 +56,7 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_DLCLOSE:
   case WIRE_HOOK_DLSYM:
   case WIRE_HOOK_DLVSYM:
+  case WIRE_HOOK_DLADDR:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_FORK:
     return false;
@@ -78,19 +81,41 @@ static void line(struct text *to, size_t column) {
   text_pad(to, column);
 }
 
+/* ITEM behind MARK, on a new line if it would go beyond the width of a terminal. */
+static void list_item(struct text *to, size_t column, const char *mark, const struct text *item) {
+  const char *start = memrchr(to->at, '\n', to->n);
+  size_t width = to->n - (start ? (size_t)(start + 1 - to->at) : 0);
+  text_add(to, mark);
+  if (width + 3 + item->n > WIDTH)
+    line(to, column);
+  else
+    text_add(to, " ");
+  text_add(to, item->at);
+}
+
+static void text_sites(const struct reach *r, size_t f, size_t column, struct text *to) {
+  const char *mark = ";";
+  for (size_t m = 0; m < r->request->modules->modules.n; m++) {
+    struct text item = {0};
+    unsigned n = at(r, m, f)->through;
+    if (!n) continue;
+    text_addf(&item, "%s: %u site%s", module_name(r, m), n, n == 1 ? "" : "s");
+    if (item.failed || to->failed)
+      to->failed = true;
+    else
+      list_item(to, column, mark, &item);
+    text_done(&item);
+    mark = ",";
+  }
+}
+
 static void text_function(const struct reach *r, size_t f, size_t column, struct text *to) {
   uint64_t calls = calls_of(r, r->names[f]);
   bool shadowed = is_shadowed(r, f);
-  bool any = false;
   text_addf(to, "  %s", r->names[f]);
   text_pad(to, column);
   text_addf(to, "%" PRIu64 " call%s intercepted", calls, calls == 1 ? "" : "s");
-  for (size_t m = 0; m < r->request->modules->modules.n && !shadowed; m++) {
-    if (!at(r, m, f)->through) continue;
-    text_addf(to, "%s%s: %u site%s", any ? ", " : "; ", module_name(r, m), at(r, m, f)->through,
-              at(r, m, f)->through == 1 ? "" : "s");
-    any = true;
-  }
+  if (!shadowed) text_sites(r, f, column, to);
   if (shadowed) {
     line(to, column);
     why_shadowed(r, to);
@@ -98,7 +123,7 @@ static void text_function(const struct reach *r, size_t f, size_t column, struct
   for (size_t m = 0; m < r->request->modules->modules.n; m++) {
     if (!at(r, m, f)->inside) continue;
     line(to, column);
-    text_addf(to, "cannot be intercepted: %u site%s in %s, which calls its own function directly", at(r, m, f)->inside,
+    text_addf(to, "cannot be intercepted: %u site%s of %s itself", at(r, m, f)->inside,
               at(r, m, f)->inside == 1 ? "" : "s", module_name(r, m));
   }
   text_add(to, "\n");
@@ -132,15 +157,12 @@ static void text_started(const struct reach *r, struct text *to) {
   if (calls == 0) return;
   text_addf(to, "  %" PRIu64 " call%s to start other programs", calls, calls == 1 ? "" : "s");
   if (!r->request->follow) {
-    text_add(to, ", which were not followed (--follow goes into them)\n");
+    text_add(to, ", not followed (see --follow)\n");
     return;
   }
   text_addf(to, "; %u program%s followed\n", programs, programs == 1 ? " was" : "s were");
   if (r->totals.unreached)
-    text_addf(to,
-              "  %" PRIu64 " of them as another user or with another root, from where murphy's files cannot be read:\n"
-              "    these were not followed\n",
-              r->totals.unreached);
+    text_addf(to, "  %" PRIu64 " of them as another user or with another root: not followed\n", r->totals.unreached);
 }
 
 /* What a library that defines the functions does in the kernel is how they work. */
@@ -153,8 +175,8 @@ static bool is_home(const struct reach *r, size_t module) {
 static void text_syscalls(const struct reach *r, struct text *to) {
   for (size_t m = 0; m < r->request->modules->modules.n; m++)
     if (r->syscalls[m] && !is_home(r, m))
-      text_addf(to, "  %s makes system calls itself, at %" PRIu64 " place%s: these cannot be intercepted\n",
-                module_name(r, m), r->syscalls[m], r->syscalls[m] == 1 ? "" : "s");
+      text_addf(to, "  cannot be intercepted: system calls at %" PRIu64 " place%s in %s\n", r->syscalls[m],
+                r->syscalls[m] == 1 ? "" : "s", module_name(r, m));
 }
 
 static void write_text(const struct reach *r, struct text *to) {

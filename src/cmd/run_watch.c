@@ -74,8 +74,7 @@ static int write_lost(struct run_watch *w, struct err *e) {
 }
 
 /* At most a few at a time: there are signals to pass on. 1 if there were any. */
-int run_watch_tick(void *context, bool final, struct err *e) {
-  struct run_watch *w = context;
+static int tick(struct run_watch *w, bool final, struct err *e) {
   struct wire_event event;
   int n = 0, r = drain(w, final, e);
   while (r >= 0 && (n < EVENTS_AT_ONCE || final) && run_area_take(w->area, &event)) {
@@ -86,4 +85,12 @@ int run_watch_tick(void *context, bool final, struct err *e) {
   if (r >= 0) r = flush(w, e);
   if (r >= 0 && final) return write_lost(w, e);
   return r < 0 ? r : n > 0;
+}
+
+/* Where nothing can be written any more nothing is made to fail either, and nobody waits for events to be read. */
+int run_watch_tick(void *context, bool final, struct err *e) {
+  struct run_watch *w = context;
+  int r = tick(w, final, e);
+  if (r < 0) (void)run_area_stop(w->area);
+  return r;
 }

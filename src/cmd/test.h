@@ -98,7 +98,7 @@ struct test_setup {
   bool has_baseline;
 };
 
-/* The subject must live as long. */
+/* The subject must live as long. -ENODATA with a message if it calls nothing that could fail as its scope says. */
 int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) MUST_USE;
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) MUST_USE;
 /* Runs without faults, and what they came by. */
@@ -109,9 +109,9 @@ uint64_t test_setup_wall(const struct test_setup *s);
 
 /*
  * Signals that ask murphy to end do so at once as long as there is nothing to lose; when there are labs, these are
- * stopped, and *test_interrupted() is the signal.
+ * stopped, and *test_interrupted() is the signal. FOLDER, which may be NULL, is removed if it is empty; it must stay.
  */
-void test_catch_signals(void);
+void test_catch_signals(const char *folder);
 void test_release_signals(void);
 volatile int *test_interrupted(void);
 
@@ -141,12 +141,17 @@ struct test_keeper {
   uint8_t *before;       /* an enum sweep_before for each experiment */
   struct arena arena;
   const char *murphy; /* path of this binary */
+  bool why;           /* the first reason was kept why an experiment was not made in the fastest way */
 };
 
 /* Writes points and plan to the store, or finds there what was done of them. */
 int test_keeper_start(struct test_keeper *k, struct err *e) MUST_USE;
 int test_keeper_add(struct test_keeper *k, const struct sweep_done *d, struct err *e) MUST_USE;
 void test_keeper_done(struct test_keeper *k);
+
+/* What is known when it begins, and of its baseline (test_facts.c). */
+int test_facts_begin(struct store *s, const struct test_setup *setup, struct err *e) MUST_USE;
+int test_facts_baseline(struct store *s, const struct baseline *b, struct err *e) MUST_USE;
 
 /* --- the folder of a finding (test_finding.c) --------------------------------------------------------------------- */
 
@@ -180,14 +185,22 @@ void test_finding_title(const struct test_finding *f, struct text *to);
 
 /* --- the same again (again.c) ------------------------------------------------------------------------------------- */
 
-/* The experiment of a finding in a setup that has points. -ENOENT if the call is not made any more. */
-int again_locate(struct test_setup *s, const struct test_finding *f, struct lab_order *ret) MUST_USE;
+/* The experiment of a finding. */
+struct again {
+  struct lab_order order;
+  int error;
+  unsigned traits; /* enum campaign_trait */
+};
+
+/* Finds it in a setup that has points. -ENOENT if the call is not made any more. */
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
 struct again_result {
   enum outcome outcome;
   struct lab_result run;
+  struct text difference; /* how it looked different, for people */
 };
-int again_run(struct test_setup *s, const struct test_finding *f, const struct lab_order *order,
-              struct again_result *ret, struct err *e) MUST_USE;
+void again_result_done(struct again_result *r);
+int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) MUST_USE;
 
 /* --- progress (test_progress.c) ----------------------------------------------------------------------------------- */
 

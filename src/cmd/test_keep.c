@@ -158,7 +158,7 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .onwards = x->onwards,
                                  .retval = f->retval,
                                  .error = f->error,
-                                 .mode = "exec",
+                                 .mode = lab_mode_words[d->result->mode],
                                  .outcome = outcome_words[d->outcome],
                                  .status = d->result->seen.status,
                                  .call = d->result->event.call,
@@ -169,6 +169,10 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .finding = (int64_t)d->finding};
   int r = store_add_experiment(k->store, &add, e);
   if (r == 0) *ret_id = add.id;
+  if (r == 0 && d->result->why[0] && !k->why) {
+    k->why = true;
+    r = store_set(k->store, "why", d->result->why, e);
+  }
   return r;
 }
 

@@ -17,6 +17,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[COUNT(signals)];
 static volatile int interrupted;
 static pid_t own;
+static const char *removed;
 /* The handler reads these; labs are added behind the last one, and n is set after that. */
 static struct lab *stoppable[260];
 static volatile sig_atomic_t n_stoppable, something_to_lose;
@@ -27,14 +28,18 @@ volatile int *test_interrupted(void) { return &interrupted; }
 static void on_signal(int number) {
   if (getpid() != own) return;
   interrupted = number;
-  if (!something_to_lose) _exit(128 + number);
+  if (!something_to_lose) {
+    if (removed) (void)rmdir(removed);
+    _exit(128 + number);
+  }
   for (int i = 0; i < n_stoppable; i++)
     lab_stop(stoppable[i]);
 }
 
-void test_catch_signals(void) {
+void test_catch_signals(const char *folder) {
   struct sigaction action = {.sa_handler = on_signal};
   own = getpid();
+  removed = folder;
   interrupted = 0;
   for (size_t i = 0; i < COUNT(signals); i++) {
     (void)sigaction(signals[i], NULL, &before[i]);
@@ -44,7 +49,10 @@ void test_catch_signals(void) {
 }
 
 void test_release_signals(void) {
+  if (own == 0) return; /* they were not caught */
   n_stoppable = something_to_lose = 0;
+  own = 0;
+  removed = NULL;
   for (size_t i = 0; i < COUNT(signals); i++)
     (void)sigaction(signals[i], &before[i], NULL);
 }
@@ -69,7 +77,7 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   r = test_space_make(subject->command.at, &subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
-    return err_set(e, -EINVAL, "%s calls nothing that could fail in this way", s->space.target.path);
+    return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
   return 0;
 }
 
@@ -78,6 +86,24 @@ static const char *hidden_for(const struct test_setup *s) {
   size_t n = s->hidden ? strlen(s->hidden) : 0;
   bool above = n && strncmp(s->is->cwd, s->hidden, n) == 0 && (s->is->cwd[n] == '/' || !s->is->cwd[n]);
   return above ? NULL : s->hidden;
+}
+
+/* Sanitizers map more than any machine has, and are in the program itself with some compilers. */
+static bool is_sanitized(const struct test_space *s) {
+  static const char *const names[] = {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"};
+  if (s->modules.sanitizer) return true;
+  for (size_t i = 0; i < COUNT(names) && s->modules.modules.n; i++)
+    if (image_export(s->modules.modules.at[0].image, names[i], NULL)) return true;
+  return false;
+}
+
+/* More than a process should need, and less than would stop all others. */
+static struct sandbox_limits limits_for(const struct test_space *s) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 8 : 0;
+  if (memory && memory < 1u << 30) memory = 1u << 30;
+  return (struct sandbox_limits){
+      .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
 }
 
 static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
@@ -90,18 +116,23 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .n_functions = plan->functions.n,
                                 .points = points,
                                 .before_asan = s->space.modules.asan,
-                                .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
+                                .fork = !points && !s->is->no_sandbox,
+                                .limits = limits_for(&s->space),
                                 .write = test_write_shim,
                                 .context = writer,
-                                .hidden = hidden_for(s)};
+                                .hidden = hidden_for(s),
+                                .bare = s->is->no_sandbox};
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
   /* Whoever may not make a sandbox cannot make the experiment. */
-  return r == -EPERM || r == -ENOSPC || r == -EACCES ? -ECANCELED : r;
+  return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r;
 }
 
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
   something_to_lose = 1;
+  if (s->is->no_sandbox)
+    cmd_complain(
+        "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
   int r = make_lab(s, &s->recording, true, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;
@@ -123,6 +154,7 @@ int test_setup_points(struct test_setup *s, struct err *e) {
 uint64_t test_setup_wall(const struct test_setup *s) { return s->baseline.wall_ns * 10 + 1000000000u; }
 
 void test_setup_done(struct test_setup *s) {
+  something_to_lose = 1; /* a signal is only remembered from now on */
   n_stoppable = 0;
   lab_free(s->recorder);
   for (size_t i = 0; i < s->labs.n; i++)

@@ -21,6 +21,7 @@ struct job {
   struct test_subject *subject; /* of the first: it is the same for all */
   struct test_setup setup;
   struct text out;
+  bool calls; /* the program still calls some function of a finding */
   size_t left;
 };
 
@@ -111,19 +112,18 @@ static void tell(struct job *job, const struct test_finding *f, bool left, const
 }
 
 static int verify_one(struct job *job, const struct test_finding *f, struct err *e) {
-  struct lab_order order;
-  if (again_locate(&job->setup, f, &order) < 0) {
+  struct again again;
+  if (!job->calls || again_locate(&job->setup, f, &again) < 0) {
     tell(job, f, false, job->json ? "unreached" : "the call is not made any more");
     return 0;
   }
-  order.trace = false;
   enum outcome last = OUTCOME_MISSED;
   for (int i = 0; i < TRIES && !outcome_is_failure(last); i++) {
     struct again_result a;
-    int r = again_run(&job->setup, f, &order, &a, e);
+    int r = again_run(&job->setup, &again, &a, e);
     if (r < 0) return r;
     last = a.outcome;
-    lab_result_done(&a.run);
+    again_result_done(&a);
   }
   tell(job, f, outcome_is_failure(last), outcome_words[last]);
   return 0;
@@ -148,6 +148,8 @@ static int verify(struct job *job, struct err *e) {
   if (job->known.n) {
     job->subject = &job->known.at[0].subject;
     r = prepare(job, e);
+    job->calls = r >= 0;
+    if (r == -ENODATA) r = 0;
   }
   for (size_t i = 0; i < job->known.n && r >= 0; i++)
     r = verify_one(job, &job->known.at[i].is, e);
@@ -158,7 +160,7 @@ static int verify(struct job *job, struct err *e) {
 int cmd_verify_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.campaign = ".murphy"};
   int r = read_options(&job, args, e);
-  test_catch_signals();
+  test_catch_signals(NULL);
   if (r >= 0) r = verify(&job, e);
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);

@@ -45,6 +45,9 @@ enum calling_fact {
   CALL_VECTOR,
   CALL_MESSAGE,
   CALL_THROWS,
+  CALL_PATH,
+  CALL_FLAGS,
+  CALL_MODE,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

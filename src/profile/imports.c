@@ -96,6 +96,9 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .items = calling(facts, CALL_ITEMS, name),
       .vector = calling(facts, CALL_VECTOR, name),
       .message = calling(facts, CALL_MESSAGE, name),
+      .path = calling(facts, CALL_PATH, name),
+      .flags = calling(facts, CALL_FLAGS, name),
+      .mode = calling(facts, CALL_MODE, name),
       .throws = calling(facts, CALL_THROWS, name) >= 0,
   };
   return roles;

@@ -113,6 +113,8 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_ARGUMENTS] = {"arguments", true}, [CALL_LENGTH] = {"length", true},
       [CALL_ITEMS] = {"items", true},         [CALL_VECTOR] = {"vector", true},
       [CALL_MESSAGE] = {"message", true},     [CALL_THROWS] = {"throws", false},
+      [CALL_PATH] = {"path", true},           [CALL_FLAGS] = {"flags", true},
+      [CALL_MODE] = {"mode", true},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

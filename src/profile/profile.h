@@ -196,6 +196,8 @@ struct profile_roles {
   int items;            /* ... how many pieces, the size of each is the argument before it */
   int vector;           /* ... a struct iovec *, how many there are is the argument behind it */
   int message;          /* ... a struct msghdr * */
+  int path;             /* the name of a file */
+  int flags, mode;      /* how it is opened, with which permissions it is made */
   bool throws;          /* it fails with std::bad_alloc */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);

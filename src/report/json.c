@@ -80,8 +80,10 @@ void report_json(const struct report *r, struct text *to) {
             r->baseline[0] ? r->baseline : "{}");
   text_addf(to, ",\"points\":%" PRIu64 ",\"planned\":%" PRIu64 ",\"experiments\":%" PRIu64 ",\"seconds\":%.3f",
             r->points, r->planned, r->done, r->seconds);
-  text_addf(to, ",\"modes\":{\"exec\":%" PRIu64 ",\"fork\":%" PRIu64 ",\"branch\":%" PRIu64 "},\"outcomes\":{",
-            count_of(r, "exec"), count_of(r, "fork"), count_of(r, "branch"));
+  text_addf(to, ",\"modes\":{\"exec\":%" PRIu64 ",\"fork\":%" PRIu64 ",\"branch\":%" PRIu64 ",", count_of(r, "exec"),
+            count_of(r, "fork"), count_of(r, "branch"));
+  add_text("why", r->why, to);
+  text_add(to, "},\"outcomes\":{");
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);
   text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);

@@ -56,7 +56,7 @@ static void add_left(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->left.n; i++)
     total += r->left.at[i].n;
   if (!total) return;
-  text_addf(to, "%" PRIu64 " experiments were not made%s:", total,
+  text_addf(to, "%" PRIu64 " experiment%s not made%s:", total, total == 1 ? " was" : "s were",
             strcmp(r->state, "finished") == 0 ? " for lack of budget" : "");
   for (size_t i = 0; i < r->left.n; i++)
     if (i < SHOWN_LEFT)
@@ -65,6 +65,14 @@ static void add_left(const struct report *r, struct text *to) {
       rest += r->left.at[i].n;
   if (rest) text_addf(to, ", %zu other functions %" PRIu64, r->left.n - SHOWN_LEFT, rest);
   text_add(to, "\n");
+}
+
+/* How experiments were made, and why not all in the fastest way. */
+static void add_modes(const struct report *r, struct text *to) {
+  if (!r->modes.n) return;
+  for (size_t i = r->modes.n; i-- > 0;)
+    text_addf(to, "%s%" PRIu64 " by %s", i + 1 == r->modes.n ? "made: " : ", ", r->modes.at[i].n, r->modes.at[i].name);
+  text_addf(to, "%s%s%s\n", r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
 }
 
 void report_text(const struct report *r, struct text *to) {
@@ -76,7 +84,9 @@ void report_text(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  add_modes(r, to);
   add_left(r, to);
+  if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
   if (r->unconfirmed)
     text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,
               r->unconfirmed == 1 ? "" : "s");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder of a run, and in it the area that murphy shares with the processes of the target.
+ * The area that murphy shares with the processes of the target.
  *
  * The target is about to misbehave, and the area is memory that it can write to: nothing in it is used as an index, a
  * size or a string before it was checked against what murphy itself remembers. It can even make the file shorter, after
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,73 +29,6 @@ enum { PENDING_MAX = 1 << 16, BATCH = 64 };
  * than a tick's do not count: murphy itself was stopped, and the writer perhaps with it.
  */
 enum { PATIENCE_NS = 1000000000, PAUSE_MAX_NS = 20000000 };
-
-/*
- * gcc's address sanitizer refuses to start unless it is the first library, and knows itself by a part of a name. It
- * works as well behind the shim, and only there can calls be made to fail that it would not pass on, such as malloc.
- * clang's, inside a program, refuses to start beside a library of that name.
- */
-static const char plain_name[] = "shim.so", asan_name[] = "shim-before-libasan.so";
-
-/* --- the folder --------------------------------------------------------------------------------------------------- */
-
-/* LD_PRELOAD is split at spaces and colons; a file system without exec cannot hold a library. */
-static bool is_usable(const char *folder) {
-  struct statvfs fs;
-  return folder && folder[0] == '/' && !strpbrk(folder, " :") && statvfs(folder, &fs) == 0 &&
-         !(fs.f_flag & (ST_NOEXEC | ST_RDONLY)) && access(folder, W_OK | X_OK) == 0;
-}
-
-static char *join(const char *folder, const char *name) {
-  struct text t = {0};
-  text_addf(&t, "%s/%s", folder, name);
-  if (!t.failed) return t.at;
-  text_done(&t);
-  return NULL;
-}
-
-int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) {
-  const char *places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
-  struct run_folder f = {0};
-  int code = -ENOENT;
-  for (size_t i = 0; i < COUNT(places) && !f.path; i++) {
-    if (!is_usable(places[i])) continue;
-    if (!(f.path = join(places[i], "murphy-XXXXXX"))) return err_set(e, -ENOMEM, "out of memory");
-    if (mkdtemp(f.path)) break;
-    code = -errno;
-    free(f.path);
-    f.path = NULL;
-  }
-  if (!f.path)
-    return err_set(e, -ECANCELED,
-                   "no folder for the run: neither XDG_RUNTIME_DIR, /dev/shm, TMPDIR nor /tmp can be written to and "
-                   "hold libraries (%s; is one mounted noexec?)",
-                   strerror(-code));
-  f.area = join(f.path, "area");
-  f.shim = join(f.path, before_asan ? asan_name : plain_name);
-  if (!f.area || !f.shim) {
-    run_folder_done(&f);
-    return err_set(e, -ENOMEM, "out of memory");
-  }
-  *ret = f;
-  return 0;
-}
-
-void run_folder_done(struct run_folder *f) {
-  /* What cannot be removed is in a folder for temporary files; there is nothing better to do about it. */
-  if (f->area) (void)unlink(f->area);
-  if (f->shim) (void)unlink(f->shim);
-  if (f->path) (void)rmdir(f->path);
-  free(f->area);
-  free(f->shim);
-  free(f->path);
-  memset(f, 0, sizeof *f);
-}
-
-int run_folder_write(const struct run_folder *f, const struct text *shim, struct err *e) {
-  if (shim->failed) return err_set(e, -ENOMEM, "out of memory");
-  return file_write(f->shim, shim->at, shim->n, e);
-}
 
 /* Events on their way from the ring, many at a time. */
 struct batch {
@@ -357,11 +289,20 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   struct run_totals t = {0};
   int r = LOAD(a->at->attached, &t.attached);
   if (r >= 0) r = LOAD(a->at->refused, &t.refused);
-  if (r >= 0) r = LOAD(a->at->next_process, &t.processes);
+  if (r >= 0) r = LOAD(a->at->processes, &t.processes);
   if (r >= 0) r = LOAD(a->at->lost, &t.lost);
   if (r >= 0) r = LOAD(a->at->lost_loaded, &t.unnamed);
   if (r >= 0) r = LOAD(a->at->unreached, &t.unreached);
   t.lost += a->passed;
+  if (r >= 0) *ret = t;
+  return r;
+}
+
+int run_area_troubles(const struct run_area *a, struct run_troubles *ret) {
+  struct run_troubles t = {0};
+  int r = look(copy_bytes, t.asking, a->at->asking, sizeof t.asking);
+  if (r >= 0) r = look(copy_bytes, t.troubles, a->at->troubles, sizeof t.troubles);
+  if (r >= 0) r = LOAD(a->at->unanswered, &t.unanswered);
   if (r >= 0) *ret = t;
   return r;
 }

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -45,6 +47,7 @@ static int set_limits(const struct sandbox_limits *l, struct err *e) {
   if (r == 0) r = limit(RLIMIT_AS, l->address_space, e);
   if (r == 0) r = limit(RLIMIT_FSIZE, l->file_size, e);
   if (r == 0) r = limit(RLIMIT_NPROC, l->processes, e);
+  if (r == 0) r = limit(RLIMIT_DATA, l->memory, e);
   return r < 0 ? r : limit_core(e);
 }
 
@@ -53,6 +56,17 @@ static int set_descriptors(const int descriptors[3], struct err *e) {
   for (int i = 0; i < 3; i++)
     if (dup2(descriptors[i], i) < 0) return failed("set up standard input and output", e);
   return 0;
+}
+
+/* What murphy was started with beyond the three would be a way out: to a file, or to whoever listens. */
+static int leave_others(struct err *e) {
+  return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? failed("close descriptors", e) : 0;
+}
+
+/* Not close-on-exec; the runtime makes it so. */
+static int set_server(int server, struct err *e) {
+  if (server < 0) return 0;
+  return dup2(server, WIRE_SERVER_FD) < 0 ? failed("set up a fork server", e) : 0;
 }
 
 /* Root in the namespace could mount, or leave the changed root. */
@@ -73,14 +87,18 @@ static void default_signals(void) {
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], struct err *e) {
-  int r = change_root(root, e);
+int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
+               struct err *e) {
+  int r = root ? change_root(root, e) : 0;
   if (r < 0) return r;
   if (chdir(options->cwd) < 0) return failed("change to the working directory", e);
   if (setsid() < 0 && errno != EPERM) return failed("start a session", e);
   if ((r = set_descriptors(descriptors, e)) < 0) return r;
-  if ((r = drop_privileges(e)) < 0) return r;
+  if ((r = leave_others(e)) < 0) return r;
+  if ((r = set_server(server, e)) < 0) return r;
+  if (root && (r = drop_privileges(e)) < 0) return r;
   if ((r = set_limits(&options->limits, e)) < 0) return r;
+  if (sched_getscheduler(0) == SCHED_RR) (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
   default_signals();
   (void)execve(options->path, options->argv, options->envp);
   int code = -errno;

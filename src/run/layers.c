@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -219,7 +220,11 @@ static int add_layer(struct layers *l, const char *path, const char *target, str
   struct err why = {0};
   int r = mount_overlay(l, layer, target, &why);
   /* Some file systems cannot be under an overlay; a whole machine without overlays shows at the first one. */
-  if (r == -ENODEV || (r == -EPERM && l->at.n == 1)) return err_set(e, r, "%s", why.text);
+  if (r == -ENODEV || (r == -EPERM && l->at.n == 1))
+    return err_set(e, r,
+                   "%s (overlays in user namespaces need Linux 5.11, its module overlay, and a container that allows "
+                   "mount; or use --no-sandbox)",
+                   why.text);
   if (r < 0) layer->fixed = true;
   return r < 0 ? mount_read_only(path, target, e) : 0;
 }
@@ -392,6 +397,12 @@ static int protect_root(const struct layers *l, struct err *e) {
   return 0;
 }
 
+/* Every change of an overlay takes an inode of the file system that its upper folder is on. */
+static uint64_t free_inodes(const struct layers *l) {
+  struct statfs fs;
+  return l->folder < 0 || fstatfs(l->folder, &fs) < 0 || fs.f_files == 0 ? 0 : (uint64_t)fs.f_ffree;
+}
+
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
@@ -403,7 +414,11 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);
-  return r < 0 ? r : protect_root(l, e);
+  if (r == 0) r = protect_root(l, e);
+  if (r < 0) return r;
+  l->folder = open(l->stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  l->inodes = free_inodes(l);
+  return 0;
 }
 
 void layers_done(struct layers *l) {
@@ -431,6 +446,8 @@ static bool is_empty(int fd, int known) {
   (void)closedir(d);
   return n <= known + 2;
 }
+
+bool layers_changed(const struct layers *l) { return l->inodes == 0 || free_inodes(l) != l->inodes; }
 
 int layers_open_changed(const struct layers *l, size_t i) {
   char path[PATH_MAX];
@@ -502,15 +519,33 @@ static void remove_all(int top) {
   (void)closedir(d);
 }
 
-static int renew(struct layers *l, struct layer *layer, struct err *e) {
-  char target[PATH_MAX], old[PATH_MAX];
-  int r = inside(l, layer->at, target, e);
-  if (r == 0) r = upper_path(l, layer->number, "", old, e);
+/* The uppermost overlay at TARGET goes, with the changes in upper folder NUMBER. */
+static int take_off(const struct layers *l, const char *target, unsigned number, struct err *e) {
+  char old[PATH_MAX];
+  int r = upper_path(l, number, "", old, e);
   if (r < 0) return r;
-  if (umount2(target, MNT_DETACH) < 0) return failed("renew", layer->at, e);
+  if (umount2(target, MNT_DETACH) < 0) return failed("renew", target, e);
   int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) remove_all(fd);
   (void)rmdir(old);
+  return 0;
+}
+
+static int renew(struct layers *l, struct layer *layer, bool held, struct err *e) {
+  char target[PATH_MAX];
+  int r = inside(l, layer->at, target, e);
+  if (r < 0) return r;
+  if (held && !layer->over) {
+    layer->below = layer->number;
+    layer->over = true;
+  } else {
+    r = take_off(l, target, layer->number, e);
+    if (r == 0 && layer->over && !held) {
+      r = take_off(l, target, layer->below, e);
+      layer->over = false;
+    }
+    if (r < 0) return r;
+  }
   r = mount_overlay(l, layer, target, e);
   /* What was mounted below it went with it. */
   size_t n = strlen(layer->at);
@@ -533,15 +568,19 @@ static int renew_shm(const struct layers *l, struct err *e) {
   return r < 0 || !shares ? r : show_shared(l, e);
 }
 
-int layers_renew(struct layers *l, struct err *e) {
+int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
+  if (!layers_changed(l) && l->held == held) return 0;
+  l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
+    bool sunk = l->at.at[i].over && !held;
     int fd = layers_open_changed(l, i);
-    if (fd == -ENOENT) continue;
+    if (fd == -ENOENT && !sunk) continue;
     if (fd >= 0) (void)close(fd);
-    int r = renew(l, &l->at.at[i], e);
+    int r = renew(l, &l->at.at[i], held, e);
     if (r < 0) return r;
   }
+  l->inodes = free_inodes(l);
   return 0;
 }

@@ -67,7 +67,7 @@ static void add_side(const struct wire_plan *p, const struct wire_side *s, bool 
     text_add(to, ",\"name\":");
     text_add_json(to, plan_text(p, s->name));
   }
-  text_addf(to, ",\"offset\":%" PRIu64 ",\"width\":%u,\"value\":%" PRId64 "%s}", s->offset, s->width, s->value,
+  text_addf(to, ",\"offset\":%" PRId64 ",\"width\":%u,\"value\":%" PRId64 "%s}", (int64_t)s->offset, s->width, s->value,
             missed ? ",\"missed\":true" : "");
 }
 
@@ -182,7 +182,7 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
   text_add_json(to, a.rule && !*trigger ? "always" : trigger);
   text_add(to, ",\"args\":[");
   for (unsigned i = 0; i < count_args(&a); i++)
-    text_addf(to, "%s%" PRIu64, i ? "," : "", event->args[i]);
+    text_addf(to, "%s%" PRId64, i ? "," : "", (int64_t)event->args[i]);
   text_add(to, "],\"stack\":");
   add_stack(log, event, to);
   text_add(to, "}\n");

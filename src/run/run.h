@@ -81,14 +81,18 @@ int run_modules_find(struct run_modules *m, const struct run_where *where, run_p
  */
 int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
 
-/* --- where the target's side lives (area.c) ----------------------------------------------------------------------- */
+/* --- where the target's side lives (folder.c, area.c) ------------------------------------------------------------- */
 
 /* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
 struct run_folder {
   char *path, *area, *shim;
+  int lock; /* of the folder, so that others can tell that it is used; -1 if there is none */
 };
 
-/* BEFORE_ASAN: the program needs libasan, which must not notice that the shim comes before it. */
+/*
+ * Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim
+ * comes before it.
+ */
 int run_folder_make(bool before_asan, struct run_folder *ret, struct err *e) MUST_USE;
 void run_folder_done(struct run_folder *f);
 /* Writes the shim's bytes there. */
@@ -110,7 +114,7 @@ struct run_area {
 
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
-  uint32_t processes;         /* how many numbers of processes were given */
+  uint32_t processes;         /* process images that calls were intercepted in */
   uint64_t lost;              /* events that found no place, or that nobody finished */
   uint64_t unnamed;           /* frames in modules that found no place */
   uint64_t unreached;         /* calls to start programs that were not followed, since they could not read the shim */
@@ -135,6 +139,14 @@ bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *r
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* What became of triggers that were asked outside of the plan: copies. Text in it need not end. */
+struct run_troubles {
+  struct wire_asking asking[WIRE_ASKING];
+  struct wire_trouble troubles[WIRE_TROUBLES];
+  uint32_t unanswered;
+};
+/* 0 or -EIO. */
+int run_area_troubles(const struct run_area *a, struct run_troubles *ret) MUST_USE;
 /* Nothing is injected any more. 0 or -EIO. */
 int run_area_stop(struct run_area *a);
 
@@ -222,8 +234,9 @@ struct sandbox_limits {
   uint64_t cpu_seconds;   /* of each process */
   uint64_t address_space; /* of each process, bytes */
   uint64_t file_size;     /* of each file, output too, bytes */
-  uint64_t processes;
-  uint64_t disk; /* all that is written, bytes; 0 for half of the machine's memory */
+  uint64_t processes;     /* more than 301; before Linux 6.14, nothing holds root back */
+  uint64_t disk;          /* all that is written, bytes; 0 for half of the machine's memory */
+  uint64_t memory;        /* bytes of each process that are its own and can be written to, the stack left out */
 };
 
 struct sandbox_options {
@@ -234,6 +247,7 @@ struct sandbox_options {
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
+  bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
 };
 
 /*
@@ -247,9 +261,11 @@ void sandbox_free(struct sandbox *s);
 void sandbox_stop(const struct sandbox *s);
 
 struct sandbox_job {
-  int in, out, error; /* descriptors for the command; files, so that what it writes is there when it has ended */
-  uint64_t wall_ns;   /* killed when this has passed; 0 for never */
-  bool trace;         /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
+  uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
+  bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
+  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
+  bool fork;            /* by the fork server, if that is possible; never with trace */
 };
 
 /* A part of the file system that was changed. */
@@ -258,7 +274,7 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96 };
 
 struct sandbox_result {
   int status;     /* as of waitpid */
@@ -270,8 +286,14 @@ struct sandbox_result {
   struct sandbox_layer layers[SANDBOX_LAYERS];
   size_t n_frames; /* of a traced run that crashed or was killed */
   struct image_process_frame frames[SANDBOX_FRAMES];
+  bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
+  char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
 };
 
-/* Runs the command once. The layers are valid until the next run; sandbox_result_done closes their descriptors. */
+/*
+ * Runs the command once. -EAGAIN if it was to be forked and that is not possible, with the reason in ret->why alone:
+ * something has run, so what the caller has prepared must be prepared again, and then exec is what it gets.
+ *
+ * The layers are valid until the next run; sandbox_result_done closes their descriptors. */
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
 void sandbox_result_done(struct sandbox_result *r);

@@ -66,6 +66,15 @@ static void say_refused(struct keeper_answer *a) {
 static _Noreturn void outer_main(const struct sandbox_options *options, int socket, int ready, int go) {
   struct keeper_answer a = {0};
   char byte = 0;
+  /* Who must end a crowd of processes cannot wait for its turn among them. Only root may, and only root needs it. */
+  if (sched_getscheduler(0) == SCHED_OTHER)
+    (void)sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
+  if (options->bare) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)close(ready);
+    (void)close(go);
+    bare_main(options, socket);
+  }
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC) < 0) {
     say_refused(&a);
     (void)!message_send(socket, &a, sizeof a, NULL, 0);
@@ -196,7 +205,8 @@ static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err 
 }
 
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
-  struct keeper_request request = {.wall_ns = job->wall_ns, .trace = job->trace};
+  struct keeper_request request = {
+      .wall_ns = job->wall_ns, .patience_ns = job->patience_ns, .trace = job->trace, .fork = job->fork && !job->trace};
   const int descriptors[3] = {job->in, job->out, job->error};
   int r = message_send(s->socket, &request, sizeof request, descriptors, COUNT(descriptors));
   if (r < 0) return err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r));
@@ -206,6 +216,8 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
   if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
   a.text[sizeof a.text - 1] = '\0';
+  memcpy(ret->why, a.why, sizeof ret->why);
+  ret->why[sizeof ret->why - 1] = '\0';
   if (a.code < 0) {
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);
@@ -216,6 +228,7 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   ret->wall_ns = a.wall_ns;
   ret->usage = a.usage;
   ret->left = a.left;
+  ret->forked = a.forked;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
   return job->trace ? take_stack(s, ret, e) : 0;

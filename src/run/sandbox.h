@@ -14,7 +14,8 @@
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
 struct keeper_request {
   uint64_t wall_ns;
-  bool trace;
+  uint64_t patience_ns;
+  bool trace, fork;
 };
 
 /* Where the command was when a signal ended it, or when its time was over; follows the answer to a traced run. */
@@ -30,8 +31,9 @@ struct keeper_answer {
   int32_t status;
   uint64_t wall_ns;
   uint32_t left, n_layers;
-  bool timed_out;
+  bool timed_out, forked;
   struct rusage usage;
+  char why[SANDBOX_WHY]; /* it was not forked, though that was asked for */
   char text[512];
   char at[SANDBOX_LAYERS][256];
 };
@@ -41,6 +43,8 @@ struct layer {
   char *at;        /* path of what it covers */
   unsigned number; /* of its upper folder */
   bool fixed;      /* cannot be an overlay: read-only */
+  bool over;       /* an overlay lies over one that the fork server stands on */
+  unsigned below;  /* number of that one's upper folder */
 };
 
 struct layers {
@@ -50,24 +54,65 @@ struct layers {
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
+  bool held;       /* some process stands on the layers that were mounted first */
+  int folder;      /* the stage, opened; -1 if it could not be */
+  uint64_t inodes; /* free ones there when no layer was changed; 0 if not known */
 };
 
 /* Mounts everything under stage/root. */
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
+/* Was any layer changed? May say so though none was. */
+bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
 int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
-/* Makes all layers that were changed as new. */
-int layers_renew(struct layers *l, struct err *e) MUST_USE;
+/*
+ * Makes all layers that were changed as new. HELD: some process stands on the layers as they were first mounted, and
+ * must go on finding its own program and folder by their paths: what is new is laid over them.
+ */
+int layers_renew(struct layers *l, bool held, struct err *e) MUST_USE;
 void layers_done(struct layers *l);
+
+/* The command, stopped before main: each run is a fork of it. */
+struct fork_server {
+  pid_t pid; /* 0 if there is none */
+  int socket;
+  uint64_t number;
+  unsigned runs, lost; /* children that were made, servers that were lost */
+  bool refused;        /* for ever; `why` says the reason */
+  char why[SANDBOX_WHY];
+};
+
+/* Waits until the server is ready. A negative errno if there will be none; then it is refused for ever. */
+int server_hello(struct fork_server *s) MUST_USE;
+/* A child of the server's, which is a child of the caller, with these for its standard input and output. */
+int server_fork(struct fork_server *s, const int descriptors[3], pid_t *ret) MUST_USE;
+/* It has ended. After too many of these it is refused. */
+void server_gone(struct fork_server *s);
+void server_refuse(struct fork_server *s, const char *why);
 
 /* The keeper's whole life, in the new namespaces as pid 1. Does not return. */
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket);
 
+/* The same without a sandbox. */
+_Noreturn void bare_main(const struct sandbox_options *options, int socket);
+
 /*
- * In the command's process: goes into the new root and becomes the command. Returns only if something fails, with the
- * message in E.
+ * In the command's process: goes into the new root, unless ROOT is NULL, and becomes the command. Returns only if
+ * something fails, with the message in E. SERVER: the socket of a fork server, or -1.
  */
-int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], struct err *e);
+int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
+               struct err *e);
+
+/* How long a run may take (patience.c). */
+struct patience {
+  uint64_t start, wall_ns;
+  uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
+  pid_t but;         /* a process that is no part of the run; 0 if there is none */
+  uint64_t switches; /* when it was looked at the last time */
+  bool looked;
+};
+/* The time is over: until when to wait on, or 0 if it hangs. */
+uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;

@@ -2,8 +2,9 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "ask.h"
 #include "fd.h"
-#include "length.h"
+#include "operand.h"
 #include "stack.h"
 #include "system.h"
 
@@ -21,10 +22,17 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
   return (int64_t)(wire_draw((uint64_t)seed, k) >> 1) < threshold;
 }
 
+/* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
+static int64_t again(const struct rt_call *c, struct wire_order *o) {
+  uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
+  return around && rt_point_around(c) == around;
+}
+
 static int64_t ordered(const struct rt_call *c) {
   struct wire_order *o = &rt.area->order;
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
-  if (rt_point_hash(c) != o->hash) return 0;
+  if (rt_point_hash(c) != o->hash) return again(c, o);
+  if (o->onwards) rt_store(&o->around, rt_point_around(c));
   uint64_t seen = rt_add(&o->seen, 1) + 1;
   return o->onwards ? seen >= o->nth : seen == o->nth;
 }
@@ -32,6 +40,7 @@ static int64_t ordered(const struct rt_call *c) {
 bool rt_holds(const struct rt_call *c) {
   const uint32_t *at = rt.code + rt.rules[c->rule].code;
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
+  bool unknown = false;
   /* Most conditions that are no numbers alone start with this, and many are nothing else. */
   if ((*at & 0xff) == WIRE_OP_CALLER) {
     *top++ = rt_caller_in(c, *at++ >> 8);
@@ -74,11 +83,15 @@ bool rt_holds(const struct rt_call *c) {
     case WIRE_OP_PROCESS:
       *top++ = rt_process();
       break;
+    case WIRE_OP_ASK:
+      *top++ = rt_ask(c, operand);
+      break;
     case WIRE_OP_ORDER:
       *top++ = ordered(c);
       break;
     case WIRE_OP_FD_KIND:
       top[-1] = rt_fd_kind((int)top[-1]);
+      unknown |= top[-1] == WIRE_FD_NONE;
       break;
     case WIRE_OP_FD_BLOCKS:
       top[-1] = rt_fd_blocks((int)top[-1]);
@@ -86,8 +99,8 @@ bool rt_holds(const struct rt_call *c) {
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));
       break;
-    case WIRE_OP_LENGTH:
-      *top++ = rt_call_length(c, (enum wire_length)(operand & 15), operand >> 4);
+    case WIRE_OP_LENGTH ... WIRE_OP_FRESH:
+      top = rt_operand(c, op, operand, top, &unknown);
       break;
     case WIRE_OP_NOT:
       top[-1] = ~top[-1];

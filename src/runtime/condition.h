@@ -9,6 +9,8 @@ bool rt_holds(const struct rt_call *c) RT_HIDDEN;
 
 /* Does it depend on the call's number (and the process's) alone, and change no state? */
 bool rt_only_counts(uint32_t code) RT_HIDDEN;
+/* Does it change no state? */
+bool rt_only_looks(uint32_t code) RT_HIDDEN;
 /* Does it ask for the call's number? */
 bool rt_asks_number(uint32_t code) RT_HIDDEN;
 

@@ -26,7 +26,7 @@ uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - rt_thread_po
 
 bool rt_count_start(uint32_t n) {
   count.n_functions = n;
-  count.block_size = (n * sizeof(struct wire_allowance) + 63) / 64 * 64;
+  count.block_size = (n * sizeof(struct wire_allowance) + rt.plan->thread_slots * sizeof(uint64_t) + 63) / 64 * 64;
   count.n_blocks = MAX_THREADS;
   while (count.n_blocks > 16 && count.n_blocks * count.block_size > MAX_MEMORY)
     count.n_blocks /= 2;
@@ -60,6 +60,8 @@ static inline struct wire_allowance *allowance(uint32_t function) {
   if (__builtin_expect(!rt_mine, 0)) rt_mine = find_block();
   return rt_mine ? &rt_mine[function] : NULL;
 }
+
+uint64_t *rt_count_thread(void) { return allowance(0) ? (uint64_t *)(rt_mine + count.n_functions) : NULL; }
 
 /* --- what is quiet ------------------------------------------------------------------------------------------------ */
 

@@ -34,6 +34,8 @@ static inline bool rt_count(struct rt_call *c, struct rt_function *f, bool count
   rt_tally(&rt_mine[c->index]);
   return true;
 }
+/* The thread's slots, which lie behind its counts; NULL if it has none. */
+uint64_t *rt_count_thread(void) RT_HIDDEN;
 /* The number, for the log, of a call that was not given one. */
 uint64_t rt_count_sum(uint32_t function) RT_HIDDEN;
 

@@ -7,20 +7,19 @@
 #include "decide.h"
 #include "fault.h"
 #include "hooks.h"
-#include "modules.h"
+#include "guard.h"
 #include "names.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 
 #define ENOSYS 38
 #define PAGE 4096ull
-#define MAX_WORDS 1024
-#define UNKNOWN_WORDS 128
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
-  c->real = rt.plan ? rt_real_late(c) : 0;
+  c->real = rt_load(&rt.ready) == RT_READY ? rt_real_late(c) : rt_real_early((uint32_t)c->index);
   if (c->real != 0) return RT_PASS;
   c->retval = (uint64_t)-ENOSYS;
   return RT_RETURN;
@@ -44,15 +43,16 @@ void rt_retire(uint32_t function) {
 
 /*
  * How many words above the return address may be arguments: those of the caller's frame, since it has put them there.
- * Of a frame that is very large the first are enough, and of one that is not known a guess that is not too low. No more
- * than can be read: a stack may end there.
+ * Of a frame that is very large the first are enough, and of one that is not known a guess that is not too low; on a
+ * stack that libc has not made there may not be room for many. No more than can be read: a stack may end there.
  */
 static uint64_t words_above(const struct rt_call *c) {
   uint64_t at = (uint64_t)(c->sp + 1), end = rt_stack_frame_end(c);
-  uint64_t most = end > at ? (end - at) / 8 : UNKNOWN_WORDS, n;
+  uint64_t most = end > at ? (end - at) / 8 : RT_SOME_WORDS, n;
   if (most < WIRE_MAX_ARGS - 6) most = WIRE_MAX_ARGS - 6;
-  if (most > MAX_WORDS) most = MAX_WORDS;
   struct rt_bounds b = rt_bounds_of(at);
+  uint64_t limit = b.high > 0 ? RT_MANY_WORDS : RT_SOME_WORDS;
+  if (most > limit) most = limit;
   if (b.high > 0)
     n = (b.high - at) / 8;
   else
@@ -97,6 +97,7 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
     (void)rt_add(&rt_area_array(counts, uint64_t)[c->index], 1);
   }
   if (busy & RT_BUSY_POINTS) rt_point_record(c);
+  if (busy & RT_BUSY_EARLY) rt_server_early(c);
   return true;
 }
 
@@ -121,15 +122,14 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
 }
 
-/* The way of most calls under a rule about their caller: it is another one. All else is decided fully. */
+/* The way of most calls under a rule about their caller: it is another one, or means another thing. */
 enum rt_action rt_decide(struct rt_call *c) {
   struct wire_allowance *mine = rt_mine;
   if (rt_load(&rt.busy) || !mine) return decide_fully(c);
   uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
   const struct rt_function *f = &rt.functions[index];
   c->real = rt.entries[index].real;
-  if (f->caller == 0 || c->real == 0 || rt_place_has(f->caller - 1, rt_return_address(c) - 1) != 0)
-    return decide_fully(c);
+  if (c->real == 0 || rt_guard_admits(&f->guard, c)) return decide_fully(c);
   rt_tally(&mine[index]);
   return RT_PASS;
 }

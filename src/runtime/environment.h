@@ -29,8 +29,8 @@ char **rt_environment_own(void) RT_HIDDEN;
 void rt_environment_set(char **old, char **envp) RT_HIDDEN;
 
 /*
- * Makes it BEFORE again, if it is that of E. Who has changed it meanwhile has copied what was in it: what is E's goes out
- * of that.
+ * Makes it BEFORE again, if it is that of E. Who has changed it meanwhile has copied what was in it: what is E's goes
+ * out of that.
  */
 void rt_environment_restore(const struct rt_environment *e, char **before) RT_HIDDEN;
 

@@ -7,6 +7,7 @@
 #include "hooks.h"
 #include "lend.h"
 #include "link.h"
+#include "process.h"
 #include "system.h"
 
 #define WORDS 1024 /* of an execl that gets a new environment; for more of them memory is mapped */
@@ -82,7 +83,8 @@ static enum rt_action hook_listed(struct rt_call *c, uint64_t real, bool given) 
 /*
  * libc itself starts a program with the process's environment: that is another one for the time of the call. Other
  * threads see it meanwhile, and may copy what is in it, so it is one for ever and for all; the last one who needs it
- * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not followed.
+ * puts back what was there before. That somebody begins in this very moment is possible: what he starts is not
+ * followed.
  */
 static enum rt_action hook_inside(struct rt_call *c) {
   static struct rt_environment inside = {.kept = true};
@@ -106,6 +108,7 @@ static enum rt_action hook_inside(struct rt_call *c) {
 }
 
 enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
+  if (f->hook != WIRE_HOOK_SPAWN && f->hook != WIRE_HOOK_SYSTEM) rt_process_leave();
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_EXECVE:
   case WIRE_HOOK_EXECVPE:

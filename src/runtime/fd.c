@@ -82,15 +82,20 @@ bool rt_glob(const char *pattern, const char *s, size_t n) {
   return !*pattern;
 }
 
-bool rt_fd_path(int fd, const char *pattern) {
-  char link[32] = "/proc/self/fd/", digits[12], path[1024];
-  if (fd < 0) return false;
+long rt_fd_name(int fd, char *ret, size_t size) {
+  char link[32] = "/proc/self/fd/", digits[12];
+  if (fd < 0) return -1;
   unsigned n = 0, at = 14;
   for (unsigned rest = (unsigned)fd; rest > 0 || n == 0; rest /= 10)
     digits[n++] = (char)('0' + rest % 10);
   while (n > 0)
     link[at++] = digits[--n];
   link[at] = 0;
-  long length = rt_system(SYS_readlink, (long)link, (long)path, sizeof path, 0, 0, 0);
+  return rt_system(SYS_readlink, (long)link, (long)ret, (long)size, 0, 0, 0);
+}
+
+bool rt_fd_path(int fd, const char *pattern) {
+  char path[1024];
+  long length = rt_fd_name(fd, path, sizeof path);
   return length > 0 && rt_glob(pattern, path, (size_t)length);
 }

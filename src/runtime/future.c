@@ -108,9 +108,16 @@ static struct range source(const struct question *q, uint32_t op, uint32_t opera
     return rt_load(&rt.slots[operand]) ? exactly(0) : yes_or_no;
   case WIRE_OP_CALLER:
   case WIRE_OP_STACK:
+  case WIRE_OP_ASK:
     return yes_or_no;
   case WIRE_OP_LENGTH:
-    return (struct range){-1, MOST};
+  case WIRE_OP_TIME:
+  case WIRE_OP_THREAD:
+  case WIRE_OP_MARKED:
+  case WIRE_OP_SINCE:
+    return (struct range){0, MOST};
+  case WIRE_OP_FRESH:
+    return yes_or_no;
   case WIRE_OP_PROCESS:
     /* Code that asks for it is of a run with several processes; a child of this one will have another number. */
     return (struct range){1, MOST};
@@ -136,6 +143,18 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     break;
   case WIRE_OP_FD_KIND ... WIRE_OP_FD_PATH:
     *top = anything;
+    break;
+  case WIRE_OP_LOAD:
+  case WIRE_OP_WRITTEN:
+    *top = anything;
+    break;
+  case WIRE_OP_MATCH:
+    *top = yes_or_no;
+    break;
+  case WIRE_OP_MARK:
+    break;
+  case WIRE_OP_KNOWN: /* or 0 */
+    *top = (struct range){top->low < 0 ? top->low : 0, top->high > 0 ? top->high : 0};
     break;
   case WIRE_OP_SERIES:
     *top = serial(rt_array(numbers, int64_t) + operand, *top);
@@ -193,15 +212,26 @@ bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) {
   return may_hold(&m, &q, rt_array(code, uint32_t) + r->code, 0);
 }
 
-bool rt_only_counts(uint32_t code) {
-  if (code == WIRE_NO_CODE) return true;
-  for (const uint32_t *at = rt_array(code, uint32_t) + code;; at++) {
-    uint32_t op = *at & 0xff;
-    if (op == WIRE_OP_END) return true;
-    bool good = op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
-    if (!good) return false;
-  }
+static bool all_ops(uint32_t code, bool (*good)(uint32_t op)) {
+  const uint32_t *at = rt_array(code, uint32_t) + (code == WIRE_NO_CODE ? 0 : code);
+  for (; code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++)
+    if (!good(*at & 0xff)) return false;
+  return true;
 }
+
+static bool counts(uint32_t op) {
+  return op == WIRE_OP_NUMBER || op == WIRE_OP_CALL || (op >= WIRE_OP_EQ && op <= WIRE_OP_SERIES);
+}
+
+/* What looks at the call, the process and the world, and leaves them as they are. */
+static bool looks(uint32_t op) {
+  return counts(op) || op == WIRE_OP_ARG || op == WIRE_OP_CALLER || op == WIRE_OP_STACK || op == WIRE_OP_PROCESS ||
+         (op >= WIRE_OP_FD_KIND && op <= WIRE_OP_FD_PATH);
+}
+
+bool rt_only_counts(uint32_t code) { return all_ops(code, counts); }
+
+bool rt_only_looks(uint32_t code) { return all_ops(code, looks); }
 
 bool rt_asks_number(uint32_t code) {
   if (code == WIRE_NO_CODE) return false;

@@ -3,8 +3,10 @@
 #include "hooks.h"
 
 #include "names.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -76,6 +78,16 @@ static enum rt_action hook_dlclose(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/* A program that looks where its functions are must not see the shim. */
+static enum rt_action hook_dladdr(struct rt_call *c) {
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
+    if (rt.entries[i].stub != c->args[0]) continue;
+    uint64_t real = rt_real_is_late(i) ? rt_real_for(i, rt_return_address(c) - 1) : rt.entries[i].real;
+    if (real != 0) c->args[0] = real;
+  }
+  return RT_PASS;
+}
+
 /*
  * A child that took its number when it is first asked for it would get another one in a run that asks at other times,
  * such as the replay of this one.
@@ -101,10 +113,19 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_DLCLOSE:
     return hook_dlclose(c);
+  case WIRE_HOOK_DLADDR:
+    return hook_dladdr(c);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
-  case WIRE_HOOK_NONE:
+  case WIRE_HOOK_LOCK:
+  case WIRE_HOOK_UNLOCK:
+  case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_CLOSE:
+    return rt_hook_watch(c, f);
   case WIRE_HOOK_MAIN:
+    rt_server();
+    return RT_PASS;
+  case WIRE_HOOK_NONE:
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:

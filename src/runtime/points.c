@@ -43,24 +43,27 @@ static uint64_t function_hash(uint64_t index) {
                          : text_hash(rt_text(rt_array(functions, struct wire_function)[index].name));
 }
 
-/* 0 if the list of modules has changed under the walk. */
-RT_RAW static uint64_t hash_frames(const struct rt_call *c, uint64_t h) {
+/* Of all frames but the first SKIPPED; 0 if the list of modules has changed under the walk. */
+RT_RAW static uint64_t hash_frames(const struct rt_call *c, uint64_t h, unsigned skipped) {
   struct rt_walk w;
   unsigned n = 0;
   if (!rt_walk_start(c, &w)) return h;
   do {
     const struct rt_module *m = rt_walk_module(&w);
-    h = m ? mix(h, m->name + (w.pc - m->bias) * 2) : mix(h, 0);
+    if (n >= skipped) h = m ? mix(h, m->name + (w.pc - m->bias) * 2) : mix(h, 0);
   } while (++n < WIRE_FRAMES && rt_walk_up(&w));
   return rt_walk_valid(&w) ? h : 0;
 }
 
-uint64_t rt_point_hash(const struct rt_call *c) {
+static uint64_t hash_stack(const struct rt_call *c, unsigned skipped) {
   uint64_t function = function_hash(c->index), h = 0;
   for (unsigned i = 0; i < REPEATS && h == 0; i++)
-    h = hash_frames(c, function);
+    h = hash_frames(c, function, skipped);
   return h ? h : 1;
 }
+
+uint64_t rt_point_hash(const struct rt_call *c) { return hash_stack(c, 0); }
+uint64_t rt_point_around(const struct rt_call *c) { return hash_stack(c, 1); }
 
 /* --- facts about the first call ----------------------------------------------------------------------------------- */
 
@@ -109,8 +112,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-/* Is the caller in a module whose calls are the user's own? */
-static bool in_scope(const struct rt_call *c) {
+bool rt_in_scope(const struct rt_call *c) {
   struct rt_modules *m = rt_modules_now();
   uint64_t pc = rt_return_address(c) - 1;
   if (!m) return false;
@@ -120,7 +122,7 @@ static bool in_scope(const struct rt_call *c) {
 }
 
 void rt_point_record(const struct rt_call *c) {
-  if (!rt.area || rt.area->points.n == 0 || !in_scope(c)) return;
+  if (!rt.area || rt.area->points.n == 0 || !rt_in_scope(c)) return;
   uint64_t hash = rt_point_hash(c);
   struct wire_point *points = rt_area_array(points, struct wire_point);
   uint64_t mask = rt.area->points.n - 1;

@@ -49,6 +49,24 @@ static const struct wire_function *function_at(uint32_t i) { return &rt_array(fu
 static const char *name_of(uint32_t i) { return rt_text(function_at(i)->name); }
 static const char *version_of(uint32_t i) { return function_at(i)->version ? rt_text(function_at(i)->version) : NULL; }
 
+/* The symbol that is looked for by its address, and what it stands for. */
+struct early {
+  uint64_t stub, real;
+};
+
+static void find_early(const char *name, const char *version, uint64_t address, void *context) {
+  struct early *e = context;
+  if (address == e->stub && e->real == 0) e->real = rt_link_real(name, *version ? version : NULL);
+}
+
+uint64_t rt_real_early(uint32_t index) {
+  struct early e = {.stub = rt.entries[index].stub};
+  const struct link_map *shim = rt_link_shim();
+  /* While the program starts the list is whole, though the loader does not say so yet. */
+  if (shim && (rt_load(&rt.ready) < RT_OFF || rt_link_settled())) rt_link_each(shim, find_early, &e);
+  return e.real;
+}
+
 void rt_real_start(void) {
   for (uint32_t i = 0; i < rt.plan->functions.n; i++)
     rt.entries[i].real = rt_link_real(name_of(i), version_of(i));
@@ -114,7 +132,7 @@ void rt_real_changed(void) {
  * the return address is another's), it is the one that was asked for, else the first that there is. The loader's list
  * is walked for that, if nobody is changing it; that somebody begins to meanwhile cannot be ruled out.
  */
-static uint64_t find(uint32_t function, uint64_t pc) {
+uint64_t rt_real_for(uint32_t function, uint64_t pc) {
   struct rt_object caller = rt_object_at(pc);
   uint64_t real = bound(function, &caller);
   if (real != 0) return real;
@@ -134,7 +152,7 @@ uint64_t rt_real_late(const struct rt_call *c) {
   bool known = !(turn & 1) && r->pc == pc && r->what == what;
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (known && rt_load(&r->turn) == turn) return real;
-  real = find((uint32_t)c->index, pc);
+  real = rt_real_for((uint32_t)c->index, pc);
   if (real == 0 || !begin_write(&r->turn)) return real;
   r->pc = pc;
   r->what = what;

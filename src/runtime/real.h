@@ -10,6 +10,11 @@
 
 #include "runtime.h"
 
+/*
+ * The real function for a call of INDEX that comes while the runtime is not ready, or when it has refused the plan: that
+ * is not used, only the shim's own symbols are. 0 if there is none.
+ */
+uint64_t rt_real_early(uint32_t index) RT_HIDDEN;
 /* Once: fills in what is there now. */
 void rt_real_start(void) RT_HIDDEN;
 
@@ -17,6 +22,8 @@ void rt_real_start(void) RT_HIDDEN;
 static inline bool rt_real_is_late(uint32_t i) { return rt.entries[i].real == 0; }
 /* The real function for call C of such a one; 0 if there is none. */
 uint64_t rt_real_late(const struct rt_call *c) RT_HIDDEN;
+/* ... for code at PC. */
+uint64_t rt_real_for(uint32_t function, uint64_t pc) RT_HIDDEN;
 /* Does any object define such a function for code at PC? */
 bool rt_real_exists(uint32_t function, uint64_t pc) RT_HIDDEN;
 

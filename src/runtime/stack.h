@@ -19,8 +19,12 @@ bool rt_caller_in(const struct rt_call *c, uint32_t place) RT_HIDDEN;
 bool rt_stack_has(const struct rt_call *c, uint32_t pattern) RT_HIDDEN;
 /* The hash of the call's stack, equal in each run of the same program. */
 uint64_t rt_point_hash(const struct rt_call *c) RT_HIDDEN;
+/* The same without the innermost frame: equal for two calls of the function from one run of a caller. */
+uint64_t rt_point_around(const struct rt_call *c) RT_HIDDEN;
 /* WIRE_POINTS: enters the call's stack in the area's table of points, or counts it there. */
 void rt_point_record(const struct rt_call *c) RT_HIDDEN;
+/* Is the caller in a module whose calls are the user's own? */
+bool rt_in_scope(const struct rt_call *c) RT_HIDDEN;
 /* Where the frame of the call's caller ends: its own return address stands there. 0 if that is not known. */
 uint64_t rt_stack_frame_end(const struct rt_call *c) RT_HIDDEN;
 /* The call's return address and those above it; how many were written, at most MAX. */

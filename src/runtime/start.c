@@ -6,16 +6,20 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "ask.h"
 #include "condition.h"
 #include "count.h"
 #include "decide.h"
 #include "environment.h"
 #include "events.h"
 #include "fault.h"
+#include "guard.h"
 #include "hooks.h"
 #include "link.h"
+#include "operand.h"
 #include "process.h"
 #include "real.h"
+#include "server.h"
 #include "stack.h"
 #include "start.h"
 #include "system.h"
@@ -29,6 +33,9 @@ _Static_assert(offsetof(struct rt_call, words) == 136, "enter.S");
 _Static_assert(sizeof(struct rt_call) <= 144, "enter.S");
 _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
 
+/* Calls for which a rule asks more than their number, before and behind which only that counts. */
+#define FEW 64
+
 struct rt rt = {.busy = RT_BUSY_OFF};
 extern struct wire_shim murphy_shim __attribute__((weak));
 
@@ -39,30 +46,20 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
-/*
- * The set of places, plus 1, that the caller must be in for the function's one rule to fire; 0 if there is more to it.
- */
-static uint32_t only_caller(const struct wire_function *f) {
-  if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE) return 0;
-  const struct wire_rule *r = &rt.rules[f->rule];
-  if (r->code == WIRE_NO_CODE) return 0;
-  const uint32_t *code = rt.code + r->code;
-  if ((*code & 0xff) != WIRE_OP_CALLER) return 0;
-  return (code[1] & 0xff) == WIRE_OP_END ? (*code >> 8) + 1 : 0;
-}
-
 /* How a function's calls are counted, from what its rules ask. */
 static void learn_rules(uint32_t function, uint32_t *owners) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
   bool counts = true, asks = false, unused = false;
   for (uint32_t i = 0; i < f->n_rules; i++) {
     const struct wire_rule *r = &rt_array(rules, struct wire_rule)[f->rule + i];
-    counts &= rt_only_counts(r->code);
+    counts &= rt_only_counts(r->code) || (r->last - r->first < FEW && rt_only_looks(r->code));
     asks |= rt_asks_number(r->code);
     unused |= r->flags & WIRE_UNUSED;
     const uint32_t *at = rt_array(code, uint32_t) + (r->code == WIRE_NO_CODE ? 0 : r->code);
     for (; r->code != WIRE_NO_CODE && (*at & 0xff) != WIRE_OP_END; at++) {
       uint32_t op = *at & 0xff;
+      /* What is asked outside has a state that nobody here sees. */
+      if (op == WIRE_OP_ASK) rt.functions[function].shared = 1;
       if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
     }
   }
@@ -73,21 +70,20 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt.functions[function].hook = f->hook;
-  rt.functions[function].caller = only_caller(f);
+  rt_guard_learn(function);
 }
 
-/* Where calls of each function go first. */
-static void aim(void) {
+/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
+void rt_aim(void) {
   for (uint32_t i = 0; i < rt.shim->n; i++) {
     struct wire_entry *e = &rt.entries[i];
     if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
-    rt_retire(i);
+    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
   }
 }
 
 static bool plan_good(void) {
   const struct wire_shim *s = rt.shim;
-  rt.entries = (struct wire_entry *)s->entries;
   rt.plan = (const struct wire_plan *)s->plan;
   if (s->magic != WIRE_SHIM_MAGIC || s->version != WIRE_VERSION) return false;
   return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
@@ -115,36 +111,26 @@ static bool get_ready(void) {
   rt_process_start();
   rt_fault_start();
   rt_act_start();
+  rt_operand_start();
   rt_hook_start();
   rt_stack_start();
   rt.shim->thread = rt_count_thread_offset();
   bool counts = rt.plan->flags & WIRE_COUNT && rt.area->counts.n > 0;
   rt.busy = (counts ? RT_BUSY_COUNT : 0) | (rt.plan->flags & WIRE_POINTS ? RT_BUSY_POINTS : 0);
+  rt_server_start();
   return true;
 }
 
 /* --- without faults ----------------------------------------------------------------------------------------------- */
 
-static uint32_t n_stubs;
-
-static void count_stub(const char *name, const char *version, uint64_t address) {
+static void count_stub(const char *name, const char *version, uint64_t address, void *n) {
   (void)name, (void)version;
-  n_stubs += address != (uint64_t)rt.shim;
-}
-
-/* An entry is believed to be one if it knows its stub. */
-static void go_around(const char *name, const char *version, uint64_t address) {
-  for (uint32_t i = 0; i < n_stubs; i++) {
-    struct wire_entry *e = &rt.entries[i];
-    if (e->stub != address) continue;
-    e->real = rt_link_real(name, *version ? version : NULL);
-    if (e->real != 0) rt_store(&e->target, e->real);
-  }
+  *(uint32_t *)n += address != (uint64_t)rt.shim;
 }
 
 /*
  * All calls go to the real functions from now on. What is wrong may be anything in plan and table, so that names and
- * number of the stubs are taken from the shim's symbols.
+ * number of the stubs are taken from the shim's symbols. An entry is believed to be one if it knows its stub.
  */
 static void refuse(void) {
   if (rt.area) (void)rt_add(&rt.area->refused, 1);
@@ -152,20 +138,22 @@ static void refuse(void) {
   rt.plan = NULL;
   const struct link_map *shim = rt_link_shim();
   if (shim && !rt.area) rt_area_refuse(shim->l_name);
-  if (shim) {
-    rt_link_each(shim, count_stub);
-    rt_link_each(shim, go_around);
+  uint32_t n = 0;
+  if (shim) rt_link_each(shim, count_stub, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    e->real = rt_real_early(i);
+    if (e->real != 0) rt_store(&e->target, e->real);
   }
   rt_store(&rt.ready, RT_OFF);
 }
 
-static void start(struct wire_shim *shim) {
-  rt.shim = shim;
+static void start(void) {
   if (plan_good()) {
     rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
-      aim();
+      rt_aim();
       rt_store(&rt.ready, RT_READY);
       return;
     }
@@ -173,16 +161,23 @@ static void start(struct wire_shim *shim) {
   refuse();
 }
 
+/*
+ * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so is
+ * the name of who is at it, so that a signal's handler does not wait for what it interrupts.
+ */
 void rt_start_once(void) {
   static uint64_t starter;
-  uint64_t self = rt_thread_pointer();
-  uint32_t state = RT_NEW;
-  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
-    rt_store(&starter, self);
-    start(&murphy_shim);
+  uint64_t self = rt_thread_pointer(), nobody = 0;
+  if (rt_load(&starter) == 0) {
+    rt.shim = &murphy_shim;
+    rt.entries = (struct wire_entry *)murphy_shim.entries;
   }
-  /* Another thread is at it, and waits for nothing; or this one is, in a resolver, and the call is passed through. */
-  while (rt_load(&rt.ready) == RT_STARTING && rt_load(&starter) != self)
+  if (rt_swap_if(&starter, &nobody, self)) {
+    rt_store(&rt.ready, RT_STARTING);
+    start();
+  }
+  /* Another thread is at it, and waits for nothing; or this one is, and the call is passed through. */
+  while (rt_load(&rt.ready) < RT_OFF && rt_load(&starter) != self)
     __builtin_ia32_pause();
 }
 
@@ -192,4 +187,5 @@ __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **arg
   (void)argc, (void)argv, (void)shim;
   rt_start_once();
   rt_environment_start(envp);
+  rt_ask_start();
 }

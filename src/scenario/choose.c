@@ -16,9 +16,16 @@ bool plan_about(const struct plan *p, const struct rule *rule, const char *name)
   return strcmp(rule->function, name) == 0 || strcmp(rule->function, site_names_written(p->names, name)) == 0;
 }
 
+/* Some are there only for what conditions ask. */
+static enum wire_hook wanted(const struct plan *p, enum wire_hook kind) {
+  bool locks = kind == WIRE_HOOK_LOCK || kind == WIRE_HOOK_UNLOCK;
+  bool written = kind == WIRE_HOOK_OUTPUT || kind == WIRE_HOOK_CLOSE;
+  return (locks && !p->locks) || (written && !p->written) ? WIRE_HOOK_NONE : kind;
+}
+
 enum wire_hook plan_hook(const struct plan *p, const char *name) {
   for (size_t i = 0; i < p->hooks.n; i++)
-    if (strcmp(p->hooks.at[i].name, name) == 0) return p->hooks.at[i].kind;
+    if (strcmp(p->hooks.at[i].name, name) == 0) return wanted(p, p->hooks.at[i].kind);
   return WIRE_HOOK_NONE;
 }
 
@@ -123,6 +130,19 @@ static int choose_function(struct plan *p, const char *function) {
   return r;
 }
 
+/* A function that conditions ask about must be there to be seen. */
+static int choose_marked(struct plan *p, const struct mark *m) {
+  size_t before = p->chosen.n;
+  char way[SOURCE_HINT];
+  bool itself = false;
+  int r = choose_imports(p, m->function, &itself);
+  if (r >= 0 && !itself && looks_up(p) && defined(p, m->function)) r = choose(p, m->function);
+  if (r < 0 || p->chosen.n > before) return r;
+  const char *near = name_nearest(m->function, p->world->functions, p->world->n_functions);
+  return FAIL_AT(m->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", m->function,
+                 source_hint(near, "murphy check lists what it calls", way));
+}
+
 /* --- what is said about them ------------------------------------------------------------------------------------- */
 
 static bool is_imported(const struct plan *p, const struct rule *rule) {
@@ -159,6 +179,9 @@ int plan_choose(struct plan *p) {
   int r = 0;
   for (size_t i = 0; i < s->names.n && r >= 0; i++)
     r = choose_function(p, s->names.at[i]);
+  if (r < 0) return r;
+  for (size_t i = 0; i < p->marks.n && r >= 0; i++)
+    r = choose_marked(p, &p->marks.at[i]);
   if (r < 0) return r;
   if (!s->rules.n) return err_set(p->e, -ENOENT, "the scenario has no rules (write FUNCTION:ERRNO)");
   if (!p->chosen.n) return not_there(p, &s->rules.at[0]);

@@ -23,16 +23,20 @@ static const char *const fd_kinds[] = {[WIRE_FD_NONE] = "",     [WIRE_FD_FILE] =
                                        [WIRE_FD_PIPE] = "pipe", [WIRE_FD_SOCKET] = "socket", [WIRE_FD_TTY] = "tty",
                                        [WIRE_FD_CHAR] = "char", [WIRE_FD_BLOCK] = "block",   [WIRE_FD_OTHER] = "other"};
 
+int fd_kind_parse(const char *text, char hint[SOURCE_HINT]) {
+  for (unsigned i = 1; i < COUNT(fd_kinds); i++)
+    if (strcmp(fd_kinds[i], text) == 0) return (int)i;
+  (void)source_hint(name_nearest(text, fd_kinds + 1, COUNT(fd_kinds) - 1),
+                    "there are file, dir, pipe, socket, tty, char, block, other", hint);
+  return -ENOENT;
+}
+
 static int read_kind(const struct trigger_arg *a, int *ret, struct err *e) {
   char way[SOURCE_HINT];
-  for (unsigned i = 1; i < COUNT(fd_kinds); i++) {
-    if (strcmp(fd_kinds[i], a->value) != 0) continue;
-    *ret = (int)i;
-    return 0;
-  }
-  return FAIL_AT(a->value_at, e, -EINVAL, "'%.60s' is not a kind of descriptor (%s)", a->value,
-                 source_hint(name_nearest(a->value, fd_kinds + 1, COUNT(fd_kinds) - 1),
-                             "there are file, dir, pipe, socket, tty, char, block, other", way));
+  int kind = fd_kind_parse(a->value, way);
+  if (kind < 0) return FAIL_AT(a->value_at, e, -EINVAL, "'%.60s' is not a kind of descriptor (%s)", a->value, way);
+  *ret = kind;
+  return 0;
 }
 
 static int read_blocking(const struct trigger_arg *a, int *ret, struct err *e) {
@@ -111,6 +115,7 @@ static int emit_question(struct emitter *m, enum wire_op op, uint32_t operand, i
   if (r >= 0) r = emit(m, op, operand);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit_number(m, want);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit(m, WIRE_OP_EQ, 0);
+  if (r >= 0 && op == WIRE_OP_FD_KIND) r = emit(m, WIRE_OP_KNOWN, 0);
   return r < 0 ? r : and_then(m, jumps, n);
 }
 

@@ -35,20 +35,39 @@ int trigger_maybe_number(const struct trigger *t, const char *name, int64_t low,
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static const struct trigger_class *const classes[] = {
-    &class_stack, &class_count, &class_singleton, &class_random, &class_fd, &class_pipe,
+    &class_stack, &class_count, &class_singleton,  &class_random, &class_fd,       &class_pipe,
+    &class_state, &class_mutex, &class_with_mutex, &class_after,  &class_coverage, &class_distributed,
 };
 
-static int unknown_class(const char *name, struct where at, struct err *e) {
-  const char *names[COUNT(classes)];
-  char all[SOURCE_HINT] = "there are ", way[SOURCE_HINT];
-  size_t used = strlen(all);
-  for (size_t i = 0; i < COUNT(classes); i++) {
-    names[i] = classes[i]->name;
+#define MAX_CLASSES 64 /* that a message looks at */
+
+static int unknown_class(const struct scenario *s, const char *name, struct where at, struct err *e) {
+  const char *names[COUNT(classes) + MAX_CLASSES];
+  const char *const *others = NULL;
+  char all[400] = "there are ", way[SOURCE_HINT];
+  size_t used = strlen(all), n = 0, n_others = s->plugins.list ? s->plugins.list(s->plugins.context, &others) : 0;
+  for (; n < COUNT(classes); n++)
+    names[n] = classes[n]->name;
+  for (size_t i = 0; i < n_others && i < MAX_CLASSES; i++)
+    names[n++] = others[i];
+  for (size_t i = 0; i < n && used < sizeof all; i++)
     used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
-    MUST(used < sizeof all);
-  }
+  const char *near = name_nearest(name, names, n);
   return FAIL_AT(at, e, -EINVAL, "trigger class '%.60s' is not known (%s)", name,
-                 source_hint(name_nearest(name, names, COUNT(names)), all, way));
+                 near ? source_hint(near, "", way) : all);
+}
+
+/* A class of the user's own: its arguments are its own business. */
+static int find_plugin(const struct scenario *s, struct trigger *t, const char *name, struct where at, struct err *e) {
+  const char *file = NULL;
+  struct err why = {0};
+  int r = s->plugins.find ? s->plugins.find(s->plugins.context, name, &file, &why) : -ENOENT;
+  if (r == -ENOENT && !why.text[0]) return unknown_class(s, name, at, e);
+  if (r < 0) return FAIL_AT(at, e, r, "%s", why.text[0] ? why.text : strerror(-r));
+  t->class = &class_custom;
+  t->class_name = name;
+  t->settings = file;
+  return 0;
 }
 
 static int unknown_arg(const char *class, const char *const *names, size_t n, const struct trigger_arg *arg,
@@ -92,7 +111,7 @@ static int check_args(const char *owner, const struct class_arg *known, size_t n
 int trigger_setup(struct scenario *s, struct trigger *t, const char *name, struct where at, struct err *e) {
   for (size_t i = 0; i < COUNT(classes) && !t->class; i++)
     if (strcmp(classes[i]->name, name) == 0) t->class = classes[i];
-  if (!t->class) return unknown_class(name, at, e);
+  if (!t->class) return find_plugin(s, t, name, at, e);
   int r = check_args(name, t->class->args, t->class->n_args, t->args, t->n_args, e);
   if (r >= 0 && t->class->setup) r = t->class->setup(&s->arena, t, &t->settings, e);
   return r == -ENOMEM ? source_no_memory(at.source, e) : r;

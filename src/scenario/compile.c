@@ -57,6 +57,9 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
   r.emptied = from.emptied < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.emptied);
   find_length(p, name, &from, &r);
+  r.path = from.path < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.path);
+  r.flags = from.flags < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flags);
+  r.mode = from.mode < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.mode);
   r.throws = from.throws || profile_facts_roles(p->facts, name).throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
@@ -140,6 +143,13 @@ static int push_rule(struct plan *p, const struct rule *rule, const struct subje
   return vec_push(&p->rules, w) < 0 ? plan_no_memory(p) : 0;
 }
 
+static size_t first_about(const struct plan *p, const char *name) {
+  size_t i = 0;
+  while (i < p->scenario->rules.n && !plan_about(p, &p->scenario->rules.at[i], name))
+    i++;
+  return i;
+}
+
 /* Programs that are followed into may have it from the start. */
 static bool is_later(const struct plan *p, const char *name) {
   return p->world->defined && !(p->world->flags & WIRE_FOLLOW) && !p->world->defined(p->world->context, name);
@@ -153,11 +163,14 @@ static int add_function(struct plan *p, const char *name) {
   s.roles = find_roles(p, name, s.written);
   s.profile = plan_profile(p, name);
   int n_args = s.roles.n_args;
+  int made = plan_push_marks(p, name);
+  if (made < 0) return made;
+  if (p->rules.n > f.rule) counts = false;
   for (size_t i = 0; i < p->scenario->rules.n; i++) {
     const struct rule *rule = &p->scenario->rules.at[i];
     if (!plan_about(p, rule, name)) continue;
     int r = refuse(p, rule, &s);
-    if (r >= 0) r = push_rule(p, rule, &s, p->rules.n == f.rule, &counts);
+    if (r >= 0) r = push_rule(p, rule, &s, i == first_about(p, name), &counts);
     if (r < 0) return r;
     if (rule->n_args > n_args) n_args = rule->n_args;
   }
@@ -169,7 +182,8 @@ static int add_function(struct plan *p, const char *name) {
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;
   f.stream = (int8_t)s.roles.stream;
-  return push_function(p, f, name);
+  int r = strcmp(name, s.written) == 0 ? 0 : plan_string(p, s.written, &f.written);
+  return r < 0 ? r : push_function(p, f, name);
 }
 
 static int add_functions(struct plan *p) {
@@ -191,11 +205,12 @@ static int add_hooks(struct plan *p) {
   int r = 0;
   for (size_t i = 0; i < p->hooks.n && r >= 0; i++) {
     const struct hook *h = &p->hooks.at[i];
-    if (has_function(p, h->name)) continue;
+    if (has_function(p, h->name) || plan_hook(p, h->name) == WIRE_HOOK_NONE) continue;
     if (p->world->defined && !p->world->defined(p->world->context, h->name)) continue;
     struct wire_function f = {.rule = (uint32_t)p->rules.n,
                               .flags = WIRE_ALWAYS_IN,
-                              .descriptor = -1,
+                              .descriptor =
+                                  (int8_t)find_roles(p, h->name, site_names_written(p->names, h->name)).descriptor,
                               .size = -1,
                               .stream = -1,
                               .hook = (uint16_t)h->kind};
@@ -232,6 +247,18 @@ static void plan_done(struct plan *p) {
   vec_done(&p->modules);
   map_done(&p->slots);
   map_done(&p->draws);
+  vec_done(&p->triggers);
+  vec_done(&p->settings);
+  map_done(&p->asked);
+  vec_done(&p->marks);
+  map_done(&p->thread_slots);
+  vec_done(&p->tables);
+  vec_done(&p->variables);
+  vec_done(&p->locations);
+  vec_done(&p->memories);
+  map_done(&p->memory_of);
+  map_done(&p->constants);
+  vec_done(&p->constant_names);
   arena_done(&p->arena);
 }
 
@@ -240,6 +267,7 @@ int plan_compile(const struct scenario *s, const struct scenario_world *world, s
   int r = profile_facts_load(world->data, &p.facts, e);
   if (r >= 0) r = site_names_load(world->data, &p.names, e);
   if (r >= 0) r = plan_load_hooks(&p);
+  if (r >= 0) r = plan_find_marks(&p);
   if (r >= 0) r = plan_choose(&p);
   if (r >= 0) r = add_functions(&p);
   if (r >= 0) r = add_hooks(&p);

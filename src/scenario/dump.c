@@ -43,6 +43,19 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_IF_SET] = "if",
     [WIRE_OP_SERIES] = "series",
     [WIRE_OP_LENGTH] = "length",
+    [WIRE_OP_KNOWN] = "known",
+    [WIRE_OP_MATCH] = "match",
+    [WIRE_OP_LOAD] = "load",
+    [WIRE_OP_STATIC] = "static",
+    [WIRE_OP_LOCAL] = "local",
+    [WIRE_OP_THREAD] = "thread",
+    [WIRE_OP_TIME] = "time",
+    [WIRE_OP_MARK] = "mark",
+    [WIRE_OP_MARKED] = "marked",
+    [WIRE_OP_SINCE] = "since",
+    [WIRE_OP_WRITTEN] = "written",
+    [WIRE_OP_FRESH] = "fresh",
+    [WIRE_OP_ASK] = "ask",
 };
 
 static const char *const length_names[WIRE_LENGTH_COUNT] = {"bytes", "items", "vector", "message"};
@@ -82,6 +95,40 @@ static void add_pattern(const struct dump *d, uint32_t at) {
   }
 }
 
+static void add_trigger(const struct dump *d, const struct wire_trigger *t) {
+  const struct wire_setting *s = &ARRAY(d, struct wire_setting, settings)[t->setting];
+  text_addf(d->to, " %s %s of ", string(d, t->class), string(d, t->id));
+  text_add_plain(d->to, string(d, t->file));
+  for (uint32_t i = 0; i < t->n_settings; i++) {
+    text_addf(d->to, " %s=", string(d, s[i].name));
+    text_add_json(d->to, string(d, s[i].value));
+  }
+  if (t->kind == WIRE_TRIGGER_HUB) text_addf(d->to, " within %u ms", t->patience);
+}
+
+static void add_match(const struct dump *d, const int64_t *n) {
+  static const char *const texts[WIRE_TEXT_COUNT] = {"text", "path", "thread", "program"};
+  static const char *const ways[WIRE_MATCH_COUNT] = {"is", "glob", "regex"};
+  int64_t way = n[1] & ~(int64_t)WIRE_MATCH_NOT;
+  text_addf(d->to, " %s%s %s ", texts[n[0]], n[1] & WIRE_MATCH_NOT ? " not" : "", ways[way]);
+  if (way == WIRE_MATCH_REGEX)
+    text_addf(d->to, "of %u states", ARRAY(d, uint16_t, tables)[n[2]]);
+  else
+    text_add_json(d->to, string(d, (uint32_t)n[2]));
+}
+
+static void add_local(const struct dump *d, uint32_t at) {
+  static const char *const kinds[WIRE_LOCATION_COUNT] = {"at cfa", "at rbp", "at rsp", "at", "rbp", "number"};
+  const struct wire_variable *v = &ARRAY(d, struct wire_variable, variables)[at];
+  text_addf(d->to, " + %lld (%u bytes%s) in", (long long)v->offset, v->width, v->sign ? ", signed" : "");
+  add_places(d, v->place);
+  for (uint32_t i = 0; i < v->n_locations; i++) {
+    const struct wire_location *l = &ARRAY(d, struct wire_location, locations)[v->location + i];
+    text_addf(d->to, "; [0x%llx,0x%llx) %s %lld", (unsigned long long)l->start, (unsigned long long)l->end,
+              kinds[l->kind], (long long)l->offset);
+  }
+}
+
 static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand) {
   switch (op) {
   case WIRE_OP_NUMBER:
@@ -95,6 +142,28 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_LENGTH:
     text_addf(d->to, " in %s of %u", length_names[operand & 15], operand >> 4);
     break;
+  case WIRE_OP_MATCH:
+    add_match(d, &ARRAY(d, int64_t, numbers)[operand]);
+    break;
+  case WIRE_OP_LOAD:
+    text_addf(d->to, " %u bytes%s", operand & 15, operand & 16 ? ", signed" : "");
+    break;
+  case WIRE_OP_STATIC: {
+    const int64_t *pair = &ARRAY(d, int64_t, numbers)[operand];
+    text_addf(d->to, " %s + 0x%llx", string(d, ARRAY(d, struct wire_module, modules)[pair[0]].name),
+              (unsigned long long)pair[1]);
+    break;
+  }
+  case WIRE_OP_LOCAL:
+    add_local(d, operand);
+    break;
+  case WIRE_OP_FRESH:
+    text_add(d->to, " ");
+    text_add_json(d->to, string(d, ARRAY(d, uint32_t, memories)[operand]));
+    break;
+  case WIRE_OP_MARK:
+  case WIRE_OP_MARKED:
+  case WIRE_OP_SINCE:
   case WIRE_OP_ARG:
     text_addf(d->to, " %u", operand);
     break;
@@ -112,6 +181,9 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_FD_PATH:
     text_add(d->to, " ");
     text_add_json(d->to, string(d, operand));
+    break;
+  case WIRE_OP_ASK:
+    add_trigger(d, &ARRAY(d, struct wire_trigger, triggers)[operand]);
     break;
   case WIRE_OP_IF_ZERO:
   case WIRE_OP_IF_SET:

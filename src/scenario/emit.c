@@ -27,6 +27,11 @@ static unsigned takes(enum wire_op op) {
   case WIRE_OP_NEG:
   case WIRE_OP_IS_ZERO:
   case WIRE_OP_SERIES:
+  case WIRE_OP_KNOWN:
+  case WIRE_OP_MATCH:
+  case WIRE_OP_LOAD:
+  case WIRE_OP_MARK:
+  case WIRE_OP_WRITTEN:
   case WIRE_OP_END:
     return 1;
   case WIRE_OP_RANDOM:
@@ -105,7 +110,7 @@ int emit_random(struct emitter *m, const void *owner, double chance, uint64_t se
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-static int add_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) {
+int emit_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) {
   const struct scenario_world *w = m->plan->world;
   struct scenario_places *places = &m->plan->places;
   size_t first = places->places.n;
@@ -125,7 +130,7 @@ static int add_places(struct emitter *m, const struct scenario_frame *frame, str
 
 int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) {
   uint32_t place;
-  int r = add_places(m, frame, at, &place);
+  int r = emit_places(m, frame, at, &place);
   return r < 0 ? r : emit(m, WIRE_OP_CALLER, place);
 }
 
@@ -141,7 +146,7 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
   size_t first = p->patterns.n;
   for (size_t i = 0; i < n; i++) {
     struct wire_pattern pattern = {.flags = i + 1 == n ? WIRE_LAST : 0};
-    int r = add_places(m, &frames[i], at, &pattern.place);
+    int r = emit_places(m, &frames[i], at, &pattern.place);
     if (r < 0) return r;
     if (n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);
     if (vec_push(&p->patterns, pattern) < 0) return plan_no_memory(p);
@@ -152,14 +157,23 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
 
 /* --- expressions -------------------------------------------------------------------------------------------------- */
 
-static int emit_expr(struct emitter *m, const struct expr *x);
+/*
+ * Behind a comparison, or a number that is taken for a truth: what is not known is false, whatever it was compared
+ * with.
+ */
+static int emit_known(struct emitter *m, const struct expr *x) {
+  return x->kind != EXPR_AND && x->kind != EXPR_OR && x->kind != EXPR_NOT && x->kind != EXPR_BINARY &&
+                 expr_may_be_unknown(x)
+             ? emit(m, WIRE_OP_KNOWN, 0)
+             : 0;
+}
 
 /* As 0 or 1. */
-static int emit_truth(struct emitter *m, const struct expr *x) {
+int emit_truth(struct emitter *m, const struct expr *x) {
   int r = emit_expr(m, x);
-  if (r >= 0 && x->type == TYPE_NUMBER) r = emit(m, WIRE_OP_IS_ZERO, 0);
-  if (r >= 0 && x->type == TYPE_NUMBER) r = emit(m, WIRE_OP_IS_ZERO, 0);
-  return r;
+  if (r >= 0 && x->type != TYPE_TRUTH) r = emit(m, WIRE_OP_IS_ZERO, 0);
+  if (r >= 0 && x->type != TYPE_TRUTH) r = emit(m, WIRE_OP_IS_ZERO, 0);
+  return r < 0 ? r : emit_known(m, x);
 }
 
 static int emit_joined(struct emitter *m, const struct expr *x) {
@@ -177,14 +191,6 @@ static int emit_once(struct emitter *m, const void *owner) {
   return r < 0 ? r : emit(m, WIRE_OP_ONCE, slot);
 }
 
-static int emit_size(struct emitter *m, struct where at) {
-  const struct roles *roles = &m->subject->roles;
-  if (roles->length >= 0) return emit(m, WIRE_OP_LENGTH, (uint32_t)roles->how | (uint32_t)roles->length << 4);
-  if (roles->size >= 0) return emit(m, WIRE_OP_ARG, (uint32_t)roles->size);
-  return FAIL_AT(at, m->plan->e, -ENOTSUP, "which argument of %.60s is its size is not known (data/functions says it)",
-                 m->subject->written);
-}
-
 static int emit_frames(struct emitter *m, const struct expr *x) {
   struct scenario_frame frames[EXPR_ARGS];
   for (size_t i = 0; i < x->n_args; i++)
@@ -193,7 +199,7 @@ static int emit_frames(struct emitter *m, const struct expr *x) {
   return emit_stack(m, frames, x->n_args, x->args[0]->at);
 }
 
-static int emit_expr(struct emitter *m, const struct expr *x) {
+int emit_expr(struct emitter *m, const struct expr *x) {
   int r = 0;
   switch (x->kind) {
   case EXPR_NUMBER:
@@ -204,8 +210,6 @@ static int emit_expr(struct emitter *m, const struct expr *x) {
     return emit(m, WIRE_OP_PROCESS, 0);
   case EXPR_ORDERED:
     return emit(m, WIRE_OP_ORDER, 0);
-  case EXPR_SIZE:
-    return emit_size(m, x->at);
   case EXPR_ONCE:
     return emit_once(m, x);
   case EXPR_RANDOM:
@@ -220,17 +224,18 @@ static int emit_expr(struct emitter *m, const struct expr *x) {
     return emit_joined(m, x);
   case EXPR_NOT:
     r = emit_expr(m, x->args[0]);
-    return r < 0 ? r : emit(m, WIRE_OP_IS_ZERO, 0);
+    if (r >= 0) r = emit(m, WIRE_OP_IS_ZERO, 0);
+    return r < 0 ? r : emit_known(m, x->args[0]);
   case EXPR_UNARY:
     r = emit_expr(m, x->args[0]);
     return r < 0 ? r : emit(m, x->op, 0);
   case EXPR_BINARY:
     r = emit_expr(m, x->args[0]);
     if (r >= 0) r = emit_expr(m, x->args[1]);
-    return r < 0 ? r : emit(m, x->op, 0);
+    if (r >= 0) r = emit(m, x->op, 0);
+    return r >= 0 && x->type == TYPE_TRUTH && expr_may_be_unknown(x) ? emit(m, WIRE_OP_KNOWN, 0) : r;
   default:
-    MUST(!"an expression that has no code");
-    return -EINVAL;
+    return emit_operand(m, x);
   }
 }
 
@@ -238,6 +243,7 @@ int plan_condition(struct plan *p, const struct subject *s, const struct expr *x
   struct emitter m = {.plan = p, .subject = s, .at = x->at};
   size_t start = p->code.n;
   int r = emit_expr(&m, x);
+  if (r >= 0 && x->type != TYPE_TRUTH) r = emit_known(&m, x);
   if (r >= 0) r = emit(&m, WIRE_OP_END, 0);
   if (r < 0) return r;
   MUST(m.depth == 0);

@@ -15,7 +15,8 @@ static struct expr *set(struct expr *x, enum expr_type type, int64_t number) {
 }
 
 bool expr_pure(const struct expr *x) {
-  if (x->kind == EXPR_ONCE || x->kind == EXPR_RANDOM || x->kind == EXPR_TRIGGER || x->kind == EXPR_ORDERED)
+  if (x->kind == EXPR_ONCE || x->kind == EXPR_RANDOM || x->kind == EXPR_TRIGGER || x->kind == EXPR_ORDERED ||
+      x->kind == EXPR_SINCE || (x->kind == EXPR_AFTER && x->n_args > 1))
     return false;
   for (size_t i = 0; i < x->n_args; i++)
     if (!expr_pure(x->args[i])) return false;
@@ -23,17 +24,26 @@ bool expr_pure(const struct expr *x) {
 }
 
 bool expr_counts(const struct expr *x) {
-  if (x->kind == EXPR_CALLER || x->kind == EXPR_STACK || x->kind == EXPR_PROCESS || x->kind == EXPR_SIZE ||
-      !expr_pure(x))
+  switch (x->kind) {
+  case EXPR_NUMBER:
+  case EXPR_CALL:
+    return true;
+  case EXPR_UNARY:
+  case EXPR_BINARY:
+  case EXPR_AND:
+  case EXPR_OR:
+  case EXPR_NOT:
+    for (size_t k = 0; k < x->n_args; k++)
+      if (!expr_counts(x->args[k])) return false;
+    return true;
+  default:
     return false;
-  for (size_t i = 0; i < x->n_args; i++)
-    if (!expr_counts(x->args[i])) return false;
-  return true;
+  }
 }
 
 /* State that other rules see as well. */
 static bool shared(const struct expr *x) {
-  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1;
+  if (x->kind == EXPR_TRIGGER) return x->trigger->references > 1 || x->trigger->class->outside;
   for (size_t i = 0; i < x->n_args; i++)
     if (shared(x->args[i])) return true;
   return false;
@@ -79,37 +89,77 @@ struct expr *expr_fold(struct expr *x) {
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
-/* Walking the stack is dear, and state must not be touched for calls that are not meant. */
-static int rank(const struct expr *x) {
-  if (x->kind == EXPR_ONCE) return 3;
-  if (!expr_pure(x)) return 2;
-  return expr_counts(x) ? 0 : 1;
+/* How dear it is to ask: registers, the caller, memory, the kernel, the stack. */
+enum cost { COST_NUMBER, COST_REGISTER, COST_CALLER, COST_MEMORY, COST_KERNEL, COST_STACK, COST_STATE, COST_ONCE };
+
+static enum cost own_cost(const struct expr *x) {
+  switch (x->kind) {
+  case EXPR_CALLER:
+    return COST_CALLER;
+  case EXPR_MATCH:
+  case EXPR_GLOBAL:
+  case EXPR_TIME:
+    return COST_MEMORY;
+  case EXPR_FD_KIND:
+  case EXPR_FD_BLOCKING:
+  case EXPR_FD_PATH:
+  case EXPR_PATH: /* it may be the descriptor's */
+  case EXPR_THREAD_NAME:
+  case EXPR_PROGRAM:
+    return COST_KERNEL;
+  case EXPR_STACK:
+  case EXPR_LOCAL:
+  case EXPR_OUTER:
+    return COST_STACK;
+  default:
+    return expr_counts(x) ? COST_NUMBER : COST_REGISTER;
+  }
+}
+
+static enum cost cost(const struct expr *x) {
+  if (x->kind == EXPR_ONCE) return COST_ONCE;
+  if (!expr_pure(x)) return COST_STATE;
+  enum cost most = own_cost(x);
+  for (size_t i = 0; i < x->n_args && x->kind != EXPR_CALLER && x->kind != EXPR_STACK; i++)
+    if (cost(x->args[i]) > most) most = cost(x->args[i]);
+  return most;
 }
 
 typedef VEC(struct expr *) expr_vec;
 
-static int collect(struct expr *x, int wanted, expr_vec *ret) {
-  if (x->kind != EXPR_AND) return rank(x) == wanted ? vec_push(ret, x) : 0;
-  int r = collect(x->args[0], wanted, ret);
-  return r < 0 ? r : collect(x->args[1], wanted, ret);
+/* The operands of a chain of KIND that have this cost, from left to right. */
+static int collect(struct expr *x, enum expr_kind kind, enum cost wanted, expr_vec *ret) {
+  if (x->kind != kind) return cost(x) == wanted ? vec_push(ret, x) : 0;
+  int r = collect(x->args[0], kind, wanted, ret);
+  return r < 0 ? r : collect(x->args[1], kind, wanted, ret);
 }
 
+static struct expr *chained(struct arena *a, enum expr_kind kind, struct expr *left, struct expr *right,
+                            struct where at) {
+  struct expr *node = expr_new(a, kind, TYPE_TRUTH, at);
+  if (!node) return NULL;
+  node->n_args = 2;
+  node->args[0] = left;
+  node->args[1] = right;
+  return node;
+}
+
+/*
+ * Conjuncts, and alternatives where none has state, the cheapest first. What has state is asked for the same calls as
+ * before, or for fewer: those that a condition without state does not rule out anyway.
+ */
 struct expr *expr_order(struct arena *a, struct expr *x) {
-  expr_vec conjuncts = {0};
+  expr_vec parts = {0};
   int r = 0;
-  for (int wanted = 0; wanted <= 3 && r >= 0; wanted++)
-    r = collect(x, wanted, &conjuncts);
-  struct expr *chain = r < 0 ? NULL : conjuncts.at[0];
-  for (size_t i = 1; i < conjuncts.n && chain; i++) {
-    struct expr *node = expr_new(a, EXPR_AND, TYPE_TRUTH, x->at);
-    if (node) {
-      node->n_args = 2;
-      node->args[0] = chain;
-      node->args[1] = conjuncts.at[i];
-    }
-    chain = node;
+  if (x->kind != EXPR_AND && !(x->kind == EXPR_OR && expr_pure(x))) return x;
+  for (enum cost wanted = COST_NUMBER; wanted <= COST_ONCE && r >= 0; wanted++)
+    r = collect(x, x->kind, wanted, &parts);
+  struct expr *chain = r < 0 ? NULL : expr_order(a, parts.at[0]);
+  for (size_t i = 1; i < parts.n && chain; i++) {
+    struct expr *next = expr_order(a, parts.at[i]);
+    chain = next ? chained(a, x->kind, chain, next, x->at) : NULL;
   }
-  vec_done(&conjuncts);
+  vec_done(&parts);
   return chain;
 }
 

@@ -23,6 +23,7 @@ static const struct {
     /* The longer ones first. */
     {"&&", TOKEN_AND, 0},
     {"||", TOKEN_OR, 0},
+    {"=~", TOKEN_MATCHES, 0},
     {"==", TOKEN_BINARY, WIRE_OP_EQ},
     {"!=", TOKEN_BINARY, WIRE_OP_NE},
     {"<=", TOKEN_BINARY, WIRE_OP_LE},

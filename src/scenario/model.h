@@ -19,7 +19,15 @@ struct where {
 
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
-enum expr_type { TYPE_NUMBER, TYPE_TRUTH, TYPE_STRING, TYPE_REAL };
+enum expr_type {
+  TYPE_NUMBER,
+  TYPE_TRUTH,
+  TYPE_STRING, /* a constant in quotes */
+  TYPE_REAL,
+  TYPE_TEXT,  /* what a string can be compared with */
+  TYPE_KIND,  /* of a descriptor */
+  TYPE_VALUE, /* what the program has there: a number, or a pointer to a string */
+};
 
 enum expr_kind {
   EXPR_NUMBER,  /* `number`; also a constant truth */
@@ -37,8 +45,31 @@ enum expr_kind {
   EXPR_BINARY,  /* `op`, an arithmetic or comparing one */
   EXPR_AND,
   EXPR_OR,
-  EXPR_NOT,  /* of a truth */
-  EXPR_SIZE, /* how many bytes the call is about */
+  EXPR_NOT,    /* of a truth */
+  EXPR_SIZE,   /* how many bytes the call is about */
+  EXPR_ARG,    /* argument `number`, from 0 */
+  EXPR_SYMBOL, /* `string`, a constant of data/constants or an errno */
+  EXPR_FD,     /* the descriptor that the function works on, and what is known of it */
+  EXPR_FD_KIND,
+  EXPR_FD_BLOCKING,
+  EXPR_FD_PATH,
+  EXPR_FD_WRITTEN,
+  EXPR_PATH,  /* the path argument, or the path of the descriptor */
+  EXPR_FLAGS, /* arguments by what they are */
+  EXPR_MODE,
+  EXPR_THREAD,
+  EXPR_THREAD_NAME,
+  EXPR_PROGRAM, /* name of the process */
+  EXPR_TIME,
+  EXPR_LOCKS,
+  EXPR_SINCE,   /* args[0] is a function: calls since then */
+  EXPR_AFTER,   /* the same; args[1], if there is one, how many calls at most */
+  EXPR_BETWEEN, /* args are two functions */
+  EXPR_GLOBAL,  /* args[0]: a variable, with members */
+  EXPR_LOCAL,   /* args[0]: a function, args[1]: a variable */
+  EXPR_OUTER,   /* args[0]: a function; its argument `number`, from 0 */
+  EXPR_INT,     /* the lower 32 bits of args[0], with their sign */
+  EXPR_MATCH,   /* args[0] is matched with args[1], a string, as `match` says */
 };
 
 #define EXPR_ARGS 8
@@ -54,6 +85,9 @@ struct expr {
   struct trigger *trigger;
   struct expr *args[EXPR_ARGS];
   size_t n_args;
+  unsigned match;        /* of enum wire_match */
+  const uint16_t *table; /* the automaton of a regular expression */
+  size_t n_table;
 };
 
 /* --- triggers of XML ---------------------------------------------------------------------------------------------- */
@@ -74,8 +108,9 @@ struct trigger {
   struct where at;
   const struct trigger_arg *args;
   size_t n_args;
-  unsigned references;  /* how many reftriggers name it */
-  const void *settings; /* what the class made of the arguments */
+  unsigned references;    /* how many reftriggers name it */
+  const void *settings;   /* what the class made of the arguments */
+  const char *class_name; /* of a class that is not murphy's own */
 };
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
@@ -128,6 +163,7 @@ struct scenario {
   VEC(const char *) names;  /* of scenario_functions */
   struct map named;         /* their hashes */
   VEC(const char *) opened; /* real paths of the files that are being read, outermost first */
+  struct scenario_plugins plugins;
 };
 
 /* Copies the text of a source into the arena: positions point into it. */
@@ -157,7 +193,8 @@ enum token_kind {
   TOKEN_AND, /* && */
   TOKEN_OR,  /* || */
   TOKEN_TILDE,
-  TOKEN_BINARY, /* `op`: one of two operands, by its wire_op */
+  TOKEN_BINARY,  /* `op`: one of two operands, by its wire_op */
+  TOKEN_MATCHES, /* =~ */
 };
 
 struct token {
@@ -190,13 +227,43 @@ int real_parse(const char *text, double *ret) MUST_USE;
 /* "'call'", or what there is instead: "the end". For messages. */
 const char *token_describe(const struct lexer *l, char buffer[80]);
 
+/* --- words.c ------------------------------------------------------------------------------------------------------ */
+
+struct parser {
+  struct lexer *l;
+  unsigned depth, nodes;
+};
+
+/* A clean node; refuses trees that are too large to be walked. */
+int parse_make(struct parser *p, enum expr_kind kind, enum expr_type type, struct where at, struct expr **ret) MUST_USE;
+/* A name, with its arguments. */
+int parse_name(struct parser *p, struct expr **ret) MUST_USE;
+int parse_or(struct parser *p, struct expr **ret) MUST_USE;
+/* LEFT and RIGHT are matched: one of them is a string. HOW: of enum wire_match. */
+int parse_match(struct parser *p, unsigned how, struct expr *left, struct expr *right, struct where at,
+                struct expr **ret) MUST_USE;
+/* A kind of descriptor as enum wire_fd; -ENOENT if it is none. HINT: what there is instead. */
+int fd_kind_parse(const char *text, char hint[SOURCE_HINT]);
+
+/* --- regex.c ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * The automaton of an extended regular expression, as wire.h has it, in the arena. -EINVAL with *ret_why and *ret_at,
+ * the byte of PATTERN that is wrong; -E2BIG the same.
+ */
+int regex_compile(struct arena *a, const char *pattern, const uint16_t **ret, size_t *ret_n, const char **ret_why,
+                  size_t *ret_at) MUST_USE;
+
 /* --- grammar.c, fold.c, rule.c ------------------------------------------------------------------------------------ */
 
 /* EXPR up to the end of the lexer's bytes. */
 int expr_parse(struct lexer *l, struct expr **ret) MUST_USE;
 /* Makes constants of what is constant. The tree is changed; its value, and the state that others can see, are not. */
 struct expr *expr_fold(struct expr *x);
-/* The conjuncts of a rule in the order that is best: what has no state first, once last. NULL if there is no memory. */
+/*
+ * The conjuncts of a rule in the order that is best: what has no state first, of that what is cheap first; once last.
+ * NULL if there is no memory.
+ */
 struct expr *expr_order(struct arena *a, struct expr *x);
 /* Does evaluating it neither change nor read state? */
 bool expr_pure(const struct expr *x);

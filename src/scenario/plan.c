@@ -57,7 +57,13 @@ static void put_arrays(struct plan *p, struct text *t, size_t start, struct wire
   h->modules = PUT(t, start, &p->modules);
   h->places = PUT(t, start, &p->places.places);
   h->patterns = PUT(t, start, &p->patterns);
+  h->triggers = PUT(t, start, &p->triggers);
+  h->settings = PUT(t, start, &p->settings);
   h->rows = put(t, start, p->world->rows, p->world->n_rows, sizeof *p->world->rows);
+  h->tables = PUT(t, start, &p->tables);
+  h->variables = PUT(t, start, &p->variables);
+  h->locations = PUT(t, start, &p->locations);
+  h->memories = PUT(t, start, &p->memories);
   h->text = PUT(t, start, &p->text);
   (void)put(t, start, NULL, 0, 1); /* the size is a multiple of 8 too */
 }
@@ -70,6 +76,7 @@ int plan_bytes(struct plan *p, struct text *ret) {
   if (r < 0) return r;
   h.flags = p->world->flags;
   h.slots = p->n_slots;
+  h.thread_slots = p->n_thread_slots;
   h.seed = p->world->seed;
   text_add_bytes(ret, &h, sizeof h);
   put_arrays(p, ret, start, &h);

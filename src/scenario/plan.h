@@ -15,6 +15,7 @@ struct roles {
   int length;              /* what says how many bytes it reads or writes */
   enum wire_length how;
   bool throws;
+  int path, flags, mode; /* arguments by what they are */
 };
 
 /* The function that a rule is being compiled for. */
@@ -29,6 +30,14 @@ struct subject {
 struct hook {
   const char *name;
   enum wire_hook kind;
+};
+
+/* A function whose calls set a slot of their thread. */
+struct mark {
+  const char *function;
+  struct where at;
+  uint32_t slot;
+  int64_t value;
 };
 
 struct plan {
@@ -54,6 +63,20 @@ struct plan {
   struct map slots; /* what has state to its slot */
   uint32_t n_slots;
   struct map draws; /* a random node to its ordinal */
+  VEC(struct wire_trigger) triggers;
+  VEC(struct wire_setting) settings;
+  struct map asked; /* a trigger to its place in `triggers` */
+  VEC(struct mark) marks;
+  struct map thread_slots; /* what has state of its own for each thread to its slot */
+  uint32_t n_thread_slots; /* 0: none is used */
+  bool locks, written;     /* they are asked for */
+  VEC(uint16_t) tables;
+  VEC(struct wire_variable) variables;
+  VEC(struct wire_location) locations;
+  VEC(uint32_t) memories;
+  struct map memory_of; /* hash of a file's path, or who has one of its own, to its memory */
+  struct map constants; /* hash of a name to its value, once they were asked for */
+  VEC(const char *) constant_names;
 };
 
 int plan_no_memory(const struct plan *p);
@@ -116,6 +139,37 @@ int plan_condition(struct plan *p, const struct subject *s, const struct expr *x
 int plan_act(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *ret) MUST_USE;
 /* The rule's condition, and what the fault itself needs: NULL, *ret_failed, if there is no memory. */
 const struct expr *plan_act_condition(struct plan *p, const struct rule *rule, bool *ret_failed);
+
+/* --- marks.c ------------------------------------------------------------------------------------------------------ */
+
+/* Finds what conditions ask of calls of other functions: fills `marks`, `locks` and `written`. */
+int plan_find_marks(struct plan *p) MUST_USE;
+/* The slot of each thread that belongs to OWNER, a node of the model. */
+int plan_thread_slot(struct plan *p, const void *owner, uint32_t *ret) MUST_USE;
+/* The rules of the function NAME that only set marks. */
+int plan_push_marks(struct plan *p, const char *name) MUST_USE;
+
+/* --- operand.c ---------------------------------------------------------------------------------------------------- */
+
+/* What a condition asks of the call, its thread and its process; -ENOENT if X is something else. */
+int emit_operand(struct emitter *m, const struct expr *x) MUST_USE;
+/* May it be that its value is not known when it is asked for? */
+bool expr_may_be_unknown(const struct expr *x);
+/* X as code, one value; and as 0 or 1. */
+int emit_expr(struct emitter *m, const struct expr *x) MUST_USE;
+int emit_truth(struct emitter *m, const struct expr *x) MUST_USE;
+/* The code that FRAME means, as an operand. */
+int emit_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) MUST_USE;
+
+/* --- variable.c --------------------------------------------------------------------------------------------------- */
+
+/* The value of a variable: a number, or with TEXT an address of characters. */
+int emit_variable(struct emitter *m, const struct expr *x, bool text) MUST_USE;
+
+/* --- constants.c -------------------------------------------------------------------------------------------------- */
+
+/* -ENOENT with a message and near names if there is no such constant. */
+int plan_constant(struct plan *p, const struct expr *x, int64_t *ret) MUST_USE;
 
 /* --- fault.c ------------------------------------------------------------------------------------------------------ */
 

@@ -17,6 +17,8 @@ struct scenario *scenario_new(void) {
   return calloc(1, sizeof(struct scenario));
 }
 
+void scenario_set_plugins(struct scenario *s, const struct scenario_plugins *plugins) { s->plugins = *plugins; }
+
 void scenario_free(struct scenario *s) {
   if (!s) return;
   vec_done(&s->rules);

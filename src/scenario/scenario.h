@@ -16,6 +16,18 @@ struct scenario;
 struct scenario *scenario_new(void);
 void scenario_free(struct scenario *s);
 
+/*
+ * Who knows classes of triggers that are not murphy's own. Strings must live as long as the scenario. -ENOENT: no such
+ * class; other errors with a message.
+ */
+struct scenario_plugins {
+  int (*find)(void *context, const char *class, const char **ret_file, struct err *e);
+  /* All that it knows, for messages; how many. */
+  size_t (*list)(void *context, const char *const **ret);
+  void *context;
+};
+void scenario_set_plugins(struct scenario *s, const struct scenario_plugins *plugins);
+
 /* Adds what an XML file, or a file of one-line rules, says. The form is told by its first character. */
 int scenario_load(struct scenario *s, const char *path, struct err *e) MUST_USE;
 /* The same from memory; NAME is for messages. Include files are looked for beside NAME. */
@@ -37,6 +49,27 @@ struct scenario_frame {
 
 struct scenario_places {
   VEC(struct wire_place) places;
+};
+
+/* How to come from a variable to what is asked of it: OFFSET bytes on; the address there is loaded, but in the last. */
+struct scenario_step {
+  int64_t offset;
+};
+#define SCENARIO_STEPS 8
+
+/* A variable of the program, or a part of it. */
+struct scenario_variable {
+  bool local;       /* of a function: locations say where it is; else it is at `address` */
+  uint32_t module;  /* of `address` */
+  uint64_t address; /* ELF address */
+  VEC(struct wire_location) locations;
+  struct scenario_step steps[SCENARIO_STEPS];
+  size_t n_steps;
+  unsigned width; /* in bytes, of what is asked for */
+  bool sign;
+  bool pointer;       /* it is one */
+  bool characters;    /* it is an array of them, or a pointer to them */
+  unsigned bit, bits; /* of a bit-field: its lowest bit and how many; 0 if it is none */
 };
 
 /*
@@ -69,12 +102,25 @@ struct scenario_world {
   bool (*defined)(void *context, const char *function);
   /* Something worth knowing that is not a mistake, with its position. May be NULL. */
   void (*note)(void *context, const char *text);
+  /*
+   * The variable NAME ("a.b[3].c"), a global one, or of FUNCTION if that is not NULL; with a NULL NAME, argument number
+   * PARAMETER of it, from 0. *ret is cleared first, and its locations are the caller's to free. -ENOENT with a message
+   * and near names, -ESRCH if there is no such function. May be NULL.
+   */
+  int (*find_variable)(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
   uint64_t seed;
   /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
   bool (*variable)(void *context, const char *name);
+  /*
+   * The hub at ADDRESS, as the user wrote it; NULL if the scenario does not say: fills in file, address and n_address
+   * of *RET, `file` as an index into no text: *RET_NAME is what goes there. May be NULL: no hub is known.
+   */
+  int (*hub)(void *context, const char *address, struct wire_trigger *ret, const char **ret_name, struct err *e);
+  void *hub_context;
 };
 
 /*

@@ -48,8 +48,9 @@ struct shim_symbols {
   VEC(struct shim_symbol) of;
   uint32_t imported; /* how many of the first are undefined */
   struct text strings, hash, versym, verdef;
-  uint32_t n_versions; /* in verdef; 0 if no symbol has a version */
-  uint32_t needed;     /* string: path of the runtime */
+  uint32_t n_versions;   /* in verdef; 0 if no symbol has a version */
+  uint32_t needed;       /* string: path of the runtime */
+  VEC(uint32_t) plugins; /* strings: paths of the plan's plugins, once each */
 };
 
 #define SYMBOL_ENTER_INDEX 1

@@ -156,10 +156,26 @@ static int make_versions(struct shim_symbols *s) {
   return r;
 }
 
+/* What the plan's triggers are in, so that the loader opens it with the shim. */
+static int add_plugins(struct shim_symbols *s, const struct wire_plan *plan) {
+  const char *text = (const char *)plan + plan->text.at;
+  const struct wire_trigger *t = (const void *)((const char *)plan + plan->triggers.at);
+  for (uint32_t i = 0; i < plan->triggers.n; i++) {
+    uint32_t before = 0;
+    while (before < i &&
+           (t[before].kind != WIRE_TRIGGER_PLUGIN || strcmp(text + t[before].file, text + t[i].file) != 0))
+      before++;
+    if (t[i].kind != WIRE_TRIGGER_PLUGIN || before < i) continue;
+    if (vec_push(&s->plugins, add_string(s, text + t[i].file)) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
 int shim_symbols_make(struct shim_symbols *s, const struct wire_plan *plan, const char *runtime) {
   add_string(s, "");
   s->needed = add_string(s, runtime);
-  int r = collect(s, plan);
+  int r = add_plugins(s, plan);
+  if (r >= 0) r = collect(s, plan);
   if (r < 0) return r;
   make_hash(s);
   r = make_versions(s);
@@ -192,6 +208,7 @@ void shim_symbols_table(const struct shim_symbols *s, const struct shim_code *c,
 
 void shim_symbols_done(struct shim_symbols *s) {
   vec_done(&s->of);
+  vec_done(&s->plugins);
   text_done(&s->strings);
   text_done(&s->hash);
   text_done(&s->versym);

@@ -80,7 +80,7 @@ static void lay_out(struct layout *l, const struct shim_symbols *s, uint32_t n, 
   l->code.n = n;
   l->code.text = align(at, PAGE);
   at = align(code_end(&l->code), PAGE);
-  l->dynamic = take(&at, MAX_DYNAMIC * sizeof(Elf64_Dyn));
+  l->dynamic = take(&at, (MAX_DYNAMIC + s->plugins.n) * sizeof(Elf64_Dyn));
   l->init = take(&at, sizeof(uint64_t));
   l->code.shim = take(&at, sizeof(struct wire_shim));
   /* On cache lines of their own, since the jumps of all threads read them. */
@@ -220,7 +220,13 @@ static void write_dynamic(const struct layout *l, const struct shim_symbols *s, 
     d[13] = (Elf64_Dyn){DT_VERDEF, {l->verdef}};
     d[14] = (Elf64_Dyn){DT_VERDEFNUM, {s->n_versions}};
   }
-  text_add_bytes(out, d, sizeof d);
+  /* Behind the runtime, which therefore comes before them. */
+  text_add_bytes(out, d, sizeof d[0]);
+  for (size_t i = 0; i < s->plugins.n; i++) {
+    Elf64_Dyn plugin = {DT_NEEDED, {s->plugins.at[i]}};
+    text_add_bytes(out, &plugin, sizeof plugin);
+  }
+  text_add_bytes(out, d + 1, sizeof d - sizeof d[0]);
 }
 
 /*

@@ -61,6 +61,14 @@ static int lock(const char *path, int fd, struct err *e) {
   }
 }
 
+/* One that cannot be read is told now, and not when there is something to put into it. */
+static int check_campaign(const char *path, struct err *e) {
+  struct store *s = NULL;
+  int r = store_open(path, false, &s, e);
+  store_close(s);
+  return r == -ENOENT ? 0 : r;
+}
+
 static int open_folder(const char *path, struct store_folder *f, struct err *e) {
   struct stat st;
   if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
@@ -74,7 +82,8 @@ static int open_folder(const char *path, struct store_folder *f, struct err *e) 
   if (!f->path || f->fd < 0) return err_set(e, -errno, "%s: %m", path);
   if (access(path, W_OK) < 0) return err_set(e, -errno, "%s: %m (name another folder with --campaign)", path);
   int r = check_entries(path, f->fd, e);
-  return r < 0 ? r : lock(path, f->fd, e);
+  if (r >= 0) r = lock(path, f->fd, e);
+  return r < 0 ? r : check_campaign(path, e);
 }
 
 int store_folder_take(const char *path, struct store_folder *ret, struct err *e) {
@@ -120,13 +129,11 @@ static int move_parts(const struct store_folder *f, const char *to, struct err *
 }
 
 int store_folder_clear(const struct store_folder *f, unsigned *ret_kept, struct err *e) {
-  struct store *s = NULL;
   char name[32];
   *ret_kept = 0;
   if (faccessat(f->fd, "campaign.db", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) return 0;
-  /* Opening and closing it also brings the write-ahead log into the file. */
-  int r = store_open(f->path, false, &s, e);
-  store_close(s);
+  /* This also brings the write-ahead log into the file. */
+  int r = check_campaign(f->path, e);
   if (r >= 0) r = make_place(f, ret_kept, name, e);
   return r < 0 ? r : move_parts(f, name, e);
 }

@@ -26,7 +26,8 @@ struct store_folder {
 
 /*
  * Makes the folder if it is not there. -EEXIST, -ENOTEMPTY with a message if it is something else than a campaign's
- * folder or an empty one; -EBUSY if another murphy works in it. Nothing that is there is changed.
+ * folder or an empty one; -EBUSY if another murphy works in it; as store_open if there is a campaign that cannot be
+ * read. Nothing that is there is changed.
  */
 int store_folder_take(const char *path, struct store_folder *ret, struct err *e) MUST_USE;
 void store_folder_done(struct store_folder *f);

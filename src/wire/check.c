@@ -7,9 +7,11 @@
 
 #define MAX_SLOTS (1u << 20)
 #define MAX_FUNCTIONS (1u << 16)
+#define MAX_THREAD_SLOTS 4096
+#define MAX_MEMORIES 16
 
 static bool span_fits(const struct wire_plan *p, struct wire_span s, size_t size) {
-  if (s.n == 0) return true;
+  if (s.n == 0) return s.at <= p->size;
   return s.at % 8 == 0 && s.at >= sizeof *p && s.at <= p->size && s.n <= (p->size - s.at) / size;
 }
 
@@ -24,18 +26,23 @@ static const char *check_header(const struct wire_plan *p, size_t size) {
   if (p->size != size) return "cut off";
   size_t from = offsetof(struct wire_plan, sum) + sizeof p->sum;
   if (wire_sum((const char *)p + from, size - from) != p->sum) return "damaged";
-  if (p->slots > MAX_SLOTS || p->functions.n > MAX_FUNCTIONS) return "too large";
+  if (p->slots > MAX_SLOTS || p->functions.n > MAX_FUNCTIONS || p->thread_slots > MAX_THREAD_SLOTS ||
+      p->memories.n > MAX_MEMORIES)
+    return "too large";
   return NULL;
 }
 
 static const char *check_spans(const struct wire_plan *p) {
-  bool good = span_fits(p, p->text, 1) && span_fits(p, p->functions, sizeof(struct wire_function)) &&
-              span_fits(p, p->rules, sizeof(struct wire_rule)) && span_fits(p, p->code, sizeof(uint32_t)) &&
-              span_fits(p, p->numbers, sizeof(int64_t)) && span_fits(p, p->faults, sizeof(struct wire_fault)) &&
-              span_fits(p, p->sides, sizeof(struct wire_side)) &&
-              span_fits(p, p->modules, sizeof(struct wire_module)) &&
-              span_fits(p, p->places, sizeof(struct wire_place)) &&
-              span_fits(p, p->patterns, sizeof(struct wire_pattern)) && span_fits(p, p->rows, sizeof(struct wire_row));
+  bool good =
+      span_fits(p, p->text, 1) && span_fits(p, p->functions, sizeof(struct wire_function)) &&
+      span_fits(p, p->rules, sizeof(struct wire_rule)) && span_fits(p, p->code, sizeof(uint32_t)) &&
+      span_fits(p, p->numbers, sizeof(int64_t)) && span_fits(p, p->faults, sizeof(struct wire_fault)) &&
+      span_fits(p, p->sides, sizeof(struct wire_side)) && span_fits(p, p->modules, sizeof(struct wire_module)) &&
+      span_fits(p, p->places, sizeof(struct wire_place)) && span_fits(p, p->patterns, sizeof(struct wire_pattern)) &&
+      span_fits(p, p->rows, sizeof(struct wire_row)) && span_fits(p, p->triggers, sizeof(struct wire_trigger)) &&
+      span_fits(p, p->settings, sizeof(struct wire_setting)) && span_fits(p, p->tables, sizeof(uint16_t)) &&
+      span_fits(p, p->variables, sizeof(struct wire_variable)) &&
+      span_fits(p, p->locations, sizeof(struct wire_location)) && span_fits(p, p->memories, sizeof(uint32_t));
   if (!good) return "a table that lies outside";
   const char *text = array(p, p->text);
   if (p->text.n == 0 || text[0] != 0 || text[p->text.n - 1] != 0 || p->area >= p->text.n || p->preload >= p->text.n)
@@ -46,7 +53,8 @@ static const char *check_spans(const struct wire_plan *p) {
 static const char *check_functions(const struct wire_plan *p) {
   const struct wire_function *f = array(p, p->functions);
   for (uint32_t i = 0; i < p->functions.n; i++, f++) {
-    if (f->name == 0 || f->name >= p->text.n || f->version >= p->text.n) return "a function without a name";
+    if (f->name == 0 || f->name >= p->text.n || f->version >= p->text.n || f->written >= p->text.n)
+      return "a function without a name";
     if (!run_fits(f->rule, f->n_rules, p->rules.n) || f->n_args > WIRE_ARGS || f->hook >= WIRE_HOOK_COUNT)
       return "a bad function";
     if (f->descriptor < -1 || f->descriptor >= WIRE_MAX_ARGS || f->size < -1 || f->size >= WIRE_MAX_ARGS ||
@@ -62,6 +70,23 @@ static bool length_fits(uint32_t length, uint32_t argument) {
          argument >= (length == WIRE_LENGTH_ITEMS);
 }
 
+static bool width_fits(uint32_t width) { return width == 1 || width == 2 || width == 4 || width == 8; }
+
+static const char *check_variables(const struct wire_plan *p) {
+  const struct wire_variable *v = array(p, p->variables);
+  for (uint32_t i = 0; i < p->variables.n; i++, v++)
+    if (v->place >= p->places.n || !run_fits(v->location, v->n_locations, p->locations.n) ||
+        (v->width != 0 && !width_fits(v->width)))
+      return "a bad variable";
+  const struct wire_location *l = array(p, p->locations);
+  for (uint32_t i = 0; i < p->locations.n; i++, l++)
+    if (l->module >= p->modules.n || l->kind >= WIRE_LOCATION_COUNT) return "a bad place of a variable";
+  const uint32_t *memory = array(p, p->memories);
+  for (uint32_t i = 0; i < p->memories.n; i++)
+    if (memory[i] >= p->text.n) return "a bad file of stacks";
+  return NULL;
+}
+
 static const char *check_faults(const struct wire_plan *p) {
   const struct wire_fault *f = array(p, p->faults);
   for (uint32_t i = 0; i < p->faults.n; i++, f++) {
@@ -71,8 +96,7 @@ static const char *check_faults(const struct wire_plan *p) {
   }
   const struct wire_side *s = array(p, p->sides);
   for (uint32_t i = 0; i < p->sides.n; i++, s++) {
-    bool width = s->width == 1 || s->width == 2 || s->width == 4 || s->width == 8;
-    if (s->kind > WIRE_SIDE_STREAM || !width || s->name >= p->text.n) return "a bad side effect";
+    if (s->kind > WIRE_SIDE_STREAM || !width_fits(s->width) || s->name >= p->text.n) return "a bad side effect";
     bool by_argument = s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && s->name == 0);
     if (by_argument && s->argument >= WIRE_MAX_ARGS) return "a side effect behind no argument";
     bool by_module = (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) && s->name == 0;
@@ -101,10 +125,41 @@ static const char *check_places(const struct wire_plan *p) {
   return NULL;
 }
 
+static const char *check_triggers(const struct wire_plan *p) {
+  const struct wire_trigger *t = array(p, p->triggers);
+  for (uint32_t i = 0; i < p->triggers.n; i++, t++) {
+    if (t->kind >= WIRE_TRIGGER_COUNT || t->id >= p->text.n || t->class >= p->text.n || t->file >= p->text.n)
+      return "a bad trigger";
+    if (!run_fits(t->setting, t->n_settings, p->settings.n) || t->n_address > sizeof t->address) return "a bad trigger";
+  }
+  const struct wire_setting *s = array(p, p->settings);
+  for (uint32_t i = 0; i < p->settings.n; i++, s++)
+    if (s->name >= p->text.n || s->value >= p->text.n) return "a bad argument of a trigger";
+  return NULL;
+}
+
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* How many values an instruction takes and gives, and what its operand is. */
-enum operand { NO_OPERAND, A_NUMBER, AN_ARG, A_SLOT, A_PLACE, A_PATTERN, A_TEXT, A_JUMP, A_SERIES, A_LENGTH };
+enum operand {
+  NO_OPERAND,
+  A_NUMBER,
+  AN_ARG,
+  A_SLOT,
+  A_PLACE,
+  A_PATTERN,
+  A_TEXT,
+  A_JUMP,
+  A_SERIES,
+  A_LENGTH,
+  A_MATCH,
+  A_WIDTH,
+  A_STATIC,
+  A_VARIABLE,
+  A_MARK,
+  A_MEMORY,
+  A_TRIGGER
+};
 static const struct {
   uint8_t takes, gives, operand;
 } shapes[WIRE_OP_COUNT] = {
@@ -146,7 +201,42 @@ static const struct {
     [WIRE_OP_IF_SET] = {1, 0, A_JUMP},
     [WIRE_OP_SERIES] = {1, 1, A_SERIES},
     [WIRE_OP_LENGTH] = {0, 1, A_LENGTH},
+    [WIRE_OP_KNOWN] = {1, 1, NO_OPERAND},
+    [WIRE_OP_MATCH] = {1, 1, A_MATCH},
+    [WIRE_OP_LOAD] = {1, 1, A_WIDTH},
+    [WIRE_OP_STATIC] = {0, 1, A_STATIC},
+    [WIRE_OP_LOCAL] = {0, 1, A_VARIABLE},
+    [WIRE_OP_THREAD] = {0, 1, NO_OPERAND},
+    [WIRE_OP_TIME] = {0, 1, NO_OPERAND},
+    [WIRE_OP_MARK] = {1, 1, A_MARK},
+    [WIRE_OP_MARKED] = {0, 1, A_MARK},
+    [WIRE_OP_SINCE] = {0, 1, A_MARK},
+    [WIRE_OP_WRITTEN] = {1, 1, NO_OPERAND},
+    [WIRE_OP_FRESH] = {0, 1, A_MEMORY},
+    [WIRE_OP_ASK] = {0, 1, A_TRIGGER},
 };
+
+/* Every state that it can come to is one of its own. */
+static bool automaton_fits(const struct wire_plan *p, uint64_t at) {
+  const uint16_t *t = (const uint16_t *)array(p, p->tables) + at;
+  if (at >= p->tables.n || p->tables.n - at < WIRE_TABLE_HEAD) return false;
+  uint32_t states = t[0], classes = t[1];
+  if (states == 0 || classes == 0 || (uint64_t)states * (classes + 1) > p->tables.n - at - WIRE_TABLE_HEAD)
+    return false;
+  for (uint32_t i = 0; i < 256; i++)
+    if (t[2 + i] >= classes) return false;
+  for (uint32_t i = 0; i < states * (classes + 1); i++)
+    if (i % (classes + 1) != 0 && t[WIRE_TABLE_HEAD + i] >= states) return false;
+  return true;
+}
+
+static bool match_fits(const struct wire_plan *p, uint32_t at) {
+  const int64_t *n = (const int64_t *)array(p, p->numbers) + at;
+  if (at + 2 >= p->numbers.n || n[0] < 0 || n[0] >= WIRE_TEXT_COUNT || n[1] < 0 || n[2] < 0) return false;
+  if ((n[1] & ~(int64_t)WIRE_MATCH_NOT) >= WIRE_MATCH_COUNT) return false;
+  bool regex = (n[1] & ~(int64_t)WIRE_MATCH_NOT) == WIRE_MATCH_REGEX;
+  return regex ? automaton_fits(p, (uint64_t)n[2]) : (uint64_t)n[2] < p->text.n;
+}
 
 static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t operand) {
   switch (kind) {
@@ -168,8 +258,24 @@ static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t 
     const int64_t *series = (const int64_t *)array(p, p->numbers) + operand;
     return operand + 2 < p->numbers.n && series[0] >= 0 && series[2] > 0;
   }
+  case A_MATCH:
+    return match_fits(p, operand);
+  case A_WIDTH:
+    return width_fits(operand & 15) && operand < 32;
+  case A_STATIC: {
+    const int64_t *pair = (const int64_t *)array(p, p->numbers) + operand;
+    return operand + 1 < p->numbers.n && pair[0] >= 0 && pair[0] < p->modules.n;
+  }
+  case A_VARIABLE:
+    return operand < p->variables.n;
+  case A_MARK:
+    return operand < p->thread_slots;
+  case A_MEMORY:
+    return operand < p->memories.n;
   case A_LENGTH:
     return length_fits(operand & 15, operand >> 4);
+  case A_TRIGGER:
+    return operand < p->triggers.n;
   case NO_OPERAND:
     return operand == 0;
   }
@@ -246,6 +352,8 @@ const char *wire_plan_check(const void *plan, size_t size) {
   if (!bad) bad = check_functions(p);
   if (!bad) bad = check_faults(p);
   if (!bad) bad = check_places(p);
+  if (!bad) bad = check_triggers(p);
+  if (!bad) bad = check_variables(p);
   if (!bad) bad = check_rules(p);
   return bad;
 }

@@ -54,6 +54,22 @@ struct wire_plan {
   struct wire_span places;    /* struct wire_place: sets of code addresses */
   struct wire_span patterns;  /* struct wire_pattern: frames of a stack */
   struct wire_span rows;      /* struct wire_row: unwind tables of all modules */
+  struct wire_span triggers;  /* struct wire_trigger: what is asked outside of the plan */
+  struct wire_span settings;  /* struct wire_setting: their arguments */
+  struct wire_span tables;    /* uint16_t: automata of regular expressions */
+  struct wire_span variables; /* struct wire_variable */
+  struct wire_span locations; /* struct wire_location */
+  struct wire_span memories;  /* uint32_t, text: files with the stacks that were seen; 0: in memory */
+  uint32_t thread_slots;      /* number of 64-bit slots of each thread; the first WIRE_THREAD_OWN are the runtime's */
+  uint32_t pad;
+};
+
+/* Slots of a thread that the runtime itself uses. */
+enum wire_thread_slot {
+  WIRE_THREAD_TID,    /* whose the slots are */
+  WIRE_THREAD_NUMBER, /* of the thread, from 1 */
+  WIRE_THREAD_LOCKS,  /* how many locks it holds */
+  WIRE_THREAD_OWN
 };
 
 enum wire_function_flag {
@@ -74,6 +90,7 @@ struct wire_function {
   int8_t size;       /* which argument is a size in bytes; -1 if none */
   int8_t stream;     /* which argument is a FILE *; -1 if none */
   uint16_t hook;     /* of enum wire_hook: what the runtime does itself around the call */
+  uint32_t written;  /* text: the name that programmers know it by, if that is another one; else 0 */
 };
 
 enum wire_hook {
@@ -93,7 +110,12 @@ enum wire_hook {
   WIRE_HOOK_EXECLP,
   WIRE_HOOK_EXECLE, /* (path, argument..., NULL, envp) */
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
+  WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
+  WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
+  WIRE_HOOK_UNLOCK,
+  WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_CLOSE,  /* the descriptor will be another one */
   WIRE_HOOK_COUNT,
 };
 
@@ -235,6 +257,30 @@ struct wire_row {
   int32_t offset;
 };
 
+/* An argument of a trigger in XML: <low>1024</low>; of <frame><line>3</line></frame> the name is "frame.line". */
+struct wire_setting {
+  uint32_t name, value; /* text */
+};
+
+enum wire_trigger_kind {
+  WIRE_TRIGGER_PLUGIN, /* a class of somebody's own, in a shared object that the shim needs */
+  WIRE_TRIGGER_HUB,    /* a process that decides for all */
+  WIRE_TRIGGER_COUNT,
+};
+
+/* A trigger whose answer no code of the plan can give. */
+#define WIRE_ADDRESS 112
+struct wire_trigger {
+  uint32_t kind;  /* of enum wire_trigger_kind */
+  uint32_t id;    /* text: as the scenario calls it */
+  uint32_t class; /* text */
+  uint32_t file;  /* text: path of the plugin; or the hub's address as people write it */
+  uint32_t setting, n_settings;
+  uint32_t patience;             /* of a hub: milliseconds after which the call goes on */
+  uint32_t n_address;            /* bytes of `address` */
+  uint8_t address[WIRE_ADDRESS]; /* of a hub: its struct sockaddr_in, sockaddr_in6 or sockaddr_un */
+};
+
 /*
  * Conditions: a stack machine over 64-bit numbers. An instruction is op | operand << 8. Jumps go forward only, so every
  * condition ends; the stack is at most WIRE_STACK deep, and wire_plan_check proves that. A condition ends with
@@ -282,6 +328,20 @@ enum wire_op {
   WIRE_OP_IF_SET,  /* operand: how far. If the top is not 0 jump and keep it, else pop it: || */
   WIRE_OP_SERIES,  /* operand: index of the numbers from, to, step. Pops v: is it from, from + step, … up to to? */
   WIRE_OP_LENGTH,  /* operand: enum wire_length | argument << 4. How many bytes the call is about; -1: not known */
+  WIRE_OP_KNOWN,   /* 0 in place of the top, if what it was made of was not known */
+  WIRE_OP_MATCH,   /* operand: index of three numbers: enum wire_text, enum wire_match, and what it is matched with:
+                     text, or an index in tables. Pops a pointer, a descriptor or anything: 1 if it matches */
+  WIRE_OP_LOAD,    /* operand: width, | 16 if it has a sign. Pops an address: what is there, if it can be read */
+  WIRE_OP_STATIC,  /* operand: index of two numbers, a module and an ELF address: the address */
+  WIRE_OP_LOCAL,   /* operand: variable. Its value, or where it is if its width is 0, in its innermost frame */
+  WIRE_OP_THREAD,  /* number of the thread, from 1 */
+  WIRE_OP_TIME,    /* nanoseconds since the process image was started, a few milliseconds fine */
+  WIRE_OP_MARK,    /* operand: slot of the thread. Sets it to the top, which stays */
+  WIRE_OP_MARKED,  /* operand: slot of the thread: what is in it */
+  WIRE_OP_SINCE,   /* operand: slot of the thread: what is in it, which is one more then unless it is 0 */
+  WIRE_OP_WRITTEN, /* pops a descriptor: how many bytes were written to it */
+  WIRE_OP_FRESH,   /* operand: memory. 1 if the call's stack is not in it; then it is */
+  WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
   WIRE_OP_COUNT,
 };
 
@@ -295,6 +355,55 @@ enum wire_fd {
   WIRE_FD_CHAR,
   WIRE_FD_BLOCK,
   WIRE_FD_OTHER
+};
+
+/* What a text is that is matched, and how. */
+enum wire_text {
+  WIRE_TEXT_AT,      /* the string at the pointer */
+  WIRE_TEXT_FD,      /* the path of the descriptor */
+  WIRE_TEXT_THREAD,  /* the thread's name */
+  WIRE_TEXT_PROGRAM, /* the last part of the program's path */
+  WIRE_TEXT_COUNT,
+};
+enum wire_match {
+  WIRE_MATCH_SAME,
+  WIRE_MATCH_GLOB,
+  WIRE_MATCH_REGEX,
+  WIRE_MATCH_COUNT,
+  WIRE_MATCH_NOT = 16, /* with one of these: is it known, and does it not match? */
+};
+
+/*
+ * An automaton, in words: number of states, number of classes; the class of each of the 256 bytes; then for each state,
+ * the first being where it starts, enum wire_state and the next state for each class.
+ */
+enum wire_state { WIRE_STATE_MATCHES = 1, WIRE_STATE_SETTLED = 2 /* whatever comes */ };
+#define WIRE_TABLE_HEAD (2 + 256)
+
+/* A variable of a function, in the innermost frame of its code. */
+struct wire_variable {
+  uint32_t place; /* the function's code */
+  uint32_t location, n_locations;
+  uint8_t width; /* of what is read; 0: its address is wanted */
+  uint8_t sign;
+  uint16_t pad;
+  int64_t offset; /* of what is read, in it */
+};
+
+/* Where it is while the function is at START up to END, ELF addresses of MODULE. */
+enum wire_location_kind {
+  WIRE_AT_CFA,    /* at the frame's CFA + offset */
+  WIRE_AT_RBP,    /* at rbp + offset */
+  WIRE_AT_RSP,    /* at rsp + offset */
+  WIRE_AT_STATIC, /* at offset, an ELF address of the module */
+  WIRE_IS_RBP,    /* rbp + offset itself is the value */
+  WIRE_IS_NUMBER, /* offset itself is */
+  WIRE_LOCATION_COUNT,
+};
+struct wire_location {
+  uint32_t module, kind;
+  uint64_t start, end;
+  int64_t offset;
 };
 
 /* Draw number K of the sequence that SEED means. Sequences of different seeds look independent. */
@@ -400,6 +509,7 @@ struct wire_shim {
 #define WIRE_AREA_MAGIC 0x414552414850524dull /* "MRPHAREA" */
 #define WIRE_FRAMES 48
 #define WIRE_ARGS 6
+#define WIRE_HEIRS 256
 
 /* A place in the target's code: module is an index in the area's `loaded`, from 1; 0 if it is in none. */
 struct wire_frame {
@@ -469,15 +579,81 @@ struct wire_point {
 
 /*
  * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
- * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`
- * before the target starts.
+ * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen` and
+ * `around` before the target starts.
  */
 struct wire_order {
   uint64_t hash, nth;
   uint32_t rule, armed;
   uint64_t seen;    /* how many such calls there were, in all processes */
-  uint32_t onwards; /* not 0: from the nth on, all of them */
+  uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
   uint32_t fault;   /* which of the rule's faults, from 0 */
+  uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
+};
+
+/* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
+#define WIRE_ASKING 32
+struct wire_asking {
+  uint32_t tid, pid; /* tid: 0 if the entry is free */
+  uint32_t trigger;  /* index in the plan */
+  uint32_t pad;
+};
+
+/* Something that makes a trigger useless, for the user to know. Complete once `ready` is 1. */
+#define WIRE_TROUBLES 16
+enum wire_trouble_kind {
+  WIRE_TROUBLE_MISSING, /* the class is not in the plugin that was loaded */
+  WIRE_TROUBLE_VERSION, /* it is of another version */
+  WIRE_TROUBLE_REFUSED, /* the plugin does not like its arguments; `text` says why, if it did */
+  WIRE_TROUBLE_GONE,    /* no connection to the hub */
+  WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
+  WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
+  WIRE_TROUBLE_COUNT,
+};
+struct wire_trouble {
+  uint32_t ready, kind, trigger, pid;
+  char text[112];
+};
+
+/*
+ * The fork server: the first process of a run stops before main, and each experiment is a fork of it. It is wanted if
+ * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
+ * then on answers each request, which comes with the three standard descriptors for the child beside it.
+ */
+#define WIRE_SERVER_VERSION 1
+#define WIRE_SERVER_MAGIC 0x5652455348505268ull
+#define WIRE_SERVER_FD 250
+struct wire_server {
+  uint32_t version; /* WIRE_SERVER_VERSION if it is wanted; 0 if not */
+  uint32_t pad;
+};
+
+/* Why a process cannot be forked as it is. */
+enum wire_refusal {
+  WIRE_FORK_GOOD,
+  WIRE_FORK_CALLS,    /* calls that may be made to fail were made already */
+  WIRE_FORK_THREADS,  /* there are other threads */
+  WIRE_FORK_CHILDREN, /* ... or other processes */
+  WIRE_FORK_FILES,    /* descriptors that a fork would share */
+  WIRE_FORK_MAPPINGS, /* memory that a fork would share */
+  WIRE_FORK_TIMERS,   /* what a fork would not have */
+  WIRE_FORK_UNKNOWN,  /* the kernel or libc could not be asked */
+  WIRE_REFUSALS,
+};
+
+struct wire_hello {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t refusal; /* of enum wire_refusal; not 0: there is no server, the program goes on */
+};
+
+struct wire_fork_request {
+  uint64_t number; /* of the request; the answer repeats it */
+};
+
+struct wire_fork_answer {
+  uint64_t number;
+  int64_t pid; /* of the child, whose parent is the server's; or a negative errno */
 };
 
 /*
@@ -500,6 +676,60 @@ struct wire_area {
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
+  struct wire_server server;
   uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;   /* process images that have taken a number */
+  uint32_t pad;
+  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
+  struct wire_asking asking[WIRE_ASKING];
+  struct wire_trouble troubles[WIRE_TROUBLES];
+  uint32_t next_trouble; /* how many were begun */
+  uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
+};
+
+/* --- hub ---------------------------------------------------------------------------------------------------------- */
+
+/*
+ * What a process and a hub say to each other over a stream: the process first WIRE_HUB_HELLO, then questions, each of
+ * which is answered before the next one is asked on this connection. Numbers as in the plan; the two may be on
+ * different machines of the same kind.
+ */
+#define WIRE_HUB_MAGIC 0x42554850u /* "PHUB" */
+#define WIRE_HUB_VERSION 1
+#define WIRE_HUB_FRAMES 16
+#define WIRE_HUB_NAME 32
+
+enum wire_hub_kind { WIRE_HUB_HELLO = 1, WIRE_HUB_ASK, WIRE_HUB_ANSWER };
+
+struct wire_hub_head {
+  uint32_t magic, size; /* size: of the whole message */
+  uint16_t version, kind;
+  uint32_t number; /* of the question on this connection; the answer has the same */
+};
+
+struct wire_hub_hello {
+  struct wire_hub_head head;
+  uint32_t pid, process;
+  char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME]; /* of the machine and of the process; ended by 0 */
+};
+
+struct wire_hub_frame {
+  uint64_t offset;            /* ELF address in the module; the address itself if that is "" */
+  char module[WIRE_HUB_NAME]; /* last part of its path */
+};
+
+struct wire_hub_ask {
+  struct wire_hub_head head;
+  uint32_t tid, n_args;
+  char trigger[WIRE_HUB_NAME], function[64];
+  uint64_t call, stack; /* number of the call; hash of the stack, equal in all runs and processes */
+  uint64_t args[WIRE_ARGS];
+  uint32_t n_frames, pad;
+  struct wire_hub_frame frames[WIRE_HUB_FRAMES];
+};
+
+struct wire_hub_answer {
+  struct wire_hub_head head;
+  uint32_t inject, pad;
 };

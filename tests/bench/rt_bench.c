@@ -2,7 +2,8 @@
 /*
  * rt_bench RULE FUNCTION -- COMMAND...: runs a command under a plan made by hand, for benchmarks that must not wait for
  * an analysis. RULE: idle (can never fire), count (fires at a number that is not reached), caller (a caller that is not
- * there), caller-hit (the program, and the first argument is another one), random (a chance of almost none), stack and
+ * there), caller-hit (the program, and the first argument is another one), caller-call (the program, at a number that is
+ * not reached), random (a chance of almost none), stack and
  * stack-rows (the command's function `outermost` is on the stack, and the first argument is another one; without or
  * with unwind rows in the plan), always, none (no murphy at all).
  */
@@ -19,7 +20,11 @@ static void add_rule(struct made_plan *p, const char *rule) {
   else if (strcmp(rule, "caller-hit") == 0)
     MADE_RULE(p, OP(WIRE_OP_CALLER, 1), OP(WIRE_OP_IF_ZERO, 3), OP(WIRE_OP_ARG, 0), OP(WIRE_OP_NUMBER, far),
               OP(WIRE_OP_EQ, 0), OP(WIRE_OP_END, 0));
-  else if (strcmp(rule, "random") == 0)
+  else if (strcmp(rule, "caller-call") == 0) {
+    struct wire_rule *r = MADE_RULE(p, OP(WIRE_OP_CALL, 0), OP(WIRE_OP_NUMBER, far), OP(WIRE_OP_EQ, 0),
+                                    OP(WIRE_OP_IF_ZERO, 1), OP(WIRE_OP_CALLER, 1), OP(WIRE_OP_END, 0));
+    r->first = r->last = INT64_MAX / 4;
+  } else if (strcmp(rule, "random") == 0)
     MADE_RULE(p, OP(WIRE_OP_NUMBER, one), OP(WIRE_OP_NUMBER, zero), OP(WIRE_OP_RANDOM, p->slots++), OP(WIRE_OP_END, 0));
   else if (strncmp(rule, "stack", 5) == 0)
     MADE_RULE(p, OP(WIRE_OP_STACK, 0), OP(WIRE_OP_IF_ZERO, 3), OP(WIRE_OP_ARG, 0), OP(WIRE_OP_NUMBER, far),

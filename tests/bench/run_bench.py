@@ -21,7 +21,9 @@ RUNS = 5
 RULES = [
     ("idle", "no rule can fire any more", 2),
     ("count", "call == n", 5),
-    ("caller", 'caller("...")', 10),
+    ("caller", 'caller("..."), which is another', 10),
+    ("caller-hit", 'caller("..."), but not with this argument', 10),
+    ("caller-call", 'caller("...") and call == n', 10),
     ("random", "random(p)", None),
 ]
 

@@ -89,7 +89,7 @@ def check_kernel(text, header):
 SUCCESS = "never|zero|number|count|length|character|pointer"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    r"|throws|(?:arguments|cleared|descriptor|emptied|items|length|message|size|stream|vector) \d+"
+    r"|throws|(?:arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) \d+"
     r"|stream (?:stdin|stdout)"
 )
 
@@ -110,7 +110,7 @@ def check_functions(text):
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|items|length|message|size|stream|vector) .*", r"\1", line[: -len(name)])
+        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -121,7 +121,8 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = "execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|main|fork"
+HOOKS = ("close|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|"
+         "dlsym|dlvsym|dladdr|main|fork")
 
 
 def check_hooks(text):

@@ -21,11 +21,12 @@ ROOMS = {
     "shim": "base wire image",
     "runtime": "wire",
     "run": "base wire shim image",
+    "hub": "base wire",
     "observe": "base",
     "campaign": "base scenario run observe",
     "store": "base",
     "report": "base store",
-    "cmd": "base wire image code flow profile site scenario shim run observe campaign store report",
+    "cmd": "base wire image code flow profile site scenario shim run hub observe campaign store report",
 }
 
 # The beginning of a system header → the only rooms that may see it.

@@ -35,6 +35,10 @@ for source in $chosen; do
 import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] > 0.5 for f in found))' "$expected"
+  holds "... with the names of the functions that were on the way" python3 -c '
+import json, sys
+found = json.load(open("out"))["findings"]
+sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
   run test --budget 20s --format json -- "./$name-fixed"
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done

@@ -10,6 +10,7 @@
  * @run 1 0 -f 'dup:EMFILE' -- version
  * @run 0 0 -f 'dup:EMFILE' -- equal
  * @run 0 0 -f 'dup:EMFILE' -- unknown
+ * @run 0 0 -f 'dup:EMFILE' -- where
  * @run 0 0 -f 'dup:EMFILE when call==100' -- again
  * @run 0 0 -f 'dup:EMFILE' -- namespace
  * @run - 0 -f 'dup:EMFILE' -f 'plugin_open:ret=-5 errno=EIO' -- own
@@ -71,6 +72,10 @@ int main(int argc, char **argv) {
   if (strcmp(how, "equal") == 0) {
     EXPECT(dlsym(RTLD_DEFAULT, "dup") == (void *)dup);
     EXPECT(((void *(*)(void))dlsym(plugin(), "plugin_address"))() == (void *)dup);
+  }
+  if (strcmp(how, "where") == 0) {
+    Dl_info info;
+    EXPECT(dladdr((void *)dup, &info) && strstr(info.dli_fname, "/libc.so") && strcmp(info.dli_sname, "dup") == 0);
   }
   if (strcmp(how, "unknown") == 0) {
     EXPECT(!dlsym(RTLD_DEFAULT, "not_there_at_all") && dlerror());

@@ -83,6 +83,10 @@ static void test_deliberate_end_without_memory(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
+  const char *broken = "no memory\nfree(): double free detected in tcache 2\n";
+  assert_int_equal(outcome_with(SIGABRT, "", broken, ENOMEM, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGABRT, "", "p: p.c:1: main: Assertion `memory' failed.\n", ENOMEM, false),
+                   OUTCOME_ABORT);
 }
 
 /* --- order -------------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,11 @@ struct made_plan {
   VEC(struct wire_place) places;
   VEC(struct wire_pattern) patterns;
   VEC(struct wire_row) rows;
+  VEC(uint16_t) tables;
+  VEC(struct wire_variable) variables;
+  VEC(struct wire_location) locations;
+  VEC(uint32_t) memories;
+  uint32_t thread_slots;
 };
 
 #define made_must(condition)                                                                                           \
@@ -118,6 +123,11 @@ static inline struct text made_bytes(struct made_plan *p) {
   w.places = MADE_SPAN(&out, p->places);
   w.patterns = MADE_SPAN(&out, p->patterns);
   w.rows = MADE_SPAN(&out, p->rows);
+  w.tables = MADE_SPAN(&out, p->tables);
+  w.variables = MADE_SPAN(&out, p->variables);
+  w.locations = MADE_SPAN(&out, p->locations);
+  w.memories = MADE_SPAN(&out, p->memories);
+  w.thread_slots = p->thread_slots;
   made_must(!out.failed);
   w.size = out.n;
   memcpy(out.at, &w, sizeof w);
@@ -137,4 +147,8 @@ static inline void made_done(struct made_plan *p) {
   vec_done(&p->places);
   vec_done(&p->patterns);
   vec_done(&p->rows);
+  vec_done(&p->tables);
+  vec_done(&p->variables);
+  vec_done(&p->locations);
+  vec_done(&p->memories);
 }

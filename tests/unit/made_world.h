@@ -30,14 +30,16 @@ static const char made_profile[] =
             MADE_FUNCTION("fopen", MADE_ERROR("0", MADE_ERRNO("ENOENT") MADE_ERRNO("EMFILE"))) MADE_FUNCTION(
                 "malloc", MADE_ERROR("0", MADE_ERRNO("ENOMEM")))
                 MADE_FUNCTION("mmap", MADE_ERROR("-1", MADE_ERRNO("ENOMEM"))) MADE_FUNCTION(
-                    "open64", MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
-                                                   "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
-                                                               "errno-unknown=\"true\">" MADE_ERRNO(
-                                                                   "EIO") "</error-codes></"
-                                                                          "function>" MADE_FUNCTION(
-                                                                              "read",
-                                                                              MADE_ERROR("-1", MADE_ERRNO("EIO")
-                                                                                                   MADE_ERRNO("EINTR")))
+                    "open64",
+                    MADE_ERROR("-1", MADE_ERRNO("ENOENT") MADE_ERRNO(
+                                         "EACCES"))) "<function name=\"rmdir\"><error-codes retval=\"-1\" "
+                                                     "errno-unknown=\"true\">" MADE_ERRNO(
+                                                         "EIO") "</error-codes></"
+                                                                "function>" MADE_FUNCTION(
+                                                                    "read", MADE_ERROR("-1", MADE_ERRNO("EIO")
+                                                                                                 MADE_ERRNO("EINTR")))
+                                                                    MADE_FUNCTION(
+                                                                        "write", MADE_ERROR("-1", MADE_ERRNO("ENOSPC")))
     /* Two values with the same errno: the one that means it. */
     MADE_FUNCTION("resolve", MADE_ERROR("-2", MADE_ERRNO("ENOMEM") MADE_ERRNO("ENOENT") MADE_ERRNO("EIO"))
                                  MADE_ERROR("-10", MADE_ERRNO("ENOMEM")))
@@ -86,7 +88,8 @@ static const char *const made_functions[] = {"_Znwm",
                                              "rmdir",
                                              "sendmsg",
                                              "setjmp",
-                                             "strtod"};
+                                             "strtod",
+                                             "write"};
 
 static const char *const made_module_names[] = {"/opt/bft/bft-simple/simple-server", "/lib/libmade.so.1"};
 static const struct wire_module made_modules[] = {{.name = 0, .flags = WIRE_PROGRAM}, {.name = 1}};
@@ -143,6 +146,34 @@ static void made_note(void *context, const char *text) {
   if (notes) text_addf(notes, "%s%s", notes->n ? "; " : "", text);
 }
 
+/* There is a hub at 127.0.0.1:7, and one class in a shared object. */
+static int made_hub(void *context, const char *address, struct wire_trigger *ret, const char **ret_name,
+                    struct err *e) {
+  (void)context;
+  if (address && strcmp(address, "tcp:127.0.0.1:7") != 0)
+    return err_set(e, -ECANCELED, "no hub answers at %s", address);
+  ret->n_address = 16;
+  *ret_name = "tcp:127.0.0.1:7";
+  return 0;
+}
+
+static int made_plugin(void *context, const char *class, const char **ret_file, struct err *e) {
+  (void)context;
+  if (strcmp(class, "Broken") == 0) return err_set(e, -EINVAL, "it is of another version");
+  if (strcmp(class, "OwnTrigger") != 0) return -ENOENT;
+  *ret_file = "/own.so";
+  return 0;
+}
+
+static size_t made_plugin_list(void *context, const char *const **ret) {
+  static const char *const names[] = {"OwnTrigger", "Broken"};
+  (void)context;
+  *ret = names;
+  return COUNT(names);
+}
+
+static const struct scenario_plugins made_plugins = {.find = made_plugin, .list = made_plugin_list};
+
 /* Compiles S into *ret; the result of plan_compile. NOTES may be NULL. */
 static inline int made_compile_with(const struct scenario *s, uint64_t seed, uint32_t flags, struct text *notes,
                                     struct text *ret, struct err *e) {
@@ -166,6 +197,7 @@ static inline int made_compile_with(const struct scenario *s, uint64_t seed, uin
       .preload = "/shim.so",
       .seed = seed,
       .flags = flags,
+      .hub = made_hub,
   };
   int r = plan_compile(s, &world, ret, e);
   profile_done(&profile);

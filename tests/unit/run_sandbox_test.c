@@ -50,6 +50,7 @@ static int tear_down(void **state) {
 
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
 static bool traced;
+static uint64_t patience_ns;
 static const char *share;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
@@ -75,7 +76,8 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
     out = memfd_create("out", MFD_CLOEXEC);
-    struct sandbox_job job = {.in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced};
+    struct sandbox_job job = {
+        .in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced, .patience_ns = patience_ns};
     if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
   }
   assert_true(pread(out, seen.out, sizeof seen.out - 1, 0) >= 0);
@@ -140,6 +142,44 @@ static void test_time_is_limited(void **state) {
   struct seen s = run(*state, "trap '' TERM INT; while :; do :; done", 1);
   assert_true(s.result.timed_out);
   assert_int_equal(WTERMSIG(s.result.status), SIGKILL);
+}
+
+static struct seen run_patiently(const struct place *p, const char *script) {
+  patience_ns = 60000000000u;
+  struct seen s = run(p, script, 1);
+  patience_ns = 0;
+  return s;
+}
+
+/* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
+static void test_slow_is_not_stuck(void **state) {
+  assert_true(run(*state, "sleep 3; echo late", 1).result.timed_out);
+  struct seen s = run_patiently(*state, "sleep 3; echo late");
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
+  s = run_patiently(*state, "while :; do :; done");
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns < 40000000000u);
+  s = run_patiently(*state, "mkfifo f; sh -c 'cat f; echo x' | cat");
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns < 40000000000u);
+  sandbox_result_done(&s.result);
+}
+
+/* 900 processes that only wait, where 400 are allowed. */
+static void test_processes_are_limited(void **state) {
+  const char *script = "n=0; while [ $n -lt 900 ]; do sleep 1000 & n=$((n+1)); done; echo all";
+  struct seen s = run_limited(*state, script, 1, &(struct sandbox_limits){.processes = 400});
+  if (getuid() == 0 && !strstr(s.out, "fork")) skip(); /* a kernel that does not limit root */
+  assert_non_null(strstr(s.out, "fork"));
+  assert_true(s.result.left < 400);
+}
+
+static void test_memory_is_limited(void **state) {
+  const char *script = "x=0123456789; while :; do x=$x$x; done; echo end";
+  struct seen s = run_limited(*state, script, 1, &(struct sandbox_limits){.memory = 64 << 20});
+  assert_false(s.result.timed_out);
+  assert_null(strstr(s.out, "end"));
 }
 
 static void test_keeper_cannot_be_killed(void **state) {
@@ -228,11 +268,15 @@ static void test_missing_program_is_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside),           TEST(test_shared_folder_stays),
-      TEST(test_process_numbers_repeat),  TEST(test_nothing_is_left_running),       TEST(test_time_is_limited),
-      TEST(test_keeper_cannot_be_killed), TEST(test_file_size_is_limited),          TEST(test_deep_folders_go_away),
-      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach), TEST(test_stack_of_a_crash),
-      TEST(test_stack_of_a_hang),         TEST(test_missing_program_is_said),
+      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),     TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
+      TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
+      TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
+      TEST(test_missing_program_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

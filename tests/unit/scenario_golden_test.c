@@ -103,6 +103,7 @@ static void files_become_what_they_should(void **state) {
     struct err e = {0};
     char path[300];
     assert_non_null(s);
+    scenario_set_plugins(s, &made_plugins);
     add_result(s, scenario_load(s, list[i]->d_name, &e), &e, &now);
     (void)snprintf(path, sizeof path, "%.*s.plan", (int)(strlen(list[i]->d_name) - 4), list[i]->d_name);
     compare(path, &now);

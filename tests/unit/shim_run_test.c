@@ -169,6 +169,53 @@ static void numbers_are_exact_among_threads(void **state) {
   says("57\n");
 }
 
+/* Where the number is one thing of several that a rule asks, calls far from it are counted by their threads too. */
+static void numbers_are_exact_with_other_conditions(void **state) {
+  (void)state;
+  static const int64_t wanted[] = {1, 2, 39998, 40000};
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    set_up(NULL);
+    made_function(&plan, "target_nothing");
+    made_fault(&plan, -1, 0);
+    struct wire_rule *r = MADE_RULE(&plan, CALL, NUMBER(wanted[i]), OP(WIRE_OP_EQ, 0), OP(WIRE_OP_IF_ZERO, 3),
+                                    OP(WIRE_OP_ARG, 0), NUMBER(INT64_MAX), OP(WIRE_OP_NE, 0), END);
+    r->first = r->last = (uint64_t)wanted[i];
+    target("threads", "4 10000");
+    says("1\n");
+    assert_int_equal(made_event(&run, 0)->call, wanted[i]);
+    tear_down(NULL);
+  }
+}
+
+/* What a guard lets pass is what the condition does not hold for. */
+static void guards_are_part_of_the_condition(void **state) {
+  (void)state;
+  static const struct {
+    enum wire_op op;
+    int64_t number;
+    bool fails;
+  } cases[] = {
+      {WIRE_OP_EQ, 0, true},  {WIRE_OP_EQ, -1, false}, {WIRE_OP_NE, -1, true}, {WIRE_OP_NE, 0, false},
+      {WIRE_OP_LT, 1, true},  {WIRE_OP_LT, 0, false},  {WIRE_OP_LE, 0, true},  {WIRE_OP_LE, -1, false},
+      {WIRE_OP_GT, -1, true}, {WIRE_OP_GT, 0, false},  {WIRE_OP_GE, 0, true},  {WIRE_OP_GE, 1, false},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++)
+    for (int where = 0; where < 4; where++) {
+      set_up(NULL);
+      made_function(&plan, "close");
+      made_fault(&plan, -1, EIO);
+      uint32_t arg = OP(WIRE_OP_ARG, 0), number = NUMBER((int64_t)(uint32_t)-7 + cases[i].number),
+               compare = OP(cases[i].op, 0);
+      if (where == 0) MADE_RULE(&plan, arg, number, compare, END);
+      if (where == 1) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_ZERO, 1), NUMBER(1), END);
+      if (where == 2) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IF_SET, 1), NUMBER(0), END);
+      if (where == 3) MADE_RULE(&plan, arg, number, compare, OP(WIRE_OP_IS_ZERO, 0), OP(WIRE_OP_IS_ZERO, 0), END);
+      target("calls", "2");
+      says(cases[i].fails ? "1:-1/EIO 2:-1/EIO end\n" : "end\n");
+      tear_down(NULL);
+    }
+}
+
 static void handlers_are_counted_too(void **state) {
   (void)state;
   made_function(&plan, "target_nothing");
@@ -258,11 +305,11 @@ static void loader_hooks(void) {
   hook("dlvsym", WIRE_HOOK_DLVSYM);
 }
 
-static void twins(void) {
+static void twins(const char *more) {
   char a[300], b[300], both[640];
   made_path(a, sizeof a, "MURPHY_BUILD", "tests/libtarget-twin-a.so");
   made_path(b, sizeof b, "MURPHY_BUILD", "tests/libtarget-twin-b.so");
-  (void)snprintf(both, sizeof both, "%s %s", a, b);
+  (void)snprintf(both, sizeof both, "%s %s %s", a, b, more);
   target("twins", both);
 }
 
@@ -274,7 +321,7 @@ static void libraries_of_the_same_names_stay_apart(void **state) {
   fails_when("twin_name", WIRE_OP_EQ, 1000)->flags |= WIRE_LATER;
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says(undisturbed);
   tear_down(NULL), set_up(NULL);
   struct wire_function *f = made_function(&plan, "twin_name");
@@ -283,8 +330,16 @@ static void libraries_of_the_same_names_stay_apart(void **state) {
   MADE_RULE(&plan, OP(WIRE_OP_ARG, 0), NUMBER(1), OP(WIRE_OP_MOD, 0), END);
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says(undisturbed);
+}
+
+static void libraries_come_and_go_under_a_call(void **state) {
+  (void)state;
+  fails_when("twin_name", WIRE_OP_EQ, 1000000000)->flags |= WIRE_LATER;
+  loader_hooks();
+  twins("much");
+  says("0 0\n");
 }
 
 static void each_of_the_same_names_fails(void **state) {
@@ -293,7 +348,7 @@ static void each_of_the_same_names_fails(void **state) {
   plan.faults.at[0].retval = '-';
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says("1111 111 ---- ab baa baa baa ba 00\n");
 }
 
@@ -396,7 +451,7 @@ static void sides_of_libraries_that_come_and_go(void **state) {
     made_side(&plan, (struct wire_side){
                          .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "twin_variable"), .value = 5});
     loader_hooks();
-    twins();
+    twins("");
     says(call == 1 ? "1111 111 -aba ab baa baa baa ba 05\n" : "1111 111 baba ab baa baa b-a ba 50\n");
     assert_int_equal(made_event(&run, 0)->missed, 0);
     tear_down(NULL);
@@ -747,6 +802,8 @@ int main(void) {
       TEST(chance_is_the_same_each_time),
       TEST(the_fault_is_drawn_from_several),
       TEST(numbers_are_exact_among_threads),
+      TEST(numbers_are_exact_with_other_conditions),
+      TEST(guards_are_part_of_the_condition),
       TEST(handlers_are_counted_too),
       TEST(a_full_ring_counts_what_is_lost),
       TEST(linked_in_all_ways),
@@ -755,6 +812,7 @@ int main(void) {
       TEST(what_is_opened_and_asked_for),
       TEST(what_is_opened_works_when_idle),
       TEST(libraries_of_the_same_names_stay_apart),
+      TEST(libraries_come_and_go_under_a_call),
       TEST(each_of_the_same_names_fails),
       TEST(all_kinds_pass_idle),
       TEST(all_kinds_pass_when_asked),

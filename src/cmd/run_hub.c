@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which hub a DistributedTrigger asks. */
+#include "cmd/run_plugins.h"
+#include "hub/hub.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROBE_MS = 2000 };
+
+int run_hub_find(void *context, const char *address, struct wire_trigger *ret, const char **ret_name, struct err *e) {
+  struct run_hub *h = context;
+  struct hub_address at;
+  if (!address) address = h->address ? h->address : getenv("MURPHY_HUB");
+  if (!address || !*address)
+    return err_set(e, -EINVAL, "which hub is not said (write <args><address>unix:PATH</address>…, or --hub ADDRESS)");
+  int r = hub_address_parse(address, &at, e);
+  if (r >= 0 && at.size > sizeof ret->address) r = err_set(e, -EINVAL, "'%s' is too long", address);
+  if (r >= 0 && h->probe) r = hub_probe(&at, PROBE_MS, e);
+  if (r < 0) return r;
+  memcpy(ret->address, &at.at, at.size);
+  ret->n_address = at.size;
+  text_done(&h->name);
+  hub_address_text(&at, &h->name);
+  if (h->name.failed) return err_set(e, -ENOMEM, "out of memory");
+  *ret_name = h->name.at;
+  return 0;
+}

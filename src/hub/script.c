@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that decides. */
+#include "hub/script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 1 << 16 };
+
+static void become(const char *command, int in, int out) {
+  sigset_t none;
+  (void)sigemptyset(&none);
+  (void)signal(SIGPIPE, SIG_DFL);
+  if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+    _exit(126);
+  (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+  _exit(127);
+}
+
+int script_start(struct hub_script *s, const char *command, struct err *e) {
+  int to[2] = {-1, -1}, from[2] = {-1, -1};
+  int r = pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 ? -errno : 0;
+  if (r >= 0) {
+    s->pid = fork();
+    if (s->pid == 0) become(command, to[0], from[1]);
+    r = s->pid < 0 ? -errno : 0;
+  }
+  if (to[0] >= 0) (void)close(to[0]);
+  if (from[1] >= 0) (void)close(from[1]);
+  s->in = to[1];
+  s->out = from[0];
+  if (r >= 0 && (fcntl(s->in, F_SETFL, O_NONBLOCK) < 0 || fcntl(s->out, F_SETFL, O_NONBLOCK) < 0)) r = -errno;
+  return r < 0 ? err_set(e, r, "cannot start '%s': %s", command, strerror(-r)) : 0;
+}
+
+/* At its end of input a script ends; one that does not is ended. */
+void script_end(struct hub_script *s) {
+  if (s->in >= 0) (void)close(s->in);
+  if (s->out >= 0) (void)close(s->out);
+  if (s->pid > 0) {
+    (void)kill(s->pid, SIGTERM);
+    (void)waitpid(s->pid, NULL, 0);
+  }
+  text_done(&s->to);
+  text_done(&s->from);
+  *s = (struct hub_script){.in = -1, .out = -1};
+}
+
+static void cut(struct text *t, size_t n) {
+  memmove(t->at, t->at + n, t->n - n);
+  t->n -= n;
+}
+
+int script_flush(struct hub_script *s) {
+  while (s->to.n > 0) {
+    ssize_t n = write(s->in, s->to.at, s->to.n);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (n < 0) return -EPIPE;
+    cut(&s->to, (size_t)n);
+  }
+  return 0;
+}
+
+int script_read(struct hub_script *s) {
+  char bytes[4096];
+  ssize_t n = read(s->out, bytes, sizeof bytes);
+  if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+  if (n == 0) return -EPIPE;
+  text_add_bytes(&s->from, bytes, (size_t)n);
+  return s->from.failed || s->from.n > LINE_MAX_BYTES ? -EPIPE : 0;
+}
+
+int script_answer(struct hub_script *s, bool *ret) {
+  const char *end = s->from.n ? memchr(s->from.at, '\n', s->from.n) : NULL;
+  if (!end) return 0;
+  char first = s->from.at[0];
+  *ret = first == '1' || first == 'y' || first == 'Y';
+  cut(&s->from, (size_t)(end - s->from.at) + 1);
+  return 1;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a command that takes long stuck, or does it only wait for a processor, or for a time that will come?
+ *
+ * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so that
+ * a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
+ * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may be
+ * about to give up, and is given more time where the caller wants to be sure.
+ *
+ * Runs in the keeper, whose /proc shows the sandbox only.
+ */
+#include "run/sandbox.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* At most so many times its limit is a run allowed to take in all. */
+enum { TIMES = 8 };
+/* More threads than this that want to run are a crowd. */
+enum { CROWD = 32 };
+enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000 };
+
+struct glance {
+  uint64_t starved, switches;
+  unsigned busy; /* threads that run, or would */
+  bool waits;    /* one sleeps for a limited time */
+};
+
+/* Where the limit of a system call that may sleep is: an argument that is a pointer, or a number of milliseconds. */
+static const struct {
+  long number;
+  int arg;
+  enum { ALWAYS, POINTER, NUMBER } kind;
+} sleepers[] = {
+    {SYS_nanosleep, 0, ALWAYS},
+    {SYS_clock_nanosleep, 0, ALWAYS},
+    {SYS_poll, 2, NUMBER},
+    {SYS_ppoll, 2, POINTER},
+    {SYS_select, 4, POINTER},
+    {SYS_pselect6, 4, POINTER},
+    {SYS_epoll_wait, 3, NUMBER},
+    {SYS_epoll_pwait, 3, NUMBER},
+    {SYS_futex, 3, POINTER},
+    {SYS_rt_sigtimedwait, 2, POINTER},
+    {SYS_semtimedop, 3, POINTER},
+    /* Sockets can have a limit of their own, and so can what is not looked at here. */
+    {SYS_recvfrom, 0, ALWAYS},
+    {SYS_recvmsg, 0, ALWAYS},
+    {SYS_accept, 0, ALWAYS},
+    {SYS_accept4, 0, ALWAYS},
+    {SYS_connect, 0, ALWAYS},
+    {SYS_io_getevents, 0, ALWAYS},
+    {SYS_io_uring_enter, 0, ALWAYS},
+    {SYS_pause, 0, ALWAYS},
+    {SYS_rt_sigsuspend, 0, ALWAYS},
+};
+
+static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
+  int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t n = read(fd, to, size - 1);
+  (void)close(fd);
+  to[n > 0 ? n : 0] = '\0';
+  return n;
+}
+
+/* Of what /proc/PID/task/TID/syscall says of a thread that sleeps. */
+static bool sleeps_for_a_while(const char *line) {
+  char *end = NULL;
+  long number = strtol(line, &end, 10);
+  uint64_t args[6] = {0};
+  for (int i = 0; i < 6 && *end == ' '; i++)
+    args[i] = strtoull(end + 1, &end, 16);
+  for (size_t i = 0; i < COUNT(sleepers); i++) {
+    if (sleepers[i].number != number) continue;
+    uint64_t limit = args[sleepers[i].arg];
+    return sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
+  }
+  return false;
+}
+
+static void look_at_thread(int folder, struct glance *g) {
+  char line[256];
+  uint64_t delay = 0, slices = 0;
+  if (read_file(folder, "schedstat", line, sizeof line) > 0 &&
+      sscanf(line, "%*u %" SCNu64 " %" SCNu64, &delay, &slices) == 2) {
+    g->starved += delay;
+    g->switches += slices;
+  }
+  if (read_file(folder, "syscall", line, sizeof line) <= 0) return; /* it has ended */
+  if (strncmp(line, "running", 7) == 0)
+    g->busy++;
+  else if (sleeps_for_a_while(line))
+    g->waits = true;
+}
+
+static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, long but) {
+  DIR *d = fdopendir(folder);
+  if (!d) {
+    (void)close(folder);
+    return;
+  }
+  for (struct dirent *entry; (entry = readdir(d));) {
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    long number = strtol(entry->d_name, NULL, 10);
+    if (number == 1 || number == but) continue;
+    int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) continue;
+    look(fd, g);
+    (void)close(fd);
+  }
+  (void)closedir(d);
+}
+
+static void look_at_process(int folder, struct glance *g) {
+  int threads = openat(folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (threads >= 0) each_number(threads, look_at_thread, g, 0);
+}
+
+static struct glance look_around(pid_t but) {
+  struct glance g = {0};
+  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc >= 0) each_number(proc, look_at_process, &g, but);
+  return g;
+}
+
+/* It has had its time, but may be about to give up. */
+static bool may_end(struct patience *p, const struct glance *g) {
+  bool first = !p->looked, moved = p->switches != g->switches;
+  p->looked = true;
+  p->switches = g->switches;
+  if (g->busy) return false;
+  return g->waits || moved || first;
+}
+
+uint64_t patience_until(struct patience *p, uint64_t now) {
+  struct glance g = look_around(p->but);
+  uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
+  /* Many threads that want to run are in each other's way, which is nobody else's fault. */
+  if (g.busy > CROWD) g.starved = 0;
+  uint64_t had = g.starved < elapsed ? elapsed - g.starved : 0;
+  if (elapsed >= longest * TIMES) return 0;
+  if (had < p->wall_ns) {
+    uint64_t left = p->wall_ns - had;
+    return now + (left > SHORTEST_NS ? left : SHORTEST_NS);
+  }
+  return had < p->most_ns && may_end(p, &g) ? now + GLANCE_NS : 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper's side of the fork server: the hand-shake, and requests for children.
+ *
+ * The server is the command, stopped before main by the runtime. Whatever it does that is not as agreed, the keeper
+ * goes on with exec, and says why.
+ */
+#include "run/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Constructors may take their time; a server that was stopped by its own child never answers. */
+enum { HELLO_MS = 5000, ANSWER_MS = 2000 };
+/* So many servers may be lost, and one more for each so many runs. */
+enum { LOSSES = 3, RUNS_FOR_ONE = 16 };
+
+static const char *const reasons[WIRE_REFUSALS] = {
+    [WIRE_FORK_CALLS] = "constructors of libraries make calls that are tested",
+    [WIRE_FORK_THREADS] = "constructors of libraries start threads",
+    [WIRE_FORK_CHILDREN] = "constructors of libraries start processes",
+    [WIRE_FORK_FILES] = "constructors of libraries keep files open",
+    [WIRE_FORK_MAPPINGS] = "constructors of libraries share memory",
+    [WIRE_FORK_TIMERS] = "constructors of libraries start timers",
+    [WIRE_FORK_UNKNOWN] = "the process could not be looked at before main",
+};
+
+/* The whole message, before the time is over. */
+static int receive(int socket, void *p, size_t n, int patience) {
+  struct pollfd poll_for = {.fd = socket, .events = POLLIN};
+  int r;
+  do
+    r = poll(&poll_for, 1, patience);
+  while (r < 0 && errno == EINTR);
+  if (r <= 0) return r < 0 ? -errno : -ETIMEDOUT;
+  ssize_t got = read(socket, p, n);
+  return got < 0 ? -errno : (size_t)got == n ? 0 : -EPROTO;
+}
+
+void server_refuse(struct fork_server *s, const char *why) {
+  s->refused = true;
+  (void)snprintf(s->why, sizeof s->why, "%s", why);
+}
+
+void server_gone(struct fork_server *s) {
+  if (s->socket >= 0) (void)close(s->socket);
+  s->socket = -1;
+  s->pid = 0;
+  if (++s->lost > LOSSES + s->runs / RUNS_FOR_ONE) server_refuse(s, "the fork server does not survive the runs");
+}
+
+int server_hello(struct fork_server *s) {
+  struct wire_hello hello;
+  int r = receive(s->socket, &hello, sizeof hello, HELLO_MS);
+  if (r < 0) {
+    server_refuse(s, r == -ETIMEDOUT ? "no hand-shake in time: main was not reached"
+                                     : "no hand-shake: the program does not come to main through libc");
+  } else if (hello.magic != WIRE_SERVER_MAGIC || hello.version != WIRE_SERVER_VERSION) {
+    r = -EPROTO;
+    server_refuse(s, "the hand-shake was not understood");
+  } else if (hello.refusal != WIRE_FORK_GOOD) {
+    r = -ECANCELED;
+    server_refuse(s, reasons[hello.refusal < WIRE_REFUSALS ? hello.refusal : WIRE_FORK_UNKNOWN]);
+  }
+  return r;
+}
+
+int server_fork(struct fork_server *s, const int descriptors[3], pid_t *ret) {
+  struct wire_fork_request request = {.number = ++s->number};
+  struct wire_fork_answer answer;
+  int r = message_send(s->socket, &request, sizeof request, descriptors, 3);
+  if (r == 0) r = receive(s->socket, &answer, sizeof answer, ANSWER_MS);
+  if (r < 0) return r;
+  if (answer.number != request.number) return -EPROTO;
+  if (answer.pid <= 1) return answer.pid < 0 && answer.pid > -4096 ? (int)answer.pid : -EPROTO;
+  s->runs++;
+  *ret = (pid_t)answer.pid;
+  return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Triggers that are asked outside of the plan's own code. */
+#include "ask.h"
+
+#include "process.h"
+#include "system.h"
+
+/* A plugin's own calls, and a signal handler's that come in the middle of a question, are not asked about. */
+static __thread uint32_t asking __attribute__((tls_model("initial-exec")));
+
+bool rt_ask(const struct rt_call *c, uint32_t trigger) {
+  if (asking || !rt.area) return false;
+  asking = 1;
+  bool hub = rt_array(triggers, struct wire_trigger)[trigger].kind == WIRE_TRIGGER_HUB;
+  bool answer = hub ? rt_hub_ask(c, trigger) : rt_plugin_ask(c, trigger);
+  asking = 0;
+  return answer;
+}
+
+static void copy_text(char *to, size_t size, const char *from) {
+  size_t i = 0;
+  for (; from && from[i] && i + 1 < size; i++)
+    to[i] = from[i];
+  to[i] = 0;
+}
+
+void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) {
+  struct wire_area *a = rt.area;
+  uint32_t n = rt_load(&a->next_trouble);
+  for (uint32_t i = 0; i < n && i < WIRE_TROUBLES; i++)
+    if (rt_load(&a->troubles[i].ready) && a->troubles[i].kind == kind && a->troubles[i].trigger == trigger) return;
+  uint32_t mine = n < WIRE_TROUBLES ? rt_add(&a->next_trouble, 1) : n;
+  if (mine >= WIRE_TROUBLES) return;
+  struct wire_trouble *t = &a->troubles[mine];
+  t->kind = kind;
+  t->trigger = trigger;
+  t->pid = rt_pid();
+  copy_text(t->text, sizeof t->text, text);
+  rt_store(&t->ready, 1);
+}
+
+void rt_ask_start(void) {
+  if (rt_load(&rt.ready) != RT_READY || rt.plan->triggers.n == 0) return;
+  asking = 1;
+  rt_hub_start();
+  rt_plugin_start();
+  asking = 0;
+}

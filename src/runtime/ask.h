@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Triggers that are asked outside of the plan's own code: plugins and hubs. */
+#pragma once
+
+#include "runtime.h"
+
+/* Does trigger number TRIGGER of the plan want the call to fail? False while it is itself at work in this thread. */
+bool rt_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
+/* Finds and initialises plugins; before this their answer is no. When libc is ready, in one thread. */
+void rt_ask_start(void) RT_HIDDEN;
+
+/* For murphy to tell: TRIGGER is of no use. TEXT may be NULL. Each kind once for each trigger. */
+void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) RT_HIDDEN;
+
+void rt_plugin_start(void) RT_HIDDEN;
+bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
+
+void rt_hub_start(void) RT_HIDDEN;
+bool rt_hub_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Triggers of the user's own, in shared objects that the shim needs, so that the loader has them ready before anything
+ * runs. Their calls of functions that the plan intercepts are led around it: they are not the program's.
+ *
+ * The area says which thread is in which plugin, so that murphy can tell a crash there from one of the program.
+ */
+#include <elf.h>
+
+#include "ask.h"
+#include "link.h"
+#include <murphy/trigger.h>
+#include "process.h"
+#include "system.h"
+#include "words.h"
+
+#define PAGE 4096ull
+#define CACHE_LINE 64
+#define PREFIX "murphy_trigger_"
+#define SYMBOL_SIZE 256
+
+/* One for each trigger of the plan. */
+struct plugin {
+  struct murphy_trigger trigger;
+  struct murphy_trigger_class *class; /* NULL: cannot be asked */
+  uint64_t eval;
+};
+
+static struct plugin *plugins;
+static int *(*errno_location)(void);
+
+/* --- its own calls ------------------------------------------------------------------------------------------------ */
+
+static uint64_t table_size(const struct link_map *m, int64_t tag) {
+  for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
+    if (d->d_tag == tag) return d->d_un.d_val;
+  return 0;
+}
+
+/* The real function in place of the stub that NAME is, or would be, bound to; 0 if it is not intercepted. */
+static uint64_t real_of(const char *name, uint64_t bound) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  uint64_t real = 0;
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++) {
+    if (!rt_same(rt_text(f[i].name), name)) continue;
+    if (rt.entries[i].stub == bound) return rt.entries[i].real;
+    if (real == 0) real = rt.entries[i].real;
+  }
+  return real;
+}
+
+/* A slot may be on a page that the loader has made read-only since. */
+static void set_slot(const struct link_map *m, uint64_t *slot, uint64_t value) {
+  const Elf64_Ehdr *head = (const void *)m->l_addr;
+  const Elf64_Phdr *p = (const void *)(m->l_addr + head->e_phoff);
+  uint64_t page = (uint64_t)slot & -PAGE;
+  bool locked = false;
+  for (unsigned i = 0; i < head->e_phnum; i++)
+    locked |= p[i].p_type == PT_GNU_RELRO && (uint64_t)slot - m->l_addr - p[i].p_vaddr < p[i].p_memsz;
+  if (locked && rt_system(SYS_mprotect, (long)page, (long)PAGE, 3 /* read, write */, 0, 0, 0) < 0) return;
+  rt_store(slot, value);
+  if (locked) (void)rt_system(SYS_mprotect, (long)page, (long)PAGE, 1 /* read */, 0, 0, 0);
+}
+
+static void lead_around(const struct link_map *m, int64_t table, int64_t size) {
+  const Elf64_Rela *r = (const void *)rt_link_table(m, table);
+  const Elf64_Sym *symbols = (const void *)rt_link_table(m, DT_SYMTAB);
+  const char *strings = (const void *)rt_link_table(m, DT_STRTAB);
+  uint64_t n = r && symbols && strings ? table_size(m, size) / sizeof *r : 0;
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t type = ELF64_R_TYPE(r[i].r_info);
+    const Elf64_Sym *s = &symbols[ELF64_R_SYM(r[i].r_info)];
+    bool address = type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+    if (!address || s->st_name == 0 || s->st_shndx != SHN_UNDEF) continue;
+    uint64_t *slot = (uint64_t *)(m->l_addr + r[i].r_offset);
+    uint64_t real = real_of(strings + s->st_name, *slot);
+    if (real != 0) set_slot(m, slot, real);
+  }
+}
+
+/* --- start -------------------------------------------------------------------------------------------------------- */
+
+/* The object at PATH. The last part of it will do: the loader may name a file otherwise than it was asked for. */
+static const struct link_map *find_object(const char *path) {
+  const char *last = path;
+  for (const char *s = path; *s; s++)
+    last = *s == '/' ? s + 1 : last;
+  const struct link_map *near = NULL;
+  for (const struct link_map *m = rt_link_first(); m; m = m->l_next) {
+    const char *name = m->l_name ? m->l_name : "", *end = name;
+    for (const char *s = name; *s; s++)
+      end = *s == '/' ? s + 1 : end;
+    if (rt_same(name, path)) return m;
+    if (!near && *end && rt_same(end, last)) near = m;
+  }
+  return near;
+}
+
+static struct murphy_trigger_class *find_class(const struct link_map *m, const char *name) {
+  char symbol[SYMBOL_SIZE] = PREFIX;
+  size_t n = sizeof PREFIX - 1;
+  for (; *name && n + 1 < sizeof symbol; name++)
+    symbol[n++] = *name;
+  symbol[n] = 0;
+  return (struct murphy_trigger_class *)rt_link_symbol(m, symbol, NULL);
+}
+
+/* Memory of the process's own for the arguments and the state; NULL if there is none. */
+static bool make_room(struct murphy_trigger *t, const struct wire_trigger *w, size_t state) {
+  size_t args = w->n_settings * sizeof(struct murphy_trigger_arg);
+  size_t start = (args + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  struct murphy_trigger_arg *to = rt_map(start + state + 1);
+  if (!to) return false;
+  const struct wire_setting *from = &rt_array(settings, struct wire_setting)[w->setting];
+  for (uint32_t i = 0; i < w->n_settings; i++)
+    to[i] = (struct murphy_trigger_arg){rt_text(from[i].name), rt_text(from[i].value)};
+  t->args = to;
+  t->n_args = w->n_settings;
+  t->state = (char *)to + start;
+  return true;
+}
+
+/* A thread is in a plugin from here on; NULL if there is no place to say so. */
+static struct wire_asking *enter_plugin(uint32_t trigger) {
+  uint32_t tid = rt_tid();
+  for (uint32_t i = 0; i < WIRE_ASKING; i++) {
+    struct wire_asking *a = &rt.area->asking[(tid + i) % WIRE_ASKING];
+    uint32_t none = 0;
+    if (!rt_swap_if(&a->tid, &none, tid)) continue;
+    a->pid = rt_pid();
+    a->trigger = trigger;
+    return a;
+  }
+  return NULL;
+}
+
+static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+  struct wire_asking *mark = enter_plugin(trigger);
+  int *error = errno_location ? errno_location() : NULL, kept = error ? *error : 0;
+  uint64_t result = rt_foreign(function, a, b);
+  if (error) *error = kept;
+  if (mark) rt_store(&mark->tid, 0);
+  return result;
+}
+
+static void start_one(uint32_t i) {
+  const struct wire_trigger *w = &rt_array(triggers, struct wire_trigger)[i];
+  const struct link_map *m = find_object(rt_text(w->file));
+  struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
+  struct plugin *p = &plugins[i];
+  if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, NULL);
+  if (class->version != MURPHY_TRIGGER_VERSION || class->size < sizeof *class || !class->eval)
+    return rt_trouble(WIRE_TROUBLE_VERSION, i, NULL);
+  lead_around(m, DT_JMPREL, DT_PLTRELSZ);
+  lead_around(m, DT_RELA, DT_RELASZ);
+  p->trigger = (struct murphy_trigger){.size = sizeof p->trigger, .id = rt_text(w->id), .next = class->triggers};
+  if (!make_room(&p->trigger, w, class->state_size)) return rt_trouble(WIRE_TROUBLE_REFUSED, i, "out of memory");
+  if (class->init && (int)call_plugin(i, (uint64_t) class->init, (uint64_t)&p->trigger, 0) != 0)
+    return rt_trouble(WIRE_TROUBLE_REFUSED, i, p->trigger.problem);
+  class->triggers = &p->trigger;
+  p->eval = (uint64_t) class->eval;
+  rt_store(&p->class, class);
+}
+
+void rt_plugin_start(void) {
+  plugins = rt_map(rt.plan->triggers.n * sizeof *plugins);
+  errno_location = (int *(*)(void))rt_link_real("__errno_location", NULL);
+  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++)
+    if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+}
+
+bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = plugins ? &plugins[trigger] : NULL;
+  struct murphy_trigger_class *class = p ? rt_load(&p->class) : NULL;
+  if (!class || rt_load(&class->ended)) return false;
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
+  struct murphy_call call = {
+      .size = sizeof call,
+      .n_args = f->n_args,
+      .function = rt_text(f->written ? f->written : f->name),
+      .symbol = rt_text(f->name),
+      .args = c->args,
+      .caller = (const void *)rt_return_address(c),
+  };
+  return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
+}

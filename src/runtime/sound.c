@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a fork would not copy: other threads, timers; and what it would share with others: children, descriptors, memory
+ * of files. The kernel knows all of it, and says so under /proc/self.
+ */
+#include "sound.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "system.h"
+
+#define NOBODY 10 /* ECHILD */
+
+static long open_for_reading(const char *path, long flags) {
+  return rt_system(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | flags, 0, 0, 0);
+}
+
+static void close_again(long fd) { (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0); }
+
+/* The folder has an entry for each thread, and counts as links those, itself and the way up. */
+static enum wire_refusal sound_threads(void) {
+  struct stat s;
+  if (rt_system(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&s, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
+  return s.st_nlink == 3 ? WIRE_FORK_GOOD : WIRE_FORK_THREADS;
+}
+
+static enum wire_refusal sound_children(void) {
+  const long looking = 0x41000005; /* WNOHANG, WEXITED, WNOWAIT, __WALL */
+  long r = rt_system(SYS_waitid, 0 /* P_ALL */, 0, 0, looking, 0, 0);
+  return r == -NOBODY ? WIRE_FORK_GOOD : WIRE_FORK_CHILDREN;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* A line of /proc/self/maps as it is read: START-END rw-s ... */
+struct mapping {
+  uint64_t start;
+  unsigned column; /* of the permissions, from 1; 0 before them */
+  bool in_start, writable, line_done, shared;
+};
+
+/* False once a mapping was met that is writable, shared, and not the area. */
+static bool read_character(struct mapping *m, char c) {
+  if (c == '\n') {
+    *m = (struct mapping){.in_start = true};
+  } else if (m->line_done) {
+  } else if (m->column > 0) {
+    if (m->column == 2) m->writable = c == 'w';
+    m->line_done = m->column == 4;
+    m->column++;
+    if (m->line_done && c == 's' && m->writable && m->start != (uint64_t)rt.area) return false;
+  } else if (c == '-') {
+    m->in_start = false;
+  } else if (c == ' ') {
+    m->column = 1;
+  } else if (m->in_start) {
+    m->start = m->start << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+  }
+  return true;
+}
+
+/* Not on the stack: what is left there a program sees in variables that it forgot to set. */
+static char part[4096] __attribute__((aligned(8)));
+
+static enum wire_refusal sound_mappings(void) {
+  struct mapping m = {.in_start = true};
+  long fd = open_for_reading("/proc/self/maps", 0), n = 0;
+  if (fd < 0) return WIRE_FORK_UNKNOWN;
+  bool good = true;
+  while (good && (n = rt_system(SYS_read, fd, (long)part, sizeof part, 0, 0, 0)) > 0)
+    for (long i = 0; i < n && good; i++)
+      good = read_character(&m, part[i]);
+  close_again(fd);
+  return n < 0 ? WIRE_FORK_UNKNOWN : good ? WIRE_FORK_GOOD : WIRE_FORK_MAPPINGS;
+}
+
+/* --- timers ------------------------------------------------------------------------------------------------------- */
+
+static bool has_interval_timer(void) {
+  for (long which = 0; which < 3; which++) {
+    uint64_t value[4] = {0};
+    if (rt_system(SYS_getitimer, which, (long)value, 0, 0, 0, 0) < 0) continue;
+    if (value[2] | value[3]) return true;
+  }
+  return false;
+}
+
+/* Those of timer_create; kernels that do not list them are taken at their word. */
+static bool has_timer(void) {
+  char some[16];
+  long fd = open_for_reading("/proc/self/timers", 0);
+  if (fd < 0) return false;
+  long n = rt_system(SYS_read, fd, (long)some, sizeof some, 0, 0, 0);
+  close_again(fd);
+  return n > 0;
+}
+
+enum wire_refusal rt_sound_process(void) {
+  enum wire_refusal r = sound_threads();
+  if (r == WIRE_FORK_GOOD) r = sound_children();
+  if (r == WIRE_FORK_GOOD && (has_interval_timer() || has_timer())) r = WIRE_FORK_TIMERS;
+  return r == WIRE_FORK_GOOD ? sound_mappings() : r;
+}
+
+/* --- descriptors -------------------------------------------------------------------------------------------------- */
+
+struct entry {
+  uint64_t inode;
+  int64_t next;
+  uint16_t length;
+  uint8_t type;
+  char name[];
+};
+
+/* The number that NAME is; -1 for . and .. */
+static int number_of(const char *name) {
+  int n = 0;
+  if (*name == '.') return -1;
+  for (; *name >= '0' && *name <= '9'; name++)
+    n = n * 10 + (*name - '0');
+  return n;
+}
+
+enum wire_refusal rt_sound_untouched(int own) {
+  long fd = open_for_reading("/proc/self/fd", O_DIRECTORY), n;
+  if (fd < 0) return WIRE_FORK_UNKNOWN;
+  bool good = true;
+  while ((n = rt_system(SYS_getdents64, fd, (long)part, sizeof part, 0, 0, 0)) > 0)
+    for (long at = 0; at < n; at += ((struct entry *)(part + at))->length) {
+      int number = number_of(((struct entry *)(part + at))->name);
+      good &= number <= 2 || number == own || number == fd;
+    }
+  close_again(fd);
+  return n < 0 ? WIRE_FORK_UNKNOWN : good ? WIRE_FORK_GOOD : WIRE_FORK_FILES;
+}

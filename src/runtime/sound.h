@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Can this process be forked such that the copy is as good as the original? Asked with raw system calls. */
+#pragma once
+
+#include "runtime.h"
+
+/* Threads, processes, memory and timers. WIRE_FORK_GOOD, or the first reason why not. */
+enum wire_refusal rt_sound_process(void) RT_HIDDEN;
+/* Is no descriptor open but 0 to 2 and OWN? */
+enum wire_refusal rt_sound_untouched(int own) RT_HIDDEN;

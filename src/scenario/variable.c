@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables of the program, as code: where they are, and the way to the part that is asked for.
+ */
+#include "scenario/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OPERAND_MAX 0xffffffu
+#define SIGNED 16u
+
+static int too_many(struct emitter *m, const struct expr *x) {
+  return FAIL_AT(x->at, m->plan->e, -E2BIG, "the scenario is too large for a plan (write fewer rules)");
+}
+
+static int emit_static(struct emitter *m, const struct expr *x, const struct scenario_variable *v) {
+  struct plan *p = m->plan;
+  size_t at = p->numbers.n;
+  if (vec_push(&p->numbers, (int64_t)v->module) < 0 || vec_push(&p->numbers, (int64_t)v->address) < 0)
+    return plan_no_memory(p);
+  return at > OPERAND_MAX ? too_many(m, x) : emit(m, WIRE_OP_STATIC, (uint32_t)at);
+}
+
+/* What is read of a local variable is read where its frame is found: its value may be in a register. */
+static int emit_local(struct emitter *m, const struct expr *x, const struct scenario_variable *v, unsigned width,
+                      bool sign) {
+  struct plan *p = m->plan;
+  struct scenario_frame frame = {.function = x->args[0]->string};
+  struct wire_variable w = {.location = (uint32_t)p->locations.n,
+                            .n_locations = (uint32_t)v->locations.n,
+                            .width = (uint8_t)width,
+                            .sign = sign,
+                            .offset = v->steps[0].offset};
+  int r = emit_places(m, &frame, x->args[0]->at, &w.place);
+  for (size_t i = 0; i < v->locations.n && r >= 0; i++)
+    if (vec_push(&p->locations, v->locations.at[i]) < 0) r = plan_no_memory(p);
+  if (r < 0) return r;
+  if (vec_push(&p->variables, w) < 0) return plan_no_memory(p);
+  return p->variables.n > OPERAND_MAX ? too_many(m, x) : emit(m, WIRE_OP_LOCAL, (uint32_t)p->variables.n - 1);
+}
+
+static int emit_load(struct emitter *m, unsigned width, bool sign) {
+  return width ? emit(m, WIRE_OP_LOAD, width | (sign ? SIGNED : 0)) : 0;
+}
+
+/* The steps behind the first; the last one reads WIDTH bytes, or none if that is 0. */
+static int emit_steps(struct emitter *m, const struct scenario_variable *v, unsigned width, bool sign) {
+  int r = 0;
+  for (size_t i = 1; i < v->n_steps && r >= 0; i++) {
+    bool last = i + 1 == v->n_steps;
+    if (v->steps[i].offset) {
+      r = emit_number(m, v->steps[i].offset);
+      if (r >= 0) r = emit(m, WIRE_OP_ADD, 0);
+    }
+    if (r >= 0) r = emit_load(m, last ? width : 8, last && sign);
+  }
+  return r;
+}
+
+static int emit_first(struct emitter *m, const struct expr *x, const struct scenario_variable *v, unsigned width,
+                      bool sign) {
+  bool only = v->n_steps == 1;
+  if (v->local) return emit_local(m, x, v, only ? width : 8, only && sign);
+  int r = emit_static(m, x, v);
+  if (r >= 0 && v->steps[0].offset) r = emit_number(m, v->steps[0].offset);
+  if (r >= 0 && v->steps[0].offset) r = emit(m, WIRE_OP_ADD, 0);
+  return r < 0 ? r : emit_load(m, only ? width : 8, only && sign);
+}
+
+/* Its bits alone, with their sign. */
+static int emit_bits(struct emitter *m, const struct scenario_variable *v) {
+  if (!v->bits) return 0;
+  int r = emit_number(m, 64 - (int64_t)v->bit - (int64_t)v->bits);
+  if (r >= 0) r = emit(m, WIRE_OP_SHL, 0);
+  if (r >= 0) r = emit_number(m, 64 - (int64_t)v->bits);
+  if (r >= 0) r = emit(m, WIRE_OP_SHR, 0);
+  if (r < 0 || v->sign || v->bits == 64) return r;
+  r = emit_number(m, (int64_t)((1ull << v->bits) - 1));
+  return r < 0 ? r : emit(m, WIRE_OP_AND, 0);
+}
+
+static int check(struct emitter *m, const struct expr *x, const struct scenario_variable *v, bool text) {
+  if (text && !v->characters)
+    return FAIL_AT(x->at, m->plan->e, -EINVAL, "this variable is no string: it has no characters (compare a number)");
+  if (!text && v->characters && !v->pointer)
+    return FAIL_AT(x->at, m->plan->e, -EINVAL, "this variable is an array of characters (compare it with a string)");
+  return 0;
+}
+
+int emit_variable(struct emitter *m, const struct expr *x, bool text) {
+  const struct scenario_world *w = m->plan->world;
+  struct scenario_variable v = {0};
+  struct err why = {0};
+  bool global = x->kind == EXPR_GLOBAL, outer = x->kind == EXPR_OUTER;
+  if (!w->find_variable) return FAIL_AT(x->at, m->plan->e, -ENOSYS, "variables of the program are not known here");
+  int r = w->find_variable(w->context, global ? NULL : x->args[0]->string,
+                           outer    ? NULL
+                           : global ? x->args[0]->string
+                                    : x->args[1]->string,
+                           (unsigned)x->number, &v, &why);
+  const struct expr *named = global || outer || r == -ESRCH ? x->args[0] : x->args[1];
+  if (r < 0) r = FAIL_AT(named->at, m->plan->e, r, "%s", why.text[0] ? why.text : "there is no such variable");
+  if (r >= 0) r = check(m, x, &v, text);
+  /* An array of characters is where it is; of a pointer, where that points. */
+  bool address = text && !v.pointer;
+  unsigned width = address ? 0 : v.width;
+  if (r >= 0) r = emit_first(m, x, &v, width, v.sign);
+  if (r >= 0) r = emit_steps(m, &v, width, v.sign);
+  if (r >= 0 && !text) r = emit_bits(m, &v);
+  vec_done(&v.locations);
+  return r;
+}

@@ -1,0 +1,230 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# murphy hub: its policies, over a local socket and TCP; programs that fork, have threads or close all descriptors; hubs
+# that are slow, gone, started again, or none at all; and three replicas of a store under one hub.
+. "$(dirname "$0")/tap.sh"
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+unset MURPHY_TRIGGERS MURPHY_HUB
+command -v cc >/dev/null || { skip 'murphy hub' 'no C compiler'; finish; }
+socket=unix:$work/socket
+hub=
+
+start() { # start ADDRESS OPTION...: the hub, until it listens; sets $hub
+  local address=$1 i
+  shift
+  rm -f hub.out # the line of the hub before
+  "$MURPHY" hub --log hub.log "$@" "$address" >hub.out 2>hub.err &
+  hub=$!
+  for ((i = 0; i < 100; i++)); do
+    grep -q listening hub.out && return
+    sleep 0.1
+  done
+}
+stop() {
+  kill $hub
+  wait $hub
+  hub_status=$?
+}
+
+cat >hub.xml <<'END'
+<trigger id="hub" class="DistributedTrigger"><args><timeout>300ms</timeout></args></trigger>
+<function name="getppid" return="-1"><reftrigger ref="hub" /></function>
+END
+# calls N: prints x for each call that failed; with "close", closes all descriptors before each; with "fork", parent and
+# child take turns; with "threads", four threads make N each, and how many failed is printed.
+cat >calls.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int n, failed;
+static void *work(void *unused) {
+  for (int i = 0; i < n; i++)
+    if (getppid() == -1) __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+  return unused;
+}
+int main(int argc, char **argv) {
+  const char *how = argc > 2 ? argv[2] : "";
+  n = atoi(argv[1]);
+  if (strcmp(how, "threads") == 0) {
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    printf("%d\n", failed);
+    return 0;
+  }
+  char line[1000] = "";
+  for (int i = 0; i < n; i++) {
+    if (strcmp(how, "close") == 0)
+      for (int fd = 3; fd < (int)sysconf(_SC_OPEN_MAX) && fd < 70000; fd++) close(fd);
+    if (strcmp(how, "sleep") == 0) usleep(300000);
+    strcat(line, getppid() == -1 ? "x" : ".");
+    if (strcmp(how, "fork") == 0 && i == 0 && fork() == 0) {
+      for (int k = 0; k < n; k++) strcat(line, getppid() == -1 ? "x" : ".");
+      printf("child %s\n", line + 1);
+      return 0;
+    }
+    if (strcmp(how, "fork") == 0 && i == 0) wait(NULL);
+  }
+  /* The lowest free descriptor is what it would be without murphy. */
+  printf("%s %d\n", line, dup(1));
+  return 0;
+}
+END
+cc -O1 -o calls calls.c -pthread || exit 1
+calls() { run run --hub "$socket" hub.xml -- ./calls "$@"; }
+
+start "$socket" --policy nth=3
+calls 5
+holds 'the third call of all' test "$(cat out)" = '..x.. 3'
+calls 5
+holds '... and not of each' test "$(cat out)" = '..... 3'
+stop
+holds 'a signal ends the hub in good order' test "$hub_status" = 0
+holds '... it says what it did' grep -q '^10 questions of 2 processes, 1 answered with yes$' hub.out
+holds '... its socket is gone' test ! -e socket
+holds '... its log has each question' test "$(grep -c '"event":"ask".*"function":"getppid".*"stack":\[{"module":"calls"' hub.log)" = 10
+holds '... and the answers' test "$(grep -c '"inject":true' hub.log)" = 1
+holds '... in JSON' python3 -c 'import json; [json.loads(line) for line in open("hub.log")]'
+
+start "$socket" --policy always --every 2
+calls 6
+holds 'every second call' test "$(cat out)" = 'x.x.x. 3'
+calls 6 close
+holds 'a program that closes all descriptors' test "$(cat out)" = 'x.x.x. 3'
+calls 4 fork
+holds 'a child has a connection of its own, the parent keeps its' grep -q '^child .x.x$' out
+calls 1000 threads
+holds 'each thread has its own' test "$(cat out)" = 2000
+stop
+holds '... and nobody was mixed up' test "$(grep -c '"inject":true' hub.log)" = $((3 + 3 + 4 + 2000))
+
+start "$socket" --policy at-most=1
+MURPHY_HUB=$socket "$MURPHY" run hub.xml -- ./calls 8 sleep >first 2>first.err &
+first=$!
+sleep 1
+calls 3
+holds 'at most one process at once' test "$(cat out)" = '... 3'
+wait $first
+holds '... the first; the address from MURPHY_HUB' test "$(cat first)" = 'xxxxxxxx 3'
+calls 3
+holds '... then another' test "$(cat out)" = 'xxx 3'
+stop
+
+cat >decide.sh <<'END'
+while read -r line; do
+  case $line in *'"call":2,'*) echo yes ;; *) echo no ;; esac
+done
+END
+start "$socket" --policy "script=sh $work/decide.sh"
+calls 4
+holds 'a script decides' test "$(cat out)" = '.x.. 3'
+stop
+start "$socket" --policy 'script=read line'
+calls 2
+wait $hub
+holds 'a script that ends, ends the hub: exit status 3' test $? = 3
+holds '... with a word' grep -q "^murphy: 'read line' has ended" hub.err
+holds '... and calls go on' test "$(cat out)" = '.. 3'
+
+start tcp:127.0.0.1:0 --policy nth=2
+address=$(sed -n 's/^listening at //p' hub.out)
+run run --hub "$address" hub.xml -- ./calls 3
+holds 'over TCP, at a port that was free' test "$(cat out)" = '.x. 3'
+# Somebody who does not speak its language.
+exec 9<>"/dev/tcp/127.0.0.1/${address##*:}" && echo 'GET / HTTP/1.0' >&9 && echo 'more than sixteen bytes of it' >&9
+run run --hub "$address" hub.xml -- ./calls 3
+holds '... strangers do not disturb it' test "$(cat out)" = '... 3'
+exec 9>&-
+stop
+
+# --- without an answer ------------------------------------------------------------------------------------------------
+
+calls 1
+holds 'no hub at the address: exit status 3' test "$status" = 3
+holds '... before anything is run, with the position' grep -q "^murphy: hub.xml:1:1: no hub answers at $socket" err
+run run hub.xml -- ./calls 1
+refused 'no address' 'hub.xml:1:1: which hub is not said'
+run run --hub nonsense hub.xml -- ./calls 1
+refused 'no address at all' "'nonsense' is no address of a hub"
+run run --explain --hub "$socket" hub.xml -- ./calls 1
+accepted '--explain needs no hub'
+run hub
+refused 'a hub without an address' 'no address to listen at'
+run hub --policy nth=0 "$socket"
+refused 'a policy that is none' '--policy nth needs a number from 1 on'
+run hub --every x "$socket"
+refused 'a number that is none' "--every cannot be 'x'"
+touch file
+run hub unix:"$work/file"
+refused 'a file in the way is left alone' 'cannot listen at'
+holds '... indeed' test -f file
+
+start "$socket" --policy always
+"$MURPHY" run --hub "$socket" hub.xml -- ./calls 8 sleep >out 2>err &
+target=$!
+sleep 1
+kill -STOP $hub
+began=$(date +%s%N)
+wait $target
+took=$((($(date +%s%N) - began) / 1000000))
+kill -CONT $hub
+holds 'a hub that hangs: calls go on' grep -q '^x.*\. 3$' out
+# 8 calls of 300 ms, of which some wait 300 ms more, once a second.
+holds "... within the time limit ($took ms)" test $took -lt 4000
+holds '... and murphy says so' grep -q "^murphy: trigger 'hub' ($socket): the hub did not answer in time; calls went on" err
+stop
+
+start "$socket" --policy always
+"$MURPHY" run --hub "$socket" --log log hub.xml -- ./calls 16 sleep >out 2>err &
+target=$!
+sleep 1
+stop
+sleep 1.5
+start "$socket" --policy always
+wait $target
+holds 'a hub that is gone and comes back: calls go on in between' grep -q '^x.*\.\..*x 3$' out
+holds '... and murphy says so' grep -q "the hub could not be reached; calls went on ([0-9]* in all)" err
+holds '... in the log too' grep -q '"event":"trigger","trigger":"hub","class":"DistributedTrigger".*could not be reached' log
+stop
+
+# --- a replicated store (docs/replicated.md) --------------------------------------------------------------------------
+
+replicated() { # replicated FOLDER CFLAGS...
+  mkdir "$1"
+  last="tests/replicated/run.sh $*"
+  bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" $((20000 + RANDOM % 10000)) "${@:2}" >out 2>err
+  status=$?
+}
+# Which datagrams get lost is up to the order in which three processes ask; about one run in a hundred has no luck.
+for i in 1 2 3; do
+  rm -rf plain
+  replicated plain
+  ! grep -q ': 139$' out || break
+done
+holds 'three replicas: the careless store loses one to SIGSEGV' grep -q '^replica [23]: 139$' out
+holds '... what is left agrees' grep -q '^client: 0$' out
+holds '... the hub let one after the other fail' python3 - plain/hub.log <<'END'
+import json, sys
+yes, last = [], {}
+for line in map(json.loads, open(sys.argv[1])):
+    last[line["member"]] = line["seq"]
+    if line["inject"]:
+        yes.append((line["member"], line["seq"]))
+assert len(yes) == 60, yes
+for (a, s), (b, _) in zip(yes, yes[1:]):
+    # The next one, but for those that were never heard of again.
+    want = a % 3 + 1
+    while last[want] < s:
+        want = want % 3 + 1
+    assert b == want, (a, b)
+END
+holds '... and the runs did what it said' test "$(cat plain/[123].log | grep -c '"event":"inject".*"trigger":"hub"')" = 60
+replicated careful -DCAREFUL
+holds 'the careful one survives the same network' test "$(grep -c ': 0$' out)" = 5
+holds '... and all agree' test "$(grep -c ': agrees$' careful/client.out)" = 3
+finish

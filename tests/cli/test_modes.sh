@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# How murphy test makes its experiments: by the fork server where that is sound, else by exec, with the reason.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+run test --budget 1runs -- true
+if [ "$status" = 3 ] && grep -q namespaces err; then
+  plan_skip 'no namespaces here'
+fi
+
+cat >program.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  void *p = malloc(10);
+  puts(p ? "good" : "bad");
+  free(p);
+  return 0;
+}
+END
+cat >library.c <<'END'
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+static void *wait_for_ever(void *p) { for (;;) pause(); return p; }
+__attribute__((constructor)) static void start(void) {
+  pthread_t t;
+  struct itimerval timer = {.it_value = {.tv_sec = 1000}};
+  (void)t, (void)timer;
+#if defined FILES
+  open("/dev/null", O_RDONLY);
+#elif defined THREADS
+  pthread_create(&t, NULL, wait_for_ever, NULL);
+#elif defined CHILDREN
+  if (fork() == 0) wait_for_ever(NULL);
+#elif defined MEMORY
+  mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+#elif defined TIMERS
+  setitimer(ITIMER_REAL, &timer, NULL);
+#elif defined OUTPUT
+  write(1, "hello\n", 6);
+#elif defined CHANGES
+  close(creat("changed", 0644));
+#elif defined CALLS
+  free(malloc(3));
+#endif
+}
+END
+
+# modes KIND: how many experiments were made so.
+modes() { python3 -c 'import json, sys; print(json.load(open("out"))["modes"][sys.argv[1]])' "$1"; }
+
+cc -o program program.c
+run test --budget 20runs --format json -- ./program
+holds 'a plain program is forked' test "$(modes fork)" -gt 0 -a "$(modes exec)" = 0
+
+# with WHAT REASON: the program needs a library whose constructor does something.
+with() {
+  cc -shared -fPIC -w -D"$1" -o "lib$1.so" library.c -lpthread
+  cc -o "with-$1" program.c -L. -Wl,--no-as-needed "-l$1" -Wl,-rpath,"$PWD"
+  run test --budget 20runs --function malloc --format json -- "./with-$1"
+  holds "$1: is not forked" test "$(modes fork)" = 0 -a "$(modes exec)" -gt 0
+  holds "$1: and why" test "$(modes why)" = "constructors of libraries $2"
+}
+with FILES 'keep files open'
+with THREADS 'start threads'
+with CHILDREN 'start processes'
+with MEMORY 'share memory'
+with TIMERS 'start timers'
+with OUTPUT write
+with CHANGES write
+with CALLS 'make calls that are tested'
+finish

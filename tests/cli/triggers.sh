@@ -1,0 +1,245 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Triggers of one's own: docs/triggers.md as it is written, the two that come with murphy, and what can be wrong with
+# one: found beforehand, or told as the trigger's fault and not the program's.
+. "$(dirname "$0")/tap.sh"
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+unset MURPHY_TRIGGERS MURPHY_HUB
+command -v cc >/dev/null || { skip 'triggers of one'"'"'s own' 'no C compiler'; finish; }
+# The sanitizers of murphy's own build are not for what runs under it.
+build() { # build CLASS-FILE [OPTION...]: from standard input
+  local out=$1
+  shift
+  cc -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden -I"$MURPHY_SOURCE/include" "$@" -o "$out" -x c -
+}
+
+# --- the two that come with murphy ------------------------------------------------------------------------------------
+
+cat >pipe.c <<'END'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char b[8192];
+static void try(size_t n, int fd) {
+  long r = read(fd, b, n);
+  printf("%ld%s ", r, r < 0 && errno == EINVAL ? "!" : "");
+}
+int main(void) {
+  int ends[2];
+  if (pipe(ends) || write(ends[1], b, 8192) != 8192) return 9;
+  try(1024, ends[0]);
+  pthread_mutex_lock(&lock);
+  try(1024, ends[0]);
+  try(1023, ends[0]);
+  try(4096, ends[0]);
+  pthread_mutex_unlock(&lock);
+  try(1024, ends[0]);
+  return 0;
+}
+END
+cc -g -o pipe pipe.c -pthread || exit 1
+cat >figure7.xml <<'END'
+<trigger id="readTrig1K4K" class="ReadPipe1Kto4KwithMutex" />
+<function name="read" numargs="3" return="-1" errno="EINVAL">
+  <reftrigger ref="readTrig1K4K" />
+</function>
+<function name="pthread_mutex_lock" return="unused" errno="unused">
+  <reftrigger ref="readTrig1K4K" />
+</function>
+<function name="pthread_mutex_unlock" return="unused" errno="unused">
+  <reftrigger ref="readTrig1K4K" />
+</function>
+END
+run run figure7.xml -- ./pipe
+holds 'the trigger of figure 6, in the scenario of figure 7' test "$(cat out)" = '1024 -1! 1023 -1! 1024 '
+
+cat >open.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static int attempts(const char *path) {
+  for (int i = 1; i < 10; i++) {
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0) return close(fd), i;
+  }
+  return 0;
+}
+int main(void) {
+  int first = attempts("open.c"), other = attempts("pipe.c");
+  printf("%d %d %d\n", first, other, attempts("open.c"));
+  return 0;
+}
+END
+cc -g -o open open.c || exit 1
+cat >paths.xml <<'END'
+<trigger id="retry" class="EachPathTrigger"><args><times>2</times><pattern>o*</pattern></args></trigger>
+<function name="open" errno="EINTR"><reftrigger ref="retry" /></function>
+END
+run run paths.xml -- ./open
+holds 'EachPathTrigger: each path by itself, a pattern, arguments' test "$(cat out)" = '3 1 1'
+sed 's/<times>2/<times>two/' paths.xml >bad.xml
+run run --log log bad.xml -- ./open
+holds 'a trigger that refuses its arguments: exit status 3' test "$status" = 3
+holds '... its words' grep -q "^murphy: trigger 'retry' (class EachPathTrigger of .*each_path.so): it refuses .*number" err
+holds '... also in the log' grep -q '"event":"trigger","trigger":"retry".*"problem":"it refuses' log
+holds '... and the program ran without faults' test "$(cat out)" = '1 1 1'
+
+# --- docs/triggers.md -------------------------------------------------------------------------------------------------
+
+# Its blocks of C and XML are the files that they name in their first line, its shell lines are run one by one.
+mkdir howto && cd howto || exit 1
+awk '/^```/ { if (on) { on = 0; close(name) } else if ($1 != "```sh" && $1 != "```") { on = 1; name = "" } next }
+  on && name == "" { name = $0; gsub(/^.*(\/\*|<!--) | (\*\/|-->).*$/, "", name); next }
+  on { print > name }' "$MURPHY_SOURCE/docs/triggers.md"
+awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on && /^\$ / { print substr($0, 3) }' "$MURPHY_SOURCE/docs/triggers.md" \
+  >commands
+cp commands files ../ 2>/dev/null
+# As if it were installed: pkg-config finds the header, murphy is in the PATH.
+DESTDIR=$work/root meson install -C "$MURPHY_BUILD" --no-rebuild --quiet >out 2>err || cat err
+PKG_CONFIG_PATH=$(dirname "$(find "$work/root" -name murphy.pc)")
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$work/root
+mkdir "$work/bin" && ln -s "$MURPHY" "$work/bin/murphy"
+good=0
+while read -r command; do
+  last=$command
+  PATH=$work/bin:$PATH bash -c "$command" >"$work/out" 2>"$work/err" </dev/null
+  status=$?
+  # A command whose output is shown has that output.
+  expected=$(awk -v c="\$ $command" '$0 == c { on = 1; next } /^(\$ |```)/ { on = 0 } on' "$MURPHY_SOURCE/docs/triggers.md")
+  [ -z "$expected" ] && [ $status != 0 ] && good=1
+  [ -z "$expected" ] || [ "$(cat "$work/out" "$work/err")" = "$expected" ] || good=1
+  [ $good = 0 ] || { echo "# wanted: $expected"; break; }
+done <commands
+cd ..
+result $good "the commands of docs/triggers.md do what it says ($(wc -l <howto/commands) of them)"
+holds '... and there are some' test "$(wc -l <howto/commands)" -ge 4
+unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+dir=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/root" -name murphy.pc)") pkg-config --variable=triggersdir murphy)
+holds 'murphy.pc says where triggers are installed' test -f "$work/root$dir/each_path.so"
+
+# --- what a trigger sees and may do -----------------------------------------------------------------------------------
+
+mkdir own
+build own/Sees.so <<'END' || exit 1
+#include <errno.h>
+#include <murphy/trigger.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+struct state { long calls; };
+static int init(struct murphy_trigger *t) {
+  fprintf(stderr, "init %s %s %s\n", t->id, murphy_trigger_text(t, "a", "-"), murphy_trigger_text(t, "f.line", "-"));
+  return 0;
+}
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  struct state *s = t->state;
+  char b[1];
+  errno = 77;
+  /* Its own read is nobody's business: it neither fails nor counts. */
+  long own = read(-1, b, 1);
+  fprintf(stderr, "eval %s %s %u %ld %ld %s\n", t->id, c->function, c->n_args, (long)c->args[2], ++s->calls,
+          own == -1 && errno == EBADF ? "own" : "?");
+  return s->calls == 2;
+}
+static void done(struct murphy_trigger *t) { fprintf(stderr, "done %s\n", t->id); }
+MURPHY_TRIGGER(Sees, .init = init, .eval = eval, .done = done, .state_size = sizeof(struct state));
+END
+cat >sees.xml <<'END'
+<trigger id="one" class="Sees"><args><a>x</a><f><line>7</line></f></args></trigger>
+<trigger id="two" class="Sees" />
+<function name="read" errno="EIO" when="call == 3"><reftrigger ref="one" /></function>
+<function name="read" errno="EIO"><reftrigger ref="two" /></function>
+END
+run run --triggers own --log log sees.xml -- ./pipe
+cat >want <<'END'
+init one x 7
+init two - -
+eval one read 3 1024 1 own
+eval two read 3 1024 1 own
+eval one read 3 1024 2 own
+eval two read 3 1024 2 own
+eval one read 3 1023 3 own
+eval two read 3 1023 3 own
+eval one read 3 4096 4 own
+eval two read 3 4096 4 own
+eval one read 3 1024 5 own
+eval two read 3 1024 5 own
+END
+grep -v done err >seen
+holds 'init, eval with arguments, state of its own for each' diff want seen
+holds '... done' test "$(grep -c '^done' err)" = 2
+holds '... and the one fault' grep -q '"function":"read","call":2,.*"trigger":"two"' log
+MURPHY_TRIGGERS=$work:own run run sees.xml -- ./pipe
+holds 'MURPHY_TRIGGERS' grep -q 'init one' err
+
+# --- what can be wrong ------------------------------------------------------------------------------------------------
+
+one() { printf '<trigger id="t" class="%s" /><function name="read" errno="EIO"><reftrigger ref="t" /></function>' "$1" >one.xml; }
+wrong() { # wrong NAME TEXT OPTION...: refused before anything is run
+  local name=$1 text=$2
+  shift 2
+  run run "$@" one.xml -- ./pipe
+  refused "$name" "$text"
+}
+one Seess
+wrong 'a class that is not known: did you mean' "one.xml:1:24: trigger class 'Seess' is not known (did you mean Sees?)" --triggers own
+one EachPathTriger
+wrong '... also those that come with murphy' "did you mean EachPathTrigger?"
+one Sees
+wrong 'a folder that is not there' 'nowhere: No such file or directory' --triggers nowhere
+wrong 'a folder that is a file' 'pipe.c: is not a folder' --triggers pipe.c
+MURPHY_TRIGGERS=nowhere wrong 'a folder of MURPHY_TRIGGERS that is not there' 'nowhere: No such file or directory'
+echo 'int x;' | build own/Empty.so -fvisibility=default
+one Empty
+wrong 'a plugin without an entry' 'Empty.so has no trigger in it' --triggers own
+echo 'no object' >own/Text.so
+one Text
+wrong 'a plugin that is no shared object' 'Text.so has no trigger in it' --triggers own
+printf '#include <murphy/trigger.h>\n#undef MURPHY_TRIGGER_VERSION\n#define MURPHY_TRIGGER_VERSION 2\nMURPHY_TRIGGER(Newer, .eval = 0);\n' |
+  build own/newer.so
+one Newer
+wrong 'a plugin of another version' "class 'Newer' of $work/own/newer.so: it is of another version" --triggers own
+printf '#include <murphy/trigger.h>\nMURPHY_TRIGGER(Idle, .state_size = 1);\n' | build own/idle.so
+one Idle
+wrong 'a plugin without eval' 'it has no eval' --triggers own
+echo 'int murphy_trigger_Odd;' | build own/odd.so -fvisibility=default
+one Odd
+wrong 'an entry that is something else' 'no struct murphy_trigger_class' --triggers own
+echo 'int y;' | build "$work/libgone.so" -fvisibility=default
+printf '#include <murphy/trigger.h>\nextern int y;\nstatic int e(struct murphy_trigger*t,const struct murphy_call*c){(void)t;(void)c;return y;}\nMURPHY_TRIGGER(Needy, .eval = e);\n' |
+  build own/needy.so -L"$work" -Wl,--no-as-needed -x none "$work/libgone.so" -x c
+rm libgone.so
+one Needy
+wrong 'a plugin whose library is missing' "it needs " --triggers own
+
+# A crash in a trigger is not a finding about the program.
+for how in 'init:.init = crash, .eval = eval' 'eval:.eval = crash2'; do
+  printf '#include <murphy/trigger.h>
+static int crash(struct murphy_trigger *t) { (void)t; *(volatile int *)8 = 1; return 0; }
+static int crash2(struct murphy_trigger *t, const struct murphy_call *c) { (void)c; return crash(t); }
+__attribute__((unused)) static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return 0; }
+MURPHY_TRIGGER(Crash, %s);\n' "${how#*:}" | build own/crash.so -Wno-unused-function || exit 1
+  one Crash
+  run run --triggers own --log log one.xml -- ./pipe
+  holds "a crash in ${how%%:*}: exit status 3" test "$status" = 3
+  holds '... is said to be the trigger'"'"'s' grep -q "class Crash of .*crash.so): process [0-9]* ended .* by SIGSEGV: a crash of the trigger, not of the program" err
+  holds '... also in the log' grep -q '"event":"trigger".*"class":"Crash"' log
+done
+cat >crashes.c <<'END'
+#include <unistd.h>
+int main(void) {
+  char b[1];
+  (void)!read(0, b, 1);
+  *(volatile int *)8 = 1;
+  return 0;
+}
+END
+cc -o crashes crashes.c
+one Sees
+run run --triggers own one.xml -- ./crashes
+holds 'a crash of the program is the program'"'"'s' test "$status" = 139
+finish

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
+ * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
+ *
+ *   equivalence [-n MOST] -- COMMAND...
+ *
+ * One line for each experiment that differs, then a line of numbers. Exit status: 0 all are equal, 1 some differ, 2 the
+ * comparison could not be made.
+ */
+#include "cmd/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXEC, FAST, AGAIN, WAYS };
+
+struct job {
+  struct test_space space;
+  struct test_writer recording, trying;
+  struct lab *recorder, *labs[WAYS];
+  struct baseline baseline;
+  struct campaign_experiment *experiments;
+  size_t n, most;
+  size_t modes[LAB_MODES], differ, unstable;
+  char why[SANDBOX_WHY];
+};
+
+static struct lab_request request_of(struct job *job, struct test_writer *writer, bool points, bool fork, char *cwd) {
+  const struct wire_plan *plan = (const struct wire_plan *)job->space.plan.at;
+  *writer = (struct test_writer){.space = &job->space, .points = points};
+  return (struct lab_request){.target = &job->space.target,
+                              .cwd = cwd,
+                              .envp = environ,
+                              .n_functions = plan->functions.n,
+                              .points = points,
+                              .before_asan = job->space.modules.asan,
+                              .fork = fork,
+                              .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
+                              .write = test_write_shim,
+                              .context = writer};
+}
+
+static int make_labs(struct job *job, char *cwd, struct err *e) {
+  struct lab_request request = request_of(job, &job->recording, true, false, cwd);
+  int r = lab_new(&request, &job->recorder, e);
+  for (int i = 0; i < WAYS && r >= 0; i++) {
+    request = request_of(job, &job->trying, false, i == FAST, cwd);
+    r = lab_new(&request, &job->labs[i], e);
+  }
+  return r;
+}
+
+static int plan_all(struct job *job, struct err *e) {
+  int r = baseline_make(job->recorder, 30000000000u, &job->baseline, e);
+  if (r >= 0) r = test_take_points(&job->space, job->recorder, e);
+  if (r < 0) return r;
+  struct campaign_order order = {.points = job->space.points.at,
+                                 .n_points = job->space.points.n,
+                                 .faults = job->space.faults.at,
+                                 .n_faults = job->space.faults.n,
+                                 .likely = test_likely,
+                                 .context = &job->space};
+  return campaign_plan(&order, &job->experiments, &job->n);
+}
+
+static struct lab_order order_of(const struct job *job, const struct campaign_experiment *x) {
+  const struct campaign_fault *f = &job->space.faults.at[x->fault];
+  return (struct lab_order){.hash = job->space.points.at[x->point].hash,
+                            .nth = x->nth,
+                            .rule = f->rule,
+                            .fault = f->fault,
+                            .armed = true,
+                            .onwards = x->onwards,
+                            .wall_ns = job->baseline.wall_ns * 10 + 1000000000u};
+}
+
+/* Time is what differs between two hangs. */
+static bool same(const struct job *job, const struct lab_result *a, const struct lab_result *b, struct text *what) {
+  if (a->timed_out != b->timed_out) {
+    text_addf(what, "timed out: %d, %d\n", a->timed_out, b->timed_out);
+    return false;
+  }
+  if (a->timed_out) return true;
+  if (a->injected != b->injected || (a->injected && a->event.call != b->event.call)) {
+    text_addf(what, "injected: %d at call %llu, %d at call %llu\n", a->injected, (unsigned long long)a->event.call,
+              b->injected, (unsigned long long)b->event.call);
+    return false;
+  }
+  if (a->injected && (a->event.process != b->event.process || a->event.n_frames != b->event.n_frames)) {
+    text_addf(what, "injected: in process %u, %u frames; in process %u, %u frames\n", a->event.process,
+              a->event.n_frames, b->event.process, b->event.n_frames);
+    return false;
+  }
+  return observe_compare(&a->seen, &b->seen, &job->baseline.mask, what) == 0;
+}
+
+/*
+ * Does exec do it twice? In another lab, so that what a device number does to the content of a file shows here too.
+ * Where processes were still running when the command ended, it is chance how far they came.
+ */
+static int look_again(struct job *job, const struct lab_order *order, const struct lab_result *first, bool *ret_stable,
+                      struct err *e) {
+  *ret_stable = first->left == 0;
+  for (int i = 0; i < 3 && *ret_stable; i++) {
+    struct lab_result again;
+    struct text what = {0};
+    int r = lab_run(job->labs[i % 2 ? EXEC : AGAIN], order, &again, e);
+    if (r < 0) return r;
+    *ret_stable = same(job, first, &again, &what);
+    text_done(&what);
+    lab_result_done(&again);
+  }
+  return 0;
+}
+
+static void tell(const struct job *job, const struct campaign_experiment *x, const struct lab_result *r,
+                 const struct text *what) {
+  const struct campaign_fault *f = &job->space.faults.at[x->fault];
+  const char *error = f->error ? errno_name(f->error) : "no errno";
+  printf("DIFFERS %s: %s %lld %s, time %llu%s:\n%s", lab_mode_words[r->mode], test_function(&job->space, f->function),
+         (long long)f->retval, error ? error : "?", (unsigned long long)x->nth, x->onwards ? " and on" : "",
+         what->at ? what->at : "");
+}
+
+static int compare(struct job *job, const struct campaign_experiment *x, struct err *e) {
+  struct lab_order order = order_of(job, x);
+  struct lab_result truth, other;
+  struct text what = {0};
+  bool stable = true;
+  int r = lab_run(job->labs[EXEC], &order, &truth, e);
+  if (r < 0) return r;
+  r = lab_run(job->labs[FAST], &order, &other, e);
+  if (r >= 0) {
+    job->modes[other.mode]++;
+    if (other.why[0]) memcpy(job->why, other.why, sizeof job->why);
+    if (!same(job, &truth, &other, &what)) {
+      r = look_again(job, &order, &truth, &stable, e);
+      if (r >= 0 && stable) tell(job, x, &other, &what);
+      job->differ += r >= 0 && stable;
+      job->unstable += !stable;
+    }
+    lab_result_done(&other);
+  }
+  lab_result_done(&truth);
+  text_done(&what);
+  return r;
+}
+
+static int compare_all(struct job *job, char **command, struct err *e) {
+  char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
+  int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
+  if (r >= 0) r = cmd_runtime(&runtime);
+  job->space.data = data;
+  job->space.runtime = runtime;
+  if (r >= 0) r = test_space_make(command, &(struct test_scope){0}, &job->space, e);
+  if (r >= 0) r = make_labs(job, cwd, e);
+  if (r >= 0) r = plan_all(job, e);
+  size_t step = job->most && job->n > job->most ? (job->n + job->most - 1) / job->most : 1, made = 0;
+  for (size_t i = 0; i < job->n && r >= 0; i += step, made++)
+    r = compare(job, &job->experiments[i], e);
+  if (r >= 0)
+    printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch; %zu differ, %zu do not repeat%s%s%s\n", made,
+           job->n, job->modes[LAB_EXEC], job->modes[LAB_FORK], job->modes[LAB_BRANCH], job->differ, job->unstable,
+           job->why[0] ? " (" : "", job->why, job->why[0] ? ")" : "");
+  lab_free(job->recorder);
+  for (int i = 0; i < WAYS; i++)
+    lab_free(job->labs[i]);
+  baseline_done(&job->baseline);
+  free(job->experiments);
+  test_space_done(&job->space);
+  free(cwd);
+  free(data);
+  free(runtime);
+  return r;
+}
+
+int main(int argc, char **argv) {
+  struct job job = {0};
+  struct err e = {0};
+  for (int c; (c = getopt(argc, argv, "+n:")) >= 0;) {
+    if (c != 'n') return 2;
+    job.most = strtoul(optarg, NULL, 10);
+  }
+  if (optind >= argc) return 2;
+  int r = compare_all(&job, argv + optind, &e);
+  if (r < 0) fprintf(stderr, "equivalence: %s\n", e.text[0] ? e.text : strerror(-r));
+  return r < 0 ? 2 : job.differ > 0;
+}
