@@ -458,6 +458,7 @@ cat >keep.c <<'C'
 static char *slots[8];
 __attribute__((noinline)) void *find(const char *name)
 {
+	__asm__ volatile("");
 	for (int i = 0; i < 8; i++)
 		if (slots[i] && *slots[i] == *name)
 			return slots[i];
@@ -478,10 +479,10 @@ int main(int c, char **v)
 	return !find(v[0]);
 }
 C
-${CC:-cc} -O2 -fPIC -shared -fno-inline -fno-semantic-interposition -fno-ipa-pure-const -w keep.c -o libkeep.so &&
+${CC:-cc} -O2 -fPIC -shared -fno-semantic-interposition -w keep.c -o libkeep.so &&
   ${CC:-cc} -O2 -w keeper.c -L. -lkeep -Wl,-rpath,"$PWD" -o keeper || exit 1
-run check --all --verdict none,some,all keeper
-holds 'a function that may return nothing is no finding' eval '! grep -q "keep.s NULL" out'
+run check --all --verdict none,unknown keeper
+holds 'a function that may return nothing is no finding' grep -q 'keep may return nothing' out
 
 run check --function opendri prog
 refused 'a function that is not there' "did you mean 'opendir'?"
