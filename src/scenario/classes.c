@@ -44,7 +44,7 @@ static const struct trigger_class *const classes[] = {
 static int unknown_class(const struct scenario *s, const char *name, struct where at, struct err *e) {
   const char *names[COUNT(classes) + MAX_CLASSES];
   const char *const *others = NULL;
-  char all[360] = "there are ", way[SOURCE_HINT];
+  char all[400] = "there are ", way[SOURCE_HINT];
   size_t used = strlen(all), n = 0, n_others = s->plugins.list ? s->plugins.list(s->plugins.context, &others) : 0;
   for (; n < COUNT(classes); n++)
     names[n] = classes[n]->name;
