@@ -304,7 +304,21 @@ struct batch {
   bool made[LAB_BRANCHES];
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
+  size_t again;               /* a new failure, which is to be made sure of before others are made */
 };
+
+/* What else is to be made where a failure is known waits until everything else was tried. */
+static void put_off(struct batch *b) {
+  struct state *st = b->st;
+  (void)pthread_mutex_lock(&st->lock);
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->made[i] || !st->failed[st->s->experiments[b->taken[i]].point] || vec_push(&st->later, b->taken[i]) < 0)
+      continue;
+    b->made[i] = true;
+    st->taken--;
+  }
+  (void)pthread_mutex_unlock(&st->lock);
+}
 
 static int branch_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
   struct batch *b = context;
@@ -313,6 +327,10 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   int r = take_result(b->st, b->l, b->taken[at], result, true);
   if (r < 0) return r;
   b->made[at] = r == 0;
+  if (r > 0) {
+    b->again = at;
+    return -EAGAIN;
+  }
   const struct sweep *s = b->st->s;
   return stopped(s) || (s->deadline && now_ns() >= s->deadline) ? -ECANCELED : 0;
 }
@@ -330,13 +348,18 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   (void)pthread_mutex_lock(&b->st->lock);
-  if (r < 0 && r != -ECANCELED) b->st->e = e;
+  if (r < 0 && r != -ECANCELED && r != -EAGAIN) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)
     made += b->made[b->index[i]];
   *ret_made = made;
-  return r == -ECANCELED ? 0 : r;
+  if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
+  r = make_experiment(b->st, b->l, b->taken[b->again]);
+  b->made[b->again] = true;
+  *ret_made = made + 1;
+  put_off(b);
+  return r;
 }
 
 /* Is a branch worth it? A child that changes files ends the trunk, and then it is no better than a fork. */
