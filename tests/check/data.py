@@ -87,9 +87,10 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
+NUMBERED = "arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    r"|throws|(?:arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) \d+"
+    rf"|throws|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 
@@ -110,7 +111,7 @@ def check_functions(text):
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) .*", r"\1", line[: -len(name)])
+        fact = re.sub(rf"^({NUMBERED}) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -278,7 +279,8 @@ def main(arguments):
     if not mistakes:
         samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS) + len(BROKEN_CONSTANTS)
         numbers = "compared with asm/unistd_64.h" if header else "not compared, no asm/unistd_64.h here"
-        print(f"{len(kernels)} kernel file(s), functions, hooks, constants: fine; numbers {numbers}; {samples} broken samples refused")
+        files = f"{len(kernels)} kernel file(s), functions, hooks, constants"
+        print(f"{files}: fine; numbers {numbers}; {samples} broken samples refused")
     return 1 if mistakes else 0
 
 
