@@ -66,7 +66,8 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result,
                      const struct lab_result *traced) {
   int status = result->seen.status;
-  f->failure = (struct campaign_failure){.outcome = outcome, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  bool ended = WIFSIGNALED(status) && outcome != OUTCOME_HANG; /* not by murphy */
+  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? WTERMSIG(status) : 0};
   f->failure.inject =
       (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
   if (traced) f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(traced, f->crash)};
