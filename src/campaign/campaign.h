@@ -131,6 +131,7 @@ struct lab_request {
                struct err *e);
   void *context;
   const char *hidden; /* as in struct sandbox_options */
+  bool bare;          /* ... */
 };
 
 /* Call it before threads are started. The request's strings must stay. */

@@ -77,6 +77,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .envp = l->environment.at,
       .limits = request->limits,
       .hidden = request->hidden,
+      .bare = request->bare,
   };
   return sandbox_new(&options, &l->sandbox, e);
 }

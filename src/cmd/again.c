@@ -93,6 +93,12 @@ int again_run(struct test_setup *s, const struct again *a, struct again_result *
                                 .timed_out = ret->run.timed_out,
                                 .error = a->error,
                                 .traits = a->traits};
-  ret->outcome = outcome_of(&facts, NULL, NULL);
+  ret->difference = (struct text){0};
+  ret->outcome = outcome_of(&facts, &ret->difference, NULL);
   return 0;
+}
+
+void again_result_done(struct again_result *r) {
+  lab_result_done(&r->run);
+  text_done(&r->difference);
 }

@@ -91,6 +91,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
   if (job->scenario && strcmp(job->format, "text") != 0)
     return err_set(e, -EINVAL, "--scenario writes XML (leave out --format %s)", job->format);
   job->request.unknown = job->show.verdicts >> SITE_UNKNOWN & 1;
+  job->request.recovery = job->show.recovery || strcmp(job->format, "json") == 0;
   if (!job->show.verdicts) {
     bool json = strcmp(job->format, "json") == 0;
     job->show.verdicts = 1u << SITE_NONE | 1u << SITE_SOME | (json || job->show.recovery ? 1u << SITE_ALL : 0);

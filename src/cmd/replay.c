@@ -130,6 +130,7 @@ static int tell_result(struct job *job, const struct again_result *a, struct err
                      : "it did not come again");
   text_add(&t, "\n");
   if (again) add_crash(job, &a->run, &t);
+  if (a->outcome == OUTCOME_SILENT && a->difference.n) text_add(&t, a->difference.at);
   r = cmd_report(&t, e);
   text_done(&t);
   return r < 0 ? r : again ? EXIT_FINDINGS : EXIT_NOTHING;
@@ -143,9 +144,9 @@ static int prepare(struct job *job, struct err *e) {
   job->setup.hidden = job->hidden;
   int r = replay_enter(&job->known.subject, e);
   if (r >= 0) r = test_setup_space(&job->setup, &job->known.subject, e);
-  if (r < 0) return r;
+  if (r < 0 && r != -ENODATA) return r;
   tell_change(job);
-  r = test_setup_labs(&job->setup, 1, e);
+  if (r >= 0) r = test_setup_labs(&job->setup, 1, e);
   if (r >= 0) r = test_setup_points(&job->setup, e);
   return r;
 }
@@ -153,8 +154,8 @@ static int prepare(struct job *job, struct err *e) {
 static int replay(struct job *job, struct err *e) {
   struct again_result a = {0};
   int r = prepare(job, e);
-  if (r < 0) return r;
-  if (again_locate(&job->setup, &job->known.is, &job->again) < 0) {
+  if (r < 0 && r != -ENODATA) return r;
+  if (r == -ENODATA || again_locate(&job->setup, &job->known.is, &job->again) < 0) {
     cmd_complain("the call is not made any more, so it cannot fail");
     return EXIT_NOTHING;
   }
@@ -166,7 +167,7 @@ static int replay(struct job *job, struct err *e) {
   r = again_run(&job->setup, &job->again, &a, e);
   if (r < 0) return r;
   r = tell_result(job, &a, e);
-  lab_result_done(&a.run);
+  again_result_done(&a);
   return r;
 }
 

@@ -34,6 +34,10 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
                    struct run_world *ret, struct err *e) MUST_USE;
 void run_world_done(struct run_world *w);
 
+/* For scenario_world.find_variable; CONTEXT is a struct run_world (run_variables.c). */
+int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e) MUST_USE;
+
 /* --- what is told while it runs (run_watch.c) --------------------------------------------------------------------- */
 
 struct run_watch {

@@ -320,6 +320,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .versions = find_versions,
       .defined = is_defined,
       .note = say_note,
+      .find_variable = run_world_variable,
       .context = ret,
       .variable = is_variable,
   };

@@ -6,15 +6,12 @@
  * same that murphy report would print.
  */
 #include "cmd/test.h"
-#include "config.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 struct job {
@@ -208,89 +205,6 @@ static int check_unchanged(struct job *job, struct err *e) {
 
 /* --- what is kept of it ------------------------------------------------------------------------------------------- */
 
-static int set_text(struct job *job, const char *name, struct text *t, struct err *e) {
-  int r = t->failed ? err_set(e, -ENOMEM, "out of memory") : store_set(job->store, name, t->at ? t->at : "", e);
-  text_done(t);
-  return r;
-}
-
-/* What of the surroundings may matter to who repeats it; not all, since there are secrets in environments. */
-static void add_environment(struct text *to) {
-  static const char *const names[] = {"PATH",
-                                      "HOME",
-                                      "LANG",
-                                      "LC_ALL",
-                                      "LANGUAGE",
-                                      "TZ",
-                                      "TMPDIR",
-                                      "TERM",
-                                      "LD_LIBRARY_PATH",
-                                      "LD_PRELOAD",
-                                      "ASAN_OPTIONS",
-                                      "UBSAN_OPTIONS",
-                                      "MALLOC_ARENA_MAX"};
-  bool first = true;
-  text_add(to, "{");
-  for (size_t i = 0; i < COUNT(names); i++) {
-    const char *value = getenv(names[i]);
-    if (!value) continue;
-    text_addf(to, "%s\"%s\":", first ? "" : ",", names[i]);
-    text_add_json(to, value);
-    first = false;
-  }
-  text_add(to, "}");
-}
-
-static int set_surroundings(struct job *job, struct err *e) {
-  struct utsname system;
-  struct text t = {0};
-  if (uname(&system) == 0) text_addf(&t, "%s %s %s", system.sysname, system.release, system.machine);
-  int r = set_text(job, "kernel", &t, e);
-  if (r < 0) return r;
-  add_environment(&t);
-  r = set_text(job, "environment", &t, e);
-  if (r < 0) return r;
-  char stamp[32] = "";
-  time_t now = time(NULL);
-  struct tm tm;
-  if (gmtime_r(&now, &tm)) (void)strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &tm);
-  r = store_set(job->store, "started", stamp, e);
-  return r < 0 ? r : store_set(job->store, "murphy", MURPHY_VERSION, e);
-}
-
-static int set_subject(struct job *job, struct err *e) {
-  struct text t = {0};
-  test_subject_json(&job->subject, &t);
-  int r = set_text(job, "subject", &t, e);
-  if (r == 0) {
-    test_command_json(job->subject.command.at, &t);
-    r = set_text(job, "command", &t, e);
-  }
-  if (r == 0) {
-    test_command_line(job->subject.command.at, &t);
-    r = set_text(job, "line", &t, e);
-  }
-  if (r == 0) {
-    test_modules_json(&job->setup.space.modules, &t);
-    r = set_text(job, "modules", &t, e);
-  }
-  const char *id = image_build_id(job->setup.space.modules.modules.at[0].image);
-  if (r == 0) r = store_set(job->store, "cwd", job->subject.cwd, e);
-  if (r == 0) r = store_set(job->store, "follow", job->subject.scope.follow ? "1" : "0", e);
-  if (r == 0) r = store_set(job->store, "program", job->setup.space.target.path, e);
-  return r < 0 ? r : store_set(job->store, "build_id", id ? id : "", e);
-}
-
-static int set_baseline(struct job *job, struct err *e) {
-  const struct baseline *b = &job->setup.baseline;
-  const struct lab_result *first = &b->runs[0];
-  struct text t = {0};
-  text_addf(&t, "{\"status\":%d,\"seconds\":%.6f,\"memory\":%llu,\"files\":%zu}", first->seen.status,
-            (double)b->wall_ns / 1e9, (unsigned long long)first->memory, first->seen.entries.n);
-  int r = set_text(job, "baseline", &t, e);
-  return r < 0 ? r : store_set(job->store, "notes", b->notes.n ? b->notes.at : "", e);
-}
-
 static int set_state(struct job *job, const char *state, struct err *e) {
   char seconds[32];
   (void)snprintf(seconds, sizeof seconds, "%.3f", job->before + (double)(test_now() - job->started) / 1e9);
@@ -304,8 +218,7 @@ static int begin_campaign(struct job *job, struct err *e) {
   unsigned kept = 0;
   int r = store_folder_clear(&job->folder, &kept, e);
   if (r >= 0) r = store_open(job->folder.path, true, &job->store, e);
-  if (r >= 0) r = set_surroundings(job, e);
-  if (r >= 0) r = set_subject(job, e);
+  if (r >= 0) r = test_facts_begin(job->store, &job->setup, e);
   if (r < 0 || !kept) return r;
   char note[PATH_MAX + 64];
   (void)snprintf(note, sizeof note, "the earlier campaign is kept in %s/campaign-%u", job->campaign, kept);
@@ -339,7 +252,7 @@ static int prepare(struct job *job, struct err *e) {
   if (r >= 0) r = test_setup_points(&job->setup, e);
   if (r >= 0) r = plan(job, e);
   if (r >= 0 && !job->resume) r = begin_campaign(job, e);
-  if (r >= 0) r = set_baseline(job, e);
+  if (r >= 0) r = test_facts_baseline(job->store, &job->setup.baseline, e);
   return r;
 }
 

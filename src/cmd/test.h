@@ -98,7 +98,7 @@ struct test_setup {
   bool has_baseline;
 };
 
-/* The subject must live as long. */
+/* The subject must live as long. -ENODATA with a message if it calls nothing that could fail as its scope says. */
 int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) MUST_USE;
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) MUST_USE;
 /* Runs without faults, and what they came by. */
@@ -149,6 +149,10 @@ int test_keeper_start(struct test_keeper *k, struct err *e) MUST_USE;
 int test_keeper_add(struct test_keeper *k, const struct sweep_done *d, struct err *e) MUST_USE;
 void test_keeper_done(struct test_keeper *k);
 
+/* What is known when it begins, and of its baseline (test_facts.c). */
+int test_facts_begin(struct store *s, const struct test_setup *setup, struct err *e) MUST_USE;
+int test_facts_baseline(struct store *s, const struct baseline *b, struct err *e) MUST_USE;
+
 /* --- the folder of a finding (test_finding.c) --------------------------------------------------------------------- */
 
 struct test_finding {
@@ -193,7 +197,9 @@ int again_locate(struct test_setup *s, const struct test_finding *f, struct agai
 struct again_result {
   enum outcome outcome;
   struct lab_result run;
+  struct text difference; /* how it looked different, for people */
 };
+void again_result_done(struct again_result *r);
 int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) MUST_USE;
 
 /* --- progress (test_progress.c) ----------------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   r = test_space_make(subject->command.at, &subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
-    return err_set(e, -EINVAL, "%s calls nothing that could fail in this way", s->space.target.path);
+    return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
   return 0;
 }
 
@@ -116,19 +116,23 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
                                 .n_functions = plan->functions.n,
                                 .points = points,
                                 .before_asan = s->space.modules.asan,
-                                .fork = !points,
+                                .fork = !points && !s->is->no_sandbox,
                                 .limits = limits_for(&s->space),
                                 .write = test_write_shim,
                                 .context = writer,
-                                .hidden = hidden_for(s)};
+                                .hidden = hidden_for(s),
+                                .bare = s->is->no_sandbox};
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
   /* Whoever may not make a sandbox cannot make the experiment. */
-  return r == -EPERM || r == -ENOSPC || r == -EACCES ? -ECANCELED : r;
+  return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r;
 }
 
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
   something_to_lose = 1;
+  if (s->is->no_sandbox)
+    cmd_complain(
+        "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
   int r = make_lab(s, &s->recording, true, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;

@@ -276,13 +276,19 @@ static int by_hash(const void *a, const void *b) {
   return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
+/* Some functions are in the plan because murphy itself must know of their calls. */
+static bool has_rules(const struct test_space *s, uint32_t function) {
+  const struct wire_function *f = plan_array(s, plan_of(s)->functions);
+  return function < plan_of(s)->functions.n && f[function].n_rules;
+}
+
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
   struct wire_point p;
   int r = 0;
   for (uint32_t i = 0; i < area->points.n && r == 0; i++)
-    if (run_area_point(area, i, &p) && p.function < plan_of(s)->functions.n) r = vec_push(&found, p);
+    if (run_area_point(area, i, &p) && has_rules(s, p.function)) r = vec_push(&found, p);
   if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);
@@ -338,10 +344,13 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
     r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = find_names(s, scope, &names);
+  if (r >= 0 && names.n == 0) r = err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->target.path);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
-  for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++)
+  for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++) {
+    s->world.wire.at[i].flags &= ~(uint32_t)WIRE_IN_SCOPE;
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
+  }
   if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
   if (r >= 0) r = find_faults(s, scope, e);
   return r < 0 ? r : judge_sites(s, e);

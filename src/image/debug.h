@@ -2,7 +2,7 @@
 /*
  * What the files about DWARF share: which file has it (debug_file.c), the units and what they cover (debug_unit.c),
  * the functions of one (debug_scope.c), its line table (debug_line.c), what functions and files are called
- * (debug_name.c), which code has a name or a line (debug_find.c).
+ * (debug_name.c), which code has a name or a line (debug_find.c), where variables are (debug_variable.c, debug_type.c).
  *
  * All reading of DWARF is libdw's. It bounds what it reads, but not what it allocates: see struct image_debug's budget.
  * When it has no memory it calls a handler that must not return; ours jumps to where image.h's function was entered.
@@ -117,6 +117,11 @@ int debug_scopes_load(struct image_debug *d, struct debug_unit *u);
 
 /* Whether libdw can read the line table of a unit's DIE with the memory there is for its names, which is taken away. */
 bool debug_table_fits(struct image_debug *d, Dwarf_Die *die, const char *folder);
+
+/* --- debug_find.c ------------------------------------------------------------------------------------------------- */
+
+/* Is WANTED all of NAME, or its end behind a separator? */
+bool debug_is_tail(const char *name, const char *wanted, const char *separator);
 
 /* --- debug_name.c ------------------------------------------------------------------------------------------------- */
 

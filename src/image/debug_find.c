@@ -21,8 +21,7 @@ static int add_scope(const struct debug_scope *s, image_ranges *ret) {
   return r;
 }
 
-/* Is WANTED all of NAME, or its end behind a separator? */
-static bool is_tail(const char *name, const char *wanted, const char *separator) {
+bool debug_is_tail(const char *name, const char *wanted, const char *separator) {
   size_t n = strlen(name), m = strlen(wanted), s = strlen(separator);
   if (n < m || strcmp(name + n - m, wanted) != 0) return false;
   return n == m || (n >= m + s && memcmp(name + n - m - s, separator, s) == 0);
@@ -37,7 +36,7 @@ struct by_name {
 
 static int find_in_scope(struct image_debug *d, struct debug_scope *s, const struct by_name *q, unsigned depth) {
   const char *name = debug_scope_name(d, s);
-  int r = name && is_tail(name, q->name, "::") ? add_scope(s, q->ret) : 0;
+  int r = name && debug_is_tail(name, q->name, "::") ? add_scope(s, q->ret) : 0;
   for (struct debug_scope *i = s->inner; i && r == 0 && depth < DEBUG_DEPTH; i = i->next)
     r = find_in_scope(d, i, q, depth + 1);
   return r;
@@ -65,7 +64,7 @@ struct by_line {
 static bool is_file(struct image_debug *d, const struct debug_unit *u, const char *name, const char *wanted) {
   struct image_frame f;
   debug_path(d, u, name, &f);
-  return f.file && is_tail(f.file, wanted, "/");
+  return f.file && debug_is_tail(f.file, wanted, "/");
 }
 
 static bool is_row(struct image_debug *d, const struct debug_unit *u, Dwarf_Line *line, const struct by_line *q) {

@@ -323,6 +323,48 @@ int image_debug_function(struct image_debug *d, const char *name, image_ranges *
 /* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
 int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
 
+/* Where a variable of a function is while the function is at START up to END. Written into plans as it is. */
+enum image_location_kind {
+  IMAGE_AT_CFA,    /* at the frame's CFA + offset */
+  IMAGE_AT_RBP,    /* at rbp + offset */
+  IMAGE_AT_RSP,    /* at rsp + offset */
+  IMAGE_AT_STATIC, /* at offset, an address as in the image */
+  IMAGE_IS_RBP,    /* rbp + offset itself is the value */
+  IMAGE_IS_NUMBER, /* offset itself is */
+};
+struct image_location {
+  enum image_location_kind kind;
+  uint64_t start, end;
+  int64_t offset;
+};
+
+#define IMAGE_STEPS 8
+
+/* A variable, or a part of it. */
+struct image_variable {
+  bool local;       /* of a function: locations say where, and nothing where it cannot be known */
+  uint64_t address; /* of another one, as in the image */
+  VEC(struct image_location) locations;
+  int64_t steps[IMAGE_STEPS]; /* bytes to go on; before each but the first, a pointer is followed */
+  size_t n_steps;
+  unsigned width; /* in bytes: 1, 2, 4 or 8 */
+  bool sign;
+  bool pointer;
+  bool characters;    /* an array of them, or a pointer to them */
+  unsigned bit, bits; /* of a bit-field: its lowest bit, and how many; else 0 */
+};
+
+/*
+ * The variable NAME ("a", "space::a", "a.b->c[3]"), a global one, or one of FUNCTION if that is not NULL, in all places
+ * that the function was compiled or inlined to. With a NULL NAME, the function's argument number PARAMETER, from 0.
+ *
+ * 0; -ESRCH if there is no such function, -ENOENT if there is no such variable or member, with near names; -EINVAL if
+ * the name does not fit its type; -ENOTSUP if it is nothing that can be asked for; all with a message.
+ */
+int image_debug_variable(struct image_debug *d, const char *function, const char *name, unsigned parameter,
+                         struct image_variable *ret, struct err *e) MUST_USE;
+void image_variable_done(struct image_variable *v);
+
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 
 /* A frame of a call stack. */

@@ -89,16 +89,27 @@ static int load_stack(struct store *s, struct loader *l, int64_t finding, enum s
   return ret->frames ? 0 : -ENOMEM;
 }
 
+/* A command about this campaign. Frees T. */
+static const char *command_of(const struct loader *l, struct text *t) {
+  if (strcmp(l->folder, ".murphy") != 0) {
+    text_add(t, " --campaign ");
+    text_add_shell(t, l->folder);
+  }
+  const char *copy = t->failed ? NULL : keep(l->to, t->at);
+  text_done(t);
+  return copy;
+}
+
 static const char *replay_of(const struct loader *l, const struct store_finding *f) {
   struct text t = {0};
   text_addf(&t, "murphy replay %" PRId64, f->id);
-  if (strcmp(l->folder, ".murphy") != 0) {
-    text_add(&t, " --campaign ");
-    text_add_shell(&t, l->folder);
-  }
-  const char *copy = t.failed ? NULL : keep(l->to, t.at);
-  text_done(&t);
-  return copy;
+  return command_of(l, &t);
+}
+
+static const char *resume_of(const struct loader *l) {
+  struct text t = {0};
+  text_add(&t, "murphy test --resume");
+  return command_of(l, &t);
 }
 
 /* By the number of the call in its process, which is another one if the program does things in another order. */
@@ -162,6 +173,8 @@ int report_load(struct store *s, const char *folder, struct report *ret, struct 
   int code = load_facts(s, &r);
   if (code == 0) code = load_counts(s, &r, e);
   if (code == 0) code = load_findings(s, &l, e);
+  r.resume = resume_of(&l);
+  if (code == 0 && !r.resume) code = -ENOMEM;
   vec_done(&l.frames);
   if (code == -ENOMEM) (void)err_set(e, code, "out of memory");
   if (code < 0)

@@ -56,7 +56,7 @@ static void add_left(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->left.n; i++)
     total += r->left.at[i].n;
   if (!total) return;
-  text_addf(to, "%" PRIu64 " experiments were not made%s:", total,
+  text_addf(to, "%" PRIu64 " experiment%s not made%s:", total, total == 1 ? " was" : "s were",
             strcmp(r->state, "finished") == 0 ? " for lack of budget" : "");
   for (size_t i = 0; i < r->left.n; i++)
     if (i < SHOWN_LEFT)
@@ -86,6 +86,7 @@ void report_text(const struct report *r, struct text *to) {
   text_add(to, "\n");
   add_modes(r, to);
   add_left(r, to);
+  if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
   if (r->unconfirmed)
     text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,
               r->unconfirmed == 1 ? "" : "s");

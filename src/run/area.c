@@ -291,7 +291,7 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
   struct run_totals t = {0};
   int r = LOAD(a->at->attached, &t.attached);
   if (r >= 0) r = LOAD(a->at->refused, &t.refused);
-  if (r >= 0) r = LOAD(a->at->next_process, &t.processes);
+  if (r >= 0) r = LOAD(a->at->processes, &t.processes);
   if (r >= 0) r = LOAD(a->at->lost, &t.lost);
   if (r >= 0) r = LOAD(a->at->lost_loaded, &t.unnamed);
   if (r >= 0) r = LOAD(a->at->unreached, &t.unreached);

@@ -89,14 +89,14 @@ static void default_signals(void) {
 
 int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
                struct err *e) {
-  int r = change_root(root, e);
+  int r = root ? change_root(root, e) : 0;
   if (r < 0) return r;
   if (chdir(options->cwd) < 0) return failed("change to the working directory", e);
   if (setsid() < 0 && errno != EPERM) return failed("start a session", e);
   if ((r = set_descriptors(descriptors, e)) < 0) return r;
   if ((r = leave_others(e)) < 0) return r;
   if ((r = set_server(server, e)) < 0) return r;
-  if ((r = drop_privileges(e)) < 0) return r;
+  if (root && (r = drop_privileges(e)) < 0) return r;
   if ((r = set_limits(&options->limits, e)) < 0) return r;
   if (sched_getscheduler(0) == SCHED_RR) (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
   default_signals();

@@ -220,7 +220,11 @@ static int add_layer(struct layers *l, const char *path, const char *target, str
   struct err why = {0};
   int r = mount_overlay(l, layer, target, &why);
   /* Some file systems cannot be under an overlay; a whole machine without overlays shows at the first one. */
-  if (r == -ENODEV || (r == -EPERM && l->at.n == 1)) return err_set(e, r, "%s", why.text);
+  if (r == -ENODEV || (r == -EPERM && l->at.n == 1))
+    return err_set(e, r,
+                   "%s (overlays in user namespaces need Linux 5.11, its module overlay, and a container that allows "
+                   "mount; or use --no-sandbox)",
+                   why.text);
   if (r < 0) layer->fixed = true;
   return r < 0 ? mount_read_only(path, target, e) : 0;
 }

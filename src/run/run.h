@@ -114,7 +114,7 @@ struct run_area {
 
 struct run_totals {
   uint32_t attached, refused; /* process images whose runtime accepted the plan, or did not */
-  uint32_t processes;         /* how many numbers of processes were given */
+  uint32_t processes;         /* process images that calls were intercepted in */
   uint64_t lost;              /* events that found no place, or that nobody finished */
   uint64_t unnamed;           /* frames in modules that found no place */
   uint64_t unreached;         /* calls to start programs that were not followed, since they could not read the shim */
@@ -249,6 +249,7 @@ struct sandbox_options {
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
+  bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
 };
 
 /*

@@ -69,6 +69,12 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
   /* Who must end a crowd of processes cannot wait for its turn among them. Only root may, and only root needs it. */
   if (sched_getscheduler(0) == SCHED_OTHER)
     (void)sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
+  if (options->bare) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)close(ready);
+    (void)close(go);
+    bare_main(options, socket);
+  }
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC) < 0) {
     say_refused(&a);
     (void)!message_send(socket, &a, sizeof a, NULL, 0);

@@ -118,9 +118,12 @@ void server_refuse(struct fork_server *s, const char *why);
 /* The keeper's whole life, in the new namespaces as pid 1. Does not return. */
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket);
 
+/* The same without a sandbox. */
+_Noreturn void bare_main(const struct sandbox_options *options, int socket);
+
 /*
- * In the command's process: goes into the new root and becomes the command. Returns only if something fails, with the
- * message in E. SERVER: the socket of a fork server, or -1.
+ * In the command's process: goes into the new root, unless ROOT is NULL, and becomes the command. Returns only if
+ * something fails, with the message in E. SERVER: the socket of a fork server, or -1.
  */
 int jail_enter(const struct sandbox_options *options, const char *root, const int descriptors[3], int server,
                struct err *e);

@@ -28,7 +28,7 @@ static uint64_t block_offset; /* in struct pthread; 0 if not known yet */
 /* Do the words at AT describe a block of pages that SP and SELF are in? */
 static bool describes(uint64_t at, uint64_t sp, uint64_t self) {
   uint64_t start = ((const uint64_t *)at)[0], size = ((const uint64_t *)at)[1];
-  return (start | size) % PAGE == 0 && sp - start < size && self - start < size;
+  return start != 0 && (start | size) % PAGE == 0 && sp - start < size && self - start < size;
 }
 
 static bool thread_stack(uint64_t sp, uint64_t self) {

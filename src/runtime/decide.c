@@ -16,12 +16,10 @@
 
 #define ENOSYS 38
 #define PAGE 4096ull
-#define MAX_WORDS 1024
-#define UNKNOWN_WORDS 128
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
-  c->real = rt.plan ? rt_real_late(c) : 0;
+  c->real = rt_load(&rt.ready) == RT_READY ? rt_real_late(c) : rt_real_early((uint32_t)c->index);
   if (c->real != 0) return RT_PASS;
   c->retval = (uint64_t)-ENOSYS;
   return RT_RETURN;
@@ -45,15 +43,16 @@ void rt_retire(uint32_t function) {
 
 /*
  * How many words above the return address may be arguments: those of the caller's frame, since it has put them there.
- * Of a frame that is very large the first are enough, and of one that is not known a guess that is not too low. No more
- * than can be read: a stack may end there.
+ * Of a frame that is very large the first are enough, and of one that is not known a guess that is not too low; on a
+ * stack that libc has not made there may not be room for many. No more than can be read: a stack may end there.
  */
 static uint64_t words_above(const struct rt_call *c) {
   uint64_t at = (uint64_t)(c->sp + 1), end = rt_stack_frame_end(c);
-  uint64_t most = end > at ? (end - at) / 8 : UNKNOWN_WORDS, n;
+  uint64_t most = end > at ? (end - at) / 8 : RT_SOME_WORDS, n;
   if (most < WIRE_MAX_ARGS - 6) most = WIRE_MAX_ARGS - 6;
-  if (most > MAX_WORDS) most = MAX_WORDS;
   struct rt_bounds b = rt_bounds_of(at);
+  uint64_t limit = b.high > 0 ? RT_MANY_WORDS : RT_SOME_WORDS;
+  if (most > limit) most = limit;
   if (b.high > 0)
     n = (b.high - at) / 8;
   else

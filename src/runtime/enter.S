@@ -20,7 +20,9 @@
 #define SP 128
 #define WORDS 136
 #define XMM 144         /* behind the struct: xmm0 and xmm1 of a real call */
-#define RBX 176
+#define FEW_WORDS 16    /* of the stack that are copied for a real call; or so many: */
+#define SOME_WORDS 128  /* RT_SOME_WORDS */
+#define MANY_WORDS 1024 /* RT_MANY_WORDS */
 #define FRAME 184       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
 
 	.macro load_arguments
@@ -83,36 +85,46 @@ murphy_rt_enter:
 	ret
 	.cfi_adjust_cfa_offset FRAME
 
+	/*
+	 * The real call, with up to \words of the stack's words, so many that their room is known here: at the call every
+	 * register is the caller's, and none is left to remember it in.
+	 */
+	.macro call_real words
+	sub	$(8 * \words), %rsp
+	.cfi_adjust_cfa_offset 8 * \words
+	mov	%rsp, %rdi
+	rep movsq
+	lea	8 * \words(%rsp), %r11
+	mov	ARGS(%r11), %rdi
+	mov	ARGS + 8(%r11), %rsi
+	mov	ARGS + 16(%r11), %rdx
+	mov	ARGS + 24(%r11), %rcx
+	mov	ARGS + 32(%r11), %r8
+	mov	ARGS + 40(%r11), %r9
+	mov	RAX(%r11), %rax
+	mov	R10(%r11), %r10
+	call	*REAL(%r11)
+	add	$(8 * \words), %rsp
+	.cfi_adjust_cfa_offset -8 * \words
+	.endm
+
 .Lthen:
-	mov	%rbx, RBX(%rsp)
-	.cfi_rel_offset %rbx, RBX
-	mov	%rsp, %rbx
-	.cfi_def_cfa_register %rbx
-	mov	SP(%rbx), %rsi
-	mov	WORDS(%rbx), %rcx
-	test	$1, %cl
-	jz	.Lcopied
-	push	$0              /* the stack stays a multiple of 16 */
-.Lcopied:
-	test	%rcx, %rcx
-	jz	.Lcall
-	push	(%rsi,%rcx,8)   /* from above, so that no page of the stack is left out */
-	dec	%rcx
-	jmp	.Lcopied
-.Lcall:
-	mov	ARGS(%rbx), %rdi
-	mov	ARGS + 8(%rbx), %rsi
-	mov	ARGS + 16(%rbx), %rdx
-	mov	ARGS + 24(%rbx), %rcx
-	mov	ARGS + 32(%rbx), %r8
-	mov	ARGS + 40(%rbx), %r9
-	mov	RAX(%rbx), %rax
-	mov	R10(%rbx), %r10
-	call	*REAL(%rbx)
-	mov	%rbx, %rsp
-	.cfi_def_cfa_register %rsp
-	mov	RBX(%rsp), %rbx
-	.cfi_restore %rbx
+	mov	SP(%rsp), %rsi
+	mov	WORDS(%rsp), %rcx
+	add	$8, %rsi
+	cmp	$FEW_WORDS, %rcx
+	ja	.Lthen_some
+	call_real FEW_WORDS
+	jmp	.Lcalled
+.Lthen_some:
+	cmp	$SOME_WORDS, %rcx
+	ja	.Lthen_many
+	call_real SOME_WORDS
+	jmp	.Lcalled
+.Lthen_many:
+	orq	$0, -4096(%rsp)    /* no page is left out, so that a stack that ends is noticed */
+	call_real MANY_WORDS
+.Lcalled:
 	mov	%rax, RETVAL(%rsp)
 	mov	%rdx, RDX(%rsp)
 	movups	%xmm0, XMM(%rsp)

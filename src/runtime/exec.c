@@ -7,6 +7,7 @@
 #include "hooks.h"
 #include "lend.h"
 #include "link.h"
+#include "process.h"
 #include "system.h"
 
 #define WORDS 1024 /* of an execl that gets a new environment; for more of them memory is mapped */
@@ -107,6 +108,7 @@ static enum rt_action hook_inside(struct rt_call *c) {
 }
 
 enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
+  if (f->hook != WIRE_HOOK_SPAWN && f->hook != WIRE_HOOK_SYSTEM) rt_process_leave();
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_EXECVE:
   case WIRE_HOOK_EXECVPE:

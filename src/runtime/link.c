@@ -169,7 +169,7 @@ uint64_t rt_link_any(const char *name) {
   return 0;
 }
 
-void rt_link_each(const struct link_map *m, void (*work)(const char *name, const char *version, uint64_t address)) {
+void rt_link_each(const struct link_map *m, rt_link_work *work, void *context) {
   struct tables t = tables_of(m);
   if (!t.symbols || !t.strings || !t.gnu_hash) return;
   uint32_t n = t.gnu_hash[0], first = t.gnu_hash[1], words = t.gnu_hash[2], last = 0;
@@ -183,7 +183,7 @@ void rt_link_each(const struct link_map *m, void (*work)(const char *name, const
   for (uint32_t i = first; i <= last; i++) {
     uint16_t index = t.versym ? t.versym[i] & 0x7fff : 0;
     work(t.strings + t.symbols[i].st_name, index > VER_NDX_GLOBAL ? version_name(&t, index) : "",
-         m->l_addr + t.symbols[i].st_value);
+         m->l_addr + t.symbols[i].st_value, context);
   }
 }
 bool rt_link_settled(void) { return &_r_debug && *(const volatile int *)&_r_debug.r_state == RT_CONSISTENT; }

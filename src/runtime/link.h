@@ -41,5 +41,5 @@ uint64_t rt_link_real(const char *name, const char *version) RT_HIDDEN;
 uint64_t rt_link_any(const char *name) RT_HIDDEN;
 
 /* Calls WORK for each symbol that the object exports, with its version ("" if it has none). */
-void rt_link_each(const struct link_map *m,
-                  void (*work)(const char *name, const char *version, uint64_t address)) RT_HIDDEN;
+typedef void rt_link_work(const char *name, const char *version, uint64_t address, void *context);
+void rt_link_each(const struct link_map *m, rt_link_work *work, void *context) RT_HIDDEN;

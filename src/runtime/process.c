@@ -18,6 +18,7 @@
 /* On a page that the kernel clears in a fork's child. */
 struct own {
   uint32_t process, pid;
+  uint32_t next; /* the number of the program that starts in this process; 0 if it has none yet */
 };
 
 static struct {
@@ -45,33 +46,71 @@ static void find_clock(void) {
       who.clock = (int (*)(long, struct timespec *))rt_link_symbol(m, "__vdso_clock_gettime", NULL);
 }
 
+static uint32_t own_pid(void) { return (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+
+/* The first of N numbers that nobody else has. */
+static uint32_t give(uint32_t n) { return rt_add(&rt.area->next_process, n) + 1; }
+
+/* What the process that has become this program left for it; 0 if it left nothing. */
+static uint32_t inherited(void) {
+  uint32_t pid = own_pid();
+  uint64_t *place = rt.area ? &rt.area->heirs[pid % WIRE_HEIRS] : NULL, seen = place ? rt_load(place) : 0;
+  return seen >> 32 == pid && rt_swap_if(place, &seen, 0) ? (uint32_t)seen : 0;
+}
+
+/* This process has NUMBER; 0 for the next one. */
+static void take(uint32_t number) {
+  uint32_t none = 0;
+  if (number == 0) number = rt.area ? give(1) : 1;
+  rt_store(&who.own->pid, own_pid());
+  if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
+}
+
 void rt_process_start(void) {
   who.own = rt_map(PAGE);
   if (who.own && rt_system(SYS_madvise, (long)who.own, PAGE, WIPE_ON_FORK, 0, 0, 0) < 0) who.own = NULL;
   if (!who.own) who.own = &fallback;
   who.tid_offset = find_tid();
   find_clock();
-  (void)rt_process();
+  take(inherited());
 }
 
 static struct own *own(void) {
   struct own *o = who.own;
   if (!o || __builtin_expect(rt_load(&o->process) != 0, 1)) return o ? o : &fallback;
-  uint32_t none = 0, number = rt.area ? rt_add(&rt.area->next_process, 1) + 1 : 1;
-  rt_store(&o->pid, (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
-  (void)rt_swap_if(&o->process, &none, number);
+  take(0);
   return o;
 }
 
-uint32_t rt_process_reserve(void) { return rt_add(&rt.area->next_process, 1) + 1; }
+/* --- forks and programs ------------------------------------------------------------------------------------------- */
+
+static uint32_t at_once(void) { return rt.plan->flags & WIRE_FOLLOW ? 2 : 1; }
+
+uint32_t rt_process_reserve(void) { return give(at_once()); }
 
 void rt_process_born(uint32_t number) {
-  rt_store(&who.own->pid, (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
-  rt_store(&who.own->process, number);
+  rt_store(&who.own->process, 0);
+  take(number);
+  rt_store(&who.own->next, at_once() > 1 ? number + 1 : 0);
 }
 
 /* Unless somebody has taken the next one. */
-void rt_process_unborn(uint32_t number) { (void)rt_swap_if(&rt.area->next_process, &number, number - 1); }
+void rt_process_unborn(uint32_t number) {
+  uint32_t last = number + at_once() - 1;
+  (void)rt_swap_if(&rt.area->next_process, &last, number - 1);
+}
+
+/* A child of vfork is in its parent's memory, and known by its number alone. It may try to become several programs. */
+void rt_process_leave(void) {
+  uint32_t pid = own_pid(), number = 0;
+  struct own *o = own();
+  bool itself = rt_load(&o->pid) == pid;
+  if (!(rt.plan->flags & WIRE_FOLLOW)) return;
+  if (itself) number = rt_load(&o->next);
+  if (number == 0) number = give(1);
+  if (itself) rt_store(&o->next, number);
+  rt_store(&rt.area->heirs[pid % WIRE_HEIRS], (uint64_t)pid << 32 | number);
+}
 
 uint32_t rt_process(void) { return rt_load(&own()->process); }
 
@@ -88,6 +127,11 @@ uint32_t *rt_process_tid(void) {
 void rt_process_forked(void) {
   rt_store(&who.own->process, 0);
   (void)rt_process();
+}
+
+void rt_process_goes_on(uint32_t number) {
+  rt_store(&who.own->process, 0);
+  take(number);
 }
 
 /*

@@ -7,17 +7,21 @@
 /* Once, at the start. */
 void rt_process_start(void) RT_HIDDEN;
 /*
- * A fork is about to be made: the number that its child will have. The child then says that it is there, or the parent
- * that nothing came of it.
+ * A fork is about to be made: the number that its child will have; if programs are followed, the next one is for what
+ * the child starts in its place. The child then says that it is there, or the parent that nothing came of it.
  */
 uint32_t rt_process_reserve(void) RT_HIDDEN;
 void rt_process_born(uint32_t number) RT_HIDDEN;
 void rt_process_unborn(uint32_t number) RT_HIDDEN;
+/* This process is about to become another program. */
+void rt_process_leave(void) RT_HIDDEN;
 uint32_t rt_pid(void) RT_HIDDEN;
 uint32_t rt_tid(void) RT_HIDDEN;
 /* Where libc keeps the number of the thread; NULL if that is not known. */
 uint32_t *rt_process_tid(void) RT_HIDDEN;
 /* In the child of a fork that the runtime has made itself: it has a number of its own. */
 void rt_process_forked(void) RT_HIDDEN;
+/* ... or one that goes on in place of its parent, and has the parent's NUMBER. */
+void rt_process_goes_on(uint32_t number) RT_HIDDEN;
 /* Nanoseconds of CLOCK_MONOTONIC_COARSE. */
 uint64_t rt_time(void) RT_HIDDEN;

@@ -49,6 +49,24 @@ static const struct wire_function *function_at(uint32_t i) { return &rt_array(fu
 static const char *name_of(uint32_t i) { return rt_text(function_at(i)->name); }
 static const char *version_of(uint32_t i) { return function_at(i)->version ? rt_text(function_at(i)->version) : NULL; }
 
+/* The symbol that is looked for by its address, and what it stands for. */
+struct early {
+  uint64_t stub, real;
+};
+
+static void find_early(const char *name, const char *version, uint64_t address, void *context) {
+  struct early *e = context;
+  if (address == e->stub && e->real == 0) e->real = rt_link_real(name, *version ? version : NULL);
+}
+
+uint64_t rt_real_early(uint32_t index) {
+  struct early e = {.stub = rt.entries[index].stub};
+  const struct link_map *shim = rt_link_shim();
+  /* While the program starts the list is whole, though the loader does not say so yet. */
+  if (shim && (rt_load(&rt.ready) < RT_OFF || rt_link_settled())) rt_link_each(shim, find_early, &e);
+  return e.real;
+}
+
 void rt_real_start(void) {
   for (uint32_t i = 0; i < rt.plan->functions.n; i++)
     rt.entries[i].real = rt_link_real(name_of(i), version_of(i));

@@ -39,7 +39,7 @@ static uint64_t packed(struct wire_row row) {
   if (r->cfa == WIRE_CFA_NONE) return STEP_POINTER;
   if (r->cfa == WIRE_CFA_RBP && r->offset == 16 && r->rbp == -16) return STEP_FRAME;
   bool fits = (r->cfa == WIRE_CFA_RSP || r->cfa == WIRE_CFA_RBP) && r->offset >= 8 && r->offset < 8 << 15 &&
-              r->offset % 8 == 0 && r->rbp <= 0 && r->rbp % 8 == 0;
+              r->offset % 8 == 0 && r->rbp <= 0 && r->rbp > -(8 << 12) && r->rbp % 8 == 0;
   if (!fits || (r->cfa == WIRE_CFA_RSP && -r->rbp > r->offset)) return STEP_ROW;
   uint64_t kind = r->cfa == WIRE_CFA_RSP ? STEP_RSP : STEP_RBP;
   return kind | (uint64_t)r->offset / 8 << STEP_OFFSET | (uint64_t)(-r->rbp / 8) << STEP_RBP_AT;

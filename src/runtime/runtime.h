@@ -3,11 +3,15 @@
  * libmurphy-rt.so: what decides, inside the target, whether a call fails.
  *
  * Rules for everything in this room, because it runs at any point of somebody else's program:
- *   - nothing is allocated but by rt_map at the start; no lock is taken; no stdio; no function of libc is called but
- *     the ones that a fault or a hook is about; errno, random numbers and buffers of the target stay as they are.
+ *   - memory is mapped (rt_map) at the start, and later only where programs are started or the list of modules outgrows
+ *     its room; no lock is taken; no stdio. No function of others is called but the ones that a fault or a hook is
+ *     about, and three that take no lock: _dl_find_object, __errno_location, the vDSO's clock. errno, random numbers
+ *     and buffers of the target stay as they are.
  *   - no vector or x87 register is touched: the room is compiled for general registers only, so that arguments in the
  *     others pass through unsaved.
- *   - system calls are made raw (rt_system), and none on the way of an injection, since a filter may forbid them.
+ *   - system calls are made raw (rt_system). On the way of an injection, where a filter may forbid them, there is none
+ *     but what a rule asks for (a descriptor's kind) and, on stacks that libc has not made, rt_sigprocmask, which tells
+ *     whether a page can be read; a fork's child asks once who it is.
  *   - in doubt the call is passed through. Nothing here exits or aborts.
  */
 #pragma once
@@ -21,7 +25,7 @@
 #define RT_HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * A call that reached a gate, as enter.S lays it down on the stack; enter.S knows the offsets of all up to `given`.
+ * A call that reached a gate, as enter.S lays it down on the stack; start.c asserts the offsets that it knows.
  */
 struct rt_call {
   uint64_t args[6];   /* rdi, rsi, rdx, rcx, r8, r9 */
@@ -38,6 +42,9 @@ struct rt_call {
   const uint64_t *sp; /* where the return address stands; arguments 6 and up follow it */
   uint64_t words;     /* out, for RT_THEN: how many of these can be read */
 };
+
+/* How many words of the stack RT_THEN copies at most, and on a stack that may be a small one; enter.S knows them. */
+enum { RT_SOME_WORDS = 128, RT_MANY_WORDS = 1024 };
 
 /* What enter.S does next. */
 enum rt_action {
@@ -77,7 +84,7 @@ struct rt_function {
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */
 enum rt_ready { RT_NEW, RT_STARTING, RT_OFF, RT_READY };
 
-/* Everything the runtime knows; constant once rt_start is done, but for what its pointers lead to. */
+/* Everything the runtime knows; once it is ready, constant but for `busy` and what its pointers lead to. */
 struct rt {
   uint32_t ready; /* of enum rt_ready; first, for enter.S */
   uint32_t busy;  /* not 0: a call needs more than its rules: RT_BUSY_* */

@@ -84,7 +84,6 @@ void rt_aim(void) {
 
 static bool plan_good(void) {
   const struct wire_shim *s = rt.shim;
-  rt.entries = (struct wire_entry *)s->entries;
   rt.plan = (const struct wire_plan *)s->plan;
   if (s->magic != WIRE_SHIM_MAGIC || s->version != WIRE_VERSION) return false;
   return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
@@ -124,26 +123,14 @@ static bool get_ready(void) {
 
 /* --- without faults ----------------------------------------------------------------------------------------------- */
 
-static uint32_t n_stubs;
-
-static void count_stub(const char *name, const char *version, uint64_t address) {
+static void count_stub(const char *name, const char *version, uint64_t address, void *n) {
   (void)name, (void)version;
-  n_stubs += address != (uint64_t)rt.shim;
-}
-
-/* An entry is believed to be one if it knows its stub. */
-static void go_around(const char *name, const char *version, uint64_t address) {
-  for (uint32_t i = 0; i < n_stubs; i++) {
-    struct wire_entry *e = &rt.entries[i];
-    if (e->stub != address) continue;
-    e->real = rt_link_real(name, *version ? version : NULL);
-    if (e->real != 0) rt_store(&e->target, e->real);
-  }
+  *(uint32_t *)n += address != (uint64_t)rt.shim;
 }
 
 /*
  * All calls go to the real functions from now on. What is wrong may be anything in plan and table, so that names and
- * number of the stubs are taken from the shim's symbols.
+ * number of the stubs are taken from the shim's symbols. An entry is believed to be one if it knows its stub.
  */
 static void refuse(void) {
   if (rt.area) (void)rt_add(&rt.area->refused, 1);
@@ -151,15 +138,17 @@ static void refuse(void) {
   rt.plan = NULL;
   const struct link_map *shim = rt_link_shim();
   if (shim && !rt.area) rt_area_refuse(shim->l_name);
-  if (shim) {
-    rt_link_each(shim, count_stub);
-    rt_link_each(shim, go_around);
+  uint32_t n = 0;
+  if (shim) rt_link_each(shim, count_stub, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    e->real = rt_real_early(i);
+    if (e->real != 0) rt_store(&e->target, e->real);
   }
   rt_store(&rt.ready, RT_OFF);
 }
 
-static void start(struct wire_shim *shim) {
-  rt.shim = shim;
+static void start(void) {
   if (plan_good()) {
     rt_real_start();
     if (get_ready()) {
@@ -172,16 +161,23 @@ static void start(struct wire_shim *shim) {
   refuse();
 }
 
+/*
+ * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so is
+ * the name of who is at it, so that a signal's handler does not wait for what it interrupts.
+ */
 void rt_start_once(void) {
   static uint64_t starter;
-  uint64_t self = rt_thread_pointer();
-  uint32_t state = RT_NEW;
-  if (rt_swap_if(&rt.ready, &state, RT_STARTING)) {
-    rt_store(&starter, self);
-    start(&murphy_shim);
+  uint64_t self = rt_thread_pointer(), nobody = 0;
+  if (rt_load(&starter) == 0) {
+    rt.shim = &murphy_shim;
+    rt.entries = (struct wire_entry *)murphy_shim.entries;
   }
-  /* Another thread is at it, and waits for nothing; or this one is, in a resolver, and the call is passed through. */
-  while (rt_load(&rt.ready) == RT_STARTING && rt_load(&starter) != self)
+  if (rt_swap_if(&starter, &nobody, self)) {
+    rt_store(&rt.ready, RT_STARTING);
+    start();
+  }
+  /* Another thread is at it, and waits for nothing; or this one is, and the call is passed through. */
+  while (rt_load(&rt.ready) < RT_OFF && rt_load(&starter) != self)
     __builtin_ia32_pause();
 }
 

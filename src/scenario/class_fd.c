@@ -26,9 +26,8 @@ static const char *const fd_kinds[] = {[WIRE_FD_NONE] = "",     [WIRE_FD_FILE] =
 int fd_kind_parse(const char *text, char hint[SOURCE_HINT]) {
   for (unsigned i = 1; i < COUNT(fd_kinds); i++)
     if (strcmp(fd_kinds[i], text) == 0) return (int)i;
-  const char *way = source_hint(name_nearest(text, fd_kinds + 1, COUNT(fd_kinds) - 1),
-                                "there are file, dir, pipe, socket, tty, char, block, other", hint);
-  if (way != hint) (void)snprintf(hint, SOURCE_HINT, "%s", way);
+  (void)source_hint(name_nearest(text, fd_kinds + 1, COUNT(fd_kinds) - 1),
+                    "there are file, dir, pipe, socket, tty, char, block, other", hint);
   return -ENOENT;
 }
 

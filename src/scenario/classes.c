@@ -35,7 +35,8 @@ int trigger_maybe_number(const struct trigger *t, const char *name, int64_t low,
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static const struct trigger_class *const classes[] = {
-    &class_stack, &class_count, &class_singleton, &class_random, &class_fd, &class_pipe, &class_distributed,
+    &class_stack, &class_count, &class_singleton,  &class_random, &class_fd,       &class_pipe,
+    &class_state, &class_mutex, &class_with_mutex, &class_after,  &class_coverage, &class_distributed,
 };
 
 #define MAX_CLASSES 64 /* that a message looks at */
@@ -43,7 +44,7 @@ static const struct trigger_class *const classes[] = {
 static int unknown_class(const struct scenario *s, const char *name, struct where at, struct err *e) {
   const char *names[COUNT(classes) + MAX_CLASSES];
   const char *const *others = NULL;
-  char all[SOURCE_HINT] = "there are ", way[SOURCE_HINT];
+  char all[400] = "there are ", way[SOURCE_HINT];
   size_t used = strlen(all), n = 0, n_others = s->plugins.list ? s->plugins.list(s->plugins.context, &others) : 0;
   for (; n < COUNT(classes); n++)
     names[n] = classes[n]->name;
@@ -51,8 +52,9 @@ static int unknown_class(const struct scenario *s, const char *name, struct wher
     names[n++] = others[i];
   for (size_t i = 0; i < n && used < sizeof all; i++)
     used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
+  const char *near = name_nearest(name, names, n);
   return FAIL_AT(at, e, -EINVAL, "trigger class '%.60s' is not known (%s)", name,
-                 source_hint(name_nearest(name, names, n), all, way));
+                 near ? source_hint(near, "", way) : all);
 }
 
 /* A class of the user's own: its arguments are its own business. */

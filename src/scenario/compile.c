@@ -256,6 +256,7 @@ static void plan_done(struct plan *p) {
   vec_done(&p->variables);
   vec_done(&p->locations);
   vec_done(&p->memories);
+  map_done(&p->memory_of);
   map_done(&p->constants);
   vec_done(&p->constant_names);
   arena_done(&p->arena);

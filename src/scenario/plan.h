@@ -74,6 +74,7 @@ struct plan {
   VEC(struct wire_variable) variables;
   VEC(struct wire_location) locations;
   VEC(uint32_t) memories;
+  struct map memory_of; /* hash of a file's path, or who has one of its own, to its memory */
   struct map constants; /* hash of a name to its value, once they were asked for */
   VEC(const char *) constant_names;
 };

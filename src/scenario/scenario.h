@@ -105,7 +105,7 @@ struct scenario_world {
   /*
    * The variable NAME ("a.b[3].c"), a global one, or of FUNCTION if that is not NULL; with a NULL NAME, argument number
    * PARAMETER of it, from 0. *ret is cleared first, and its locations are the caller's to free. -ENOENT with a message
-   * and near names. May be NULL.
+   * and near names, -ESRCH if there is no such function. May be NULL.
    */
   int (*find_variable)(void *context, const char *function, const char *name, unsigned parameter,
                        struct scenario_variable *ret, struct err *e);

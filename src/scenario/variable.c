@@ -99,7 +99,7 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) {
                            : global ? x->args[0]->string
                                     : x->args[1]->string,
                            (unsigned)x->number, &v, &why);
-  const struct expr *named = global || outer ? x->args[0] : x->args[1];
+  const struct expr *named = global || outer || r == -ESRCH ? x->args[0] : x->args[1];
   if (r < 0) r = FAIL_AT(named->at, m->plan->e, r, "%s", why.text[0] ? why.text : "there is no such variable");
   if (r >= 0) r = check(m, x, &v, text);
   /* An array of characters is where it is; of a pointer, where that points. */

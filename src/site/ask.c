@@ -43,7 +43,7 @@ const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at,
 
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
-static int answer_one(struct worker *w, struct flow_graph *g, struct question *q) {
+static int answer_one(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) {
   struct flow_start start = q->start;
   q->answered = true;
   q->lost = q->at && !code_find(flow_graph_code(g), q->at, &start.insn);
@@ -55,7 +55,7 @@ static int answer_one(struct worker *w, struct flow_graph *g, struct question *q
   q->torn = w->events.torn;
   if (q->sample) {
     guard_look(g, start.insn, &w->events, q->sample, &q->guard);
-    return 0;
+    return recovery_answer(p, w, g, q);
   }
   q->n_events = (uint32_t)w->events.at.n;
   q->events = arena_memdup(&w->arena, w->events.at.at, q->n_events * sizeof *q->events);
@@ -90,7 +90,7 @@ static int answer_batch(struct program *p, struct worker *w, size_t i) {
     struct question *q = &p->questions.at[bs->order[b->first + k]];
     q->answered = true;
     q->lost = r < 0;
-    if (r >= 0) r = answer_one(w, g, q);
+    if (r >= 0) r = answer_one(p, w, g, q);
   }
   flow_graph_close(g);
   return r == -EFAULT ? 0 : r;

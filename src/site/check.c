@@ -27,8 +27,8 @@ static void program_done(struct program *p) {
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set, &p->referenced_set,
-                        &p->question_of, &p->no_result,    &p->given_set};
+  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set,  &p->referenced_set,
+                        &p->question_of, &p->no_result,    &p->given_set, &p->virtual_of};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
@@ -86,6 +86,11 @@ static int judge_all(struct program *p, struct judgement *js) {
     if (r <= 0) return r;
   }
   return 0;
+}
+
+/* Is something done with the value, but that it is still there when the function returns? */
+static bool looks_at(const struct judgement *j) {
+  return j->noticed || j->errno_tested || j->seen & ~(unsigned)(SEEN_RETURNED | SEEN_LOST);
 }
 
 static int keep_recovery(const struct found *f, struct arena *arena, struct site *s) {
@@ -168,6 +173,9 @@ static int check_program(struct program *p, struct site_list *ret, struct err *e
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
   if (r >= 0) r = judge_all(p, js);
+  if (r >= 0 && p->request->recovery) r = recovery_find_in_callers(p);
+  for (size_t i = 0; i < p->found.n && r >= 0; i++)
+    p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
   if (r >= 0) r = make_list(p, js, &l);
   if (r >= 0) r = find_missing(p->image, &l);
   free(js);

@@ -24,7 +24,8 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
   bool zero = false, positive = false;
   s->import = m;
   s->count = 0;
-  if (m->success == SUCCESS_COUNT && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
+  bool sized = m->success == SUCCESS_COUNT || m->success == SUCCESS_LENGTH;
+  if (sized && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
   for (unsigned i = 0; i < m->n_errors; i++) {
     s->errors[i] = (uint64_t)m->errors[i];
     zero |= m->errors[i] == 0;
@@ -87,14 +88,14 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 
 /*
  * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
- * for, an order is about that. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
+ * for, an order is about that. A length that is compared with less than there is room for may be longer. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
  * a sign, where an error is the largest number, what is below the bound.
  */
 uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
-  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : 0;
+  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : e->imm + 1 < s->count ? e->imm + 1 : 0;
   if (m->success != SUCCESS_COUNT) return 0;
   if (s->count && !equality) return s->count;
   return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;

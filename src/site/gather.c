@@ -58,28 +58,6 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
 
 /* --- a site ------------------------------------------------------------------------------------------------------- */
 
-/* Which side of the branch do the errors take that it tells from success? */
-static uint8_t failing_side(const struct gathering *t, const struct import *m, const struct flow_event *e,
-                            uint64_t told) {
-  for (unsigned i = 0; i < m->n_errors; i++)
-    if (told >> i & 1)
-      return flow_event_holds(e, t->code->image, (uint64_t)m->errors[i], 4096) ? EDGE_TAKEN : EDGE_FALL;
-  return EDGE_TAKEN;
-}
-
-static int note_checks(struct gathering *t, const struct import *m, const struct found *f, uint32_t number) {
-  struct sample sample;
-  int r = 0;
-  sample_start(&sample, m, &f->call);
-  for (uint32_t i = 0; i < t->w->events.at.n && r >= 0; i++) {
-    const struct flow_event *e = &t->w->events.at.at[i];
-    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || t->code->insns[e->insn].op != OP_BRANCH) continue;
-    uint64_t told = judge_compare(t->p, &sample, e);
-    if (told) r = vec_push(&t->failing, (struct failing){e->block, number, failing_side(t, m, e, told)});
-  }
-  return r;
-}
-
 /* Is this where the program crashes if the value is an error? */
 static bool crashes_at(const struct gathering *t, const struct import *m, const struct flow_event *e) {
   if (e->subject != SUBJECT_VALUE) return false;
@@ -159,7 +137,8 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
-  r = note_checks(t, m, &f, m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX);
+  uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
+  r = recovery_note_checks(t->p, t->code, &t->w->events, &sample, number, &t->failing);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);

@@ -17,6 +17,7 @@ struct import {
   bool wanted; /* its sites are asked for */
   bool answers;
   bool pointer;               /* an error of it is no address */
+  bool looked_at;             /* somebody looks at what it returns */
   int8_t size;                /* the written argument that says how much, or -1 */
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
   const struct profile_error *details[ERRORS_MAX];
@@ -63,6 +64,8 @@ struct question {
   bool lost;                   /* ... but the place could not be read */
   const struct sample *sample; /* a question about its guard: what is returned there; or NULL */
   struct guard guard;
+  const struct range *recovery; /* what runs there only if it is an error */
+  uint32_t n_recovery;
   const struct flow_event *events;
   uint32_t n_events;
 };
@@ -253,6 +256,13 @@ typedef VEC(struct failing) failing_vec;
 
 /* Gives each site from FIRST on its blocks. */
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
+/* Adds the failing edges of the checks among EVENTS. */
+int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
+                         const struct sample *s, uint32_t site, failing_vec *ret) MUST_USE;
+/* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
+int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
+/* Adds to each site the blocks of the functions that its value is returned to. */
+int recovery_find_in_callers(struct program *p) MUST_USE;
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 

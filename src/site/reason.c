@@ -64,7 +64,7 @@ static void add_fate(struct text *t, const struct judgement *j, const struct sit
 
 static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct site *s) {
   if (s->verdict == SITE_UNKNOWN) {
-    text_addf(t, "the errors of %s are not known", m->written);
+    text_addf(t, m->n_errors ? "%s may return nothing" : "the errors of %s are not known", m->written);
     return;
   }
   if (s->verdict == SITE_ALL) {

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define RECOVERY_CALLERS 64 /* of a function, in which what runs only if it fails is looked for */
+
 struct coloring {
   const struct flow_graph *g;
   uint8_t *cut;   /* by block: kinds of its edges that only failure takes, as bits */
@@ -42,8 +44,9 @@ static int by_start(const void *x, const void *y) {
   return (a->from > b->from) - (a->from < b->from);
 }
 
-/* The blocks of one site as ranges of addresses. */
-static int keep(struct worker *w, const struct code *code, const struct coloring *c, struct found *f) {
+/* The blocks that were found, as ranges of addresses. */
+static int keep(struct worker *w, const struct code *code, const struct coloring *c, const struct range **ret,
+                uint32_t *ret_n) {
   struct range *ranges = arena_alloc(&w->arena, (c->n_found + 1) * sizeof *ranges);
   if (!ranges) return -ENOMEM;
   for (size_t i = 0; i < c->n_found; i++) {
@@ -52,8 +55,8 @@ static int keep(struct worker *w, const struct code *code, const struct coloring
     ranges[i] = (struct range){first->address, last->address + last->length};
   }
   qsort(ranges, c->n_found, sizeof *ranges, by_start);
-  f->n_recovery = (uint32_t)c->n_found;
-  f->recovery = ranges;
+  *ret_n = (uint32_t)c->n_found;
+  *ret = ranges;
   return 0;
 }
 
@@ -75,23 +78,108 @@ static int start_coloring(struct coloring *c, struct arena *a, uint32_t n_blocks
   return c->cut && c->plain && c->mine && c->todo && c->found ? 0 : -ENOMEM;
 }
 
+static int cut_edges(struct worker *w, const failing_vec *edges, struct coloring *c) {
+  const struct code *code = flow_graph_code(c->g);
+  int r = start_coloring(c, &w->flow.scratch, code->n_blocks);
+  if (r < 0) return r;
+  for (size_t i = 0; i < edges->n; i++)
+    c->cut[edges->at[i].block] |= (uint8_t)(1u << edges->at[i].kind);
+  spread(c, c->plain, code->entry_block, true);
+  return 0;
+}
+
 /* The edges of a site follow each other. */
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) {
   const struct code *code = flow_graph_code(g);
   struct coloring c = {.g = g};
-  if (!edges->n) return 0;
-  int r = start_coloring(&c, &w->flow.scratch, code->n_blocks);
+  int r = edges->n ? cut_edges(w, edges, &c) : 0;
   if (r < 0) return r;
-  for (size_t i = 0; i < edges->n; i++)
-    c.cut[edges->at[i].block] |= (uint8_t)(1u << edges->at[i].kind);
-  spread(&c, c.plain, code->entry_block, true);
   for (size_t i = 0; i < edges->n && r >= 0;) {
     uint32_t site = edges->at[i].site;
     for (; i < edges->n && edges->at[i].site == site; i++)
       color_edge(&c, &edges->at[i]);
-    if (site >= first && site < w->found.n) r = keep(w, code, &c, &w->found.at[site]);
+    struct found *f = site >= first && site < w->found.n ? &w->found.at[site] : NULL;
+    if (f) r = keep(w, code, &c, &f->recovery, &f->n_recovery);
     while (c.n_found > 0)
       c.mine[c.found[--c.n_found]] = 0;
   }
   return r;
+}
+
+/* --- in callers --------------------------------------------------------------------------------------------------- */
+
+int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
+                         const struct sample *s, uint32_t site, failing_vec *ret) {
+  int r = 0;
+  for (uint32_t i = 0; i < events->at.n && r >= 0; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || code->insns[e->insn].op != OP_BRANCH) continue;
+    uint64_t told = judge_compare(p, s, e);
+    if (!told) continue;
+    /* Which side of the branch do the errors take that it tells from success? */
+    uint64_t error = s->errors[__builtin_ctzll(told)];
+    uint8_t side = flow_event_holds(e, code->image, error, 4096) ? EDGE_TAKEN : EDGE_FALL;
+    r = vec_push(ret, (struct failing){e->block, site, side});
+  }
+  return r;
+}
+
+int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) {
+  failing_vec edges = {0};
+  struct coloring c = {.g = g};
+  const struct code *code = flow_graph_code(g);
+  int r = recovery_note_checks(p, code, &w->events, q->sample, 0, &edges);
+  if (r >= 0 && edges.n) r = cut_edges(w, &edges, &c);
+  for (size_t i = 0; i < edges.n && r >= 0; i++)
+    color_edge(&c, &edges.at[i]);
+  if (r >= 0 && edges.n) r = keep(w, code, &c, &q->recovery, &q->n_recovery);
+  vec_done(&edges);
+  return r;
+}
+
+/* The question of each caller that the site's value is returned to; N of them in RET, those that are answered. */
+static size_t ask_callers(struct program *p, const struct found *f, const struct question **ret, size_t max) {
+  const struct inner_call *c;
+  struct sample s, there;
+  size_t n = functions_callers(p, f->entry, &c), found = 0;
+  sample_start(&s, &p->imports.at[f->import], &f->call);
+  for (uint32_t i = 0; i < f->n_events; i++) {
+    const struct flow_event *e = &f->events[i];
+    if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed) continue;
+    sample_step(&there, &s, e->ops, p->image);
+    for (size_t k = 0; k < n && found < max; k++) {
+      const struct question *q = ask_guard(p, c[k].entry, c[k].at, &there);
+      if (q && q->answered && !q->lost) ret[found++] = q;
+    }
+  }
+  return found;
+}
+
+/* Adds the ranges of a caller, each once. */
+static int add_ranges(struct program *p, struct found *f, const struct range *more, uint32_t n) {
+  struct range *all = arena_alloc(&p->workers[0].arena, (f->n_recovery + n + 1) * sizeof *all);
+  uint32_t kept = 0, total = f->n_recovery + n;
+  if (!all) return -ENOMEM;
+  for (uint32_t i = 0; i < total; i++)
+    all[i] = i < f->n_recovery ? f->recovery[i] : more[i - f->n_recovery];
+  if (total) qsort(all, total, sizeof *all, by_start);
+  for (uint32_t i = 0; i < total; i++)
+    if (!kept || all[kept - 1].from != all[i].from) all[kept++] = all[i];
+  f->recovery = all;
+  f->n_recovery = kept;
+  return 0;
+}
+
+int recovery_find_in_callers(struct program *p) {
+  const struct question *q[RECOVERY_CALLERS];
+  int r = 0;
+  for (size_t i = 0; i < p->found.n; i++)
+    (void)ask_callers(p, &p->found.at[i], q, RECOVERY_CALLERS);
+  if (p->error >= 0) r = ask_answer(p);
+  for (size_t i = 0; i < p->found.n && r >= 0; i++) {
+    size_t n = ask_callers(p, &p->found.at[i], q, RECOVERY_CALLERS);
+    for (size_t k = 0; k < n && r >= 0; k++)
+      if (q[k]->n_recovery) r = add_ranges(p, &p->found.at[i], q[k]->recovery, q[k]->n_recovery);
+  }
+  return r < 0 ? r : p->error;
 }

@@ -15,7 +15,7 @@ enum site_verdict {
   SITE_NONE,    /* no error is checked */
   SITE_SOME,    /* some are */
   SITE_ALL,     /* all are */
-  SITE_UNKNOWN, /* the function's errors are not known */
+  SITE_UNKNOWN, /* the function's errors are not known, or it is not known that it returns anything */
 };
 
 /* What becomes of an error that is not checked. */
@@ -89,7 +89,8 @@ struct site_request {
   size_t n_functions;
   const char *const *profiles; /* files whose functions go over what is found */
   size_t n_profiles;
-  bool unknown; /* sites of functions with unknown errors too */
+  bool unknown;  /* sites of functions with unknown errors too */
+  bool recovery; /* recovery code in callers too, if the value is returned */
   unsigned workers;
   void (*progress)(void *context, size_t done, size_t total);
   void *context;

@@ -5,6 +5,7 @@
 #include "site/program.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 const char *const site_verdict_words[4] = {"none", "some", "all", "unknown"};
@@ -88,12 +89,27 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
 
 /*
  * How well an error serves for an experiment. What is said of the function itself counts more than what is said of the
- * error for all functions: a full disk is common, but not for unlink.
+ * error for all functions: a full disk is common, but not for unlink. What passes when the call is made again shows
+ * less than what stays.
  */
 static int fault_weight(const struct program *p, const struct found *f, int error, int64_t value) {
   enum likelihood likely = relevance_likelihood(p->relevance, &f->call, error, value);
+  enum cause cause = relevance_cause(p->relevance, f->call.name, error, value);
   bool own = likely > LIKELY_CONTRIVED && relevance_names(p->relevance, f->call.name, error, value);
-  return 2 * (int)likely + (own ? 3 : 0);
+  bool passes = cause == CAUSE_SIGNAL || cause == CAUSE_RACE || (cause == CAUSE_PEER && error == EAGAIN);
+  bool stays = cause == CAUSE_DISK || cause == CAUSE_HARDWARE || cause == CAUSE_MEMORY || cause == CAUSE_LIMIT;
+  return 4 * (int)likely + (own ? 6 : 0) + (stays ? 1 : 0) - (passes ? 5 : 0);
+}
+
+/* The errnos that may come with an error. Where the code shows none, those that are said of the function. */
+static struct errno_set errnos_of(const struct program *p, const struct found *f, const struct profile_error *e,
+                                  int64_t value) {
+  struct errno_set of = e->errnos;
+  const struct profile_function *whole = p->imports.at[f->import].profile;
+  bool unseen = errno_set_empty(&of) && (e->errno_unknown || (whole && whole->unknown));
+  for (int i = 1; unseen && i <= ERRNO_MAX; i++)
+    if (relevance_names(p->relevance, f->call.name, i, value)) errno_set_add(&of, i);
+  return of;
 }
 
 /* The likeliest fault among what is missing, for an experiment. */
@@ -101,17 +117,29 @@ static void choose_fault(const struct program *p, const struct found *f, unsigne
   const struct import *m = &p->imports.at[f->import];
   int64_t value = m->errors[error];
   bool number = is_number(m, error);
-  struct errno_set of = number ? (struct errno_set){0} : m->details[error]->errnos;
+  struct errno_set of = number ? (struct errno_set){0} : errnos_of(p, f, m->details[error], value);
   bool only = !errno_set_empty(&s->missing_errnos);
   for (int i = 0; i <= ERRNO_MAX; i++) {
     if (i == 0 ? !errno_set_empty(&of) : !errno_set_has(&of, i)) continue;
     if (only && i && !errno_set_has(&s->missing_errnos, i)) continue;
-    int likely = fault_weight(p, f, number ? (int)value : i, value);
-    if (likely <= *best) continue;
-    *best = likely;
+    int weight = fault_weight(p, f, number ? (int)value : i, value);
+    if (weight <= *best) continue;
+    *best = weight;
     s->retval = value;
     s->error = i;
   }
+}
+
+/*
+ * Perhaps it returns nothing: nobody in the program looks at it, nothing is known about it, and its code does not prove
+ * that what it leaves behind is an error. A function that ends in a call leaves what that returned.
+ */
+static bool perhaps_void(const struct program *p, const struct import *m) {
+  if (m->looked_at || m->success != SUCCESS_UNKNOWN || relevance_knows(p->relevance, m->written)) return false;
+  if (profile_facts_roles(p->facts, m->written).arguments >= 0) return false;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    if (m->details[i]->confidence == PROFILE_CERTAIN) return false;
+  return true;
 }
 
 int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
@@ -139,10 +167,10 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   s->verdict = !s->n_missing ? SITE_ALL : s->n_checked || partly ? SITE_SOME : SITE_NONE;
   if (s->verdict == SITE_NONE && j->seen & SEEN_MIXED_CALLERS) s->verdict = SITE_SOME;
   if (s->verdict == SITE_NONE && j->other_codes) s->verdict = SITE_SOME;
-  if (!m->n_errors) s->verdict = SITE_UNKNOWN;
+  if (!m->n_errors || perhaps_void(p, m)) s->verdict = SITE_UNKNOWN;
   s->use = use_of(j);
   s->always = f->always && s->use == USE_DEREFERENCED;
-  int best = -1;
+  int best = INT_MIN;
   for (unsigned i = 0; i < m->n_errors; i++)
     for (size_t k = 0; k < s->n_missing; k++)
       if (missing[k] == m->errors[i]) choose_fault(p, f, i, s, &best);

@@ -11,7 +11,7 @@
 #define MAX_MEMORIES 16
 
 static bool span_fits(const struct wire_plan *p, struct wire_span s, size_t size) {
-  if (s.n == 0) return true;
+  if (s.n == 0) return s.at <= p->size;
   return s.at % 8 == 0 && s.at >= sizeof *p && s.at <= p->size && s.n <= (p->size - s.at) / size;
 }
 

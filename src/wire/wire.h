@@ -511,6 +511,7 @@ struct wire_shim {
 #define WIRE_AREA_MAGIC 0x414552414850524dull /* "MRPHAREA" */
 #define WIRE_FRAMES 48
 #define WIRE_ARGS 6
+#define WIRE_HEIRS 256
 
 /* A place in the target's code: module is an index in the area's `loaded`, from 1; 0 if it is in none. */
 struct wire_frame {
@@ -715,6 +716,9 @@ struct wire_area {
   uint32_t shown_pid;        /* what a trunk says its number is */
   uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
   uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;        /* process images that have taken a number */
+  uint32_t pad;
+  uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */

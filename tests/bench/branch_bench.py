@@ -36,7 +36,7 @@ def modes():
     for name, command, script in COMMANDS:
         with tempfile.TemporaryDirectory(prefix="branch-bench-") as folder:
             subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
-            r = measure(command, folder, 60)
+            r = measure(command, folder, 30)
         print(f"{name:24} {r['bare']:10.0f} {r['spawn']:8.0f} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} "
               f"{r['made']:9.0f}% {r['branch'] / r['exec']:12.1f}", flush=True)
 

@@ -89,6 +89,11 @@ holds '... and are told to be' grep -q ': gone (handled)' out
 run replay "$id"
 holds '... replay says so, and that the program has changed' grep -q 'has changed since' err
 holds '... with exit status 0' test "$status" = 0
+echo 'int main(void) { return 0; }' | cc -g -w -x c -o victim -
+run verify
+holds 'a program that does nothing of it any more: all are gone' test "$status" = 0
+run replay "$id"
+holds '... replay says that too' grep -q 'not made any more' err
 cc -g -O1 -w -o victim victim.c
 run verify --format json
 holds 'another build with the same bug: it is left' json 'o["left"] >= 1 and o["findings"][0]["left"]'
@@ -198,9 +203,31 @@ cc -g -O1 -w -DFIXED -o victim victim.c
 run test --campaign part --resume
 refused 'not with another program' 'has changed since'
 
-# --- ended by force -----------------------------------------------------------------------------------------------------
+# --- a full disk --------------------------------------------------------------------------------------------------------
 
 seq 2000 >numbers
+mkdir small
+if unshare -Urm mount -t tmpfs -o size=150k x small 2>/dev/null; then
+  # shellcheck disable=SC2016 # the inner shell's
+  unshare -Urm sh -c 'mount -t tmpfs -o size=150k x small
+    "$1" test --campaign small/c --budget 30s -- sort numbers >out 2>err
+    echo $? >status
+    "$1" report --campaign small/c --json >kept.json
+    mount -o remount,size=50m small
+    "$1" test --campaign small/c --resume --budget 5runs --format json >more.json 2>>err' sh "$MURPHY"
+  holds 'a full disk ends it with exit status 2' test "$(cat status)" = 2
+  holds '... and a message' grep -q 'the disk is full' err
+  holds '... what was done is kept and printed' test -s out -a -n "$(grep experiments out)"
+  holds '... and it goes on when there is room' python3 -c '
+import json
+kept, more = (json.load(open(n))["experiments"] for n in ("kept.json", "more.json"))
+assert 0 < kept < more, (kept, more)'
+else
+  skip 'a full disk' 'cannot be arranged here'
+fi
+
+# --- ended by force -----------------------------------------------------------------------------------------------------
+
 "$MURPHY" test --campaign killed --jobs 1 --budget 60s -- sort numbers >out 2>err &
 pid=$!
 for _ in $(seq 100); do

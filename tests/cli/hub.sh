@@ -14,6 +14,7 @@ hub=
 start() { # start ADDRESS OPTION...: the hub, until it listens; sets $hub
   local address=$1 i
   shift
+  rm -f hub.out # the line of the hub before
   "$MURPHY" hub --log hub.log "$@" "$address" >hub.out 2>hub.err &
   hub=$!
   for ((i = 0; i < 100; i++)); do

@@ -483,7 +483,7 @@ static void test_log(void **state) {
       t.at,
       "{\"event\":\"inject\",\"seq\":9,\"time\":0.500000,\"pid\":7,\"tid\":8,\"process\":2,\"function\":\"read\","
       "\"call\":3,\"retval\":-1,\"errno\":\"EIO\",\"side\":[{\"kind\":\"arg\",\"argument\":2,\"offset\":0,"
-      "\"width\":4,\"value\":-7}],\"then\":true,\"trigger\":\"call == \\\"1\\\"\",\"args\":[3,18446744073709551615],"
+      "\"width\":4,\"value\":-7}],\"then\":true,\"trigger\":\"call == \\\"1\\\"\",\"args\":[3,-1],"
       "\"stack\":[{\"module\":\"\",\"offset\":\"0x1234\",\"symbol\":null,\"file\":null,\"line\":null,\"path\":\"\"}]}"
       "\n");
   text_done(&t);

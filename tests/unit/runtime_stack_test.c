@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "made_module.h"
+#include "runtime/bounds.h"
 #include "runtime/link.h"
 #include "runtime/modules.h"
 #include "runtime/process.h"
@@ -525,6 +526,48 @@ static uint64_t likely(uint64_t page) {
   }
 }
 
+/*
+ * libc has no block for the first thread's stack: 0, and where the stack ends as its size, which is a multiple of a page
+ * in one process of 256. That is no block around everything.
+ */
+extern void *__libc_stack_end;
+static void test_first_thread(void **state) {
+  (void)state;
+  uint64_t self = rt_thread_pointer(), end = (uint64_t)__libc_stack_end, *found = NULL;
+  for (uint64_t *at = (uint64_t *)(self + 0x2c0); at < (uint64_t *)(self + 0x880) && !found; at++)
+    if (at[0] == 0 && at[1] == end) found = at;
+  if (!found) skip();
+  char *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(memory != MAP_FAILED);
+  found[1] = end & -4096ull;
+  struct rt_bounds b = rt_bounds_of((uint64_t)memory + 64);
+  found[1] = end;
+  assert_int_equal(b.high, 0);
+  assert_int_equal(munmap(memory, 4096), 0);
+}
+
+/* What does not fit into the word of a step is looked up in its row. */
+static void test_far_rbp(void **state) {
+  (void)state;
+  uint64_t pc = (uint64_t)inner;
+  struct rt_modules *m = rt_modules_now();
+  const struct rt_module *module = rt_module_at(m, pc);
+  assert_non_null(module);
+  struct wire_row *row = (struct wire_row *)rt_array(rows, struct wire_row) + (module->rows >> 32);
+  for (uint32_t n = (uint32_t)module->rows; n > 1 && row[1].start <= pc - module->bias; n--)
+    row++;
+  struct wire_row before = *row;
+  *row = (struct wire_row){.start = before.start, .cfa = WIRE_CFA_RBP, .offset = 24, .rbp = INT16_MIN};
+  uint64_t far = rt_step_find(&m, pc);
+  row->rbp = -(8 << 12) + 8;
+  uint64_t near = rt_step_find(&m, pc);
+  *row = before;
+  (void)rt_step_find(&m, pc);
+  assert_int_equal(STEP_KIND(far), STEP_ROW);
+  assert_int_equal(STEP_KIND(near), STEP_RBP);
+  assert_true(rt_step_known(far, pc) && rt_step_known(near, pc));
+}
+
 /* Two pages between ones that cannot be read, as the stack: the walk ends, without a fault. */
 static void test_rubbish(void **state) {
   (void)state;
@@ -693,6 +736,8 @@ int main(void) {
       cmocka_unit_test_setup(test_point_out_of_scope, with_rows),
       cmocka_unit_test_setup(test_facts_of_a_point, with_rows),
       cmocka_unit_test_setup(test_points_are_full, with_rows),
+      cmocka_unit_test_setup(test_first_thread, with_rows),
+      cmocka_unit_test_setup(test_far_rbp, with_rows),
       cmocka_unit_test_setup(test_rubbish, with_rows),
       cmocka_unit_test_setup(test_rubbish, without_rows),
       cmocka_unit_test_setup(test_rubbish_on_the_stack, with_rows),

@@ -305,11 +305,11 @@ static void loader_hooks(void) {
   hook("dlvsym", WIRE_HOOK_DLVSYM);
 }
 
-static void twins(void) {
+static void twins(const char *more) {
   char a[300], b[300], both[640];
   made_path(a, sizeof a, "MURPHY_BUILD", "tests/libtarget-twin-a.so");
   made_path(b, sizeof b, "MURPHY_BUILD", "tests/libtarget-twin-b.so");
-  (void)snprintf(both, sizeof both, "%s %s", a, b);
+  (void)snprintf(both, sizeof both, "%s %s %s", a, b, more);
   target("twins", both);
 }
 
@@ -321,7 +321,7 @@ static void libraries_of_the_same_names_stay_apart(void **state) {
   fails_when("twin_name", WIRE_OP_EQ, 1000)->flags |= WIRE_LATER;
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says(undisturbed);
   tear_down(NULL), set_up(NULL);
   struct wire_function *f = made_function(&plan, "twin_name");
@@ -330,8 +330,16 @@ static void libraries_of_the_same_names_stay_apart(void **state) {
   MADE_RULE(&plan, OP(WIRE_OP_ARG, 0), NUMBER(1), OP(WIRE_OP_MOD, 0), END);
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says(undisturbed);
+}
+
+static void libraries_come_and_go_under_a_call(void **state) {
+  (void)state;
+  fails_when("twin_name", WIRE_OP_EQ, 1000000000)->flags |= WIRE_LATER;
+  loader_hooks();
+  twins("much");
+  says("0 0\n");
 }
 
 static void each_of_the_same_names_fails(void **state) {
@@ -340,7 +348,7 @@ static void each_of_the_same_names_fails(void **state) {
   plan.faults.at[0].retval = '-';
   always_fails("twin_absent")->flags |= WIRE_LATER;
   loader_hooks();
-  twins();
+  twins("");
   says("1111 111 ---- ab baa baa baa ba 00\n");
 }
 
@@ -443,7 +451,7 @@ static void sides_of_libraries_that_come_and_go(void **state) {
     made_side(&plan, (struct wire_side){
                          .kind = WIRE_SIDE_GLOBAL, .width = 4, .name = made_text(&plan, "twin_variable"), .value = 5});
     loader_hooks();
-    twins();
+    twins("");
     says(call == 1 ? "1111 111 -aba ab baa baa baa ba 05\n" : "1111 111 baba ab baa baa b-a ba 50\n");
     assert_int_equal(made_event(&run, 0)->missed, 0);
     tear_down(NULL);
@@ -804,6 +812,7 @@ int main(void) {
       TEST(what_is_opened_and_asked_for),
       TEST(what_is_opened_works_when_idle),
       TEST(libraries_of_the_same_names_stay_apart),
+      TEST(libraries_come_and_go_under_a_call),
       TEST(each_of_the_same_names_fails),
       TEST(all_kinds_pass_idle),
       TEST(all_kinds_pass_when_asked),

@@ -68,6 +68,7 @@ static void tables_are_checked(void **state) {
   REFUSED(head(&t)->functions.at, head(&t)->functions.at + 4);
   REFUSED(head(&t)->functions.at, 0);
   REFUSED(head(&t)->functions.n, UINT32_MAX);
+  REFUSED(head(&t)->functions, ((struct wire_span){UINT32_MAX & ~7u, 0}));
   REFUSED(head(&t)->rules.n, 1000);
   REFUSED(head(&t)->rules.n, 0);
   REFUSED(head(&t)->code.n, 3);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * twins A B: opens two libraries of the same names, each for itself alone, and says whose functions are called; closes
- * one and opens it again somewhere else; and asks for names that there are not.
+ * one and opens it again somewhere else; and asks for names that there are not. With one more argument, a thread calls
+ * one while the other is opened and closed.
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +44,33 @@ static int absent(void *handle, const char *name) {
   return message && strstr(message, name) && !strstr(message, "murphy");
 }
 
+/* One thread calls into its library all the time, while others come and go. */
+static volatile int finished;
+static void *call_on(void *library) {
+  long wrong = 0;
+  while (!finished)
+    wrong += called(library) != 'a';
+  return (void *)wrong;
+}
+
+static int come_and_go(char **argv) {
+  pthread_t thread;
+  void *wrong = NULL, *a = opened(argv[1]);
+  if (called(a) != 'a' || pthread_create(&thread, NULL, call_on, a) != 0) return 1;
+  long others = 0;
+  for (int i = 0; i < 3000; i++) {
+    void *b = dlopen(argv[2], i % 2 ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY);
+    others += !b || called(b) != 'b' || dlclose(b) != 0;
+  }
+  finished = 1;
+  if (pthread_join(thread, &wrong) != 0) return 1;
+  printf("%ld %ld\n", (long)wrong, others);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
+  if (argc > 3) return come_and_go(argv);
   printf("%d%d%d%d ", !twin_name, !twin_absent, absent(RTLD_DEFAULT, "twin_name"),
          absent(dlopen(NULL, RTLD_NOW), "twin_absent"));
   void *a = opened(argv[1]), *b = opened(argv[2]);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables that conditions name: looked for in the debug information of the program, then of its libraries.
+ */
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int take(const struct image_variable *from, size_t module, struct scenario_variable *ret) {
+  *ret = (struct scenario_variable){
+      .local = from->local,
+      .module = (uint32_t)module,
+      .address = from->address,
+      .n_steps = from->n_steps,
+      .width = from->width,
+      .sign = from->sign,
+      .pointer = from->pointer,
+      .characters = from->characters,
+      .bit = from->bit,
+      .bits = from->bits,
+  };
+  for (size_t i = 0; i < from->n_steps; i++)
+    ret->steps[i].offset = from->steps[i];
+  for (size_t i = 0; i < from->locations.n; i++) {
+    const struct image_location *l = &from->locations.at[i];
+    struct wire_location to = {
+        .module = (uint32_t)module, .kind = l->kind, .start = l->start, .end = l->end, .offset = l->offset};
+    if (vec_push(&ret->locations, to) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
+/* The module at hand knows best what is wrong if it has the function, or anything else but nothing. */
+static bool is_better(int now, int before) {
+  return before == 0 || before == -ESRCH || (now != -ENOENT && now != -ESRCH);
+}
+
+int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e) {
+  struct run_world *w = context;
+  struct err why = {0};
+  int best = 0;
+  bool any = false;
+  _Static_assert(SCENARIO_STEPS >= IMAGE_STEPS, "all steps have a place");
+  for (size_t i = 0; i < w->modules->modules.n; i++) {
+    struct image_debug *d = run_module_debug(&w->modules->modules.at[i]);
+    struct image_variable found;
+    if (!d) continue;
+    any = true;
+    int r = image_debug_variable(d, function, name, parameter, &found, &why);
+    if (r >= 0) {
+      r = take(&found, i, ret);
+      image_variable_done(&found);
+      return r < 0 ? err_set(e, r, "out of memory") : 0;
+    }
+    if (r == -ENOMEM) return err_set(e, r, "%s", why.text);
+    if (!is_better(r, best)) continue;
+    best = r;
+    *e = why;
+  }
+  if (!any)
+    return err_set(e, -ENODATA, "neither %s nor its libraries have debug information (compile with -g)",
+                   w->modules->modules.at[0].path);
+  return best == -ESRCH ? err_set(e, -ESRCH, "no function '%s' in the debug information of %s and its libraries",
+                                  function, w->modules->modules.at[0].path)
+                        : best;
+}

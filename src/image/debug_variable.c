@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables by name: where they are. Of those of a function that is for each piece of its code, and for some there is
+ * nothing: they are in a register that nobody keeps, or nowhere.
+ */
+#include <dwarf.h>
+#include <errno.h>
+
+#include "image/debug_variable.h"
+
+enum { NAMES_MAX = 20000, BLOCK_DEPTH = 64 };
+
+void variable_note(struct variable_search *s, const char *name) {
+  if (s->names.n < NAMES_MAX) (void)vec_push(&s->names, name);
+}
+
+const char *variable_near(struct variable_search *s, const char *name, char buffer[100]) {
+  const char *near = name_nearest(name, s->names.at, s->names.n);
+  buffer[0] = '\0';
+  if (near) (void)snprintf(buffer, 100, " (did you mean %.60s?)", near);
+  return buffer;
+}
+
+static const char *own_name(Dwarf_Die *die) {
+  Dwarf_Attribute a;
+  return dwarf_attr_integrate(die, DW_AT_name, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+static bool is_variable(Dwarf_Die *die) {
+  int tag = dwarf_tag(die);
+  return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
+}
+
+/* --- where -------------------------------------------------------------------------------------------------------- */
+
+/* What the frame base of a function is: fbreg counts from there. */
+struct base {
+  bool known;
+  enum image_location_kind kind;
+  int64_t offset;
+};
+
+static struct base frame_base(Dwarf_Die *function) {
+  Dwarf_Attribute a;
+  Dwarf_Op *ops;
+  size_t n;
+  struct base b = {false};
+  if (!dwarf_attr_integrate(function, DW_AT_frame_base, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n != 1) return b;
+  switch (ops[0].atom) {
+  case DW_OP_call_frame_cfa:
+    return (struct base){true, IMAGE_AT_CFA, 0};
+  case DW_OP_reg6:
+    return (struct base){true, IMAGE_AT_RBP, 0};
+  case DW_OP_reg7:
+    return (struct base){true, IMAGE_AT_RSP, 0};
+  case DW_OP_breg6:
+    return (struct base){true, IMAGE_AT_RBP, (int64_t)ops[0].number};
+  case DW_OP_breg7:
+    return (struct base){true, IMAGE_AT_RSP, (int64_t)ops[0].number};
+  default:
+    return b;
+  }
+}
+
+static bool is_constant(const Dwarf_Op *op, int64_t *ret) {
+  if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
+    *ret = op->atom - DW_OP_lit0;
+    return true;
+  }
+  *ret = (int64_t)op->number;
+  return op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts;
+}
+
+/* An address itself, or its number in a table. */
+static bool read_address(Dwarf_Attribute *a, const Dwarf_Op *op, uint64_t *ret) {
+  Dwarf_Attribute indirect;
+  Dwarf_Addr address;
+  if (op->atom == DW_OP_addr) {
+    *ret = op->number;
+    return true;
+  }
+  if (op->atom != DW_OP_addrx && op->atom != DW_OP_GNU_addr_index) return false;
+  if (dwarf_getlocation_attr(a, op, &indirect) != 0 || dwarf_formaddr(&indirect, &address) != 0) return false;
+  *ret = address;
+  return true;
+}
+
+/* One expression, of the forms that compilers write for what is somewhere; false for all others. */
+static bool read_ops(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct base *base,
+                     struct image_location *to) {
+  uint64_t address;
+  bool value = n == 2 && ops[1].atom == DW_OP_stack_value;
+  to->offset = n > 0 ? (int64_t)ops[0].number : 0;
+  if (value && is_constant(&ops[0], &to->offset)) {
+    to->kind = IMAGE_IS_NUMBER;
+    return true;
+  }
+  if (value && ops[0].atom == DW_OP_breg6) {
+    to->kind = IMAGE_IS_RBP;
+    return true;
+  }
+  if (n != 1) return false;
+  switch (ops[0].atom) {
+  case DW_OP_fbreg:
+    to->kind = base->kind;
+    to->offset += base->offset;
+    return base->known;
+  case DW_OP_breg6:
+  case DW_OP_breg7:
+    to->kind = ops[0].atom == DW_OP_breg6 ? IMAGE_AT_RBP : IMAGE_AT_RSP;
+    return true;
+  case DW_OP_call_frame_cfa:
+    to->kind = IMAGE_AT_CFA;
+    to->offset = 0;
+    return true;
+  case DW_OP_reg6:
+    to->kind = IMAGE_IS_RBP;
+    to->offset = 0;
+    return true;
+  default:
+    if (!read_address(a, &ops[0], &address)) return false;
+    to->kind = IMAGE_AT_STATIC;
+    to->offset = (int64_t)address;
+    return true;
+  }
+}
+
+/* Of a variable in pieces, the one that has all of what is asked for; it is told as if the rest were around it. */
+static bool read_pieces(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct base *base,
+                        const struct image_variable *v, struct image_location *to) {
+  uint64_t at = 0, wanted = (uint64_t)v->steps[0], width = v->n_steps > 1 ? 8 : v->width ? v->width : 1;
+  for (size_t i = 0; i < n; i++) {
+    bool empty = ops[i].atom == DW_OP_piece, whole = !empty && i + 1 < n && ops[i + 1].atom == DW_OP_piece;
+    if (!empty && !whole) return false;
+    uint64_t size = ops[whole ? i + 1 : i].number;
+    if (wanted >= at && wanted - at < size && width <= size - (wanted - at)) {
+      if (!whole || !read_ops(a, &ops[i], 1, base, to)) return false;
+      to->offset -= (int64_t)at;
+      return to->kind != IMAGE_IS_RBP && to->kind != IMAGE_IS_NUMBER;
+    }
+    at += size;
+    i += whole;
+  }
+  return false;
+}
+
+/* Where it is as long as its block is: in all of the block's ranges. */
+static int add_everywhere(struct variable_search *s, struct image_location l, Dwarf_Die *block) {
+  int r = debug_ranges(s->d, block);
+  for (size_t i = 0; i < s->d->found.n && r >= 0; i++) {
+    l.start = s->d->found.at[i].start;
+    l.end = s->d->found.at[i].end;
+    r = vec_push(&s->ret->locations, l);
+  }
+  return r == -EBADMSG ? 0 : r;
+}
+
+static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, const struct base *base) {
+  Dwarf_Attribute a;
+  Dwarf_Addr list, start, end;
+  Dwarf_Op *ops;
+  size_t n;
+  Dwarf_Sword number;
+  struct image_location l = {0};
+  int r = 0;
+  if (dwarf_attr(die, DW_AT_const_value, &a) && dwarf_formsdata(&a, &number) == 0) {
+    l.kind = IMAGE_IS_NUMBER;
+    l.offset = number;
+    return add_everywhere(s, l, block);
+  }
+  if (!dwarf_attr(die, DW_AT_location, &a)) return 0;
+  for (ptrdiff_t at = 0; r >= 0 && (at = dwarf_getlocations(&a, at, &list, &start, &end, &ops, &n)) > 0;) {
+    if (s->d->budget == 0) return 0;
+    s->d->budget--;
+    if (!read_ops(&a, ops, n, base, &l) && !read_pieces(&a, ops, n, base, s->ret, &l)) continue;
+    bool always = start == 0 && end == UINT64_MAX;
+    l.start = start;
+    l.end = end;
+    r = always ? add_everywhere(s, l, block) : vec_push(&s->ret->locations, l);
+  }
+  return r;
+}
+
+/* --- of functions ------------------------------------------------------------------------------------------------- */
+
+static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, const struct base *base) {
+  Dwarf_Die type;
+  if (!s->found) {
+    if (!variable_type(die, &type)) return err_set(s->e, -ENODATA, "the type of '%s' is not known", s->name);
+    int r = variable_follow(s, &type);
+    if (r < 0) return r;
+    s->found = true;
+  }
+  return add_locations(s, die, block, base);
+}
+
+/* Inner blocks first: what is in them hides what is outside. */
+static int search_block(struct variable_search *s, Dwarf_Die *block, const struct base *base, unsigned depth) {
+  Dwarf_Die child;
+  int r = 0;
+  if (depth > BLOCK_DEPTH || dwarf_child(block, &child) != 0) return 0;
+  Dwarf_Die first = child;
+  do
+    if (dwarf_tag(&child) == DW_TAG_lexical_block) r = search_block(s, &child, base, depth + 1);
+  while (r >= 0 && dwarf_siblingof(&child, &child) == 0);
+  child = first;
+  if (r < 0) return r;
+  do {
+    const char *name = is_variable(&child) ? own_name(&child) : NULL;
+    if (!name) continue;
+    if (!s->found) variable_note(s, name);
+    if (s->name && strcmp(name, s->name) == 0) r = take(s, &child, block, base);
+  } while (r >= 0 && dwarf_siblingof(&child, &child) == 0);
+  return r;
+}
+
+/* Arguments are found by the name that the number stands for. */
+static const char *parameter_name(Dwarf_Die *function, unsigned number) {
+  Dwarf_Die die = *function, next, child;
+  for (unsigned i = 0; i < 8 && debug_origin(&die, &next); i++)
+    die = next;
+  if (dwarf_child(&die, &child) != 0) return NULL;
+  do
+    if (dwarf_tag(&child) == DW_TAG_formal_parameter && number-- == 0) return own_name(&child);
+  while (dwarf_siblingof(&child, &child) == 0);
+  return NULL;
+}
+
+/* FUNCTION is what really stands on the stack; SCOPE that, or what was inlined into it. */
+static int search_scope(struct variable_search *s, struct debug_scope *scope, Dwarf_Die *function, unsigned depth) {
+  const char *name = debug_scope_name(s->d, scope);
+  int r = 0;
+  if (name && debug_is_tail(name, s->function, "::")) {
+    struct base base = frame_base(function);
+    s->function_found = true;
+    if (!s->name) s->name = parameter_name(&scope->die, s->parameter);
+    if (s->name) r = search_block(s, &scope->die, &base, 0);
+  }
+  for (struct debug_scope *i = scope->inner; i && r >= 0 && depth < DEBUG_DEPTH; i = i->next)
+    r = search_scope(s, i, function, depth + 1);
+  return r;
+}
+
+static int search_functions(struct variable_search *s, struct debug_unit *u) {
+  const struct debug_scope *before = NULL;
+  int r = 0;
+  for (size_t i = 0; i < u->functions.n && r >= 0; i++) {
+    struct debug_scope *scope = u->functions.at[i].of;
+    if (scope != before) r = search_scope(s, scope, &scope->die, 0);
+    before = scope;
+  }
+  return r;
+}
+
+/* --- global ones -------------------------------------------------------------------------------------------------- */
+
+static int take_global(struct variable_search *s, Dwarf_Die *die) {
+  Dwarf_Attribute a;
+  Dwarf_Op *ops;
+  Dwarf_Die type;
+  size_t n;
+  if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n == 0) return 0;
+  if (n != 1 || !read_address(&a, &ops[0], &s->ret->address))
+    return err_set(s->e, -ENOTSUP, "'%s' is a variable of each thread, which conditions cannot ask for", s->name);
+  if (!variable_type(die, &type)) return err_set(s->e, -ENODATA, "the type of '%s' is not known", s->name);
+  int r = variable_follow(s, &type);
+  if (r >= 0) s->found = true;
+  return r;
+}
+
+static int search_space(struct variable_search *s, Dwarf_Die *space, const char *space_name, unsigned depth) {
+  Dwarf_Die child;
+  int r = 0;
+  if (depth > BLOCK_DEPTH || dwarf_child(space, &child) != 0) return 0;
+  do {
+    int tag = dwarf_tag(&child);
+    const char *name = tag == DW_TAG_variable || tag == DW_TAG_namespace ? own_name(&child) : NULL;
+    if (tag == DW_TAG_namespace) r = search_space(s, &child, name ? name : "", depth + 1);
+    if (tag != DW_TAG_variable || !name) continue;
+    if (!s->found) variable_note(s, name);
+    bool there = strcmp(name, s->name) == 0 && (!s->space || (space_name && strcmp(space_name, s->space) == 0));
+    if (there && !s->found) r = take_global(s, &child);
+  } while (r >= 0 && !s->found && dwarf_siblingof(&child, &child) == 0);
+  return r;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int search_units(struct image_debug *d, void *context) {
+  struct variable_search *s = context;
+  int r = debug_index(d);
+  if (r == -ENOMEM) return r;
+  r = 0;
+  for (size_t i = 0; i < d->units.n && r >= 0 && !(s->found && !s->function); i++) {
+    struct debug_unit *u = d->units.at[i];
+    if (debug_unit_load(d, u) == -ENOMEM) return -ENOMEM;
+    r = s->function ? search_functions(s, u) : search_space(s, &u->body, NULL, 0);
+  }
+  return r;
+}
+
+/* "space::name.member": the parts, in the arena. */
+static int split(struct variable_search *s, const char *name) {
+  size_t n = strcspn(name, ".[-"), from = 0, before = 0;
+  for (size_t i = 0; i + 1 < n; i++)
+    if (name[i] == ':' && name[i + 1] == ':') {
+      before = from;
+      from = i + 2;
+    }
+  char *copy = arena_alloc(&s->d->arena, n + 2), *space = arena_alloc(&s->d->arena, n + 1);
+  if (!copy || !space) return -ENOMEM;
+  memcpy(copy, name + from, n - from);
+  copy[n - from] = '\0';
+  if (from) {
+    memcpy(space, name + before, from - before - 2);
+    space[from - before - 2] = '\0';
+    s->space = space;
+  }
+  s->name = copy;
+  s->path = name + n;
+  return n == from ? err_set(s->e, -EINVAL, "'%s' does not start with a name", name) : 0;
+}
+
+static int not_found(struct variable_search *s) {
+  char near[100];
+  if (s->function && !s->function_found) return err_set(s->e, -ESRCH, "no function '%s'", s->function);
+  if (s->function && !s->name) return err_set(s->e, -ENOENT, "%s has no argument %u", s->function, s->parameter + 1);
+  return err_set(s->e, -ENOENT, "no %s '%s'%s%s%s", s->function ? "variable or argument" : "global variable", s->name,
+                 s->function ? " in " : "", s->function ? s->function : "", variable_near(s, s->name, near));
+}
+
+int image_debug_variable(struct image_debug *d, const char *function, const char *name, unsigned parameter,
+                         struct image_variable *ret, struct err *e) {
+  struct variable_search s = {.d = d, .function = function, .parameter = parameter, .path = "", .ret = ret, .e = e};
+  s.whole = name ? name : "the argument";
+  memset(ret, 0, sizeof *ret);
+  ret->local = function != NULL;
+  int r = name ? split(&s, name) : 0;
+  if (r >= 0) r = debug_guard(d, search_units, &s);
+  if (r >= 0 && !s.found) r = not_found(&s);
+  if (r == -ENOMEM) r = err_set(e, -ENOMEM, "out of memory");
+  vec_done(&s.names);
+  if (r < 0) image_variable_done(ret);
+  return r < 0 ? r : 0;
+}
+
+void image_variable_done(struct image_variable *v) { vec_done(&v->locations); }

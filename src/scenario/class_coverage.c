@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CoverageTrigger: true once for each call stack. With a file, what was seen is remembered from run to run.
+ */
+#include "scenario/classes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct class_arg coverage_args[] = {{.name = "file"}};
+
+/* The program may have another working folder than murphy when it starts, so the path is a whole one. */
+static int coverage_setup(struct arena *a, const struct trigger *t, const void **ret, struct err *e) {
+  const struct trigger_arg *file = trigger_arg(t, "file");
+  char folder[4096] = "";
+  struct text path = {0};
+  *ret = "";
+  if (!file) return 0;
+  if (file->value[0] != '/' && !getcwd(folder, sizeof folder))
+    return FAIL_AT(file->value_at, e, -errno, "the working folder is not known: %s", strerror(errno));
+  text_addf(&path, "%s%s%s", folder, folder[0] ? "/" : "", file->value);
+  *ret = path.failed ? NULL : arena_strdup(a, path.at);
+  text_done(&path);
+  return *ret ? 0 : -ENOMEM;
+}
+
+/* Triggers with one file have one memory; one without a file has its own, under its id. */
+static int find_memory(struct plan *p, const struct trigger *t, uint32_t *ret) {
+  const char *path = t->settings;
+  uint32_t text;
+  uint64_t known;
+  int r = plan_string(p, path, &text);
+  if (r < 0) return r;
+  uint64_t owner = *path ? hash_string(path) : (uintptr_t)t;
+  if (map_get(&p->memory_of, owner, &known)) {
+    *ret = (uint32_t)known;
+    return 0;
+  }
+  if (p->memories.n == 16) return FAIL_AT(t->at, p->e, -E2BIG, "there are at most 16 CoverageTriggers");
+  *ret = (uint32_t)p->memories.n;
+  if (vec_push(&p->memories, text) < 0 || map_put(&p->memory_of, owner, *ret) < 0) return plan_no_memory(p);
+  return 0;
+}
+
+static int coverage_emit(struct emitter *m, const struct trigger *t) {
+  uint32_t memory = 0;
+  int r = find_memory(m->plan, t, &memory);
+  return r < 0 ? r : emit(m, WIRE_OP_FRESH, memory);
+}
+
+const struct trigger_class class_coverage = {
+    .name = "CoverageTrigger",
+    .args = coverage_args,
+    .n_args = COUNT(coverage_args),
+    .setup = coverage_setup,
+    .emit = coverage_emit,
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The triggers of LFI's table IX that look at a program's state: GlobalIs compares an exported variable with a number.
+ *
+ *   symbol   its name
+ *   above    the number; the answer is yes if the variable, an int, is greater
+ */
+#include <murphy/trigger.h>
+
+#include <dlfcn.h>
+
+struct state {
+  const volatile int *at;
+  int64_t above;
+};
+
+static int init(struct murphy_trigger *t) {
+  struct state *s = t->state;
+  s->at = dlsym(RTLD_DEFAULT, murphy_trigger_text(t, "symbol", ""));
+  if (!s->at) t->problem = "there is no such symbol";
+  return s->at ? murphy_trigger_number(t, "above", &s->above) : -1;
+}
+
+static int eval(struct murphy_trigger *t, const struct murphy_call *call) {
+  const struct state *s = t->state;
+  (void)call;
+  return *s->at > s->above;
+}
+
+MURPHY_TRIGGER(GlobalIs, .init = init, .eval = eval, .state_size = sizeof(struct state));
+
+/* Is argument number `argument`, from 1, equal to `value`? */
+struct argument {
+  int64_t argument, value;
+};
+
+static int argument_init(struct murphy_trigger *t) {
+  struct argument *a = t->state;
+  a->argument = 1;
+  if (murphy_trigger_number(t, "argument", &a->argument) || murphy_trigger_number(t, "value", &a->value)) return -1;
+  return a->argument >= 1 && a->argument <= 6 ? 0 : -1;
+}
+
+static int argument_eval(struct murphy_trigger *t, const struct murphy_call *call) {
+  const struct argument *a = t->state;
+  return (int32_t)call->args[a->argument - 1] == (int32_t)a->value;
+}
+
+MURPHY_TRIGGER(ArgumentIs, .init = argument_init, .eval = argument_eval, .state_size = sizeof(struct argument));

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""LFI's tables IV, VIII and IX again: what triggers cost a web server and a database, and how precise they are.
+
+Apache httpd with ab, MariaDB with sysbench, all of Debian and on loopback; a server without murphy and one for each set
+of triggers run side by side, and are measured in turn, so that what else the machine does hits all of them. Triggers
+are evaluated at every call and let every call through. Exit status: 0 measured (whatever the figures say), 1 a run
+failed, 2 something is not installed.
+"""
+import argparse
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from servers import apache, mariadb, precision  # noqa: E402
+from servers.measure import Failed, missing  # noqa: E402
+
+TABLES = {"precision": precision, "apache": apache, "mariadb": mariadb}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("table", nargs="*", choices=[*TABLES, []], help="which ones (all)")
+    parser.add_argument("--rounds", type=int, default=60, help="how often each server is measured (60)")
+    parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
+    options = parser.parse_args()
+    status = 0
+    for name in options.table or TABLES:
+        absent = missing(TABLES[name].NEEDS)
+        if absent:
+            print(f"{name}: not measured, there is no {', '.join(absent)}", file=sys.stderr)
+            status = status or 2
+            continue
+        # Not below a folder that only one user may enter: servers change to another one.
+        with tempfile.TemporaryDirectory(prefix="murphy-bench-", dir="/tmp") as folder:
+            os.chmod(folder, 0o755)
+            try:
+                TABLES[name].table(folder, options)
+            except Failed as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

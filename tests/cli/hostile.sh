@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Commands that behave as badly as they can once a fault comes: nothing outside is changed, nothing is left running, and
+# the campaign goes on to its end.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+run test --budget 1runs -- true
+if [ "$status" = 3 ] && grep -q namespaces err; then
+  plan_skip 'no namespaces here'
+fi
+
+cc -g -O1 -w -o hostile "$MURPHY_SOURCE/tests/hostile/hostile.c"
+# A number that no other sleep on this machine has.
+export HOSTILE_SLEEP=$((1000000 + $$))
+mkdir folder
+cp hostile folder
+echo precious >"$HOME/precious"
+echo precious >folder/precious
+
+# Whatever was there before is there still, and nothing else is.
+unharmed() {
+  [ "$(cat "$HOME/precious" folder/precious)" = $'precious\nprecious' ] && [ "$(ls folder)" = $'hostile\nprecious' ] &&
+    [ -d "$XDG_RUNTIME_DIR" ] && kill -0 $$
+}
+
+# None of the command's processes. Its name may take a moment to go from the list.
+nobody_left() {
+  local i
+  for i in 1 2 3 4 5; do
+    ps -eo args | grep -qE "^(\./hostile $1|sleep $HOSTILE_SLEEP)( |$)" || return 0
+    sleep 0.2
+  done
+  return 1
+}
+
+ways='delete children kill spoil fill deaf fork speak eat'
+[ -z "${MURPHY_SANITIZED:-}" ] || ways='delete children kill spoil'
+for way in $ways; do
+  cd folder || exit 1
+  last="murphy test -- ./hostile $way"
+  "$MURPHY" test --budget 5s --campaign "../campaign-$way" --errno EACCES,EMFILE -- ./hostile "$way" \
+    >../out 2>../err </dev/null
+  status=$?
+  cd .. || exit 1
+  holds "$way: the campaign comes to its end" test "$status" -le 1
+  holds "$way: experiments were made" grep -qE '[1-9][0-9]* of [0-9]+ experiments' out
+  holds "$way: nothing outside is changed" unharmed
+  holds "$way: nothing is left running" nobody_left "$way"
+done
+
+finish

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Triggers about the state of the program: variables, locks, what was called before, stacks that were seen; and the
+# same questions asked of real programs.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+# A target that closes one descriptor several times, in different states, and says which of these failed.
+cat >target.c <<'END'
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+struct server { int connections, limit; const char *name; } server = {1, 4, "first"};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __attribute__((noinline)) void put_away(int i) {
+  int fd = dup(0);
+  if (close(fd) < 0) printf("%d:%s ", i, errno == EIO ? "EIO" : "?");
+}
+static __attribute__((noinline)) void handle(int i) {
+  volatile int left = server.limit - server.connections;
+  put_away(i);
+  server.connections += left > 0;
+}
+int main(void) {
+  handle(1);
+  handle(2);
+  pthread_mutex_lock(&lock);
+  server.name = "locked";
+  handle(3);
+  pthread_mutex_unlock(&lock);
+  put_away(4);
+  put_away(5);
+  handle(6);
+  printf("\n");
+  return 0;
+}
+END
+cc -g -O1 -pthread -o target target.c || { skip 'state of a program' 'no C compiler'; finish; }
+
+# scenario NAME WANT: runs the XML of standard input; the target must say WANT.
+scenario() {
+  { echo '<scenario>'; cat; echo '</scenario>'; } >scenario.xml
+  run run scenario.xml -- ./target
+  local good=0
+  [ "$status" = 0 ] && [ "$(sed 's/ *$//' out)" = "$2" ] || good=1
+  result $good "$1"
+}
+
+scenario 'ProgramStateTrigger: a global variable against a local one' '3:EIO' <<'END'
+<trigger id="t" class="ProgramStateTrigger">
+  <args><condition>global("server.connections") > local("handle", "left")</condition>
+  <condition>global("server.connections") &lt; global("server.limit")</condition></args>
+</trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario '... and a string' '3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+<trigger id="t" class="ProgramStateTrigger"><args><condition>global("server.name") ~ "lock*"</condition></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'a local variable of a function that is not on the stack is not known' '' <<'END'
+<function name="close" errno="EIO" when="not stack(&quot;handle&quot;) and local(&quot;handle&quot;, &quot;left&quot;) != 99" />
+END
+scenario 'MutexTrigger by itself' '3:EIO' <<'END'
+<trigger id="t" class="MutexTrigger" />
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'WithMutex, fed as in the paper' '3:EIO' <<'END'
+<trigger id="t" class="WithMutex" />
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+<function name="pthread_mutex_lock" return="unused" errno="unused"><reftrigger ref="t" /></function>
+<function name="pthread_mutex_unlock" return="unused" errno="unused"><reftrigger ref="t" /></function>
+END
+scenario 'MutexTrigger: more locks than there are' '' <<'END'
+<trigger id="t" class="MutexTrigger"><args><locks>2</locks></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'AfterTrigger' '4:EIO 5:EIO 6:EIO' <<'END'
+<trigger id="t" class="AfterTrigger"><args><function>pthread_mutex_unlock</function></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'AfterTrigger: the next call' '4:EIO' <<'END'
+<trigger id="t" class="AfterTrigger"><args><function>pthread_mutex_unlock</function><calls>1</calls></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'AfterTrigger: until another function' '3:EIO' <<'END'
+<trigger id="t" class="AfterTrigger">
+  <args><function>pthread_mutex_lock</function><until>pthread_mutex_unlock</until></args>
+</trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+scenario 'CoverageTrigger: each stack once' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+<trigger id="t" class="CoverageTrigger" />
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+seen() {
+  scenario "$1" "$2" <<END
+<trigger id="t" class="CoverageTrigger"><args><file>seen</file></args></trigger>
+<trigger id="once" class="SingletonTrigger" />
+<function name="close" errno="EIO"><reftrigger ref="$3" /><reftrigger ref="$4" /></function>
+END
+}
+seen 'CoverageTrigger: the first stack in the first run' '1:EIO' once t
+seen '... another one in the second' '2:EIO' t once
+holds '... which is kept in a file' test -s seen
+rest() {
+  scenario "$1" "$2" <<'END'
+<trigger id="t" class="CoverageTrigger"><args><file>seen</file></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+}
+rest '... and all others in the third' '3:EIO 4:EIO 5:EIO 6:EIO'
+rest '... so that there are none in the fourth' ''
+echo 'not a memory' >other
+scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+<trigger id="t" class="CoverageTrigger"><args><file>other</file></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+holds '... as it was' test "$(cat other)" = 'not a memory'
+
+# --- names that there are not -----------------------------------------------------------------------------------------
+
+run run --fail 'close:EIO when global("server.limt") == 1' -- ./target
+refused 'a member that there is not' "--fail:23: no member 'limt' (did you mean limit?)"
+run run --fail 'close:EIO when global("sever.limit") == 1' -- ./target
+refused 'a variable that there is not' "--fail:23: no global variable 'sever' (did you mean server?)"
+run run --fail 'close:EIO when local("handle", "lift") == 1' -- ./target
+refused 'a local variable that there is not' "--fail:32: no variable or argument 'lift' in handle (did you mean left?)"
+run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
+refused 'a function that there is not' "--fail:22: no function 'handel'"
+run run --fail 'close:EIO when global("server.name") == 3' -- ./target
+holds 'a pointer is a number, too' test "$status" = 0
+run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
+refused 'a number is no text' '--fail:16: this variable is no string'
+cp target stripped && strip -g stripped
+MURPHY_DEBUG_PATH=$work run run --fail 'close:EIO when global("server_of_mine") == 3' -- ./stripped
+refused 'names need debug information' '--fail:23: '
+
+# --- real programs ----------------------------------------------------------------------------------------------------
+
+if command -v git >/dev/null; then
+  export HOME=$work GIT_CONFIG_NOSYSTEM=1
+  git init -q repository && echo text >repository/file
+  run run --fail 'open:ENOSPC when flags & O_CREAT and path =~ "index[.]lock$"' -- git -C repository add file
+  holds 'git: the index cannot be locked' grep -q "index.lock.*No space left" err
+  run run --fail 'read:short=3 when fd.kind == "file"' -- git -C repository add file
+  holds 'git: short reads do no harm' test "$status" = 0
+  run run --fail 'fsync:kill' --fail 'rename:kill' --fail 'link:kill' -- git -C repository add file
+  holds 'git: killed before the object has its name' test "$status" = 137 -o "$status" = 0
+  rm -f repository/.git/index.lock
+  run run -- git -C repository fsck
+  holds 'git: the repository is whole after that' git -C repository fsck
+else
+  skip 'git' 'it is not installed'
+fi
+
+if command -v sqlite3 >/dev/null; then
+  run run --fail 'pwrite:ENOSPC when path ~ "*-journal"' -- sqlite3 data.db 'create table t(a); insert into t values(1);'
+  holds 'sqlite3: the journal is full' grep -qi 'full' err
+  run run --fail 'write:short=100 when size > 100' --fail 'pwrite:short=100 when size > 100' \
+    -- sqlite3 short.db 'create table t(a); insert into t values(1); select a from t;'
+  holds 'sqlite3: short writes are written on' test "$status$(cat out)" = 01
+else
+  skip 'sqlite3' 'it is not installed'
+fi
+
+cat >read.py <<'END'
+import os, signal, sys
+signal.signal(signal.SIGALRM, lambda number, frame: print("handled", number))
+print(len(os.read(os.open(sys.argv[1], os.O_RDONLY), 4099)))
+END
+run run --fail 'read:eintr when fd.path ~ "*/read.py" and size == 4099 and once' -- /usr/bin/python3 read.py read.py
+holds 'python3: a read that is interrupted is repeated, and the handler runs' grep -q 'handled 14' out
+run run --fail 'read:short=7 when fd.path ~ "*/read.py" and size == 4099 and once' -- /usr/bin/python3 read.py read.py
+holds 'python3: a short read' test "$(cat out)" = 7
+
+finish

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What murphy test tries: by function, error, module and call site, within a budget; without a sandbox; its progress.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+run test --budget 1runs --campaign probe -- true
+if [ "$status" = 3 ] && grep -q namespaces err; then
+  plan_skip 'no namespaces here'
+fi
+
+json() { # json EXPRESSION: is it true of the object o, and of the campaign's rows?
+  python3 -c '
+import json, sqlite3, sys
+o = json.load(open("out"))
+rows = lambda what: sqlite3.connect(".murphy/campaign.db").execute(what).fetchall()
+sys.exit(not eval(f"({sys.argv[1]})"))' "$1"
+}
+
+cat >library.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+char *copy(const char *s) { char *p = malloc(strlen(s) + 1); if (p) strcpy(p, s); return p; }
+END
+cat >prog.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+char *copy(const char *s);
+static void *first(void) { return malloc(10); }
+static void *second(void) {
+  void *p = malloc(20); /* line 7 */
+  return p;
+}
+int main(void) {
+  void *a = first(), *b = second();
+  char *c = copy("x");
+  if (!a || !b || !c) { write(2, "no\n", 3); return 1; }
+  puts(getcwd(0, 0) ? "good" : "bad");
+  return 0;
+}
+END
+cc -g -O0 -shared -fPIC -o libcopy.so library.c
+cc -g -O0 -fno-inline -w -o prog prog.c -L. -lcopy -Wl,-rpath,"$PWD"
+
+# --- scope --------------------------------------------------------------------------------------------------------------
+
+run test --budget 20s --format json -- ./prog
+holds 'by default: the program and its own libraries' \
+  json '{m for m, in rows("SELECT DISTINCT module FROM point")} == {"prog", "libcopy.so"}'
+run test --budget 20s --function malloc --format json -- ./prog
+holds '--function' json '{f for f, in rows("SELECT DISTINCT function FROM point")} == {"malloc"} and o["points"] == 3'
+run test --budget 20s --from libcopy.so --format json -- ./prog
+holds '--from' json '{m for m, in rows("SELECT DISTINCT module FROM point")} == {"libcopy.so"}'
+run test --budget 50runs --from prog,libc.so.6 --function malloc --format json -- ./prog
+holds '--from adds a library of the system' \
+  json '{m for m, in rows("SELECT DISTINCT module FROM point")} >= {"prog", "libc.so.6"}'
+run test --budget 20s --errno ENOENT --format json -- ./prog
+holds '--errno' json '{e for e, in rows("SELECT DISTINCT errno FROM experiment")} == {2}'
+run test --budget 20s --only-site second --format json -- ./prog
+holds '--only-site FUNCTION' json 'rows("SELECT function, \"in\", line FROM point") == [("malloc", "second", 7)]'
+run test --budget 20s --only-site prog.c:7 --format json -- ./prog
+holds '--only-site FILE:LINE' json 'rows("SELECT function, \"in\", line FROM point") == [("malloc", "second", 7)]'
+offset=$(python3 -c 'import sqlite3; print("0x%x" % sqlite3.connect(".murphy/campaign.db").execute("SELECT offset FROM point").fetchone())')
+run test --budget 20s --only-site "prog+$offset" --format json -- ./prog
+holds '--only-site MODULE+0xOFFSET, as stacks have it' json 'rows("SELECT \"in\" FROM point") == [("second",)]'
+call=$("$MURPHY" check --format json --verdict none,some,all --all prog | python3 -c 'import json, sys
+print(*[s["offset"] for p in json.load(sys.stdin)["sites"] for s in [p] if s["in"] == "second"])' 2>/dev/null)
+run test --budget 20s --only-site "prog+$call" --format json -- ./prog
+holds '... and as murphy check has it' json 'rows("SELECT \"in\" FROM point") == [("second",)]'
+
+run test --only-site nowhere.c:3 -- ./prog
+refused 'a line that is not there' 'nowhere.c:3'
+run test --only-site prog+0xzz -- ./prog
+refused 'an offset that is none' 'prog+0xzz'
+run test --from libnothing.so -- ./prog
+refused 'a library that is not used' 'libnothing.so'
+run test --errno ENOENTT -- ./prog
+refused 'an error that there is not' 'ENOENT'
+run test --function frobnicate -- ./prog
+refused 'a function that is not called' 'nothing that could fail'
+
+# --- budget -------------------------------------------------------------------------------------------------------------
+
+run test --budget 3runs --format json -- ./prog
+holds 'a number of experiments' json 'o["experiments"] == 3 and sum(x["experiments"] for x in o["not_covered"]) == o["planned"] - 3'
+run test --budget 3runs -- ./prog
+holds '... and what was left out is told by number and name' grep -qE '^[0-9]+ experiments were not made for lack of budget: [a-z]+ [0-9]+' out
+
+# --- without a sandbox --------------------------------------------------------------------------------------------------
+
+run test --no-sandbox --budget 20s --format json -- ./prog
+holds 'no sandbox: experiments are made' json 'o["experiments"] == o["planned"] > 0'
+holds '... with a warning' grep -q 'there is no sandbox' err
+run test --no-sandbox --budget 5runs -- sh -c 'touch here; setsid sleep 987654 & exit 0'
+holds '... in the world as it is' test -e here
+holds '... and nothing is left running' test -z "$(pgrep -f 'sleep 98765[4]')"
+if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; then
+  last='murphy test where namespaces are refused'
+  unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$MURPHY" test --budget 1runs -- ./prog >out 2>err
+  status=$?
+  holds 'namespaces are refused: exit status 3' test $status = 3
+  holds '... with what is missing and a way out' grep -q 'max_user_namespaces.*--no-sandbox' err
+  unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$MURPHY" test --no-sandbox --budget 3runs -- ./prog >out 2>err
+  holds '... that can be gone' test $? = 0
+else
+  skip 'namespaces are refused' 'cannot be arranged here'
+fi
+
+# --- progress -----------------------------------------------------------------------------------------------------------
+
+seq 2000 >numbers
+seconds=10
+[ -z "${MURPHY_SANITIZED:-}" ] || seconds=30
+script -qec "'$MURPHY' test --jobs 1 --budget ${seconds}s --from sort,libc.so.6 --campaign p -- sort numbers" /dev/null >typed 2>&1 </dev/null
+holds 'a terminal shows how far it is' grep -qE $'\r[0-9]+ of [0-9]+ experiments, [0-9]+/s, [0-9]+ findings?, [0-9]+ s left' typed
+run test --jobs 1 --budget 3s --campaign q -- sort numbers
+holds 'elsewhere short work is silent' test ! -s err
+finish

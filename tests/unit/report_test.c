@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports of a database that was made by hand: what a program under test can put into names, outputs and paths must
+ * come out as text in each form.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Markup, quotes, an escape sequence, a byte that is not UTF-8. */
+#define EVIL "<b>\"x\"&'\033[2J\xff"
+
+static char folder[64];
+
+static int set_up(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/report-XXXXXX");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  char command[128];
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command);
+}
+
+static void add_finding(struct store *s, int64_t id, const char *kind, int signal, int64_t point) {
+  struct store_experiment x = {.point = point,
+                               .nth = 1,
+                               .retval = -1,
+                               .error = EIO,
+                               .mode = id == 1 ? "exec" : "fork",
+                               .outcome = kind,
+                               .precision = 1,
+                               .call = 7,
+                               .process = 2,
+                               .finding = id};
+  assert_int_equal(store_add_experiment(s, &x, NULL), 0);
+  struct store_finding f = {
+      .id = id, .kind = kind, .signal = signal, .experiment = x.id, .precision = 1, .difference = "- a\n+ " EVIL "\n"};
+  assert_int_equal(store_add_finding(s, &f, NULL), 0);
+  struct store_frame frames[] = {{.module = "prog", .path = "/x/prog", .function = EVIL, .file = EVIL ".c", .line = 3},
+                                 {.module = "libc.so.6", .function = "__libc_start_call_main", .offset = 0x10}};
+  for (size_t i = 0; i < COUNT(frames); i++)
+    assert_int_equal(store_add_frame(s, id, STORE_INJECT, i, &frames[i], NULL), 0);
+}
+
+static struct store *make_store(void) {
+  struct store *s = NULL;
+  struct store_point p = {.hash = 1, .function = "read", .count = 1};
+  assert_int_equal(store_open(folder, true, &s, NULL), 0);
+  assert_int_equal(store_add_point(s, &p, NULL), 0);
+  assert_int_equal(store_set(s, "line", "prog '" EVIL "'", NULL), 0);
+  assert_int_equal(store_set(s, "command", "[\"prog\"]", NULL), 0);
+  assert_int_equal(store_set(s, "cwd", "/x/" EVIL, NULL), 0);
+  assert_int_equal(store_set(s, "program", "/x/prog", NULL), 0);
+  assert_int_equal(store_set(s, "state", "finished", NULL), 0);
+  assert_int_equal(store_set(s, "seconds", "1.5", NULL), 0);
+  add_finding(s, 1, "hang", 0, p.id);
+  add_finding(s, 2, "crash", SIGSEGV, p.id);
+  assert_int_equal(store_plan(s, "read", 5, NULL), 0);
+  assert_int_equal(store_plan(s, "write", 4, NULL), 0);
+  return s;
+}
+
+typedef void form(const struct report *r, struct text *to);
+
+static char *made(form *f) {
+  struct store *s = make_store();
+  struct report r;
+  struct text t = {0};
+  struct err e = {0};
+  if (report_load(s, "some folder", &r, &e) < 0) fail_msg("%s", e.text);
+  f(&r, &t);
+  assert_false(t.failed);
+  report_done(&r);
+  store_close(s);
+  return t.at;
+}
+
+static void has(const char *text, const char *part) {
+  if (!strstr(text, part)) fail_msg("no '%s' in: %s", part, text);
+}
+
+static void has_not(const char *text, const char *part) {
+  if (strstr(text, part)) fail_msg("'%s' in: %s", part, text);
+}
+
+static void test_text(void **state) {
+  (void)state;
+  char *t = made(report_text);
+  /* The worst first, under its own number. */
+  assert_true(strncmp(t, "finding 2: crash (SIGSEGV) when read returns -1 with EIO\n", 57) == 0);
+  has(t, "\nfinding 1: hang when");
+  has(t, "again: murphy replay 2 --campaign 'some folder'\n");
+  has(t, "2 findings; 2 of 9 experiments at 1 places in 1.5 s: 1 crash 1 hang\n");
+  has(t, "7 experiments were not made for lack of budget: write 4, read 3\n");
+  has(t, "made: 1 by fork, 1 by exec\n");
+  has_not(t, "__libc_start_call_main");
+  has_not(t, "not finished");
+  has_not(t, "\033[2J\xff.c:3");
+  free(t);
+}
+
+static void test_json(void **state) {
+  (void)state;
+  char *t = made(report_json);
+  has(t,
+      "\"id\":2,\"kind\":\"crash\",\"signal\":\"SIGSEGV\",\"fault\":{\"function\":\"read\",\"call\":7,\"retval\":-1,");
+  has(t, "\"modes\":{\"exec\":1,\"fork\":1,\"branch\":0,");
+  has(t, "\"not_covered\":[{\"function\":\"write\",\"experiments\":4},{\"function\":\"read\",\"experiments\":3}]");
+  has(t, "when call==7 and process==2'");
+  has_not(t, "\033");
+  has_not(t, "\xff");
+  free(t);
+}
+
+static void test_junit(void **state) {
+  (void)state;
+  char *t = made(report_junit);
+  has(t, "tests=\"3\" failures=\"2\" skipped=\"1\"");
+  has(t, "<skipped message=\"4 experiments were not made\"/>");
+  has(t, "&lt;b&gt;&quot;x&quot;&amp;");
+  has_not(t, "<b>");
+  has_not(t, "\033");
+  free(t);
+}
+
+static void test_sarif(void **state) {
+  (void)state;
+  char *t = made(report_sarif);
+  has(t, "\"ruleId\":\"crash\",\"ruleIndex\":0");
+  has(t, "\"ruleId\":\"hang\",\"ruleIndex\":3");
+  has(t, "%3Cb%3E%22x%22");
+  has(t, "\"startLine\":3");
+  has_not(t, "\033");
+  free(t);
+}
+
+static void test_html(void **state) {
+  (void)state;
+  char *t = made(report_html);
+  has(t, "<article class=\"crash\" id=\"finding-2\">");
+  has(t, "&lt;b&gt;");
+  has_not(t, "<b>");
+  has_not(t, "<script");
+  has_not(t, "http");
+  free(t);
+}
+
+static void test_empty(void **state) {
+  (void)state;
+  struct store *s = NULL;
+  form *const forms[] = {report_text, report_json, report_junit, report_sarif, report_html};
+  assert_int_equal(store_open(folder, true, &s, NULL), 0);
+  for (size_t i = 0; i < COUNT(forms); i++) {
+    struct report r;
+    struct text t = {0};
+    assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
+    forms[i](&r, &t);
+    assert_false(t.failed);
+    assert_true(t.n > 0);
+    if (i == 0) has(t.at, "not finished: murphy test --resume goes on\n");
+    text_done(&t);
+    report_done(&r);
+  }
+  store_close(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_html, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
