@@ -349,7 +349,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   (void)pthread_mutex_lock(&b->st->lock);
-  if (r < 0 && r != -ECANCELED && r != -EAGAIN) b->st->e = e;
+  if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)
