@@ -283,7 +283,8 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.labs = job->setup.labs.at,
+  struct sweep sweep = {.branch = true,
+                        .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
                         .faults = job->setup.space.faults.at,
@@ -300,6 +301,8 @@ static int sweep_all(struct job *job, struct err *e) {
                         .before = job->keeper.before};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
+  for (size_t i = 0; i < job->n_experiments; i++)
+    job->progress.before += job->keeper.before[i] != BEFORE_NOTHING;
   test_progress_start(&job->progress);
   int r = sweep_run(&sweep, &job->done, e);
   test_progress_end(&job->progress);

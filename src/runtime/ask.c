@@ -4,6 +4,7 @@
 
 #include "process.h"
 #include "system.h"
+#include "words.h"
 
 /* A plugin's own calls, and a signal handler's that come in the middle of a question, are not asked about. */
 static __thread uint32_t asking __attribute__((tls_model("initial-exec")));
@@ -17,13 +18,6 @@ bool rt_ask(const struct rt_call *c, uint32_t trigger) {
   return answer;
 }
 
-static void copy_text(char *to, size_t size, const char *from) {
-  size_t i = 0;
-  for (; from && from[i] && i + 1 < size; i++)
-    to[i] = from[i];
-  to[i] = 0;
-}
-
 void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) {
   struct wire_area *a = rt.area;
   uint32_t n = rt_load(&a->next_trouble);
@@ -35,7 +29,7 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
   t->kind = kind;
   t->trigger = trigger;
   t->pid = rt_pid();
-  copy_text(t->text, sizeof t->text, text);
+  rt_copy_text(t->text, sizeof t->text, text);
   rt_store(&t->ready, 1);
 }
 

@@ -2,6 +2,7 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "branch.h"
 #include "ask.h"
 #include "fd.h"
 #include "operand.h"
@@ -29,6 +30,7 @@ static int64_t again(const struct rt_call *c, struct wire_order *o) {
 }
 
 static int64_t ordered(const struct rt_call *c) {
+  if (rt_trunk()) return rt_branch(c);
   struct wire_order *o = &rt.area->order;
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
   if (rt_point_hash(c) != o->hash) return again(c, o);

@@ -22,6 +22,7 @@
 #include "process.h"
 #include "stack.h"
 #include "system.h"
+#include "words.h"
 
 #define CONNECTIONS 256
 #define HIGHEST 4096 /* a table of descriptors that reaches further costs the process memory */
@@ -165,14 +166,6 @@ static struct wire_hub_head head(struct connection *n, enum wire_hub_kind kind, 
                                 .number = ++n->number};
 }
 
-static void copy_name(char *to, size_t size, const char *from) {
-  size_t i = 0;
-  for (; from[i] && i + 1 < size; i++)
-    to[i] = from[i];
-  for (; i < size; i++)
-    to[i] = 0;
-}
-
 static int exchange(struct connection *n, const void *message, size_t size, struct deadline *d) {
   n->waiting = 1;
   int r = send_all(n->fd, message, size, d);
@@ -188,8 +181,8 @@ static int say_hello(struct connection *n, struct deadline *d) {
   char name[16] = {0};
   (void)rt_system(SYS_uname, (long)&machine, 0, 0, 0, 0, 0);
   (void)rt_system(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
-  copy_name(hello.host, sizeof hello.host, machine.nodename);
-  copy_name(hello.name, sizeof hello.name, name);
+  rt_copy_text(hello.host, sizeof hello.host, machine.nodename);
+  rt_copy_text(hello.name, sizeof hello.name, name);
   return exchange(n, &hello, sizeof hello, d);
 }
 
@@ -265,11 +258,9 @@ static void add_frames(const struct rt_call *c, struct wire_hub_ask *ask) {
   struct wire_frame frames[WIRE_HUB_FRAMES];
   ask->n_frames = rt_stack_frames(c, frames, WIRE_HUB_FRAMES);
   for (uint32_t i = 0; i < ask->n_frames; i++) {
-    const char *path = "", *last;
-    if (frames[i].module) path = rt_area_array(loaded, struct wire_loaded)[frames[i].module - 1].path;
-    for (last = path; *path; path++)
-      last = *path == '/' ? path + 1 : last;
-    copy_name(ask->frames[i].module, sizeof ask->frames[i].module, last);
+    const struct wire_loaded *loaded = rt_area_array(loaded, struct wire_loaded);
+    const char *path = frames[i].module ? loaded[frames[i].module - 1].path : "";
+    rt_copy_text(ask->frames[i].module, sizeof ask->frames[i].module, rt_last_part(path));
     ask->frames[i].offset = frames[i].at;
   }
 }
@@ -277,8 +268,8 @@ static void add_frames(const struct rt_call *c, struct wire_hub_ask *ask) {
 static int put_question(struct connection *n, const struct rt_call *c, uint32_t trigger, struct deadline *d) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
   struct wire_hub_ask ask = {.head = head(n, WIRE_HUB_ASK, sizeof ask), .tid = rt_tid(), .n_args = f->n_args};
-  copy_name(ask.trigger, sizeof ask.trigger, rt_text(trigger_at(trigger)->id));
-  copy_name(ask.function, sizeof ask.function, rt_text(f->written ? f->written : f->name));
+  rt_copy_text(ask.trigger, sizeof ask.trigger, rt_text(trigger_at(trigger)->id));
+  rt_copy_text(ask.function, sizeof ask.function, rt_text(f->written ? f->written : f->name));
   ask.call = c->number != 0 ? c->number : rt_count_sum((uint32_t)c->index);
   ask.stack = rt_point_hash(c);
   for (unsigned i = 0; i < WIRE_ARGS; i++)

@@ -82,16 +82,11 @@ static void lead_around(const struct link_map *m, int64_t table, int64_t size) {
 
 /* The object at PATH. The last part of it will do: the loader may name a file otherwise than it was asked for. */
 static const struct link_map *find_object(const char *path) {
-  const char *last = path;
-  for (const char *s = path; *s; s++)
-    last = *s == '/' ? s + 1 : last;
   const struct link_map *near = NULL;
   for (const struct link_map *m = rt_link_first(); m; m = m->l_next) {
-    const char *name = m->l_name ? m->l_name : "", *end = name;
-    for (const char *s = name; *s; s++)
-      end = *s == '/' ? s + 1 : end;
+    const char *name = m->l_name ? m->l_name : "", *last = rt_last_part(name);
     if (rt_same(name, path)) return m;
-    if (!near && *end && rt_same(end, last)) near = m;
+    if (!near && *last && rt_same(last, rt_last_part(path))) near = m;
   }
   return near;
 }

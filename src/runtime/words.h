@@ -24,3 +24,20 @@ static inline const char *rt_behind(const char *s, const char *prefix) {
     s++, prefix++;
   return *prefix ? NULL : s;
 }
+
+/* What stands behind the last slash. */
+static inline const char *rt_last_part(const char *path) {
+  const char *last = path;
+  for (; *path; path++)
+    last = *path == '/' ? path + 1 : last;
+  return last;
+}
+
+/* FROM, as far as it fits, and zeros behind it; NULL is the empty string. */
+static inline void rt_copy_text(char *to, size_t size, const char *from) {
+  size_t i = 0;
+  for (; from && from[i] && i + 1 < size; i++)
+    to[i] = from[i];
+  for (; i < size; i++)
+    to[i] = 0;
+}

@@ -13,10 +13,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from servers import apache, mariadb, precision  # noqa: E402
+from servers import apache, asked, mariadb, precision  # noqa: E402
 from servers.measure import Failed, missing  # noqa: E402
 
-TABLES = {"precision": precision, "apache": apache, "mariadb": mariadb}
+TABLES = {"asked": asked, "precision": precision, "apache": apache, "mariadb": mariadb}
 
 
 def main():

@@ -176,6 +176,64 @@ holds '... and the one fault' grep -q '"function":"read","call":2,.*"trigger":"t
 MURPHY_TRIGGERS=$work:own run run sees.xml -- ./pipe
 holds 'MURPHY_TRIGGERS' grep -q 'init one' err
 
+# What the program has in registers, and errno, is not the trigger's.
+build own/Clobbers.so <<'END' || exit 1
+#include <errno.h>
+#include <murphy/trigger.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)t;
+  (void)c;
+  errno = 77;
+  __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n\tmovdqa %%xmm0, %%xmm1\n\tmovdqa %%xmm0, %%xmm2\n\tmovdqa %%xmm0, %%xmm7"
+                   ::: "xmm0", "xmm1", "xmm2", "xmm7");
+  return 0;
+}
+MURPHY_TRIGGER(Clobbers, .eval = eval);
+END
+cat >floats.c <<'END'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *unused) {
+  for (int i = 0; i < 1000; i++) {
+    char line[64];
+    errno = 5;
+    if (snprintf(line, sizeof line, "%.1f %.2f %.3f", 1.5, 2.25, 3.125) != 14 || errno != 5) _exit(3);
+    for (const char *a = line, *b = "1.5 2.25 3.125"; *a || *b; a++, b++)
+      if (*a != *b) _exit(4);
+  }
+  return unused;
+}
+int main(void) {
+  pthread_t t[4];
+  int status = 0;
+  for (int i = 0; i < 4; i++)
+    if (pthread_create(&t[i], NULL, work, NULL)) return 9;
+  for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+  if (fork() == 0) return work(NULL) != NULL;
+  wait(&status);
+  return status != 0;
+}
+END
+cc -O1 -fno-builtin -U_FORTIFY_SOURCE -o floats floats.c -pthread || exit 1
+printf '<trigger id="t" class="Clobbers" /><function name="snprintf" return="-1"><reftrigger ref="t" /></function>' >floats.xml
+run run --triggers own floats.xml -- ./floats
+accepted 'vector registers and errno are kept, in threads and in a child'
+
+# The trigger of LFI's table IV, which hits the one close that matters.
+mkdir unlock
+build own/after_unlock.so <"$MURPHY_SOURCE/tests/bench/servers/after_unlock.c"
+cc -g -O1 -pthread -o unlock/merge "$MURPHY_SOURCE"/tests/bench/servers/unlock/*.c
+cat >unlock.xml <<'END'
+<trigger id="unlock" class="CloseAfterUnlock"><args><bytes>32</bytes></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="unlock" /></function>
+<function name="pthread_mutex_unlock" return="unused"><reftrigger ref="unlock" /></function>
+END
+run run --triggers own unlock.xml -- ./unlock/merge
+holds 'a close right after an unlock: the double unlock of table IV' test "$status" = 134
+
 # --- what can be wrong ------------------------------------------------------------------------------------------------
 
 one() { printf '<trigger id="t" class="%s" /><function name="read" errno="EIO"><reftrigger ref="t" /></function>' "$1" >one.xml; }

@@ -28,22 +28,3 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *call) {
 }
 
 MURPHY_TRIGGER(GlobalIs, .init = init, .eval = eval, .state_size = sizeof(struct state));
-
-/* Is argument number `argument`, from 1, equal to `value`? */
-struct argument {
-  int64_t argument, value;
-};
-
-static int argument_init(struct murphy_trigger *t) {
-  struct argument *a = t->state;
-  a->argument = 1;
-  if (murphy_trigger_number(t, "argument", &a->argument) || murphy_trigger_number(t, "value", &a->value)) return -1;
-  return a->argument >= 1 && a->argument <= 6 ? 0 : -1;
-}
-
-static int argument_eval(struct murphy_trigger *t, const struct murphy_call *call) {
-  const struct argument *a = t->state;
-  return (int32_t)call->args[a->argument - 1] == (int32_t)a->value;
-}
-
-MURPHY_TRIGGER(ArgumentIs, .init = argument_init, .eval = argument_eval, .state_size = sizeof(struct argument));

@@ -16,21 +16,27 @@ FUNCTIONS = ["fcntl", "recv", "send", "sendto", "recvfrom", "poll", "pread64", "
 
 NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
-    "1": '<trigger id="1" class="ArgumentIs"><args><argument>2</argument><value>5</value></args></trigger>',
+    "1": "",
     "2": '<trigger id="2" class="GlobalIs"><args><symbol>THR_thread_count</symbol><above>64</above></args></trigger>',
     "3": '<trigger id="3" class="GlobalIs"><args><symbol>abort_loop</symbol><above>0</above></args></trigger>',
     "4": "",
 }
 
 
+# F_GETLK is 5; the other one is that the caller is the program itself.
+CONDITIONS = {"1": "int(arg(2)) == 5", "4": 'caller("mariadbd")'}
+
+
 def rule(number, function):
-    if number == "4":
-        return f"<function name=\"{function}\" errno=\"EIO\" return=\"-1\" when='caller(\"mariadbd\") and random(1e-18)' />"
+    if number in CONDITIONS:
+        return (f"<function name=\"{function}\" errno=\"EIO\" return=\"-1\" "
+                f"when='{CONDITIONS[number]} and random(1e-18)' />")
     return (f'<function name="{function}" errno="EIO" return="-1"><reftrigger ref="{number}" /><reftrigger ref="never" />'
             "</function>")
 
 
 def scenario(numbers):
+    """Each trigger by itself, so that all of them are asked at each call."""
     lines = ["<scenario>", NEVER, *(DECLARED[x] for x in numbers)]
     return "\n".join([*lines, *(rule(x, f) for x in numbers for f in FUNCTIONS), "</scenario>"])
 
@@ -114,7 +120,7 @@ def table(folder, options):
         for numbers in ("", "1", "12", "123", "1234"):
             place = f"{folder}/server-{numbers or 'plain'}"
             copy_data(data, place)
-            servers.append(launch(place, "+".join(numbers) or "no triggers", scenario(numbers) if numbers else None,
+            servers.append(launch(place, ",".join(numbers) or "no triggers", scenario(numbers) if numbers else None,
                                   triggers))
         copy_data(data, f"{folder}/server-again")
         servers.append(launch(f"{folder}/server-again", "no triggers, again", None, None))

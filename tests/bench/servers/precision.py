@@ -15,7 +15,13 @@ SCENARIOS = {
     "random, 10 %, in the file of the bug":
         RANDOM + '<trigger id="file" class="CallStackTrigger"><args><frame><file>merge.c</file></frame></args></trigger>' +
         FUNCTION.format('<reftrigger ref="file" /><reftrigger ref="tenth" />'),
-    "shortly after an unlock":
+    # It is asked about other calls too, so that they count.
+    "the next call after an unlock":
+        '<trigger id="next" class="AfterTrigger"><args><function>pthread_mutex_unlock</function><calls>1</calls></args>'
+        "</trigger>" + FUNCTION.format('<reftrigger ref="next" />') +
+        "".join(f'<function name="{f}" return="unused"><reftrigger ref="next" /></function>'
+                for f in ("write", "fsync", "open", "unlink")),
+    "shortly after an unlock, in code":
         '<trigger id="unlock" class="CloseAfterUnlock"><args><bytes>32</bytes></args></trigger>' +
         FUNCTION.format('<reftrigger ref="unlock" />') +
         '<function name="pthread_mutex_unlock" return="unused"><reftrigger ref="unlock" /></function>',
