@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols of Rust in the older of its two forms, for people: _ZN, then each part of the path behind its length, the last
- * of them a hash. What letters of C cannot say is written between dollars.
+ * Symbols of Rust in the older of its two forms, for people: _ZN, then each part of the path behind its length, the
+ * last of them a hash. What letters of C cannot say is written between dollars.
  */
 #include "site/program.h"
 
