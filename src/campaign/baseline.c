@@ -6,28 +6,88 @@
 #include "campaign/campaign.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-static int refuse_status(const struct lab_result *r, struct err *e) {
-  int status = r->seen.status;
+static bool says(const struct lab_result *r, const char *const *words, size_t n) {
+  for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
+    for (size_t k = 0; k < n; k++) {
+      const struct observe_stream *said = &r->seen.streams[i];
+      if (said->n && memmem(said->at, said->n, words[k], strlen(words[k]))) return true;
+    }
+  return false;
+}
+
+/* What it seems to miss in the sandbox, by what it says. */
+static const char *missing_thing(const struct lab_result *r) {
+  static const char *const displays[] = {"DISPLAY", "display:", "X server", "Wayland", "wayland"};
+  static const char *const terminals[] = {"/dev/tty", "not a tty", "not a terminal", "Inappropriate ioctl", "\033["};
+  if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
+  if (says(r, terminals, COUNT(terminals)))
+    return "it wants a terminal, and has none here: is there an option for that?";
+  return NULL;
+}
+
+enum { SHOWN = 240 };
+
+/* The first lines, in one. */
+static void show_lines(const char *at, size_t n, char ret[SHOWN + 1]) {
+  while (n && at[n - 1] == '\n')
+    n--;
+  size_t length = n < SHOWN ? n : SHOWN;
+  for (size_t i = 0; i < length; i++)
+    ret[i] = at[i];
+  ret[length] = '\0';
+  for (size_t i = 0; i + 1 < length; i++)
+    if (ret[i] == '\n') ret[i] = '|';
+}
+
+static int refuse_end(const struct lab_result *r, const char *how, const char *otherwise, struct err *e) {
   const struct observe_stream *said = &r->seen.streams[OBSERVE_ERROR];
-  int n = said->n > 200 ? 200 : (int)said->n;
-  if (WIFSIGNALED(status))
-    return err_set(e, -ECANCELED, "the command ends with %s without any fault; it says: %.*s",
-                   signal_name(WTERMSIG(status)) ? signal_name(WTERMSIG(status)) : "a signal", n,
-                   said->n ? said->at : "");
-  return 0;
+  const char *thing = missing_thing(r);
+  char lines[SHOWN + 1];
+  show_lines(said->n ? said->at : "", said->n, lines);
+  return err_set(e, -ECANCELED, "the command %s without any fault (%s)%s%s", how, thing ? thing : otherwise,
+                 said->n ? "; it says: " : "", lines);
+}
+
+static int check_status(const struct lab_result *r, struct err *e) {
+  int status = r->seen.status;
+  char how[64];
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+    return err_set(e, -ECANCELED, "the command writes without end, without any fault (give it less to do)");
+  if (WIFSIGNALED(status)) {
+    const char *name = signal_name(WTERMSIG(status));
+    (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");
+    return refuse_end(r, how, "mend that first", e);
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
+  (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
+  return refuse_end(r, how, "if it should, let a shell say so: --follow -- sh -c 'COMMAND || true'", e);
 }
 
 static int check_run(const struct lab_result *r, uint64_t wall_ns, struct err *e) {
+  const char *thing = missing_thing(r);
   if (r->timed_out)
-    return err_set(e, -ECANCELED,
-                   "the command does not end within %.0f s without any fault (does it wait for input, or serve for "
-                   "ever? give it a command that ends, or a longer --timeout)",
-                   (double)wall_ns / 1e9);
-  if (!r->attached) return err_set(e, -ECANCELED, "murphy's runtime was not loaded into the command");
-  return refuse_status(r, e);
+    return err_set(e, -ECANCELED, "the command does not end within %.0f s without any fault (%s)",
+                   (double)wall_ns / 1e9,
+                   thing ? thing
+                         : "does it wait for input, or serve for ever? give it a command that ends, or a longer "
+                           "--timeout");
+  int code = check_status(r, e);
+  if (code < 0) return code;
+  return r->attached ? 0 : err_set(e, -ECANCELED, "murphy's runtime was not loaded into the command");
+}
+
+/* What differed, in one line, and why that may be. */
+static int refuse_unstable(const struct baseline *b, struct err *e) {
+  const char *thing = missing_thing(&b->runs[0]);
+  char lines[SHOWN + 1];
+  show_lines(b->notes.at ? b->notes.at : "", b->notes.n, lines);
+  return err_set(e, -ECANCELED, "the command does not do the same twice, without any fault%s%s%s: %s",
+                 thing ? " (" : "", thing ? thing : "", thing ? ")" : "", lines);
 }
 
 static int run_all(struct lab *l, uint64_t wall_ns, struct baseline *b, struct err *e) {
@@ -53,8 +113,7 @@ int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct 
   for (size_t i = 0; i < BASELINE_RUNS; i++)
     runs[i] = ret->runs[i].seen;
   r = observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
-  if (r == -EAGAIN)
-    return err_set(e, -ECANCELED, "the command does not do the same twice, without any fault:\n%s", ret->notes.at);
+  if (r == -EAGAIN) return refuse_unstable(ret, e);
   return r;
 }
 

@@ -90,6 +90,7 @@ struct campaign_order {
   void *context;
   /* enum campaign_trait of a fault at a point; may be NULL. */
   unsigned (*traits)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+  bool random; /* the same experiments in no order, always the same one: to see what the order is good for */
 };
 int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
 
@@ -174,6 +175,25 @@ struct lab_result {
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
 void lab_result_done(struct lab_result *r);
 
+/* At most so many orders at once. */
+enum { LAB_BRANCHES = 4096 };
+
+struct lab_branch {
+  const struct lab_order *orders;
+  size_t n;
+  uint64_t wall_ns; /* of each experiment */
+  /* Order I was made. Not 0 ends it, and is returned. The lab cannot be used meanwhile, but for lab_area. */
+  int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
+  void *context;
+  char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
+};
+
+/*
+ * One run in which all orders are carried out where that is possible, in the order in which the run comes by. Those
+ * that are not, for whatever reason, are simply not DONE.
+ */
+int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) MUST_USE;
+
 /* --- the baseline (baseline.c) ------------------------------------------------------------------------------------ */
 
 enum { BASELINE_RUNS = 3 };
@@ -236,6 +256,7 @@ struct sweep {
   const struct campaign_failure *known;
   size_t n_known;
   const uint8_t *before;
+  bool branch; /* many at once, by branches of one run, where that is possible */
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */

@@ -24,6 +24,7 @@ struct lab {
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
   int in, out, error;
+  int child_out, child_error; /* of branches */
   bool fork;
 };
 
@@ -51,7 +52,11 @@ static int make_files(struct lab *l, const char *input, struct err *e) {
   if (l->in < 0) return err_set(e, -errno, "%s: %m", path);
   l->out = memfd_create("output", MFD_CLOEXEC);
   l->error = memfd_create("error", MFD_CLOEXEC);
-  return l->out < 0 || l->error < 0 ? err_set(e, -errno, "cannot make a file in memory: %m") : 0;
+  l->child_out = memfd_create("output", MFD_CLOEXEC);
+  l->child_error = memfd_create("error", MFD_CLOEXEC);
+  return l->out < 0 || l->error < 0 || l->child_out < 0 || l->child_error < 0
+             ? err_set(e, -errno, "cannot make a file in memory: %m")
+             : 0;
 }
 
 static int write_shim(struct lab *l, const struct lab_request *request, struct err *e) {
@@ -104,7 +109,7 @@ static int build(struct lab *l, const struct lab_request *request, struct err *e
 int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) {
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
-  l->in = l->out = l->error = -1;
+  l->in = l->out = l->error = l->child_out = l->child_error = -1;
   l->fork = request->fork;
   int r = build(l, request, e);
   if (r < 0) {
@@ -125,7 +130,7 @@ void lab_free(struct lab *l) {
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
   text_done(&l->preload);
-  const int files[] = {l->in, l->out, l->error};
+  const int files[] = {l->in, l->out, l->error, l->child_out, l->child_error};
   for (size_t i = 0; i < COUNT(files); i++)
     if (files[i] >= 0) (void)close(files[i]);
   free(l);
@@ -177,11 +182,12 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   return 0;
 }
 
-static int see(struct lab *l, const struct sandbox_result *from, struct lab_result *ret, struct err *e) {
+static int see(struct lab *l, const struct sandbox_result *from, int out, int error, struct lab_result *ret,
+               struct err *e) {
   struct observation *seen = &ret->seen;
   seen->status = from->status;
-  int r = observe_stream(seen, OBSERVE_OUT, l->out, OUTPUT_MAX);
-  if (r == 0) r = observe_stream(seen, OBSERVE_ERROR, l->error, OUTPUT_MAX);
+  int r = observe_stream(seen, OBSERVE_OUT, out, OUTPUT_MAX);
+  if (r == 0) r = observe_stream(seen, OBSERVE_ERROR, error, OUTPUT_MAX);
   if (r == 0) r = see_files(l, from, seen);
   if (r == 0) r = see_events(l, ret);
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
@@ -222,10 +228,85 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   memset(ret, 0, sizeof *ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
-  r = see(l, &result, ret, e);
+  r = see(l, &result, l->out, l->error, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);
   return r;
 }
 
 void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }
+
+/* --- branches ----------------------------------------------------------------------------------------------------- */
+
+struct branching {
+  struct lab *l;
+  struct lab_branch *b;
+  size_t *index; /* of the orders in the area, which are sorted */
+};
+
+static int by_hash(const void *a, const void *b, void *context) {
+  const struct lab_order *orders = context, *x = &orders[*(const size_t *)a], *y = &orders[*(const size_t *)b];
+  if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+  return *(const size_t *)a < *(const size_t *)b ? -1 : 1;
+}
+
+static void give_branches(const struct branching *g) {
+  struct wire_area *area = g->l->area.at;
+  struct wire_branch *to = (struct wire_branch *)((char *)area + g->l->area.branches.at);
+  for (size_t i = 0; i < g->b->n; i++) {
+    const struct lab_order *o = &g->b->orders[g->index[i]];
+    to[i] =
+        (struct wire_branch){.hash = o->hash, .nth = o->nth, .rule = o->rule, .fault = o->fault, .onwards = o->onwards};
+  }
+  area->n_branches = (uint32_t)g->b->n;
+  area->shown_pid = SANDBOX_PID;
+}
+
+static int child_done(void *context, uint32_t order, const struct sandbox_result *from, struct err *e) {
+  struct branching *g = context;
+  struct wire_branch is;
+  /* What has not come into its world was nothing. */
+  if (order >= g->b->n || !run_area_branch(&g->l->area, order, &is) || !is.made) return 0;
+  struct lab_result *result = calloc(1, sizeof *result);
+  if (!result) return err_set(e, -ENOMEM, "out of memory");
+  result->mode = LAB_BRANCH;
+  int r = see(g->l, from, g->l->child_out, g->l->child_error, result, e);
+  g->l->area.pending.n = g->l->area.taken = 0;
+  if (r == 0) r = g->b->done(g->b->context, g->index[order], result, e);
+  lab_result_done(result);
+  free(result);
+  return r;
+}
+
+static void find_why(const struct branching *g) {
+  struct wire_branch is;
+  for (uint32_t i = 0; i < g->b->n && !g->b->why[0]; i++)
+    if (run_area_branch(&g->l->area, i, &is) && !is.made && is.refusal)
+      (void)snprintf(g->b->why, sizeof g->b->why, "%s", sandbox_refusal(is.refusal));
+}
+
+int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
+  struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
+  MUST(b->n <= LAB_BRANCHES);
+  b->why[0] = '\0';
+  if (!g.index) return err_set(e, -ENOMEM, "out of memory");
+  for (size_t i = 0; i < b->n; i++)
+    g.index[i] = i;
+  qsort_r(g.index, b->n, sizeof *g.index, by_hash, (void *)(uintptr_t)b->orders);
+  int r = prepare(l, &(struct lab_order){0}, true, e);
+  if (r == 0) {
+    give_branches(&g);
+    struct sandbox_branch branch = {.in = l->in,
+                                    .out = l->out,
+                                    .error = l->error,
+                                    .child_out = l->child_out,
+                                    .child_error = l->child_error,
+                                    .wall_ns = b->wall_ns,
+                                    .done = child_done,
+                                    .context = &g};
+    r = sandbox_branch(l->sandbox, &branch, b->why, e);
+    find_why(&g);
+  }
+  free(g.index);
+  return r;
+}

@@ -99,6 +99,8 @@ int campaign_plan(const struct campaign_order *order, struct campaign_experiment
     vec_done(&p.all);
     return r;
   }
+  for (size_t i = 0; order->random && i < p.all.n; i++)
+    p.all.at[i].weight = (int)(hash_mix(i + 1) >> 33);
   if (p.all.n) qsort(p.all.at, p.all.n, sizeof *p.all.at, by_weight);
   *ret = p.all.at;
   *ret_n = p.all.n;

@@ -33,6 +33,7 @@ struct state {
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;
   VEC(struct finding *) findings;
+  char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
   int r;
   struct err e;
 };
@@ -176,15 +177,15 @@ static bool has_time(const struct sweep *s, enum outcome outcome) {
 }
 
 /* A failure: known, or to be confirmed. */
-static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d) {
+static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
   struct finding f;
   describe(&f, d->outcome, l, d->result, NULL);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
-  bool over = d->finding || !has_time(st->s, d->outcome);
+  bool over = d->finding || (!busy && !has_time(st->s, d->outcome));
   int r = over ? tell(st, d) : 0;
   (void)pthread_mutex_unlock(&st->lock);
-  if (over) return r;
+  if (over || busy) return over ? r : 1;
 
   struct lab_result traced;
   struct err e = {0};
@@ -216,31 +217,39 @@ static bool is_custom(const struct campaign_point *p, unsigned differs) {
   return p->excused || (p->quiet && !(differs & DIFFERS_LOSS));
 }
 
-static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
-  struct lab_order order = order_of(st->s, experiment);
-  struct lab_result result;
+/* 1 if it must be made again, since a failure is new and the lab cannot repeat it now (BUSY). */
+static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result, bool busy) {
   struct text what = {0};
-  struct err e = {0};
-  int r = lab_run(l, &order, &result, &e);
-  if (r < 0) {
-    st->e = e;
-    return r;
-  }
-  struct sweep_done d = {.experiment = experiment, .lab = l, .result = &result};
+  int r = 0;
+  struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
   unsigned differs = 0;
-  d.outcome = judge(st->s, experiment, &result, &what, &differs);
+  d.outcome = judge(st->s, experiment, result, &what, &differs);
   d.difference = what.at ? what.at : "";
   bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
   if (stopped(st->s)) {
     /* It may have ended because somebody wants everything to end. */
   } else if (outcome_is_failure(d.outcome) && !custom) {
-    r = handle_failure(st, l, &d);
+    r = handle_failure(st, l, &d, busy);
   } else {
     (void)pthread_mutex_lock(&st->lock);
     r = tell(st, &d);
     (void)pthread_mutex_unlock(&st->lock);
   }
   text_done(&what);
+  return r;
+}
+
+static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
+  struct lab_order order = order_of(st->s, experiment);
+  struct lab_result result;
+  struct err e = {0};
+  int r = lab_run(l, &order, &result, &e);
+  if (r < 0) {
+    st->e = e;
+    return r;
+  }
+  if (!result.why[0]) memcpy(result.why, st->why, sizeof result.why);
+  r = take_result(st, l, experiment, &result, false);
   lab_result_done(&result);
   return r;
 }
@@ -277,15 +286,133 @@ static bool take(struct state *st, size_t *ret) {
   return more;
 }
 
+static void fail(struct state *st, int r) {
+  (void)pthread_mutex_lock(&st->lock);
+  if (st->r == 0) st->r = r;
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+/* --- many at once ------------------------------------------------------------------------------------------------- */
+
+/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
+enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
+
+struct batch {
+  struct state *st;
+  struct lab *l;
+  size_t n, taken[LAB_BRANCHES];
+  bool made[LAB_BRANCHES];
+  struct lab_order orders[LAB_BRANCHES];
+  size_t index[LAB_BRANCHES]; /* of those that are not made yet */
+  size_t again;               /* a new failure, which is to be made sure of before others are made */
+};
+
+/* What else is to be made where a failure is known waits until everything else was tried. */
+static void put_off(struct batch *b) {
+  struct state *st = b->st;
+  (void)pthread_mutex_lock(&st->lock);
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->made[i] || !st->failed[st->s->experiments[b->taken[i]].point] || vec_push(&st->later, b->taken[i]) < 0)
+      continue;
+    b->made[i] = true;
+    st->taken--;
+  }
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+static int branch_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
+  struct batch *b = context;
+  (void)e;
+  size_t at = b->index[i];
+  int r = take_result(b->st, b->l, b->taken[at], result, true);
+  if (r < 0) return r;
+  b->made[at] = r == 0;
+  if (r > 0) {
+    b->again = at;
+    return -EAGAIN;
+  }
+  const struct sweep *s = b->st->s;
+  return stopped(s) || (s->deadline && now_ns() >= s->deadline) ? -ECANCELED : 0;
+}
+
+/* All that were not made yet; how many of them were now. */
+static int branch_once(struct batch *b, size_t *ret_made) {
+  struct err e = {0};
+  size_t n = 0, made = 0;
+  for (size_t i = 0; i < b->n; i++)
+    if (!b->made[i]) {
+      b->index[n] = i;
+      b->orders[n++] = order_of(b->st->s, b->taken[i]);
+    }
+  struct lab_branch branch = {
+      .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
+  int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  (void)pthread_mutex_lock(&b->st->lock);
+  if (r < 0 && r != -ECANCELED && r != -EAGAIN) b->st->e = e;
+  if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
+  (void)pthread_mutex_unlock(&b->st->lock);
+  for (size_t i = 0; i < n; i++)
+    made += b->made[b->index[i]];
+  *ret_made = made;
+  if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
+  r = make_experiment(b->st, b->l, b->taken[b->again]);
+  b->made[b->again] = true;
+  *ret_made = made + 1;
+  put_off(b);
+  return r;
+}
+
+/* Is a branch worth it? A child that changes files ends the trunk, and then it is no better than a fork. */
+static int branch_batch(struct batch *b, size_t *ret_made) {
+  size_t made = 0, runs = 0, more = 1;
+  int r = 0;
+  for (; r == 0 && more > 0 && made >= runs; runs++, made += more)
+    r = branch_once(b, &more);
+  *ret_made = made;
+  return r;
+}
+
+static int make_rest(struct batch *b) {
+  int r = 0;
+  for (size_t i = 0; i < b->n && r == 0; i++) {
+    const struct sweep *s = b->st->s;
+    if (stopped(s) || (s->deadline && now_ns() >= s->deadline)) break;
+    if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i]);
+  }
+  return r;
+}
+
+static size_t next_size(size_t size, uint64_t took) {
+  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
+  return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
+}
+
+/* Batches, as long as a good part of each can be made by branches. */
+static void work_in_batches(struct state *st, struct lab *l) {
+  struct batch *b = calloc(1, sizeof *b);
+  if (!b) return; /* one by one, then */
+  size_t size = BATCH_FIRST, made = 0;
+  *b = (struct batch){.st = st, .l = l};
+  do {
+    uint64_t start = now_ns();
+    memset(b->made, 0, sizeof b->made);
+    for (b->n = 0; b->n < size && take(st, &b->taken[b->n]);)
+      b->n++;
+    int r = b->n ? branch_batch(b, &made) : 0;
+    if (r == 0) r = make_rest(b);
+    if (r < 0) fail(st, r);
+    size = next_size(size, now_ns() - start);
+  } while (b->n > 0 && made * 4 >= b->n);
+  free(b);
+}
+
 static void work(void *context, unsigned worker) {
   struct state *st = context;
   size_t experiment;
+  if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
   while (take(st, &experiment)) {
     int r = make_experiment(st, st->s->labs[worker], experiment);
-    if (r == 0) continue;
-    (void)pthread_mutex_lock(&st->lock);
-    if (st->r == 0) st->r = r;
-    (void)pthread_mutex_unlock(&st->lock);
+    if (r < 0) fail(st, r);
   }
 }
 

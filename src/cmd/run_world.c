@@ -104,7 +104,7 @@ static int find_places(void *context, const struct scenario_frame *f, struct sce
 }
 
 /* With the PLT or without. */
-static bool is_call_of(void *context, const struct wire_place *p, const char *function) {
+bool run_world_calls(void *context, const struct wire_place *p, const char *function) {
   const struct run_world *w = context;
   struct insn in;
   struct image_slot slot;
@@ -316,11 +316,12 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .rows = ret->rows.at,
       .n_rows = ret->rows.n,
       .places = find_places,
-      .calls = is_call_of,
+      .calls = run_world_calls,
       .versions = find_versions,
       .defined = is_defined,
       .note = say_note,
       .find_variable = run_world_variable,
+      .call_sites = run_world_sites,
       .context = ret,
       .variable = is_variable,
   };

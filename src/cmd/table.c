@@ -241,6 +241,10 @@ static const struct cmd_option test_options[] = {
      .name = "jobs",
      .argument = "N",
      .help = "Make N experiments at once; by default one for each processor."},
+    {.id = OPT_TEST_ORDER,
+     .name = "order",
+     .argument = "best|random",
+     .help = "Which experiments come first: those that are likely to find something (the default), or any."},
     HELP_OPTION,
     {0},
 };

@@ -32,6 +32,7 @@ struct job {
   double before; /* seconds of earlier parts of a campaign that goes on */
   char murphy[PATH_MAX];
   char *cwd;
+  bool random; /* the order of experiments */
 };
 
 static void job_done(struct job *job) {
@@ -121,6 +122,9 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     return 0;
   case OPT_TEST_FORMAT:
     job->json = strcmp(arg->value, "json") == 0;
+    return 0;
+  case OPT_TEST_ORDER:
+    job->random = strcmp(arg->value, "random") == 0;
     return 0;
   case OPT_TEST_JOBS:
     return cmd_value_jobs(arg->value, &job->jobs, e);
@@ -236,6 +240,7 @@ static int plan(struct job *job, struct err *e) {
                                  .n_faults = space->faults.n,
                                  .likely = test_likely,
                                  .traits = test_traits,
+                                 .random = job->random,
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
@@ -278,7 +283,8 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.labs = job->setup.labs.at,
+  struct sweep sweep = {.branch = true,
+                        .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
                         .faults = job->setup.space.faults.at,
@@ -295,6 +301,8 @@ static int sweep_all(struct job *job, struct err *e) {
                         .before = job->keeper.before};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
+  for (size_t i = 0; i < job->n_experiments; i++)
+    job->progress.before += job->keeper.before[i] != BEFORE_NOTHING;
   test_progress_start(&job->progress);
   int r = sweep_run(&sweep, &job->done, e);
   test_progress_end(&job->progress);

@@ -209,6 +209,7 @@ struct test_progress {
   uint64_t started, drawn; /* nanoseconds */
   uint64_t deadline;       /* 0 if there is none */
   size_t runs;             /* at most, 0 if there is no limit */
+  size_t before;           /* done in an earlier part of the campaign */
 };
 
 void test_progress_start(struct test_progress *p);

@@ -28,7 +28,7 @@ void test_progress_start(struct test_progress *p) {
 
 /* Seconds until it ends by itself: all done, or the budget used up, whatever comes first. */
 static double seconds_left(const struct test_progress *p, uint64_t now, double rate, size_t done, size_t total) {
-  size_t last = p->runs && p->runs < total ? p->runs : total;
+  size_t all = total > p->before ? total - p->before : 0, last = p->runs && p->runs < all ? p->runs : all;
   double by_work = rate > 0 && last > done ? (double)(last - done) / rate : 0;
   double by_time = p->deadline > now ? (double)(p->deadline - now) / SECOND : 0;
   return p->deadline && by_time < by_work ? by_time : by_work;
@@ -41,9 +41,9 @@ void test_progress_step(struct test_progress *p, size_t done, size_t total, size
   p->shown = true;
   double rate = (double)done * SECOND / (double)(now - p->started);
   struct text t = {0};
-  text_addf(&t, "%s%zu of %zu experiments, %.0f/s, %zu finding%s, %.0f s left%s", p->terminal ? "\r" : "murphy: ", done,
-            total, rate, findings, findings == 1 ? "" : "s", seconds_left(p, now, rate, done, total),
-            p->terminal ? "\033[K" : "\n");
+  text_addf(&t, "%s%zu of %zu experiments, %.0f/s, %zu finding%s, %.0f s left%s",
+            p->terminal ? "\r" : "murphy: ", p->before + done, total, rate, findings, findings == 1 ? "" : "s",
+            seconds_left(p, now, rate, done, total), p->terminal ? "\033[K" : "\n");
   /* Only for the eye: a terminal that went away must not end the work. */
   if (!t.failed) (void)cmd_write(STDERR_FILENO, t.at, t.n);
   text_done(&t);

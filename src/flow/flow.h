@@ -478,6 +478,11 @@ struct flow_world_options {
   /* Is a function of this name known never to return? */
   bool (*noreturn)(void *context, const char *name);
   void *noreturn_context;
+  /*
+   * Is a function of this name known not to fail? What it returns is then not looked for, and hands no error on to who
+   * calls it. May be NULL; the context is that of noreturn.
+   */
+  bool (*infallible)(void *context, const char *name);
   unsigned workers;
   void (*progress)(void *context, size_t done, size_t total);
   void *progress_context;

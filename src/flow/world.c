@@ -321,10 +321,21 @@ static bool is_beyond(const struct flow_world *w, const struct node *n) {
   return f && f->name && w->ways.beyond(w->ways.context, f->name);
 }
 
+/* Is it known that it does not fail? */
+static bool is_infallible(const struct flow_world *w, const struct node *n) {
+  if (!w->options.infallible) return false;
+  const struct image_function *f = image_function_at(w->images.at[n->image], n->address);
+  return f && f->name && w->options.infallible(w->options.noreturn_context, f->name);
+}
+
 static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow_probe *probe, struct node *n) {
   const struct image *img = w->images.at[n->image];
   int r = image_complete(img);
   if (r < 0 || is_beyond(w, n)) return r;
+  if (is_infallible(w, n)) {
+    n->summary = (struct flow_summary){.problems = FLOW_BAD_CODE};
+    return 0;
+  }
   probe->image = img;
   probe->kernel = w->kernel;
   probe->noreturn = w->options.noreturn;

@@ -9,7 +9,7 @@
 
 #include "image/debug_variable.h"
 
-enum { MEMBER_DEPTH = 16, ELEMENTS_MAX = 1 << 30 };
+enum { MEMBER_DEPTH = 16, NAMES_DEPTH = 64, ELEMENTS_MAX = 1 << 30 };
 
 struct way {
   struct variable_search *s;
@@ -19,11 +19,45 @@ struct way {
 
 #define FAIL(s, code, ...) err_set((s)->e, code, __VA_ARGS__)
 
+static bool is_another_name(Dwarf_Die *type) {
+  switch (dwarf_tag(type)) {
+  case DW_TAG_typedef:
+  case DW_TAG_const_type:
+  case DW_TAG_volatile_type:
+  case DW_TAG_restrict_type:
+  case DW_TAG_atomic_type:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool variable_type(Dwarf_Die *die, Dwarf_Die *ret) {
   Dwarf_Attribute a;
   Dwarf_Die type;
-  if (!dwarf_attr_integrate(die, DW_AT_type, &a) || !dwarf_formref_die(&a, &type)) return false;
-  return dwarf_peel_type(&type, ret) == 0;
+  if (!variable_attr(die, DW_AT_type, &a) || !dwarf_formref_die(&a, &type)) return false;
+  for (unsigned i = 0; is_another_name(&type); i++) {
+    Dwarf_Die next;
+    if (i == NAMES_DEPTH || !dwarf_attr(&type, DW_AT_type, &a) || !dwarf_formref_die(&a, &next)) return false;
+    type = next;
+  }
+  *ret = type;
+  return true;
+}
+
+static bool read_number(Dwarf_Die *die, unsigned attribute, uint64_t *ret) {
+  Dwarf_Attribute a;
+  Dwarf_Word n;
+  if (!dwarf_attr(die, attribute, &a) || dwarf_formudata(&a, &n) != 0) return false;
+  *ret = n;
+  return true;
+}
+
+/* In bytes; not of arrays, which nobody asks about. */
+static bool type_size(Dwarf_Die *type, uint64_t *ret) {
+  if (read_number(type, DW_AT_byte_size, ret)) return true;
+  *ret = 8;
+  return dwarf_tag(type) == DW_TAG_pointer_type;
 }
 
 static bool is_pointer(Dwarf_Die *type) {
@@ -55,9 +89,8 @@ static void step_on(struct way *w, int64_t bytes) {
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
 static int64_t member_offset(Dwarf_Die *member) {
-  Dwarf_Attribute a;
-  Dwarf_Word n;
-  return dwarf_attr(member, DW_AT_data_member_location, &a) && dwarf_formudata(&a, &n) == 0 ? (int64_t)n : 0;
+  uint64_t n;
+  return read_number(member, DW_AT_data_member_location, &n) ? (int64_t)n : 0;
 }
 
 /* A declaration of a type stands for the one that is defined in the same file. */
@@ -66,20 +99,18 @@ static bool defined_type(Dwarf_Die *type) { return !dwarf_hasattr(type, DW_AT_de
 /* Bits are counted from the start of the structure (DWARF 4 and 5), or from the end of what holds them. */
 static void note_bits(struct way *w, Dwarf_Die *member) {
   struct image_variable *v = w->s->ret;
-  Dwarf_Attribute a;
-  Dwarf_Word bits, at, size;
+  Dwarf_Die type;
+  uint64_t bits, at, size;
   v->bits = 0;
-  if (!dwarf_attr(member, DW_AT_bit_size, &a) || dwarf_formudata(&a, &bits) != 0 || bits < 1 || bits > 64) return;
-  if (dwarf_attr(member, DW_AT_data_bit_offset, &a) && dwarf_formudata(&a, &at) == 0) {
-    Dwarf_Die type;
-    Dwarf_Word width = 8;
-    if (variable_type(member, &type) && dwarf_aggregate_size(&type, &size) == 0 && size >= 1 && size <= 8) width = size;
+  if (!read_number(member, DW_AT_bit_size, &bits) || bits < 1 || bits > 64) return;
+  bool sized = variable_type(member, &type) && type_size(&type, &size) && size >= 1 && size <= 8;
+  if (read_number(member, DW_AT_data_bit_offset, &at)) {
+    uint64_t width = sized ? size : 8;
     uint64_t start = at / (8 * width) * width;
     step_on(w, (int64_t)start);
     v->bit = (unsigned)(at - 8 * start);
-  } else if (dwarf_attr(member, DW_AT_bit_offset, &a) && dwarf_formudata(&a, &at) == 0) {
-    Dwarf_Die type;
-    if (!variable_type(member, &type) || dwarf_aggregate_size(&type, &size) != 0 || at + bits > 8 * size) return;
+  } else if (read_number(member, DW_AT_bit_offset, &at)) {
+    if (!sized || at > 64 || at + bits > 8 * size) return;
     v->bit = (unsigned)(8 * size - at - bits);
   } else {
     v->bit = 0;
@@ -90,8 +121,8 @@ static void note_bits(struct way *w, Dwarf_Die *member) {
 /* The member NAME of a structure, also of one without a name inside of it. 1, 0, or a negative errno. */
 static int find_member(struct way *w, Dwarf_Die *record, const char *name, size_t n, unsigned depth) {
   Dwarf_Die child, type;
-  if (depth > MEMBER_DEPTH || dwarf_child(record, &child) != 0) return 0;
-  do {
+  if (depth > MEMBER_DEPTH) return 0;
+  for (bool more = variable_child(w->s, record, &child); more; more = variable_next(w->s, &child)) {
     int tag = dwarf_tag(&child);
     const char *own = debug_string(&child, DW_AT_name);
     if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
@@ -112,7 +143,7 @@ static int find_member(struct way *w, Dwarf_Die *record, const char *name, size_
       return 1;
     }
     w->s->ret->steps[w->s->ret->n_steps - 1] = before;
-  } while (dwarf_siblingof(&child, &child) == 0);
+  }
   return 0;
 }
 
@@ -137,34 +168,32 @@ static int follow_member(struct way *w) {
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
 /* An array of one dimension. */
-static bool is_simple(Dwarf_Die *array) {
+static bool is_simple(struct variable_search *s, Dwarf_Die *array) {
   Dwarf_Die child;
   unsigned n = 0;
-  if (dwarf_child(array, &child) != 0) return false;
-  do
+  for (bool more = variable_child(s, array, &child); more; more = variable_next(s, &child))
     n += dwarf_tag(&child) == DW_TAG_subrange_type;
-  while (dwarf_siblingof(&child, &child) == 0);
   return n == 1;
 }
 
 static int follow_element(struct way *w) {
   char *end;
   Dwarf_Die element;
-  Dwarf_Word size;
+  uint64_t size;
   errno = 0;
   unsigned long index = strtoul(w->at, &end, 10);
   if (!isdigit((unsigned char)*w->at) || *end != ']' || errno || index > ELEMENTS_MAX)
     return FAIL(w->s, -EINVAL, "'%s' has no number in its brackets (write [3])", w->s->whole);
   bool array = dwarf_tag(&w->type) == DW_TAG_array_type, pointer = is_pointer(&w->type);
   if (!array && !pointer) return FAIL(w->s, -EINVAL, "what is before [ in '%s' has no elements", w->s->whole);
-  if (array && !is_simple(&w->type)) return FAIL(w->s, -ENOTSUP, "'%s' has several dimensions", w->s->whole);
+  if (array && !is_simple(w->s, &w->type)) return FAIL(w->s, -ENOTSUP, "'%s' has several dimensions", w->s->whole);
   int r = pointer ? follow_pointer(w) : 0;
   if (r < 0) return r;
   if (pointer)
     element = w->type;
   else if (!variable_type(&w->type, &element))
     return FAIL(w->s, -EINVAL, "the elements in '%s' have no type", w->s->whole);
-  if (dwarf_aggregate_size(&element, &size) != 0 || size > ELEMENTS_MAX)
+  if (!type_size(&element, &size) || size > ELEMENTS_MAX)
     return FAIL(w->s, -EINVAL, "how large the elements in '%s' are is not known", w->s->whole);
   step_on(w, (int64_t)(index * size));
   w->type = element;
@@ -177,16 +206,16 @@ static int follow_element(struct way *w) {
 static unsigned encoding(Dwarf_Die *type) { return debug_number(type, DW_AT_encoding); }
 
 static bool is_character(Dwarf_Die *type) {
-  Dwarf_Word size;
-  return dwarf_tag(type) == DW_TAG_base_type && dwarf_aggregate_size(type, &size) == 0 && size == 1;
+  uint64_t size;
+  return dwarf_tag(type) == DW_TAG_base_type && type_size(type, &size) && size == 1;
 }
 
 static int note_number(struct variable_search *s, Dwarf_Die *type) {
   struct image_variable *v = s->ret;
-  Dwarf_Word size;
+  uint64_t size;
   Dwarf_Die under;
   unsigned how = dwarf_tag(type) == DW_TAG_base_type ? encoding(type) : 0;
-  if (dwarf_aggregate_size(type, &size) != 0 || (size != 1 && size != 2 && size != 4 && size != 8))
+  if (!type_size(type, &size) || (size != 1 && size != 2 && size != 4 && size != 8))
     return FAIL(s, -ENOTSUP, "'%s' is not a number of 1, 2, 4 or 8 bytes", s->whole);
   if (how == DW_ATE_float || how == DW_ATE_complex_float)
     return FAIL(s, -ENOTSUP, "'%s' is a floating-point number, and conditions have none", s->whole);

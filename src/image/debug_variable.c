@@ -8,7 +8,7 @@
 
 #include "image/debug_variable.h"
 
-enum { NAMES_MAX = 20000, BLOCK_DEPTH = 64 };
+enum { NAMES_MAX = 20000, BLOCK_DEPTH = 64, ORIGINS = 8 };
 
 void variable_note(struct variable_search *s, const char *name) {
   if (s->names.n < NAMES_MAX) (void)vec_push(&s->names, name);
@@ -21,9 +21,33 @@ const char *variable_near(struct variable_search *s, const char *name, char buff
   return buffer;
 }
 
+bool variable_attr(Dwarf_Die *die, unsigned attribute, Dwarf_Attribute *ret) {
+  Dwarf_Die at = *die, next;
+  for (unsigned i = 0; i < ORIGINS; i++) {
+    if (dwarf_attr(&at, attribute, ret)) return true;
+    if (!debug_origin(&at, &next)) return false;
+    at = next;
+  }
+  return false;
+}
+
+static bool take_budget(struct variable_search *s) {
+  if (s->d->budget == 0) return false;
+  s->d->budget--;
+  return true;
+}
+
+bool variable_child(struct variable_search *s, Dwarf_Die *parent, Dwarf_Die *ret) {
+  return take_budget(s) && dwarf_child(parent, ret) == 0;
+}
+
+bool variable_next(struct variable_search *s, Dwarf_Die *die) {
+  return take_budget(s) && dwarf_siblingof(die, die) == 0;
+}
+
 static const char *own_name(Dwarf_Die *die) {
   Dwarf_Attribute a;
-  return dwarf_attr_integrate(die, DW_AT_name, &a) ? dwarf_formstring(&a) : NULL;
+  return variable_attr(die, DW_AT_name, &a) ? dwarf_formstring(&a) : NULL;
 }
 
 static bool is_variable(Dwarf_Die *die) {
@@ -45,7 +69,7 @@ static struct base frame_base(Dwarf_Die *function) {
   Dwarf_Op *ops;
   size_t n;
   struct base b = {false};
-  if (!dwarf_attr_integrate(function, DW_AT_frame_base, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n != 1) return b;
+  if (!variable_attr(function, DW_AT_frame_base, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n != 1) return b;
   switch (ops[0].atom) {
   case DW_OP_call_frame_cfa:
     return (struct base){true, IMAGE_AT_CFA, 0};
@@ -170,8 +194,7 @@ static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *b
   }
   if (!dwarf_attr(die, DW_AT_location, &a)) return 0;
   for (ptrdiff_t at = 0; r >= 0 && (at = dwarf_getlocations(&a, at, &list, &start, &end, &ops, &n)) > 0;) {
-    if (s->d->budget == 0) return 0;
-    s->d->budget--;
+    if (!take_budget(s)) return 0;
     if (!read_ops(&a, ops, n, base, &l) && !read_pieces(&a, ops, n, base, s->ret, &l)) continue;
     bool always = start == 0 && end == UINT64_MAX;
     l.start = start;
@@ -198,31 +221,26 @@ static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, con
 static int search_block(struct variable_search *s, Dwarf_Die *block, const struct base *base, unsigned depth) {
   Dwarf_Die child;
   int r = 0;
-  if (depth > BLOCK_DEPTH || dwarf_child(block, &child) != 0) return 0;
-  Dwarf_Die first = child;
-  do
+  if (depth > BLOCK_DEPTH) return 0;
+  for (bool more = variable_child(s, block, &child); more && r >= 0; more = variable_next(s, &child))
     if (dwarf_tag(&child) == DW_TAG_lexical_block) r = search_block(s, &child, base, depth + 1);
-  while (r >= 0 && dwarf_siblingof(&child, &child) == 0);
-  child = first;
-  if (r < 0) return r;
-  do {
+  for (bool more = variable_child(s, block, &child); more && r >= 0; more = variable_next(s, &child)) {
     const char *name = is_variable(&child) ? own_name(&child) : NULL;
     if (!name) continue;
     if (!s->found) variable_note(s, name);
     if (s->name && strcmp(name, s->name) == 0) r = take(s, &child, block, base);
-  } while (r >= 0 && dwarf_siblingof(&child, &child) == 0);
+  }
   return r;
 }
 
 /* Arguments are found by the name that the number stands for. */
-static const char *parameter_name(Dwarf_Die *function, unsigned number) {
+static const char *parameter_name(struct variable_search *s, Dwarf_Die *function) {
   Dwarf_Die die = *function, next, child;
-  for (unsigned i = 0; i < 8 && debug_origin(&die, &next); i++)
+  unsigned number = s->parameter;
+  for (unsigned i = 0; i < ORIGINS && debug_origin(&die, &next); i++)
     die = next;
-  if (dwarf_child(&die, &child) != 0) return NULL;
-  do
+  for (bool more = variable_child(s, &die, &child); more; more = variable_next(s, &child))
     if (dwarf_tag(&child) == DW_TAG_formal_parameter && number-- == 0) return own_name(&child);
-  while (dwarf_siblingof(&child, &child) == 0);
   return NULL;
 }
 
@@ -233,7 +251,7 @@ static int search_scope(struct variable_search *s, struct debug_scope *scope, Dw
   if (name && debug_is_tail(name, s->function, "::")) {
     struct base base = frame_base(function);
     s->function_found = true;
-    if (!s->name) s->name = parameter_name(&scope->die, s->parameter);
+    if (!s->name) s->name = parameter_name(s, &scope->die);
     if (s->name) r = search_block(s, &scope->die, &base, 0);
   }
   for (struct debug_scope *i = scope->inner; i && r >= 0 && depth < DEBUG_DEPTH; i = i->next)
@@ -271,16 +289,16 @@ static int take_global(struct variable_search *s, Dwarf_Die *die) {
 static int search_space(struct variable_search *s, Dwarf_Die *space, const char *space_name, unsigned depth) {
   Dwarf_Die child;
   int r = 0;
-  if (depth > BLOCK_DEPTH || dwarf_child(space, &child) != 0) return 0;
-  do {
+  if (depth > BLOCK_DEPTH) return 0;
+  for (bool more = variable_child(s, space, &child); more && r >= 0 && !s->found; more = variable_next(s, &child)) {
     int tag = dwarf_tag(&child);
     const char *name = tag == DW_TAG_variable || tag == DW_TAG_namespace ? own_name(&child) : NULL;
     if (tag == DW_TAG_namespace) r = search_space(s, &child, name ? name : "", depth + 1);
     if (tag != DW_TAG_variable || !name) continue;
     if (!s->found) variable_note(s, name);
     bool there = strcmp(name, s->name) == 0 && (!s->space || (space_name && strcmp(space_name, s->space) == 0));
-    if (there && !s->found) r = take_global(s, &child);
-  } while (r >= 0 && !s->found && dwarf_siblingof(&child, &child) == 0);
+    if (there) r = take_global(s, &child);
+  }
   return r;
 }
 

@@ -21,6 +21,14 @@ struct variable_search {
 
 /* Takes the way that S->path says from a variable of TYPE. -EINVAL or -ENOENT with a message. */
 int variable_follow(struct variable_search *s, Dwarf_Die *type);
+/* An attribute of DIE, or of what it says more about. */
+bool variable_attr(Dwarf_Die *die, unsigned attribute, Dwarf_Attribute *ret);
+/*
+ * The first child, and the next one. Files can be made so that these never end: each costs a piece of the budget, and
+ * there are none behind its end.
+ */
+bool variable_child(struct variable_search *s, Dwarf_Die *parent, Dwarf_Die *ret);
+bool variable_next(struct variable_search *s, Dwarf_Die *die);
 /* The type of a variable or member; false if it has none. */
 bool variable_type(Dwarf_Die *die, Dwarf_Die *ret);
 /* NAME, if it is one that was not noted yet. */

@@ -180,18 +180,34 @@ static bool learn_entry(void *context, const struct observe_entry *a, const stru
   return l->r == 0;
 }
 
+/* What two runs had in common by chance, a third may not have: a pattern is made wider, so that it takes in PATH. */
+static bool widen_pattern(struct observe_mask *mask, const char *path) {
+  for (size_t i = 0; i < mask->names.n; i++) {
+    const char *wider = common_pattern(&mask->arena, mask->names.at[i], path);
+    if (!wider) continue;
+    mask->names.at[i] = wider;
+    return true;
+  }
+  return false;
+}
+
 static int learn_files(const struct observation *runs, size_t n, struct observe_mask *mask) {
   for (size_t i = 1; i < n; i++) {
     struct learner l = {.mask = mask};
     compare_entries(&runs[0], &runs[i], mask, learn_entry, &l);
     if (l.r < 0) return l.r;
-    if (l.lonely[0] || l.lonely[1]) return -EAGAIN;
+    for (int k = 0; k < 2; k++)
+      if (l.lonely[k] && !widen_pattern(mask, l.lonely[k]->path)) return -EAGAIN;
   }
   return 0;
 }
 
 static void say_masked(const struct observe_mask *m, struct text *what) {
-  static const char *const levels[] = {"", "addresses", "numbers and times", "the order of lines, numbers and times",
+  static const char *const levels[] = {"",
+                                       "addresses",
+                                       "names of temporary files and addresses",
+                                       "numbers and times",
+                                       "the order of lines, numbers and times",
                                        "all of it"};
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
     if (m->streams[i])

@@ -54,6 +54,7 @@ void observe_finish(struct observation *o);
 enum observe_level {
   OBSERVE_EXACT,
   OBSERVE_NO_ADDRESSES, /* 0x7ffe… */
+  OBSERVE_NO_TEMPORARY, /* names in /tmp and the like */
   OBSERVE_NO_NUMBERS,   /* digits: times, dates, process numbers, sizes */
   OBSERVE_NO_ORDER,     /* lines are compared as a set, without numbers */
   OBSERVE_NOTHING,

@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { ADDRESS = 256, NUMBER = 257, SHOWN = 120 };
+enum { ADDRESS = 256, NUMBER = 257, TEMPORARY = 258, SHOWN = 120 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -31,12 +31,29 @@ static size_t number_length(const char *p, size_t n) {
   return i;
 }
 
+/* The length of a path of a temporary file at P, up to the end of the first name in the folder. */
+static size_t temporary_length(const char *p, size_t n) {
+  static const char *const folders[] = {"/tmp/", "/var/tmp/", "/dev/shm/"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    size_t length = strlen(folders[i]);
+    if (n <= length || memcmp(p, folders[i], length) != 0) continue;
+    while (length < n && (isalnum((unsigned char)p[length]) || strchr("._-+", p[length])) && p[length])
+      length++;
+    return length;
+  }
+  return 0;
+}
+
 /* The symbol at P, and how many bytes it takes. */
 static unsigned symbol(const char *p, size_t n, enum observe_level level, size_t *ret_length) {
   size_t length;
   if (level >= OBSERVE_NO_ADDRESSES && isxdigit((unsigned char)p[0]) && (length = address_length(p, n))) {
     *ret_length = length;
     return level >= OBSERVE_NO_NUMBERS ? NUMBER : ADDRESS;
+  }
+  if (level >= OBSERVE_NO_TEMPORARY && p[0] == '/' && (length = temporary_length(p, n))) {
+    *ret_length = length;
+    return TEMPORARY;
   }
   if (level >= OBSERVE_NO_NUMBERS && is_digit(p[0])) {
     *ret_length = number_length(p, n);

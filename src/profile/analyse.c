@@ -19,6 +19,7 @@ int analysis_make_world(const struct profile_request *request, struct analysis *
       .syscalls_context = &a->knowledge,
       .noreturn = knowledge_noreturn,
       .noreturn_context = &a->knowledge,
+      .infallible = request->trusting ? knowledge_infallible : NULL,
       .workers = request->workers,
       .progress = request->progress,
       .progress_context = request->context,

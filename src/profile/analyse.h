@@ -81,6 +81,7 @@ void knowledge_done(struct knowledge *k);
 enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
 bool knowledge_noreturn(void *knowledge, const char *name);
+bool knowledge_infallible(void *knowledge, const char *name);
 
 /* --- running.c ---------------------------------------------------------------------------------------------------- */
 

@@ -230,6 +230,11 @@ unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {
   return args;
 }
 
+bool knowledge_infallible(void *knowledge, const char *name) {
+  const struct knowledge *k = knowledge;
+  return map_get(&k->infallible, hash_string(name), NULL);
+}
+
 bool knowledge_noreturn(void *knowledge, const char *name) {
   const struct knowledge *k = knowledge;
   return map_get(&k->noreturn, hash_string(name), NULL);

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* The file is sparse: what no event reaches costs nothing. */
-enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16 };
+enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16, BRANCHES = 4096 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
 enum { PENDING_MAX = 1 << 16, BATCH = 64 };
 /*
@@ -73,6 +73,7 @@ static void write_header(struct run_area *a) {
       .loaded = a->loaded,
       .points = a->points,
       .counts = a->counts,
+      .branches = a->branches,
   };
 }
 
@@ -84,6 +85,7 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   a.loaded = place(&end, LOADED, sizeof(struct wire_loaded));
   a.events = place(&end, EVENTS, sizeof(struct wire_event));
   a.points = place(&end, points ? POINTS : 0, sizeof(struct wire_point));
+  a.branches = place(&end, BRANCHES, sizeof(struct wire_branch));
   a.size = end;
   int r = map_file(path, a.size, &at, &a.file, e);
   if (r < 0) return r;
@@ -310,6 +312,11 @@ int run_area_troubles(const struct run_area *a, struct run_troubles *ret) {
 int run_area_stop(struct run_area *a) {
   uint32_t stop = 1;
   return STORE(a->at->stop, &stop);
+}
+
+bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *ret) {
+  const struct wire_branch *b = (const struct wire_branch *)((const char *)a->at + a->branches.at) + i;
+  return i < a->branches.n && look(copy_bytes, ret, b, sizeof *ret) == 0;
 }
 
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs without a sandbox, for machines that allow none: what the keeper is otherwise, without namespaces and layers. The
- * command runs in the world as it is, and its files are not looked at. What it leaves running becomes a child of this
- * process, which the kernel is asked for, and is ended by that. It is apart from keeper.c because that ends all
+ * Runs without a sandbox, for machines that allow none: what the keeper is otherwise, without namespaces and layers.
+ * The command runs in the world as it is, and its files are not looked at. What it leaves running becomes a child of
+ * this process, which the kernel is asked for, and is ended by that. It is apart from keeper.c because that ends all
  * processes that it can see, which must never run here.
  */
 #include "run/sandbox.h"

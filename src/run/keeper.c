@@ -6,12 +6,10 @@
  * It runs murphy's own code in a copy of murphy's memory, and what it starts may be hostile: it takes no input from
  * there but exit statuses.
  */
-#include "run/sandbox.h"
+#include "run/keeper.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,17 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct keeper {
-  const struct sandbox_options *options;
-  struct layers layers;
-  int socket;
-  int last_pid; /* descriptor of ns_last_pid, or -1 */
-  int children; /* descriptor of the list of the keeper's children, or -1 */
-  struct fork_server server;
-  char root[PATH_MAX];
-};
-
-static uint64_t now_ns(void) {
+uint64_t keeper_now(void) {
   struct timespec t;
   (void)clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -42,10 +30,10 @@ static uint64_t now_ns(void) {
 
 /* --- one run ------------------------------------------------------------------------------------------------------ */
 
-/* The same process numbers in each run: programs show them, and name files after them. A server is out of the way. */
-static void reset_pids(const struct keeper *k, bool server) {
-  const char *last = server ? "32000" : "1";
-  if (k->last_pid >= 0) (void)!pwrite(k->last_pid, last, strlen(last), 0);
+void keeper_next_pid(const struct keeper *k, unsigned pid) {
+  char last[16];
+  int n = snprintf(last, sizeof last, "%u", pid - 1);
+  if (k->last_pid >= 0) (void)!pwrite(k->last_pid, last, (size_t)n, 0);
 }
 
 /* In the child. A failure is told through the pipe; if the command starts, the pipe closes by itself. */
@@ -84,7 +72,7 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
     close_pipes(ends);
     return code;
   }
-  reset_pids(k, server >= 0);
+  keeper_next_pid(k, server >= 0 ? k->most_pid - 1 : SANDBOX_PID);
   pid_t pid = fork();
   if (pid == 0) {
     (void)close(ends[1]);
@@ -103,122 +91,22 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
   return r;
 }
 
-/* Waits until PID ends or the time is over: true if it has ended. Others that end meanwhile are buried. */
-static bool wait_for(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_answer *a,
-                     struct keeper_stack *stack) {
-  sigset_t set;
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGCHLD);
-  for (;;) {
-    int status;
-    struct rusage usage;
-    pid_t got = wait4(-1, &status, WNOHANG | __WALL, &usage);
-    if (got > 0 && WIFSTOPPED(status)) {
-      trace_stopped(got, status, stack);
-      continue;
-    }
-    if (got == pid) {
-      a->status = status;
-      a->usage = usage;
-      return true;
-    }
-    if (got > 0 && got == k->server.pid) server_gone(&k->server);
-    if (got > 0) continue;
-    uint64_t now = now_ns();
-    if (deadline && now >= deadline) return false;
-    uint64_t left = deadline ? deadline - now : 1000000000u;
-    struct timespec t = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
-    (void)sigtimedwait(&set, NULL, &t);
-  }
-}
-
-/* What has lost its parent is the keeper's child: is the server the only one? False if the kernel does not say. */
-static bool only_server_left(const struct keeper *k) {
-  char list[64];
-  ssize_t n = k->children < 0 ? -1 : pread(k->children, list, sizeof list - 1, 0);
-  if (n <= 0) return false;
-  list[n] = '\0';
-  char *end = list;
-  return strtol(list, &end, 10) == k->server.pid && strspn(end, " \n") == strlen(end);
-}
-
-/* Kills all but the keeper and the server, one by one. How many there were. */
-static unsigned kill_others(const struct keeper *k) {
-  DIR *d = opendir("/proc");
-  unsigned n = 0;
-  if (!d) return 1;
-  for (struct dirent *entry; (entry = readdir(d));) {
-    pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-    if (pid <= 1 || pid == k->server.pid) continue;
-    (void)kill(pid, SIGKILL);
-    n++;
-  }
-  (void)closedir(d);
-  return n;
-}
-
-/* Buries one that has ended; if there is none, waits for one if BLOCK. False if there is none to wait for. */
-static bool bury(struct keeper *k, bool block) {
-  pid_t pid;
-  do
-    pid = wait4(-1, NULL, (block ? 0 : WNOHANG) | __WALL, NULL);
-  while (pid < 0 && errno == EINTR);
-  if (pid > 0 && pid == k->server.pid) server_gone(&k->server);
-  return pid > 0;
-}
-
-/* Everything ends but the server. False if that cannot be done: what forks without end is never seen to be gone. */
-static bool end_others(struct keeper *k, unsigned *ret_n) {
-  enum { ROUNDS = 100, ROUND_NS = 1000000 };
-  sigset_t set;
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGCHLD);
-  for (unsigned i = 0; i < ROUNDS && k->server.pid; i++) {
-    unsigned n = only_server_left(k) ? 0 : kill_others(k);
-    if (n == 0) return true;
-    if (i == 0) *ret_n = n;
-    (void)sigtimedwait(&set, NULL, &(struct timespec){.tv_nsec = ROUND_NS});
-    while (bury(k, false)) {
-    }
-  }
-  return false;
-}
-
-/* Everything else in the namespace ends; a server stays if that is possible. How many were still there. */
-static unsigned end_all(struct keeper *k) {
-  unsigned n = 0;
-  while (bury(k, false)) {
-  }
-  if (k->server.pid && end_others(k, &n)) return n;
-  (void)kill(-1, SIGKILL);
-  bool server = k->server.pid;
-  for (n = 0; bury(k, true); n++) {
-  }
-  return n - (server && n > 0);
-}
-
-/* All at once: where there are many, one alone may take long to die. Then the server goes with them. */
-static void end_crowd(struct keeper *k) {
-  enum { FEW = 32 };
-  if (!k->server.pid || kill_others(k) > FEW) (void)kill(-1, SIGKILL);
-}
-
-static void watch_command(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
-                          struct keeper_answer *a, struct keeper_stack *stack) {
+void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
+                  struct keeper_answer *a, struct keeper_stack *stack) {
   struct patience p = {
-      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = k->server.pid};
+      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = {k->server.pid, k->trunk}};
   uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
   bool ended;
-  while (!(ended = wait_for(k, pid, until, a, stack)) && (until = patience_until(&p, now_ns()))) {
+  while (!(ended = keeper_wait(k, pid, until, a, stack)) && (until = patience_until(&p, keeper_now()))) {
   }
   if (!ended) {
     a->timed_out = true;
     if (request->trace) trace_interrupted(pid, stack);
-    end_crowd(k);
-    (void)wait_for(k, pid, 0, a, stack);
+    keeper_end_crowd(k);
+    (void)keeper_wait(k, pid, 0, a, stack);
   }
-  a->wall_ns = now_ns() - start;
-  a->left = end_all(k);
+  a->wall_ns = keeper_now() - start;
+  a->left = keeper_end_others(k);
 }
 
 static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
@@ -233,9 +121,9 @@ static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, in
   return n;
 }
 
-static int answer(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
-                  const struct keeper_stack *stack) {
-  int fds[SANDBOX_LAYERS];
+int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+                       const struct keeper_stack *stack) {
+  int fds[SANDBOX_LAYERS] = {-1};
   size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
   int r = message_send(k->socket, a, sizeof *a, fds, n);
   for (size_t i = 0; i < n; i++)
@@ -288,18 +176,17 @@ static int start_server(struct keeper *k, const int descriptors[3]) {
 
 static void end_server(struct keeper *k) {
   (void)kill(-1, SIGKILL);
-  while (bury(k, true)) {
+  while (keeper_bury(k, true)) {
   }
   if (k->server.socket >= 0) (void)close(k->server.socket);
   k->server.socket = -1;
 }
 
-/* A fork of the server, which is started if need be. */
-static int start_fork(struct keeper *k, const int descriptors[3], pid_t *ret) {
+int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) {
   int r = k->server.pid ? 0 : start_server(k, descriptors);
   if (r == 0) {
-    reset_pids(k, false);
-    r = server_fork(&k->server, descriptors, ret);
+    keeper_next_pid(k, trunk ? k->most_pid - 2 : SANDBOX_PID);
+    r = server_fork(&k->server, descriptors, trunk, ret);
   }
   if (r == 0) return 0;
   end_server(k);
@@ -310,7 +197,7 @@ static int start_fork(struct keeper *k, const int descriptors[3], pid_t *ret) {
 static int start(struct keeper *k, const struct keeper_request *request, const int descriptors[3], pid_t *ret,
                  struct keeper_answer *a) {
   bool fork = request->fork && !k->server.refused;
-  if (fork && start_fork(k, descriptors, ret) == 0) {
+  if (fork && keeper_fork(k, descriptors, false, ret) == 0) {
     a->forked = true;
     return 0;
   }
@@ -325,15 +212,15 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
   struct err e = {0};
   a.code = layers_renew(&k->layers, k->server.pid != 0, &e);
   pid_t pid = -1;
-  uint64_t started = now_ns();
+  uint64_t started = keeper_now();
   if (a.code < 0)
     memcpy(a.text, e.text, sizeof a.text);
   else if ((a.code = start(k, request, descriptors, &pid, &a)) < 0)
-    (void)end_all(k);
+    (void)keeper_end_others(k);
   else
-    watch_command(k, pid, a.forked ? now_ns() : started, request, &a, &stack);
+    keeper_watch(k, pid, a.forked ? keeper_now() : started, request, &a, &stack);
   shorten_paths(k, &stack);
-  return answer(k, request, &a, &stack);
+  return keeper_answer_with(k, request, &a, &stack);
 }
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
@@ -363,6 +250,18 @@ static void limit_pids(uint64_t processes) {
   (void)close(fd);
 }
 
+/* One more than the largest number that is used here. */
+static unsigned find_most_pid(void) {
+  enum { ENOUGH = 32768 };
+  char text[24] = {0};
+  int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ENOUGH;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  (void)close(fd);
+  unsigned long most = n > 0 ? strtoul(text, NULL, 10) : ENOUGH;
+  return most < ENOUGH ? (unsigned)most : ENOUGH;
+}
+
 static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
@@ -374,25 +273,27 @@ static int prepare(struct keeper *k, struct err *e) {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
   limit_pids(k->options->limits.processes);
-  k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  k->most_pid = find_most_pid();
+  k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
   k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);
   return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;
 }
 
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
-  struct keeper k = {.options = options, .socket = socket, .last_pid = -1, .children = -1, .server = {.socket = -1}};
+  struct keeper k = {
+      .options = options, .socket = socket, .last_pid = -1, .children = -1, .branches = -1, .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);
   if (message_send(socket, &ready, sizeof ready, NULL, 0) < 0 || ready.code < 0) _exit(1);
   for (;;) {
     struct keeper_request request;
-    int fds[3];
+    int fds[KEEPER_FILES] = {-1, -1, -1, -1, -1};
     size_t n_fds = 0;
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
-    if (n_fds != COUNT(fds)) _exit(1);
-    if (serve(&k, &request, fds) < 0) _exit(1);
+    if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
+    if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);
   }

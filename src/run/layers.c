@@ -519,16 +519,25 @@ static void remove_all(int top) {
   (void)closedir(d);
 }
 
+static void remove_upper(const struct layers *l, unsigned number) {
+  char path[PATH_MAX];
+  if (upper_path(l, number, "", path, NULL) < 0) return;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) remove_all(fd);
+  (void)rmdir(path);
+}
+
 /* The uppermost overlay at TARGET goes, with the changes in upper folder NUMBER. */
 static int take_off(const struct layers *l, const char *target, unsigned number, struct err *e) {
-  char old[PATH_MAX];
-  int r = upper_path(l, number, "", old, e);
-  if (r < 0) return r;
   if (umount2(target, MNT_DETACH) < 0) return failed("renew", target, e);
-  int fd = open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) remove_all(fd);
-  (void)rmdir(old);
+  remove_upper(l, number);
   return 0;
+}
+
+/* Is the shared folder mounted on it? */
+static bool shared_below(const struct layers *l, const struct layer *layer) {
+  size_t n = strlen(layer->at);
+  return l->shared && strncmp(l->shared, layer->at, n) == 0 && l->shared[n] == '/';
 }
 
 static int renew(struct layers *l, struct layer *layer, bool held, struct err *e) {
@@ -548,24 +557,29 @@ static int renew(struct layers *l, struct layer *layer, bool held, struct err *e
   }
   r = mount_overlay(l, layer, target, e);
   /* What was mounted below it went with it. */
-  size_t n = strlen(layer->at);
-  bool below = l->shared && strncmp(l->shared, layer->at, n) == 0 && l->shared[n] == '/';
-  return r < 0 || !below ? r : show_shared(l, e);
+  return r < 0 || !shared_below(l, layer) ? r : show_shared(l, e);
+}
+
+static bool shm_shares(const struct layers *l) { return l->shared && strncmp(l->shared, "/dev/shm/", 9) == 0; }
+
+static bool shm_is_clean(const struct layers *l) {
+  char path[PATH_MAX];
+  int fd = inside(l, "/dev/shm", path, NULL) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool clean = is_empty(fd, shm_shares(l));
+  (void)close(fd);
+  return clean;
 }
 
 /* Shared memory is no overlay: it starts empty each time. */
 static int renew_shm(const struct layers *l, struct err *e) {
   char path[PATH_MAX];
+  if (shm_is_clean(l)) return 0;
   int r = inside(l, "/dev/shm", path, e);
   if (r < 0) return r;
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failed("look at", path, e);
-  bool shares = l->shared && strncmp(l->shared, "/dev/shm/", 9) == 0, clean = is_empty(fd, shares);
-  (void)close(fd);
-  if (clean) return 0;
   if (umount2(path, MNT_DETACH) < 0) return failed("renew", path, e);
   r = mount_shm(l, e);
-  return r < 0 || !shares ? r : show_shared(l, e);
+  return r < 0 || !shm_shares(l) ? r : show_shared(l, e);
 }
 
 int layers_renew(struct layers *l, bool held, struct err *e) {
@@ -583,4 +597,94 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
   }
   l->inodes = free_inodes(l);
   return 0;
+}
+
+/* --- branches ----------------------------------------------------------------------------------------------------- */
+
+/* More than this is not copied for a child. */
+enum { BRANCH_BYTES = 4 << 20 };
+
+/*
+ * Has a layer changes that children would share with the trunk? It is marked, so that next time there is a copy. Inodes
+ * may become free a while after they were removed, so their number can only say that there are none.
+ */
+static bool has_shared_changes(struct layers *l) {
+  bool any = false;
+  for (size_t i = 0; i < l->at.n; i++) {
+    struct layer *layer = &l->at.at[i];
+    int fd = layer->branches && !l->known ? -ENOENT : layers_open_changed(l, i);
+    if (fd >= 0) (void)close(fd);
+    layer->branches |= fd != -ENOENT;
+    any |= fd != -ENOENT;
+  }
+  return any;
+}
+
+static int copy_upper(const struct layers *l, const struct layer *layer, unsigned number, uint64_t *budget,
+                      struct err *e) {
+  char path[PATH_MAX];
+  int r = upper_path(l, layer->number, "/u", path, e);
+  if (r < 0) return r;
+  int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (from < 0) return failed("read", path, e);
+  struct stat st;
+  r = fstat(from, &st) < 0 ? failed("look at", path, e) : upper_path(l, number, "/u", path, e);
+  int to = r < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (to < 0) {
+    (void)close(from);
+    return r < 0 ? r : failed("read", path, e);
+  }
+  r = layers_copy(from, to, budget);
+  const struct timespec times[2] = {st.st_atim, st.st_mtim};
+  if (r == 0 && utimensat(AT_FDCWD, path, times, 0) < 0) r = -errno;
+  return r < 0 ? err_set(e, r, "sandbox: cannot copy what is changed: %s", strerror(-r)) : 0;
+}
+
+static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget, struct err *e) {
+  char target[PATH_MAX];
+  struct text t = {0};
+  unsigned number = l->next++;
+  int r = inside(l, layer->at, target, e);
+  if (r == 0) r = make_upper(l, number, layer->at, e);
+  if (r == 0) r = copy_upper(l, layer, number, budget, e);
+  if (r == 0) r = overlay_options(l, layer->at, number, &t, e);
+  if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
+    r = failed("lay an overlay over", layer->at, e);
+  text_done(&t);
+  if (r < 0) {
+    remove_upper(l, number);
+    return r;
+  }
+  layer->trunk = layer->number;
+  layer->number = number;
+  layer->branched = true;
+  return shared_below(l, layer) ? show_shared(l, e) : 0;
+}
+
+int layers_branch(struct layers *l, bool knows, struct err *e) {
+  uint64_t budget = BRANCH_BYTES;
+  l->known = knows;
+  int r = shm_is_clean(l) ? 0 : err_set(e, -EBUSY, "sandbox: there is shared memory");
+  if (r == 0 && layers_changed(l) && has_shared_changes(l) && knows)
+    r = err_set(e, -EBUSY, "sandbox: files were changed that are known");
+  for (size_t i = 0; i < l->at.n && r == 0; i++)
+    if (l->at.at[i].branches && !l->at.at[i].fixed && !knows) r = branch_layer(l, &l->at.at[i], &budget, e);
+  l->before = free_inodes(l);
+  return r;
+}
+
+int layers_unbranch(struct layers *l, struct err *e) {
+  char target[PATH_MAX];
+  bool same = l->before && free_inodes(l) == l->before, lost = !same && has_shared_changes(l);
+  int r = 0;
+  for (size_t i = 0; i < l->at.n && r == 0; i++) {
+    struct layer *layer = &l->at.at[i];
+    if (!layer->branched) continue;
+    r = inside(l, layer->at, target, e);
+    if (r == 0) r = take_off(l, target, layer->number, e);
+    layer->number = layer->trunk;
+    layer->branched = false;
+  }
+  if (r == 0) r = renew_shm(l, e);
+  return r < 0 ? r : lost ? -ESTALE : 0;
 }

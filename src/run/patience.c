@@ -2,10 +2,10 @@
 /*
  * Is a command that takes long stuck, or does it only wait for a processor, or for a time that will come?
  *
- * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so that
- * a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
- * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may be
- * about to give up, and is given more time where the caller wants to be sure.
+ * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
+ * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of
+ * each process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while
+ * may be about to give up, and is given more time where the caller wants to be sure.
  *
  * Runs in the keeper, whose /proc shows the sandbox only.
  */
@@ -99,7 +99,7 @@ static void look_at_thread(int folder, struct glance *g) {
     g->waits = true;
 }
 
-static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, long but) {
+static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, const pid_t *but) {
   DIR *d = fdopendir(folder);
   if (!d) {
     (void)close(folder);
@@ -108,7 +108,7 @@ static void each_number(int folder, void (*look)(int folder, struct glance *g), 
   for (struct dirent *entry; (entry = readdir(d));) {
     if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
     long number = strtol(entry->d_name, NULL, 10);
-    if (number == 1 || number == but) continue;
+    if (number == 1 || (but && (number == but[0] || number == but[1]))) continue;
     int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) continue;
     look(fd, g);
@@ -119,10 +119,10 @@ static void each_number(int folder, void (*look)(int folder, struct glance *g), 
 
 static void look_at_process(int folder, struct glance *g) {
   int threads = openat(folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (threads >= 0) each_number(threads, look_at_thread, g, 0);
+  if (threads >= 0) each_number(threads, look_at_thread, g, NULL);
 }
 
-static struct glance look_around(pid_t but) {
+static struct glance look_around(const pid_t but[2]) {
   struct glance g = {0};
   int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc >= 0) each_number(proc, look_at_process, &g, but);

@@ -103,7 +103,7 @@ struct run_area {
   struct wire_area *at;
   size_t size;
   int file; /* of the mapping, for run_area_reset */
-  struct wire_span events, loaded, points, counts;
+  struct wire_span events, loaded, points, counts, branches;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
@@ -136,6 +136,8 @@ int run_area_drain(struct run_area *a, bool final) MUST_USE;
 bool run_area_take(struct run_area *a, struct wire_event *ret);
 /* A copy of module number N (from 1) of what the target's frames are in; false if there is none. */
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
+/* A copy of branch I of the area; false if there is none. */
+bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *ret);
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
@@ -297,3 +299,25 @@ struct sandbox_result {
  * The layers are valid until the next run; sandbox_result_done closes their descriptors. */
 int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
 void sandbox_result_done(struct sandbox_result *r);
+
+/* The number that the command has as a process. */
+enum { SANDBOX_PID = 2 };
+
+struct sandbox_branch {
+  int in, out, error; /* as of a job, for the trunk */
+  int child_out,
+      child_error;  /* files for its children, one after another: they begin with what the trunk has written */
+  uint64_t wall_ns; /* of each child */
+  /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
+  int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
+  void *context;
+};
+
+/*
+ * Runs the command once without faults, with children that take those of the area's branches. What DONE returns, if
+ * that is not 0. RET_WHY: there was no trunk; else "".
+ */
+int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_why[SANDBOX_WHY],
+                   struct err *e) MUST_USE;
+/* For people: why a process cannot be forked. */
+const char *sandbox_refusal(uint32_t refusal);

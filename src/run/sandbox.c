@@ -66,15 +66,15 @@ static void say_refused(struct keeper_answer *a) {
 static _Noreturn void outer_main(const struct sandbox_options *options, int socket, int ready, int go) {
   struct keeper_answer a = {0};
   char byte = 0;
-  /* Who must end a crowd of processes cannot wait for its turn among them. Only root may, and only root needs it. */
-  if (sched_getscheduler(0) == SCHED_OTHER)
-    (void)sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
   if (options->bare) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)close(ready);
     (void)close(go);
     bare_main(options, socket);
   }
+  /* Who must end a crowd of processes cannot wait for its turn among them. Only root may, and only root needs it. */
+  if (sched_getscheduler(0) == SCHED_OTHER)
+    (void)sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC) < 0) {
     say_refused(&a);
     (void)!message_send(socket, &a, sizeof a, NULL, 0);
@@ -204,16 +204,12 @@ static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err 
   return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
 }
 
-int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
-  struct keeper_request request = {
-      .wall_ns = job->wall_ns, .patience_ns = job->patience_ns, .trace = job->trace, .fork = job->fork && !job->trace};
-  const int descriptors[3] = {job->in, job->out, job->error};
-  int r = message_send(s->socket, &request, sizeof request, descriptors, COUNT(descriptors));
-  if (r < 0) return err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r));
+/* The next answer; *ret has all of it that is not about a stack. */
+static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_order, struct err *e) {
   struct keeper_answer a;
   int fds[SANDBOX_LAYERS];
   size_t n_fds = 0;
-  r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
+  int r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
   if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
   a.text[sizeof a.text - 1] = '\0';
   memcpy(ret->why, a.why, sizeof ret->why);
@@ -231,7 +227,41 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   ret->forked = a.forked;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
-  return job->trace ? take_stack(s, ret, e) : 0;
+  *ret_order = a.order;
+  return 0;
+}
+
+static int ask(struct sandbox *s, const struct keeper_request *request, const int *fds, size_t n, struct err *e) {
+  int r = message_send(s->socket, request, sizeof *request, fds, n);
+  return r < 0 ? err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r)) : 0;
+}
+
+int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) {
+  struct keeper_request request = {
+      .wall_ns = job->wall_ns, .patience_ns = job->patience_ns, .trace = job->trace, .fork = job->fork && !job->trace};
+  const int descriptors[3] = {job->in, job->out, job->error};
+  int32_t order;
+  int r = ask(s, &request, descriptors, COUNT(descriptors), e);
+  if (r == 0) r = hear(s, ret, &order, e);
+  return r == 0 && job->trace ? take_stack(s, ret, e) : r;
+}
+
+int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_why[SANDBOX_WHY], struct err *e) {
+  struct keeper_request request = {.wall_ns = b->wall_ns, .branch = true};
+  const int descriptors[KEEPER_FILES] = {b->in, b->out, b->error, b->child_out, b->child_error};
+  struct sandbox_result *result = calloc(1, sizeof *result);
+  int32_t order = -1;
+  int r = result ? ask(s, &request, descriptors, COUNT(descriptors), e) : err_set(e, -ENOMEM, "out of memory");
+  int stop = 0;
+  while (r == 0 && (r = hear(s, result, &order, e)) == 0 && order >= 0) {
+    if (stop == 0) stop = b->done(b->context, (uint32_t)order, result, e);
+    sandbox_result_done(result);
+    request.branch = stop == 0;
+    r = ask(s, &request, NULL, 0, e);
+  }
+  if (r == 0) memcpy(ret_why, result->why, SANDBOX_WHY);
+  free(result);
+  return r < 0 ? r : stop;
 }
 
 void sandbox_result_done(struct sandbox_result *r) {

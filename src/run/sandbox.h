@@ -16,7 +16,11 @@ struct keeper_request {
   uint64_t wall_ns;
   uint64_t patience_ns;
   bool trace, fork;
+  bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
+
+/* Descriptors that come with a request: the command's three, and for a branch output and error of its children. */
+enum { KEEPER_FILES = 5 };
 
 /* Where the command was when a signal ended it, or when its time was over; follows the answer to a traced run. */
 struct keeper_stack {
@@ -31,6 +35,7 @@ struct keeper_answer {
   int32_t status;
   uint64_t wall_ns;
   uint32_t left, n_layers;
+  int32_t order; /* of a branch: which one; -1 when the trunk has ended */
   bool timed_out, forked;
   struct rusage usage;
   char why[SANDBOX_WHY]; /* it was not forked, though that was asked for */
@@ -45,6 +50,9 @@ struct layer {
   bool fixed;      /* cannot be an overlay: read-only */
   bool over;       /* an overlay lies over one that the fork server stands on */
   unsigned below;  /* number of that one's upper folder */
+  bool branches;   /* children of trunks get one of their own here, since the trunk or a child has changed it */
+  bool branched;   /* it is there: `number` is the child's, `trunk` the trunk's */
+  unsigned trunk;
 };
 
 struct layers {
@@ -57,6 +65,8 @@ struct layers {
   bool held;       /* some process stands on the layers that were mounted first */
   int folder;      /* the stage, opened; -1 if it could not be */
   uint64_t inodes; /* free ones there when no layer was changed; 0 if not known */
+  uint64_t before; /* ... when a child's layers had been made */
+  bool known;      /* they are all shared with the trunk */
 };
 
 /* Mounts everything under stage/root. */
@@ -71,6 +81,16 @@ int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
  */
 int layers_renew(struct layers *l, bool held, struct err *e) MUST_USE;
 void layers_done(struct layers *l);
+/*
+ * The world for a child of a trunk, which waits. Layers that nobody has changed are shared; of those that the trunk or
+ * another child has changed, a copy lies over the trunk's. Device and inode of a file are others in a copy, so if the
+ * program KNOWS them all are shared, and -EBUSY if the trunk has changed one. -EFBIG if a copy would be too much.
+ */
+int layers_branch(struct layers *l, bool knows, struct err *e) MUST_USE;
+/* The trunk's again. -ESTALE if the child has changed a layer that it shared with the trunk, whose world is lost. */
+int layers_unbranch(struct layers *l, struct err *e) MUST_USE;
+/* Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. */
+int layers_copy(int from, int to, uint64_t *budget) MUST_USE;
 
 /* The command, stopped before main: each run is a fork of it. */
 struct fork_server {
@@ -84,8 +104,13 @@ struct fork_server {
 
 /* Waits until the server is ready. A negative errno if there will be none; then it is refused for ever. */
 int server_hello(struct fork_server *s) MUST_USE;
-/* A child of the server's, which is a child of the caller, with these for its standard input and output. */
-int server_fork(struct fork_server *s, const int descriptors[3], pid_t *ret) MUST_USE;
+/*
+ * A child of the server's, which is a child of the caller, with these for its standard input and output. TRUNK: it
+ * is to branch.
+ */
+int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, pid_t *ret) MUST_USE;
+/* The whole message, before so many milliseconds have passed. 0 or a negative errno. */
+int server_receive(int socket, void *p, size_t n, int patience) MUST_USE;
 /* It has ended. After too many of these it is refused. */
 void server_gone(struct fork_server *s);
 void server_refuse(struct fork_server *s, const char *why);
@@ -107,7 +132,7 @@ int jail_enter(const struct sandbox_options *options, const char *root, const in
 struct patience {
   uint64_t start, wall_ns;
   uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
-  pid_t but;         /* a process that is no part of the run; 0 if there is none */
+  pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
 };

@@ -27,8 +27,7 @@ static const char *const reasons[WIRE_REFUSALS] = {
     [WIRE_FORK_UNKNOWN] = "the process could not be looked at before main",
 };
 
-/* The whole message, before the time is over. */
-static int receive(int socket, void *p, size_t n, int patience) {
+int server_receive(int socket, void *p, size_t n, int patience) {
   struct pollfd poll_for = {.fd = socket, .events = POLLIN};
   int r;
   do
@@ -37,6 +36,21 @@ static int receive(int socket, void *p, size_t n, int patience) {
   if (r <= 0) return r < 0 ? -errno : -ETIMEDOUT;
   ssize_t got = read(socket, p, n);
   return got < 0 ? -errno : (size_t)got == n ? 0 : -EPROTO;
+}
+
+const char *sandbox_refusal(uint32_t refusal) {
+  static const char *const words[WIRE_REFUSALS] = {
+      [WIRE_FORK_THREADS] = "other threads run",
+      [WIRE_FORK_CHILDREN] = "other processes run",
+      [WIRE_FORK_FILES] = "files are open that a fork would share",
+      [WIRE_FORK_MAPPINGS] = "memory is shared",
+      [WIRE_FORK_TIMERS] = "timers run",
+      [WIRE_FORK_LOCKS] = "files are locked",
+      [WIRE_FORK_WORLD] = "files that were changed cannot be had again",
+      [WIRE_FORK_SIGNALS] = "signals are pending",
+  };
+  const char *word = refusal < WIRE_REFUSALS ? words[refusal] : NULL;
+  return word ? word : "the process could not be looked at";
 }
 
 void server_refuse(struct fork_server *s, const char *why) {
@@ -53,7 +67,7 @@ void server_gone(struct fork_server *s) {
 
 int server_hello(struct fork_server *s) {
   struct wire_hello hello;
-  int r = receive(s->socket, &hello, sizeof hello, HELLO_MS);
+  int r = server_receive(s->socket, &hello, sizeof hello, HELLO_MS);
   if (r < 0) {
     server_refuse(s, r == -ETIMEDOUT ? "no hand-shake in time: main was not reached"
                                      : "no hand-shake: the program does not come to main through libc");
@@ -67,11 +81,11 @@ int server_hello(struct fork_server *s) {
   return r;
 }
 
-int server_fork(struct fork_server *s, const int descriptors[3], pid_t *ret) {
-  struct wire_fork_request request = {.number = ++s->number};
+int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, pid_t *ret) {
+  struct wire_fork_request request = {.number = ++s->number, .trunk = trunk};
   struct wire_fork_answer answer;
   int r = message_send(s->socket, &request, sizeof request, descriptors, 3);
-  if (r == 0) r = receive(s->socket, &answer, sizeof answer, ANSWER_MS);
+  if (r == 0) r = server_receive(s->socket, &answer, sizeof answer, ANSWER_MS);
   if (r < 0) return r;
   if (answer.number != request.number) return -EPROTO;
   if (answer.pid <= 1) return answer.pid < 0 && answer.pid > -4096 ? (int)answer.pid : -EPROTO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies below the stack pointer is nobody's, and yet programs show it: in variables that they forgot to set. A child
- * that murphy has forked must find there what it would have found without murphy's detour.
+ * What lies below the stack pointer is nobody's, and yet programs show it: in variables that they forgot to set. A
+ * child that murphy has forked must find there what it would have found without murphy's detour.
  *
  * Both run in one function, which calls what makes the detour between them; nothing of that may be deeper than this.
  */

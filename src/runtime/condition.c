@@ -2,6 +2,7 @@
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
 #include "condition.h"
 
+#include "branch.h"
 #include "ask.h"
 #include "fd.h"
 #include "operand.h"
@@ -25,14 +26,18 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
 /* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
 static int64_t again(const struct rt_call *c, struct wire_order *o) {
   uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
-  return around && rt_point_around(c) == around;
+  return around && c->args[0] == rt_load(&o->about) && rt_point_around(c) == around;
 }
 
 static int64_t ordered(const struct rt_call *c) {
+  if (rt_trunk()) return rt_branch(c);
   struct wire_order *o = &rt.area->order;
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
   if (rt_point_hash(c) != o->hash) return again(c, o);
-  if (o->onwards) rt_store(&o->around, rt_point_around(c));
+  if (o->onwards) {
+    rt_store(&o->about, c->args[0]);
+    rt_store(&o->around, rt_point_around(c));
+  }
   uint64_t seen = rt_add(&o->seen, 1) + 1;
   return o->onwards ? seen >= o->nth : seen == o->nth;
 }

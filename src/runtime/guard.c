@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guard of a function: the first terms of its rule's condition, if that is a conjunction. What stands behind them is
- * not evaluated if one of them is false, so nothing is missed when the call does not get that far.
+ * The guard of a function: the first terms of its rule's condition, if that is a conjunction. What stands behind them
+ * is not evaluated if one of them is false, so nothing is missed when the call does not get that far.
  */
 #include "guard.h"
 
@@ -27,7 +27,7 @@ static uint8_t wanted_by(uint32_t op) {
   }
 }
 
-/* The term at AT goes into the guard: where it ends; 0 if it is of another kind, or there is one of its kind already. */
+/* The term at AT goes into the guard: where it ends; 0 if it is of another kind, or of one that is there already. */
 static uint32_t take_term(struct rt_guard *g, uint32_t at) {
   if (op_at(at) == WIRE_OP_CALLER && !g->caller) {
     g->caller = operand_at(at) + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a call must be like for the one rule of its function to hold, as far as that can be told in a few instructions:
- * who calls, and one comparison of an argument with a number. A call that the guard does not admit is passed on at once.
+ * who calls, and one comparison of an argument with a number. A call that it does not admit is passed on at once.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
 #include "process.h"
 #include "real.h"
 #include "server.h"
+#include "branch.h"
 #include "stack.h"
 #include "system.h"
 #include "words.h"
@@ -117,6 +118,13 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_dladdr(c);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
+  case WIRE_HOOK_LOOK:
+    rt_trunk_looks();
+    return RT_PASS;
+  case WIRE_HOOK_SELF:
+    if (!rt_trunk()) return RT_PASS;
+    c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
+    return RT_RETURN;
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:

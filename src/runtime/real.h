@@ -11,8 +11,8 @@
 #include "runtime.h"
 
 /*
- * The real function for a call of INDEX that comes while the runtime is not ready, or when it has refused the plan: that
- * is not used, only the shim's own symbols are. 0 if there is none.
+ * The real function for a call of INDEX that comes while the runtime is not ready, or when it has refused the plan:
+ * that is not used, only the shim's own symbols are. 0 if there is none.
  */
 uint64_t rt_real_early(uint32_t index) RT_HIDDEN;
 /* Once: fills in what is there now. */

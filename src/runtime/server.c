@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "below.h"
+#include "branch.h"
 #include "process.h"
 #include "sound.h"
 #include "stack.h"
@@ -57,16 +58,21 @@ static void tell_modules(void) {
   rt_store(&rt.area->next_loaded, server.n_loaded);
 }
 
-static void become_child(void) {
+static void become_child(bool trunk) {
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
-  if (server.robust) (void)rt_system(SYS_set_robust_list, (long)server.robust, (long)server.robust_size, 0, 0, 0, 0);
+  rt_child_lists();
   /* The first process of its run, whatever the area has from the server's own start. */
   rt_store(&rt.area->next_process, 0);
   rt_process_forked();
   tell_modules();
   rt_store(&rt.area->attached, 1);
+  if (trunk) rt_trunk_start();
   rt_aim();
+}
+
+void rt_child_lists(void) {
+  if (server.robust) (void)rt_system(SYS_set_robust_list, (long)server.robust, (long)server.robust_size, 0, 0, 0, 0);
 }
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
@@ -91,46 +97,49 @@ static enum wire_refusal get_ready(void) {
   return rt_process_tid() && keep_modules() ? WIRE_FORK_GOOD : WIRE_FORK_UNKNOWN;
 }
 
-static bool say(const void *p, size_t n) {
-  return rt_system(SYS_write, WIRE_SERVER_FD, (long)p, (long)n, 0, 0, 0) == (long)n;
+bool rt_say(int socket, const void *p, size_t n) {
+  return rt_system(SYS_sendto, socket, (long)p, (long)n, MSG_NOSIGNAL, 0, 0) == (long)n;
 }
 
-/* Standard input and output that came beside a request. */
-static bool take_files(const struct msghdr *m) {
-  const struct cmsghdr *c = m->msg_control;
-  if (m->msg_controllen < CMSG_LEN(3 * sizeof(int)) || c->cmsg_type != SCM_RIGHTS ||
-      c->cmsg_len != CMSG_LEN(3 * sizeof(int)))
-    return false;
-  const int *files = (const int *)(c + 1);
-  bool good = true;
-  for (int i = 0; i < 3; i++) {
-    good &= rt_system(SYS_dup2, files[i], i, 0, 0, 0, 0) == i;
-    (void)rt_system(SYS_close, files[i], 0, 0, 0, 0, 0);
+long rt_hear(int socket, void *p, size_t n, int files[RT_FILES]) {
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(RT_FILES * sizeof(int))];
+  } control;
+  struct iovec part = {.iov_base = p, .iov_len = n};
+  struct msghdr m = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  long got;
+  do
+    got = rt_system(SYS_recvmsg, socket, (long)&m, 0, 0, 0, 0);
+  while (got == -INTERRUPTED);
+  size_t room = m.msg_controllen >= sizeof(struct cmsghdr) ? control.header.cmsg_len - CMSG_LEN(0) : 0;
+  const int *came = (const int *)(control.bytes + CMSG_LEN(0));
+  for (size_t i = 0; i < RT_FILES; i++)
+    files[i] = got > 0 && i < room / sizeof(int) ? came[i] : -1;
+  return got;
+}
+
+/* A request, with standard input and output beside it; false if murphy is gone, or speaks another language. */
+static bool hear(struct wire_fork_request *ret) {
+  int files[RT_FILES];
+  bool good = rt_hear(WIRE_SERVER_FD, ret, sizeof *ret, files) == (long)sizeof *ret;
+  for (int i = 0; i < RT_FILES; i++) {
+    good &= files[i] >= 0 && rt_system(SYS_dup2, files[i], i, 0, 0, 0, 0) == i;
+    if (files[i] >= 0) (void)rt_system(SYS_close, files[i], 0, 0, 0, 0, 0);
   }
   return good;
 }
 
-/* False if murphy is gone, or speaks another language. */
-static bool hear(struct wire_fork_request *ret) {
-  union {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(3 * sizeof(int))];
-  } control;
-  struct iovec part = {.iov_base = ret, .iov_len = sizeof *ret};
-  struct msghdr m = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-  long n;
-  do
-    n = rt_system(SYS_recvmsg, WIRE_SERVER_FD, (long)&m, 0, 0, 0, 0);
-  while (n == -INTERRUPTED);
-  return n == (long)sizeof *ret && take_files(&m);
+/* As libc's fork does it: the kernel writes the child's number to where libc keeps it. */
+long rt_fork_beside(void) {
+  const long flags = 0x01208000 /* CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID, CLONE_PARENT */ | 17 /* SIGCHLD */;
+  return rt_system(SYS_clone, flags, 0, 0, (long)rt_process_tid(), 0, 0);
 }
 
-/* As libc's fork does it: the kernel writes the child's number to where libc keeps it. */
-static long fork_beside(void) {
-  const long flags = 0x01208000 /* CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID, CLONE_PARENT */ | 17 /* SIGCHLD */;
+static long fork_one(void) {
   long r = rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
-  return r < 0 ? r : rt_system(SYS_clone, flags, 0, 0, (long)rt_process_tid(), 0, 0);
+  return r < 0 ? r : rt_fork_beside();
 }
 
 static void serve(void) {
@@ -138,14 +147,14 @@ static void serve(void) {
   struct wire_hello hello = {
       .magic = WIRE_SERVER_MAGIC, .version = WIRE_SERVER_VERSION, .refusal = (uint32_t)get_ready()};
   struct wire_fork_request request;
-  bool good = say(&hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD;
+  bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD;
   while (good && hear(&request)) {
-    struct wire_fork_answer answer = {.number = request.number, .pid = fork_beside()};
+    struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
     if (answer.pid == 0) {
-      become_child();
+      become_child(request.trunk != 0);
       return;
     }
-    good = say(&answer, sizeof answer);
+    good = rt_say(WIRE_SERVER_FD, &answer, sizeof answer);
   }
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
 }

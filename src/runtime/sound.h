@@ -8,3 +8,5 @@
 enum wire_refusal rt_sound_process(void) RT_HIDDEN;
 /* Is no descriptor open but 0 to 2 and OWN? */
 enum wire_refusal rt_sound_untouched(int own) RT_HIDDEN;
+/* Calls LOOK for each open descriptor, until one is not good. */
+enum wire_refusal rt_sound_each_file(enum wire_refusal (*look)(void *context, int fd), void *context) RT_HIDDEN;

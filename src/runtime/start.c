@@ -142,8 +142,10 @@ static void refuse(void) {
   if (shim) rt_link_each(shim, count_stub, &n);
   for (uint32_t i = 0; i < n; i++) {
     struct wire_entry *e = &rt.entries[i];
-    e->real = rt_real_early(i);
-    if (e->real != 0) rt_store(&e->target, e->real);
+    uint64_t real = rt_real_early(i);
+    if (real == 0) continue;
+    e->real = real;
+    rt_store(&e->target, real);
   }
   rt_store(&rt.ready, RT_OFF);
 }
@@ -162,8 +164,8 @@ static void start(void) {
 }
 
 /*
- * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so is
- * the name of who is at it, so that a signal's handler does not wait for what it interrupts.
+ * Whatever interrupts this, from here on or before, finds enough to pass its calls through: the table is there, and so
+ * is the name of who is at it, so that a signal's handler does not wait for what it interrupts.
  */
 void rt_start_once(void) {
   static uint64_t starter;

@@ -104,7 +104,8 @@ const struct trigger_class class_with_mutex = MUTEX_CLASS("WithMutex");
 
 /* --- AfterTrigger ------------------------------------------------------------------------------------------------- */
 
-static const struct class_arg after_args[] = {{.name = "function"}, {.name = "calls"}, {.name = "until"}};
+static const struct class_arg after_args[] = {
+    {.name = "function"}, {.name = "calls"}, {.name = "lines"}, {.name = "until"}};
 
 static struct expr *make_name(struct arena *a, const struct trigger_arg *arg) {
   struct expr *x = make(a, EXPR_STRING, TYPE_STRING, arg->value_at, NULL, NULL);
@@ -114,17 +115,19 @@ static struct expr *make_name(struct arena *a, const struct trigger_arg *arg) {
 
 static int after_setup(struct arena *a, const struct trigger *t, const void **ret, struct err *e) {
   const struct trigger_arg *function = trigger_arg(t, "function"), *until = trigger_arg(t, "until"),
-                           *calls = trigger_arg(t, "calls");
+                           *calls = trigger_arg(t, "calls"), *lines = trigger_arg(t, "lines");
   int64_t within = 0;
   if (!function)
     return FAIL_AT(t->at, e, -EINVAL, "AfterTrigger needs a function (write <args><function>unlock</function>…)");
-  if (until && calls) return FAIL_AT(calls->at, e, -EINVAL, "calls and until cannot be together (write two triggers)");
-  int r = trigger_maybe_number(t, "calls", 1, &within, e);
+  if ((until != NULL) + (calls != NULL) + (lines != NULL) > 1)
+    return FAIL_AT(t->at, e, -EINVAL, "calls, lines and until cannot be together (write two triggers)");
+  int r = trigger_maybe_number(t, lines ? "lines" : "calls", 1, &within, e);
   if (r < 0) return r;
+  if (lines) calls = lines;
   struct expr *name = make_name(a, function), *second = until ? make_name(a, until) : NULL;
   if (calls) second = make_number(a, within, calls->value_at);
   if (!name || ((until || calls) && !second)) return -ENOMEM;
-  *ret = make(a, until ? EXPR_BETWEEN : EXPR_AFTER, TYPE_TRUTH, t->at, name, second);
+  *ret = make(a, until ? EXPR_BETWEEN : lines ? EXPR_NEAR : EXPR_AFTER, TYPE_TRUTH, t->at, name, second);
   return *ret ? 0 : -ENOMEM;
 }
 

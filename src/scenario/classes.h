@@ -37,9 +37,9 @@ int trigger_emit_expr(struct emitter *m, const struct trigger *t) MUST_USE;
 int trigger_setup(struct scenario *s, struct trigger *t, const char *name, struct where at, struct err *e) MUST_USE;
 
 /* One file each, but for relatives. */
-extern const struct trigger_class class_stack, class_count, class_singleton, class_random, class_fd, class_pipe,
-    class_state, class_mutex, class_with_mutex, class_after, class_coverage;
+extern const struct trigger_class class_stack, class_count, class_singleton, class_random, class_fd, class_pipe;
 extern const struct trigger_class class_distributed, class_custom;
+extern const struct trigger_class class_state, class_mutex, class_with_mutex, class_after, class_coverage;
 
 /* A trigger that is asked outside: its place in the plan's table, the same each time, filled in by FILL at first. */
 typedef int trigger_fill(struct emitter *m, const struct trigger *t, struct wire_trigger *ret);

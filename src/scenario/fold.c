@@ -95,6 +95,7 @@ enum cost { COST_NUMBER, COST_REGISTER, COST_CALLER, COST_MEMORY, COST_KERNEL, C
 static enum cost own_cost(const struct expr *x) {
   switch (x->kind) {
   case EXPR_CALLER:
+  case EXPR_NEAR:
     return COST_CALLER;
   case EXPR_MATCH:
   case EXPR_GLOBAL:

@@ -16,8 +16,9 @@ static const char *const kinds[] = {
     [WIRE_HOOK_DLCLOSE] = "dlclose", [WIRE_HOOK_DLSYM] = "dlsym",       [WIRE_HOOK_DLVSYM] = "dlvsym",
     [WIRE_HOOK_MAIN] = "main",       [WIRE_HOOK_EXECVP] = "execvp",     [WIRE_HOOK_EXECL] = "execl",
     [WIRE_HOOK_EXECLP] = "execlp",   [WIRE_HOOK_EXECLE] = "execle",     [WIRE_HOOK_SYSTEM] = "system",
-    [WIRE_HOOK_DLADDR] = "dladdr",   [WIRE_HOOK_FORK] = "fork",         [WIRE_HOOK_LOCK] = "lock",
-    [WIRE_HOOK_UNLOCK] = "unlock",   [WIRE_HOOK_OUTPUT] = "output",     [WIRE_HOOK_CLOSE] = "close",
+    [WIRE_HOOK_SELF] = "self",       [WIRE_HOOK_LOOK] = "look",         [WIRE_HOOK_DLADDR] = "dladdr",
+    [WIRE_HOOK_FORK] = "fork",       [WIRE_HOOK_LOCK] = "lock",         [WIRE_HOOK_UNLOCK] = "unlock",
+    [WIRE_HOOK_OUTPUT] = "output",   [WIRE_HOOK_CLOSE] = "close",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

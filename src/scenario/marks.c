@@ -35,6 +35,9 @@ static int find(struct plan *p, const struct expr *x) {
   case EXPR_SINCE:
   case EXPR_AFTER:
     return add_mark(p, x, x->args[0], 1);
+  case EXPR_NEAR:
+    r = add_mark(p, x, x->args[0], 0);
+    return r < 0 ? r : plan_mark_sites(p, x);
   case EXPR_BETWEEN:
     r = add_mark(p, x, x->args[0], 1);
     return r < 0 ? r : add_mark(p, x, x->args[1], 0);
@@ -74,8 +77,18 @@ static int push_mark(struct plan *p, const struct mark *m) {
                         .first = 1,
                         .last = UINT64_MAX,
                         .fault = (uint32_t)p->faults.n};
-  int r = emit_number(&e, m->value);
+  size_t jump = 0;
+  int r = 0;
+  if (m->site) {
+    struct wire_place place = m->site->place;
+    place.flags |= WIRE_LAST;
+    r = vec_push(&p->places.places, place) < 0 ? plan_no_memory(p) : 0;
+    if (r >= 0) r = emit(&e, WIRE_OP_CALLER, (uint32_t)p->places.places.n - 1);
+    if (r >= 0) r = emit_jump(&e, WIRE_OP_IF_ZERO, &jump);
+  }
+  if (r >= 0) r = emit_number(&e, m->value);
   if (r >= 0) r = emit(&e, WIRE_OP_MARK, m->slot);
+  if (r >= 0 && m->site) r = emit_land(&e, jump);
   if (r >= 0) r = emit(&e, WIRE_OP_END, 0);
   if (r >= 0) r = plan_slot(p, m, &w.slot);
   if (r < 0) return r;

@@ -68,6 +68,7 @@ enum expr_kind {
   EXPR_GLOBAL,  /* args[0]: a variable, with members */
   EXPR_LOCAL,   /* args[0]: a function, args[1]: a variable */
   EXPR_OUTER,   /* args[0]: a function; its argument `number`, from 0 */
+  EXPR_NEAR,    /* args[0] is a function; args[1]: so many lines behind a call of it, at most */
   EXPR_INT,     /* the lower 32 bits of args[0], with their sign */
   EXPR_MATCH,   /* args[0] is matched with args[1], a string, as `match` says */
 };

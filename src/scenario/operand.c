@@ -186,6 +186,8 @@ int emit_operand(struct emitter *m, const struct expr *x) {
   case EXPR_AFTER:
   case EXPR_BETWEEN:
     return emit_after(m, x);
+  case EXPR_NEAR:
+    return emit_near(m, x);
   case EXPR_GLOBAL:
   case EXPR_LOCAL:
   case EXPR_OUTER:

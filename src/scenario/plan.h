@@ -38,6 +38,7 @@ struct mark {
   struct where at;
   uint32_t slot;
   int64_t value;
+  const struct scenario_site *site; /* only calls from there; NULL: all of them */
 };
 
 struct plan {
@@ -160,6 +161,12 @@ int emit_expr(struct emitter *m, const struct expr *x) MUST_USE;
 int emit_truth(struct emitter *m, const struct expr *x) MUST_USE;
 /* The code that FRAME means, as an operand. */
 int emit_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) MUST_USE;
+
+/* --- near.c ------------------------------------------------------------------------------------------------------- */
+
+/* Adds marks for all calls of the function that X is about. */
+int plan_mark_sites(struct plan *p, const struct expr *x) MUST_USE;
+int emit_near(struct emitter *m, const struct expr *x) MUST_USE;
 
 /* --- variable.c --------------------------------------------------------------------------------------------------- */
 

@@ -51,6 +51,16 @@ struct scenario_places {
   VEC(struct wire_place) places;
 };
 
+/* A call of a function, with the source line that it stands on. */
+struct scenario_site {
+  struct wire_place place;
+  const char *file, *in; /* the file, and the function that it is in */
+  unsigned line;
+};
+struct scenario_sites {
+  VEC(struct scenario_site) sites;
+};
+
 /* How to come from a variable to what is asked of it: OFFSET bytes on; the address there is loaded, but in the last. */
 struct scenario_step {
   int64_t offset;
@@ -109,6 +119,11 @@ struct scenario_world {
    */
   int (*find_variable)(void *context, const char *function, const char *name, unsigned parameter,
                        struct scenario_variable *ret, struct err *e);
+  /*
+   * All calls of FUNCTION, as it is imported, whose lines are known, pushed on *RET; strings live as long as the world.
+   * May be NULL.
+   */
+  int (*call_sites)(void *context, const char *function, struct scenario_sites *ret, struct err *e);
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */

@@ -49,6 +49,7 @@ static const struct word {
     {"locks", EXPR_LOCKS, TYPE_NUMBER, BARE, 0, 0, "locks > 0"},
     {"since", EXPR_SINCE, TYPE_NUMBER, NAMES, 1, 1, "since(\"open\") == 1"},
     {"after", EXPR_AFTER, TYPE_TRUTH, COUNTED, 1, 2, "after(\"open\")"},
+    {"near", EXPR_NEAR, TYPE_TRUTH, COUNTED, 2, 2, "near(\"unlock\", 3)"},
     {"between", EXPR_BETWEEN, TYPE_TRUTH, NAMES, 2, 2, "between(\"lock\", \"unlock\")"},
     {"global", EXPR_GLOBAL, TYPE_VALUE, NAMES, 1, 1, "global(\"server.port\")"},
     {"local", EXPR_LOCAL, TYPE_VALUE, NAMES, 2, 2, "local(\"function\", \"variable\")"},
@@ -128,7 +129,7 @@ static int check_index(struct parser *p, struct expr *x) {
 
 static int check_count(struct parser *p, const struct expr *x) {
   if (x->n_args < 2 || x->args[1]->number >= 1) return 0;
-  return FAIL_AT(x->args[1]->at, p->l->e, -EINVAL, "within fewer than 1 call is never (write after(\"f\", 1))");
+  return FAIL_AT(x->args[1]->at, p->l->e, -EINVAL, "it is at least 1 (write 1)");
 }
 
 static int check_all(struct parser *p, const struct word *w, struct expr *x) {

@@ -88,8 +88,9 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 
 /*
  * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
- * for, an order is about that. A length that is compared with less than there is room for may be longer. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest the same: without
- * a sign, where an error is the largest number, what is below the bound.
+ * for, an order is about that. A length that is compared with less than there is room for may be longer. Compilers
+ * write "x < 8" as "x <= 7" as they like, so both must suggest the same: without a sign, where an error is the largest
+ * number, what is below the bound.
  */
 uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;

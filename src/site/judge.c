@@ -156,8 +156,8 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
 }
 
 /*
- * What a caller makes of it, by its value and by errno. THERE is the caller's list, but for the guard. False if an answer
- * is still to come.
+ * What a caller makes of it, by its value and by errno. THERE is the caller's list, but for the guard. False if an
+ * answer is still to come.
  */
 static bool judge_caller(struct judging *j, struct list *there, uint64_t at, const struct sample *s,
                          struct judgement *out) {

@@ -71,7 +71,7 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* Nobody has said what its errors mean: only that the program crashes says something. */
   if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   /* What calls nothing lacks nothing: its error is an answer about the arguments. */
-  if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
+  if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 500;
   if (s->unreached) s->rank -= 150;
   /* There was more to follow than could be: a check may be behind. */
   if (f->torn) s->rank -= 200;

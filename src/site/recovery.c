@@ -147,7 +147,7 @@ static size_t ask_callers(struct program *p, const struct found *f, const struct
     const struct flow_event *e = &f->events[i];
     if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed) continue;
     sample_step(&there, &s, e->ops, p->image);
-    for (size_t k = 0; k < n && found < max; k++) {
+    for (size_t k = 0; k < n && k < max && found < max; k++) {
       const struct question *q = ask_guard(p, c[k].entry, c[k].at, &there);
       if (q && q->answered && !q->lost) ret[found++] = q;
     }

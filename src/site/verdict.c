@@ -135,7 +135,8 @@ static void choose_fault(const struct program *p, const struct found *f, unsigne
  * that what it leaves behind is an error. A function that ends in a call leaves what that returned.
  */
 static bool perhaps_void(const struct program *p, const struct import *m) {
-  if (m->looked_at || m->success != SUCCESS_UNKNOWN || relevance_knows(p->relevance, m->written)) return false;
+  if (m->looked_at || relevance_knows(p->relevance, m->written)) return false;
+  if (profile_facts_success(p->facts, m->written) != SUCCESS_UNKNOWN) return false;
   if (profile_facts_roles(p->facts, m->written).arguments >= 0) return false;
   for (unsigned i = 0; i < m->n_errors; i++)
     if (m->details[i]->confidence == PROFILE_CERTAIN) return false;

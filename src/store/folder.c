@@ -24,6 +24,7 @@ static const char *const parts[] = {"findings", "campaign.db-wal", "campaign.db-
 
 static bool is_own(const char *name, bool campaign) {
   if (!campaign && strcmp(name, parts[0]) == 0) return false; /* somebody else's findings */
+  if (strcmp(name, ".gitignore") == 0) return true;
   if (strncmp(name, "campaign-", 9) == 0 || strcmp(name, "campaign.db.new") == 0) return true;
   if (strcmp(name, "campaign.db.new-journal") == 0 || strcmp(name, "campaign.db-journal") == 0) return true;
   for (size_t i = 0; i < COUNT(parts); i++)
@@ -128,9 +129,18 @@ static int move_parts(const struct store_folder *f, const char *to, struct err *
   return 0;
 }
 
+/* What is found is not for the program's history; if that cannot be said, nothing is lost. */
+static void hide_from_git(const struct store_folder *f) {
+  int fd = openat(f->fd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return;
+  (void)!write(fd, "*\n", 2);
+  (void)close(fd);
+}
+
 int store_folder_clear(const struct store_folder *f, unsigned *ret_kept, struct err *e) {
   char name[32];
   *ret_kept = 0;
+  hide_from_git(f);
   if (faccessat(f->fd, "campaign.db", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) return 0;
   /* This also brings the write-ahead log into the file. */
   int r = check_campaign(f->path, e);

@@ -33,7 +33,7 @@ int store_folder_take(const char *path, struct store_folder *ret, struct err *e)
 void store_folder_done(struct store_folder *f);
 /*
  * Moves a campaign that is in the folder, with its findings, to campaign-N in it. *ret_kept is N, 0 if there was none.
- * A campaign that cannot be read is refused and left alone.
+ * A campaign that cannot be read is refused and left alone. git is told to leave out the folder.
  */
 int store_folder_clear(const struct store_folder *f, unsigned *ret_kept, struct err *e) MUST_USE;
 /* The folder of a finding: made, with its parents, if MAKE. *ret is malloc'ed. */

@@ -112,6 +112,8 @@ enum wire_hook {
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
+  WIRE_HOOK_LOOK,   /* tells which numbers files have: stat and its relatives */
+  WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
   WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
@@ -579,8 +581,8 @@ struct wire_point {
 
 /*
  * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
- * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen` and
- * `around` before the target starts.
+ * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`,
+ * `around` and `about` before the target starts.
  */
 struct wire_order {
   uint64_t hash, nth;
@@ -589,6 +591,7 @@ struct wire_order {
   uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
+  uint64_t about;   /* the first argument then: who tries again asks for the same */
 };
 
 /* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
@@ -638,6 +641,9 @@ enum wire_refusal {
   WIRE_FORK_MAPPINGS, /* memory that a fork would share */
   WIRE_FORK_TIMERS,   /* what a fork would not have */
   WIRE_FORK_UNKNOWN,  /* the kernel or libc could not be asked */
+  WIRE_FORK_LOCKS,    /* files are locked */
+  WIRE_FORK_WORLD,    /* the files that it has changed cannot be given to a child, or not opened again */
+  WIRE_FORK_SIGNALS,  /* signals wait to be delivered */
   WIRE_REFUSALS,
 };
 
@@ -649,11 +655,41 @@ struct wire_hello {
 
 struct wire_fork_request {
   uint64_t number; /* of the request; the answer repeats it */
+  uint64_t trunk;  /* not 0: the child is to branch */
 };
 
 struct wire_fork_answer {
   uint64_t number;
   int64_t pid; /* of the child, whose parent is the server's; or a negative errno */
+};
+
+/*
+ * Branch mode: a child of the server, the trunk, runs without faults; where a call is one that an order in the area's
+ * `branches` is about, it asks the keeper for a world of its own for a child, forks it, and waits until that has
+ * ended. The orders are sorted by hash; those of one hash are of one rule. No descriptor stays open for that: for each
+ * child the trunk connects to a socket of this name in the abstract name space, which belongs to the sandbox's
+ * network.
+ */
+#define WIRE_BRANCH_NAME "\0murphy"
+struct wire_branch {
+  uint64_t hash, nth;
+  uint32_t rule, fault, onwards;
+  uint32_t refusal; /* of enum wire_refusal: why there was no child though the call came */
+  uint32_t made;    /* not 0: a child has taken the fault */
+  uint32_t pad;
+  uint64_t seen; /* of the first order of a hash: how many such calls there were */
+};
+
+enum wire_branch_what {
+  WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is not 0 if the program knows its files by their numbers */
+  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along */
+  WIRE_BRANCH_NOT,   /* keeper: that cannot be */
+  WIRE_BRANCH_BORN,  /* trunk: its number is `value`, or a negative errno */
+  WIRE_BRANCH_DONE,  /* keeper: it has ended, go on */
+};
+struct wire_branch_message {
+  uint32_t what, order;
+  int64_t value;
 };
 
 /*
@@ -677,9 +713,12 @@ struct wire_area {
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
   struct wire_server server;
-  uint64_t lost_loaded; /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;   /* calls to start programs that were not followed: they could not read the shim */
-  uint32_t processes;   /* process images that have taken a number */
+  struct wire_span branches; /* struct wire_branch; how many there is room for */
+  uint32_t n_branches;       /* how many there are */
+  uint32_t shown_pid;        /* what a trunk says its number is */
+  uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;        /* process images that have taken a number */
   uint32_t pad;
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_asking asking[WIRE_ASKING];

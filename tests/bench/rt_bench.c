@@ -2,10 +2,10 @@
 /*
  * rt_bench RULE FUNCTION -- COMMAND...: runs a command under a plan made by hand, for benchmarks that must not wait for
  * an analysis. RULE: idle (can never fire), count (fires at a number that is not reached), caller (a caller that is not
- * there), caller-hit (the program, and the first argument is another one), caller-call (the program, at a number that is
- * not reached), random (a chance of almost none), stack and
- * stack-rows (the command's function `outermost` is on the stack, and the first argument is another one; without or
- * with unwind rows in the plan), always, none (no murphy at all).
+ * there), caller-hit (the program, and the first argument is another one), caller-call (the program, at a number that
+ * is not reached), random (a chance of almost none), stack and stack-rows (the command's function `outermost` is on the
+ * stack, and the first argument is another one; without or with unwind rows in the plan), always, none (no murphy at
+ * all).
  */
 #include "unit/made_module.h"
 #include "unit/made_run.h"

@@ -122,7 +122,7 @@ def check_functions(text):
 
 
 HOOKS = ("close|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|"
-         "dlsym|dlvsym|dladdr|main|fork")
+         "dlsym|dlvsym|dladdr|main|fork|look|self")
 
 
 def check_hooks(text):

@@ -235,6 +235,22 @@ run check --scenario none faults
 holds 'fsync fails with EIO' grep -q 'name="fsync" retval="-1" errno="EIO"' out
 holds 'anonymous memory with ENOMEM' grep -q 'name="mmap" retval="-1" errno="ENOMEM"' out
 holds 'unlink not for want of space' eval '! grep -q "name=\"unlink\".*ENOSPC" out'
+cat >ties.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+void work(int fd, char *p, FILE *f)
+{
+	write(fd, p, 1);
+	read(fd, p, 1);
+	fclose(f);
+}
+int main(int c, char **v) { work(c, v[0], (FILE *)v); }
+C
+${CC:-cc} -O2 -g -w -fno-inline ties.c -o ties || exit 1
+run check --scenario none ties
+holds 'a fault that stays before one that passes' grep -q 'name="write" retval="-1" errno="ENOSPC"' out
+holds '... for read too' grep -q 'name="read" retval="-1" errno="EIO"' out
+holds 'an errno where the code shows none' grep -q 'name="fclose" retval="-1" errno="ENOSPC"' out
 run check faults
 holds 'a constant address and no string cannot fail' eval '! grep -q "inet_pton\|mbtowc" out'
 holds 'files are named from the working folder' grep -q '^  faults.c:8 in main ' out
@@ -400,6 +416,74 @@ holds '... does not depend on which is asked for' python3 -c 'import json
 all = {s["offset"]: s["recovery"] for s in json.load(open("shared.json"))["sites"]}
 one = json.load(open("out"))["sites"]
 assert [s["function"] for s in one] == ["malloc"] and one[0]["recovery"] == all[one[0]["offset"]], (one, all)'
+
+# A wrapper hands the error on: what runs only then is in the caller.
+cat >wrapper.c <<'C'
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+static __attribute__((noinline)) long fetch(int fd, void *p, long n)
+{
+	long k;
+	do
+		k = read(fd, p, n);
+	while (k < 0 && errno == EINTR);
+	return k;
+}
+static __attribute__((noinline)) void drop(int fd)
+{
+	long k;
+	char c;
+	do
+		k = fetch(fd, &c, 1);
+	while (k < 0 && errno == EAGAIN);
+}
+int main(int c, char **v)
+{
+	if (fetch(c, v[0], 1) < 0) {
+		puts("failed");
+		return 1;
+	}
+	drop(c);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w wrapper.c -o wrapper || exit 1
+run check --recovery --verdict all,some --all wrapper
+holds 'recovery code in a caller' grep -qE '^      0x[0-9a-f]+-0x[0-9a-f]+  .*wrapper.c:2[34]' out
+holds 'a caller that knows one errno only does not check' grep -q "wrapper.c:8 in fetch .*callers do not check\|wrapper.c:8 in fetch .*taken for success" out
+
+# Nothing is known of a function that leaves behind what its last call returned.
+cat >keep.c <<'C'
+static char *slots[8];
+__attribute__((noinline)) void *find(const char *name)
+{
+	__asm__ volatile("");
+	for (int i = 0; i < 8; i++)
+		if (slots[i] && *slots[i] == *name)
+			return slots[i];
+	return 0;
+}
+void keep(const char *name)
+{
+	slots[*name & 7] = (char *)name;
+	find(name);
+}
+C
+cat >keeper.c <<'C'
+void keep(const char *), *find(const char *);
+int main(int c, char **v)
+{
+	keep(v[0]);
+	keep(v[1]);
+	return !find(v[0]);
+}
+C
+${CC:-cc} -O2 -fPIC -shared -fno-semantic-interposition -w keep.c -o libkeep.so &&
+  ${CC:-cc} -O2 -w keeper.c -L. -lkeep -Wl,-rpath,"$PWD" -o keeper || exit 1
+run check --all --verdict none,unknown keeper
+holds 'a function that may return nothing is no finding' grep -q 'keep may return nothing' out
+
 run check --function opendri prog
 refused 'a function that is not there' "did you mean 'opendir'?"
 run check --verdict nonne prog

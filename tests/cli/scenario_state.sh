@@ -26,6 +26,16 @@ static __attribute__((noinline)) void handle(int i) {
   put_away(i);
   server.connections += left > 0;
 }
+/* A close two lines behind an unlock, and one that is further away. */
+static __attribute__((noinline)) void release(int i) {
+  int fd = dup(0), other = dup(0);
+  pthread_mutex_lock(&lock);
+  pthread_mutex_unlock(&lock);
+
+  if (close(fd) < 0) printf("%d:%s ", i, errno == EIO ? "EIO" : "?");
+
+  if (close(other) < 0) printf("%d:%s ", i + 1, errno == EIO ? "EIO" : "?");
+}
 int main(void) {
   handle(1);
   handle(2);
@@ -36,6 +46,7 @@ int main(void) {
   put_away(4);
   put_away(5);
   handle(6);
+  release(7);
   printf("\n");
   return 0;
 }
@@ -58,7 +69,7 @@ scenario 'ProgramStateTrigger: a global variable against a local one' '3:EIO' <<
 </trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
-scenario '... and a string' '3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+scenario '... and a string' '3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="ProgramStateTrigger"><args><condition>global("server.name") ~ "lock*"</condition></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
@@ -79,11 +90,11 @@ scenario 'MutexTrigger: more locks than there are' '' <<'END'
 <trigger id="t" class="MutexTrigger"><args><locks>2</locks></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
-scenario 'AfterTrigger' '4:EIO 5:EIO 6:EIO' <<'END'
+scenario 'AfterTrigger' '4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="AfterTrigger"><args><function>pthread_mutex_unlock</function></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
-scenario 'AfterTrigger: the next call' '4:EIO' <<'END'
+scenario 'AfterTrigger: the next call' '4:EIO 7:EIO' <<'END'
 <trigger id="t" class="AfterTrigger"><args><function>pthread_mutex_unlock</function><calls>1</calls></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
@@ -93,7 +104,13 @@ scenario 'AfterTrigger: until another function' '3:EIO' <<'END'
 </trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
-scenario 'CoverageTrigger: each stack once' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+scenario 'AfterTrigger: lines behind it, in the same function' '7:EIO' <<'END'
+<trigger id="t" class="AfterTrigger"><args><function>pthread_mutex_unlock</function><lines>2</lines></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+run run --fail 'close:EIO when near("pthread_mutex_unlock", 1)' -- ./target
+refused 'no call is so near' '--fail:16: no call of close stands within 1 lines behind one of pthread_mutex_unlock'
+scenario 'CoverageTrigger: each stack once' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="CoverageTrigger" />
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
@@ -113,10 +130,10 @@ rest() {
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
 }
-rest '... and all others in the third' '3:EIO 4:EIO 5:EIO 6:EIO'
+rest '... and all others in the third' '3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO'
 rest '... so that there are none in the fourth' ''
 echo 'not a memory' >other
-scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO' <<'END'
+scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="CoverageTrigger"><args><file>other</file></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END

@@ -58,13 +58,27 @@ holds 'nothing outside is changed' test -e numbers -a -d empty -a ! -e new
 
 run test -- ./nothing-here
 holds 'no such program' test "$status" = 2
-run test -- sh -c 'kill -SEGV $$'
-holds 'a baseline that crashes' test "$status" = 3
-holds '... is said' grep -q SIGSEGV err
-run test -- sh -c 'head -c 30 /dev/urandom | base64'
-holds 'a baseline that varies' test "$status" = 3
-run test --timeout 1s -- sleep 100
-holds 'a baseline that does not end' test "$status" = 3
+echo text >plain
+run test -- ./plain
+refused 'not executable' 'is not executable'
+refuses() { # refuses NAME TEXT COMMAND...: exit status 3, with TEXT in the message
+  local name=$1 text=$2
+  shift 2
+  run test --timeout 1s -- "$@"
+  holds "$name" test "$status" = 3
+  holds '... is said in one line' test "$(wc -l <err)" = 1
+  holds '... and why' grep -qF -- "$text" err
+}
+refuses 'a baseline that crashes' 'ends with SIGSEGV' sh -c 'kill -SEGV $$'
+refuses 'a baseline that fails' 'exit status 7 without any fault (if it should' sh -c 'echo first >&2; exit 7'
+holds '... with what it says' grep -q 'it says: first' err
+refuses 'a baseline that wants a terminal' 'wants a terminal' sh -c 'read x </dev/tty || exit 1'
+refuses 'a baseline that needs a display' 'needs a display' sh -c 'echo "cannot open display: :0" >&2; exit 1'
+refuses 'a baseline that does not end' 'does not end within 1 s' sleep 100
+refuses 'a baseline that writes without end' 'writes without end' cat /dev/zero
+refuses 'a baseline that varies' 'does not do the same twice' sh -c 'head -c 30 /dev/urandom | base64'
+run test --budget 1runs -- sh -c 'echo $$ 0x$(date +%N) at $(date); mktemp'
+holds 'times, addresses and temporary names are masked' test "$status" = 0
 run test --budget sometime -- true
 holds 'a budget that is none' test "$status" = 2
 run test

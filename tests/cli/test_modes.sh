@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# How murphy test makes its experiments: by the fork server where that is sound, else by exec, with the reason.
+# How murphy test makes its experiments: by branches or the fork server where that is sound, else by exec, with the reason.
 . "$(dirname "$0")/tap.sh"
 
 export XDG_RUNTIME_DIR=$work/run
@@ -61,14 +61,16 @@ modes() { python3 -c 'import json, sys; print(json.load(open("out"))["modes"][sy
 
 cc -o program program.c
 run test --budget 20runs --format json -- ./program
-holds 'a plain program is forked' test "$(modes fork)" -gt 0 -a "$(modes exec)" = 0
+holds 'a plain program is not started anew' test "$(modes exec)" = 0 -a "$(($(modes fork) + $(modes branch)))" -gt 0
+run test --budget 200runs --format json -- ls -l /usr
+holds 'what changes no files is made by branches' test "$(modes branch)" -gt 100 -a "$(modes exec)" = 0
 
 # with WHAT REASON: the program needs a library whose constructor does something.
 with() {
   cc -shared -fPIC -w -D"$1" -o "lib$1.so" library.c -lpthread
   cc -o "with-$1" program.c -L. -Wl,--no-as-needed "-l$1" -Wl,-rpath,"$PWD"
   run test --budget 20runs --function malloc --format json -- "./with-$1"
-  holds "$1: is not forked" test "$(modes fork)" = 0 -a "$(modes exec)" -gt 0
+  holds "$1: is not forked" test "$(modes fork)" = 0 -a "$(modes branch)" = 0 -a "$(modes exec)" -gt 0
   holds "$1: and why" test "$(modes why)" = "constructors of libraries $2"
 }
 with FILES 'keep files open'

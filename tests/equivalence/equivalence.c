@@ -3,7 +3,9 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] -- COMMAND...
+ *   equivalence [-n MOST] [-b] -- COMMAND...
+ *
+ * With -b in branch mode, else by the fork server.
  *
  * One line for each experiment that differs, then a line of numbers. Exit status: 0 all are equal, 1 some differ, 2 the
  * comparison could not be made.
@@ -24,6 +26,10 @@ struct job {
   struct baseline baseline;
   struct campaign_experiment *experiments;
   size_t n, most;
+  const struct campaign_experiment **chosen; /* of the experiments, those that are made */
+  size_t n_chosen;
+  bool branch;
+  size_t passes;
   size_t modes[LAB_MODES], differ, unstable;
   char why[SANDBOX_WHY];
 };
@@ -125,28 +131,96 @@ static void tell(const struct job *job, const struct campaign_experiment *x, con
          what->at ? what->at : "");
 }
 
-static int compare(struct job *job, const struct campaign_experiment *x, struct err *e) {
+/* Of a result in a fast mode: is it what exec shows? */
+static int compare(struct job *job, const struct campaign_experiment *x, const struct lab_result *other,
+                   struct err *e) {
   struct lab_order order = order_of(job, x);
-  struct lab_result truth, other;
+  struct lab_result truth;
   struct text what = {0};
   bool stable = true;
   int r = lab_run(job->labs[EXEC], &order, &truth, e);
   if (r < 0) return r;
-  r = lab_run(job->labs[FAST], &order, &other, e);
-  if (r >= 0) {
-    job->modes[other.mode]++;
-    if (other.why[0]) memcpy(job->why, other.why, sizeof job->why);
-    if (!same(job, &truth, &other, &what)) {
-      r = look_again(job, &order, &truth, &stable, e);
-      if (r >= 0 && stable) tell(job, x, &other, &what);
-      job->differ += r >= 0 && stable;
-      job->unstable += !stable;
-    }
-    lab_result_done(&other);
+  job->modes[other->mode]++;
+  if (!same(job, &truth, other, &what)) {
+    r = look_again(job, &order, &truth, &stable, e);
+    if (r >= 0 && stable) tell(job, x, other, &what);
+    job->differ += r >= 0 && stable;
+    job->unstable += !stable;
   }
   lab_result_done(&truth);
   text_done(&what);
   return r;
+}
+
+static int compare_fork(struct job *job, struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < job->n_chosen && r >= 0; i++) {
+    struct lab_order order = order_of(job, job->chosen[i]);
+    struct lab_result result;
+    r = lab_run(job->labs[FAST], &order, &result, e);
+    if (r < 0) break;
+    if (result.why[0]) memcpy(job->why, result.why, sizeof job->why);
+    r = compare(job, job->chosen[i], &result, e);
+    lab_result_done(&result);
+  }
+  return r;
+}
+
+/* --- branches ----------------------------------------------------------------------------------------------------- */
+
+struct pass {
+  struct job *job;
+  bool *made;
+  size_t index[LAB_BRANCHES];
+};
+
+static int one_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
+  struct pass *p = context;
+  p->made[p->index[i]] = true;
+  return compare(p->job, p->job->chosen[p->index[i]], result, e);
+}
+
+static int pass_once(struct job *job, struct pass *p, struct err *e) {
+  struct lab_order *orders = calloc(LAB_BRANCHES, sizeof *orders);
+  size_t n = 0;
+  if (!orders) return -ENOMEM;
+  for (size_t i = 0; i < job->n_chosen && n < LAB_BRANCHES; i++)
+    if (!p->made[i]) {
+      p->index[n] = i;
+      orders[n++] = order_of(job, job->chosen[i]);
+    }
+  struct lab_branch b = {.orders = orders, .n = n, .wall_ns = orders[0].wall_ns, .done = one_done, .context = p};
+  int r = n ? lab_branch(job->labs[FAST], &b, e) : 0;
+  if (b.why[0]) memcpy(job->why, b.why, sizeof job->why);
+  free(orders);
+  return r;
+}
+
+/* As long as there is one more: a pass ends when a child has changed the trunk's files. */
+static int compare_branch(struct job *job, struct err *e) {
+  struct pass *p = calloc(1, sizeof *p);
+  if (!p) return -ENOMEM;
+  p->job = job;
+  p->made = calloc(job->n_chosen + 1, sizeof *p->made);
+  int r = p->made ? 0 : -ENOMEM;
+  for (size_t before = SIZE_MAX; r >= 0 && job->modes[LAB_BRANCH] != before;) {
+    before = job->modes[LAB_BRANCH];
+    r = pass_once(job, p, e);
+    job->passes++;
+  }
+  free(p->made);
+  free(p);
+  return r;
+}
+
+/* As many as are wanted, evenly. */
+static int choose(struct job *job) {
+  size_t step = job->most && job->n > job->most ? (job->n + job->most - 1) / job->most : 1;
+  job->chosen = calloc(job->n + 1, sizeof(const struct campaign_experiment *));
+  if (!job->chosen) return -ENOMEM;
+  for (size_t i = 0; i < job->n; i += step)
+    job->chosen[job->n_chosen++] = &job->experiments[i];
+  return 0;
 }
 
 static int compare_all(struct job *job, char **command, struct err *e) {
@@ -158,18 +232,18 @@ static int compare_all(struct job *job, char **command, struct err *e) {
   if (r >= 0) r = test_space_make(command, &(struct test_scope){0}, &job->space, e);
   if (r >= 0) r = make_labs(job, cwd, e);
   if (r >= 0) r = plan_all(job, e);
-  size_t step = job->most && job->n > job->most ? (job->n + job->most - 1) / job->most : 1, made = 0;
-  for (size_t i = 0; i < job->n && r >= 0; i += step, made++)
-    r = compare(job, &job->experiments[i], e);
+  if (r >= 0) r = choose(job);
+  if (r >= 0) r = job->branch ? compare_branch(job, e) : compare_fork(job, e);
   if (r >= 0)
-    printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch; %zu differ, %zu do not repeat%s%s%s\n", made,
-           job->n, job->modes[LAB_EXEC], job->modes[LAB_FORK], job->modes[LAB_BRANCH], job->differ, job->unstable,
-           job->why[0] ? " (" : "", job->why, job->why[0] ? ")" : "");
+    printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch (%zu runs); %zu differ, %zu do not repeat%s%s%s\n",
+           job->n_chosen, job->n, job->modes[LAB_EXEC], job->modes[LAB_FORK], job->modes[LAB_BRANCH], job->passes,
+           job->differ, job->unstable, job->why[0] ? " (" : "", job->why, job->why[0] ? ")" : "");
   lab_free(job->recorder);
   for (int i = 0; i < WAYS; i++)
     lab_free(job->labs[i]);
   baseline_done(&job->baseline);
   free(job->experiments);
+  free(job->chosen);
   test_space_done(&job->space);
   free(cwd);
   free(data);
@@ -180,9 +254,10 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:")) >= 0;) {
-    if (c != 'n') return 2;
-    job.most = strtoul(optarg, NULL, 10);
+  for (int c; (c = getopt(argc, argv, "+n:b")) >= 0;) {
+    if (c != 'n' && c != 'b') return 2;
+    if (c == 'n') job.most = strtoul(optarg, NULL, 10);
+    job.branch |= c == 'b';
   }
   if (optind >= argc) return 2;
   int r = compare_all(&job, argv + optind, &e);

@@ -60,13 +60,13 @@ def prepare(name, folder):
     return [f"./{name}"]
 
 
-def compare(name, most, folder):
+def compare(name, mode, most, folder):
     """(status, what it said)"""
     command = prepare(name, folder)
     if not command:
         return 0, "not installed"
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
-    limit = ["-n", str(most)] if most else []
+    limit = (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     return done.returncode, done.stdout.strip()
@@ -76,13 +76,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--most", type=int, default=0)
+    parser.add_argument("--mode", default="fork,branch")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     examples = [os.path.basename(p)[:-2] for p in sources()]
     bad = 0
-    for number, name in enumerate(arguments.names or examples + list(DEBIAN), 1):
+    both = [(mode, name) for name in arguments.names or examples + list(DEBIAN) for mode in arguments.mode.split(",")]
+    for number, (mode, name) in enumerate(both, 1):
         with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
-            status, said = compare(name, arguments.most, folder)
+            status, said = compare(name, mode, arguments.most, folder)
         bad += status != 0
         last = said.splitlines()[-1] if said else ""
         if arguments.tap:
@@ -90,9 +92,9 @@ def main():
                 print("1..0 # SKIP no namespaces here")
                 return 0
             print("\n".join("# " + line for line in said.splitlines()))
-            print(f"{'not ok' if status else 'ok'} {number} - {name}")
+            print(f"{'not ok' if status else 'ok'} {number} - {name} by {mode}")
         else:
-            print(f"{name:16} {last}" if status == 0 else f"{name:16} {said}", flush=True)
+            print(f"{name:14} {mode:6} {last if status == 0 else said}", flush=True)
     if arguments.tap:
         print(f"1..{number}")
     return 1 if bad else 0

@@ -101,6 +101,33 @@ static size_t touch_address(struct image_debug *d, uint64_t address) {
   return sum;
 }
 
+/* Variables are refused with a message, or the way to them is one that can be taken. */
+static size_t touch_variable(struct image_debug *d, const char *function, const char *name) {
+  struct image_variable v;
+  struct err e = {0};
+  if (image_debug_variable(d, function, name, 1, &v, &e) < 0) {
+    MUST(e.text[0]);
+    return 0;
+  }
+  MUST(v.n_steps >= 1 && v.n_steps <= IMAGE_STEPS && v.bits <= 64 && v.bit + v.bits <= 64);
+  MUST(v.width == 1 || v.width == 2 || v.width == 4 || v.width == 8 || (v.width == 0 && v.characters));
+  size_t n = v.locations.n;
+  image_variable_done(&v);
+  return n;
+}
+
+static size_t touch_variables(struct image_debug *d) {
+  static const char *const variables[] = {"x", "i", "request", "request.next->method", "a[1].b", "n::x"};
+  size_t sum = 0;
+  for (size_t i = 0; i < COUNT(variables); i++)
+    sum += touch_variable(d, NULL, variables[i]) + touch_variable(d, "f", variables[i]);
+  for (uint64_t a = CODE_AT; a < CODE_AT + CODE_SIZE; a += 16) {
+    struct image_frame f;
+    if (image_debug_at(d, a, &f, 1) == 1 && f.function) sum += touch_variable(d, f.function, NULL);
+  }
+  return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct file f = {0};
   struct image *img = NULL;
@@ -114,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       sum += touch_address(d, a);
   else
     MUST(!d && strncmp(e.text, "input: ", 7) == 0);
+  if (d) sum += touch_variables(d);
   (void)sum;
   image_debug_free(d);
   image_free(img);

@@ -15,6 +15,26 @@ static int fuzz_places(void *context, const struct scenario_frame *f, struct sce
   return vec_push(&ret->places, place);
 }
 
+/* Every variable exists, and is what its name's bytes say. */
+static int fuzz_variable(void *context, const char *function, const char *name, unsigned parameter,
+                         struct scenario_variable *ret, struct err *e) {
+  static const unsigned widths[] = {1, 2, 4, 8};
+  uint64_t hash = hash_string(name ? name : "") + parameter;
+  (void)context, (void)e;
+  *ret = (struct scenario_variable){.local = function != NULL,
+                                    .address = hash,
+                                    .n_steps = 1 + hash % SCENARIO_STEPS,
+                                    .width = widths[hash >> 8 & 3],
+                                    .sign = hash >> 10 & 1,
+                                    .pointer = hash >> 11 & 1,
+                                    .characters = hash >> 12 & 1,
+                                    .bits = hash >> 13 & 1 ? 1 + (hash >> 14) % 32 : 0};
+  struct wire_location l = {.kind = (uint32_t)(hash >> 20) % WIRE_LOCATION_COUNT, .start = hash, .end = hash + 1};
+  for (size_t i = 0; i < ret->n_steps; i++)
+    ret->steps[i].offset = (int64_t)(hash >> i);
+  return function ? vec_push(&ret->locations, l) : 0;
+}
+
 /*
  * The plan is one that the target accepts and that can be read; or the message starts with BEFORE or tells of no rules.
  */
@@ -42,6 +62,7 @@ static void fuzz_compile(const struct scenario *s, const char *before) {
       .module_names = names,
       .n_modules = 1,
       .places = fuzz_places,
+      .find_variable = fuzz_variable,
   };
   if (plan_compile(s, &world, &plan, &e) < 0) {
     MUST(strncmp(e.text, before, strlen(before)) == 0 || strncmp(e.text, "the scenario", 12) == 0);

@@ -119,6 +119,14 @@ static void test_order(void **state) {
   for (size_t i = 1; i < n; i++)
     assert_true(all[i].weight <= all[i - 1].weight);
   free(all);
+  order.random = true;
+  size_t first = 0;
+  assert_int_equal(campaign_plan(&order, &all, &n), 0);
+  assert_int_equal(n, 4 + 6 + 2);
+  for (size_t i = 0; i < 2; i++)
+    first += all[i].point == 2;
+  assert_true(first < 2); /* the unchecked one no longer comes first */
+  free(all);
 }
 
 static unsigned passes(void *context, const struct campaign_point *p, const struct campaign_fault *f) {

@@ -136,6 +136,21 @@ static bool made_calls(void *context, const struct wire_place *place, const char
   return place->start == 0x8054a69 && made_is(function, "fopen");
 }
 
+/* In main there are two calls of pthread_mutex_unlock, and one of close two lines behind the first. */
+static int made_sites(void *context, const char *function, struct scenario_sites *ret, struct err *e) {
+  static const struct {
+    const char *function;
+    unsigned line;
+  } sites[] = {{"pthread_mutex_unlock", 10}, {"close", 12}, {"pthread_mutex_unlock", 20}};
+  (void)context, (void)e;
+  for (unsigned i = 0; i < COUNT(sites); i++) {
+    struct scenario_site s = {.file = "main.c", .in = "main", .line = sites[i].line};
+    s.place = (struct wire_place){.start = 0x100 + 16 * i, .end = 0x105 + 16 * i};
+    if (made_is(function, sites[i].function) && vec_push(&ret->sites, s) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
 static bool made_defined(void *context, const char *name) {
   (void)context;
   return strcmp(name, "reed") != 0 && strcmp(name, "plugin_start") != 0 && strcmp(name, "frob") != 0;
@@ -190,6 +205,7 @@ static inline int made_compile_with(const struct scenario *s, uint64_t seed, uin
       .n_modules = COUNT(made_modules),
       .places = made_places,
       .calls = made_calls,
+      .call_sites = made_sites,
       .defined = made_defined,
       .note = made_note,
       .context = notes,

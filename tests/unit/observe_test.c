@@ -44,6 +44,8 @@ static void test_levels(void **state) {
   (void)state;
   assert_int_equal(level_of("same\n", "same\n"), OBSERVE_EXACT);
   assert_int_equal(level_of("at 0x7ffe12\n", "at 0x7ffc0012\n"), OBSERVE_NO_ADDRESSES);
+  assert_int_equal(level_of("in /tmp/tmp.aXbYcZ: x\n", "in /tmp/tmp.QWERty: x\n"), OBSERVE_NO_TEMPORARY);
+  assert_int_equal(level_of("in /tmp/a: x\n", "in /tmp/b: y\n"), OBSERVE_NOTHING + 1);
   assert_int_equal(level_of("took 12.5 ms at 10:00:01\n", "took 9 ms at 10:00:02\n"), OBSERVE_NO_NUMBERS);
   assert_int_equal(level_of("a 1\nb 2\n", "b 1\na 2\n"), OBSERVE_NO_ORDER);
   assert_int_equal(level_of("abc\n", "xyz\n"), OBSERVE_NOTHING + 1);
@@ -179,6 +181,28 @@ static void test_lost_file_is_said(void **state) {
   observation_done(&with);
 }
 
+static struct observation with_file(const char *path) {
+  struct observation o = {0};
+  struct observe_entry e = {.path = path, .kind = OBSERVE_FILE};
+  assert_int_equal(vec_push(&o.entries, e), 0);
+  return o;
+}
+
+/* The first two end alike by chance. */
+static void test_names_of_three_runs(void **state) {
+  (void)state;
+  struct observation runs[] = {with_file("/x/tmpg5m1boj5"), with_file("/x/tmpi2mlde85"), with_file("/x/tmpq7x2kk1a")};
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, COUNT(runs), &mask, &what), 0);
+  assert_int_equal(mask.names.n, 1);
+  assert_string_equal(mask.names.at[0], "/x/tmp*");
+  observe_mask_done(&mask);
+  text_done(&what);
+  for (size_t i = 0; i < COUNT(runs); i++)
+    vec_done(&runs[i].entries);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_levels),
@@ -187,6 +211,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
+      cmocka_unit_test(test_names_of_three_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -527,8 +527,8 @@ static uint64_t likely(uint64_t page) {
 }
 
 /*
- * libc has no block for the first thread's stack: 0, and where the stack ends as its size, which is a multiple of a page
- * in one process of 256. That is no block around everything.
+ * libc has no block for the first thread's stack: 0, and where the stack ends as its size, which is a multiple of a
+ * page in one process of 256. That is no block around everything.
  */
 extern void *__libc_stack_end;
 static void test_first_thread(void **state) {

@@ -63,7 +63,7 @@ __attribute__((constructor)) static void before_main(void) { printf("constructor
 
 int main(int argc, char **argv) {
   char cwd[4096], name[64];
-  printf("pid %d %ld parent %d group %d session %d\n", getpid(), syscall(SYS_gettid), getppid(), getpgrp(), getsid(0));
+  printf("pid %d %d parent %d group %d session %d\n", getpid(), gettid(), getppid(), getpgrp(), getsid(0));
   printf("arguments %d %s preload %s\n", argc, argv[0], getenv("LD_PRELOAD") ? "set" : "not set");
   printf("cwd %s umask %o\n", getcwd(cwd, sizeof cwd) ? cwd : "?", umask(022));
   prctl(PR_GET_NAME, name);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies the upper folder of an overlay: files, folders, links, whiteouts, with all that overlays and programs see of
+ * them. The folder was made by a hostile program: links are not followed, and depth and size are bounded.
+ */
+#include "run/sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { DEEPEST = 64 };
+
+static int copy_attributes(int from, int to) {
+  char names[1024], value[1024];
+  ssize_t n = flistxattr(from, names, sizeof names);
+  if (n < 0) return errno == ENOTSUP ? 0 : -errno;
+  for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+    ssize_t size = fgetxattr(from, name, value, sizeof value);
+    if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) < 0) return -errno;
+  }
+  return 0;
+}
+
+/* Owner, mode, times; last, since writing changes them. */
+static int copy_status(int to, const struct stat *st) {
+  const struct timespec times[2] = {st->st_atim, st->st_mtim};
+  if (fchown(to, st->st_uid, st->st_gid) < 0 || fchmod(to, st->st_mode & 07777) < 0 || futimens(to, times) < 0)
+    return -errno;
+  return 0;
+}
+
+static int copy_content(int from, int to, off_t size) {
+  for (off_t done = 0; done < size;) {
+    ssize_t n = sendfile(to, from, &done, (size_t)(size - done));
+    if (n <= 0) return n < 0 ? -errno : -EIO;
+  }
+  return 0;
+}
+
+static int copy_file(int from, int to, const char *name, const struct stat *st, uint64_t *budget) {
+  if ((uint64_t)st->st_size > *budget || st->st_nlink > 1) return -EFBIG; /* links would be files of their own */
+  *budget -= (uint64_t)st->st_size;
+  int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (in < 0) return -errno;
+  int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int r = out < 0 ? -errno : copy_content(in, out, st->st_size);
+  if (r == 0) r = copy_attributes(in, out);
+  if (r == 0) r = copy_status(out, st);
+  (void)close(in);
+  if (out >= 0) (void)close(out);
+  return r;
+}
+
+static int copy_other(int from, int to, const char *name, const struct stat *st) {
+  const struct timespec times[2] = {st->st_atim, st->st_mtim};
+  char link[PATH_MAX];
+  if (S_ISLNK(st->st_mode)) {
+    ssize_t n = readlinkat(from, name, link, sizeof link - 1);
+    if (n < 0) return -errno;
+    link[n] = '\0';
+    if (symlinkat(link, to, name) < 0) return -errno;
+  } else if (mknodat(to, name, st->st_mode, st->st_rdev) < 0) {
+    return -errno;
+  }
+  if (fchownat(to, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
+  return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int copy_folder(int from, int to, uint64_t *budget, unsigned depth);
+
+static int copy_child(int from, int to, const char *name, const struct stat *st, uint64_t *budget, unsigned depth) {
+  if (mkdirat(to, name, 0700) < 0) return -errno;
+  int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (out < 0) {
+    int code = -errno;
+    if (in >= 0) (void)close(in);
+    return code;
+  }
+  int r = copy_attributes(in, out), copy = r == 0 ? openat(out, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (r == 0)
+    r = copy < 0 ? -errno : copy_folder(in, copy, budget, depth + 1);
+  else
+    (void)close(in);
+  if (r == 0) r = copy_status(out, st);
+  (void)close(out);
+  return r;
+}
+
+static int copy_entry(int from, int to, const char *name, uint64_t *budget, unsigned depth) {
+  struct stat st;
+  if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
+  if ((*budget)-- == 0 || depth > DEEPEST) return -EFBIG;
+  if (S_ISDIR(st.st_mode)) return copy_child(from, to, name, &st, budget, depth);
+  return S_ISREG(st.st_mode) ? copy_file(from, to, name, &st, budget) : copy_other(from, to, name, &st);
+}
+
+/* Takes both descriptors. */
+static int copy_folder(int from, int to, uint64_t *budget, unsigned depth) {
+  DIR *d = fdopendir(from);
+  int r = d ? 0 : -errno;
+  if (!d) (void)close(from);
+  for (struct dirent *entry; r == 0 && (entry = readdir(d));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      r = copy_entry(from, to, entry->d_name, budget, depth);
+  if (d) (void)closedir(d);
+  (void)close(to);
+  return r;
+}
+
+int layers_copy(int from, int to, uint64_t *budget) { return copy_folder(from, to, budget, 0); }

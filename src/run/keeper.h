@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the keeper, between its files. */
+#pragma once
+
+#include "run/sandbox.h"
+
+#include <limits.h>
+
+struct keeper {
+  const struct sandbox_options *options;
+  struct layers layers;
+  int socket;
+  int last_pid;      /* descriptor of ns_last_pid, or -1 */
+  int children;      /* descriptor of the list of the keeper's children, or -1 */
+  unsigned most_pid; /* below this: server and trunk have the last numbers, the command always the first */
+  struct fork_server server;
+  pid_t trunk;  /* 0 if there is none */
+  int branches; /* the socket that trunks connect to, or -1 */
+  char root[PATH_MAX];
+};
+
+uint64_t keeper_now(void);
+/* The number of the next process, as far as the kernel lets one choose. */
+void keeper_next_pid(const struct keeper *k, unsigned pid);
+
+/* Waits until PID ends or the time is over: true if it has ended. Others that end meanwhile are buried. */
+bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack);
+/* Buries one that has ended; if there is none, waits for one if BLOCK. False if there is none to wait for. */
+bool keeper_bury(struct keeper *k, bool block);
+/* Everything else in the namespace ends; server and trunk stay if that is possible. How many were still there. */
+unsigned keeper_end_others(struct keeper *k);
+/* Everything is to end, all at once if it is much: where there are many, one alone may take long to die. */
+void keeper_end_crowd(struct keeper *k);
+/* Until the run of PID, which began at START, has ended, with all that it has started. */
+void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
+                  struct keeper_answer *a, struct keeper_stack *stack);
+/* Tells murphy, with the layers that were changed. */
+int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+                       const struct keeper_stack *stack) MUST_USE;
+/* A fork of the server, which is started if need be. TRUNK: it is to branch. */
+int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) MUST_USE;
+
+/* A whole run in branch mode (trunk.c). */
+int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

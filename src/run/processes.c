@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of the namespace, of which the keeper is the first: waiting for one, and ending all others.
+ */
+#include "run/keeper.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void note_end(struct keeper *k, pid_t pid) {
+  if (pid <= 0) return;
+  if (pid == k->server.pid) server_gone(&k->server);
+  if (pid == k->trunk) k->trunk = 0;
+}
+
+bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack) {
+  sigset_t set;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGCHLD);
+  for (;;) {
+    int status;
+    struct rusage usage;
+    pid_t got = wait4(-1, &status, WNOHANG | __WALL, &usage);
+    if (got > 0 && WIFSTOPPED(status)) {
+      trace_stopped(got, status, stack);
+      continue;
+    }
+    if (got == pid) {
+      a->status = status;
+      a->usage = usage;
+      return true;
+    }
+    note_end(k, got);
+    if (got > 0) continue;
+    uint64_t now = keeper_now();
+    if (deadline && now >= deadline) return false;
+    uint64_t left = deadline ? deadline - now : 1000000000u;
+    struct timespec t = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+    (void)sigtimedwait(&set, NULL, &t);
+  }
+}
+
+static bool is_ours(const struct keeper *k, pid_t pid) { return pid == k->server.pid || pid == k->trunk; }
+
+/* What has lost its parent is the keeper's child: are server and trunk the only ones? False if that is not known. */
+static bool only_ours_left(const struct keeper *k) {
+  char list[64];
+  ssize_t n = k->children < 0 ? -1 : pread(k->children, list, sizeof list - 1, 0);
+  if (n <= 0 || n == (ssize_t)sizeof list - 1) return false;
+  list[n] = '\0';
+  for (char *at = list, *end; at[strspn(at, " \n")]; at = end)
+    if (!is_ours(k, (pid_t)strtol(at, &end, 10)) || end == at) return false;
+  return true;
+}
+
+/* Kills all but the keeper, server and trunk, one by one. How many there were. */
+static unsigned kill_others(const struct keeper *k) {
+  DIR *d = opendir("/proc");
+  unsigned n = 0;
+  if (!d) return 1;
+  for (struct dirent *entry; (entry = readdir(d));) {
+    pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (pid <= 1 || is_ours(k, pid)) continue;
+    (void)kill(pid, SIGKILL);
+    n++;
+  }
+  (void)closedir(d);
+  return n;
+}
+
+bool keeper_bury(struct keeper *k, bool block) {
+  pid_t pid;
+  do
+    pid = wait4(-1, NULL, (block ? 0 : WNOHANG) | __WALL, NULL);
+  while (pid < 0 && errno == EINTR);
+  note_end(k, pid);
+  return pid > 0;
+}
+
+/* Everything ends but server and trunk. False if that cannot be done: what forks without end is never seen gone. */
+static bool end_others(struct keeper *k, unsigned *ret_n) {
+  enum { ROUNDS = 100, ROUND_NS = 1000000 };
+  sigset_t set;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGCHLD);
+  for (unsigned i = 0; i < ROUNDS && k->server.pid; i++) {
+    unsigned n = only_ours_left(k) ? 0 : kill_others(k);
+    if (n == 0) return true;
+    if (i == 0) *ret_n = n;
+    (void)sigtimedwait(&set, NULL, &(struct timespec){.tv_nsec = ROUND_NS});
+    while (keeper_bury(k, false)) {
+    }
+  }
+  return false;
+}
+
+unsigned keeper_end_others(struct keeper *k) {
+  unsigned n = 0;
+  while (keeper_bury(k, false)) {
+  }
+  if (k->server.pid && end_others(k, &n)) return n;
+  (void)kill(-1, SIGKILL);
+  unsigned ours = (k->server.pid != 0) + (k->trunk != 0);
+  for (n = 0; keeper_bury(k, true); n++) {
+  }
+  return n > ours ? n - ours : 0;
+}
+
+void keeper_end_crowd(struct keeper *k) {
+  enum { FEW = 32 };
+  if (!k->server.pid || kill_others(k) > FEW) (void)kill(-1, SIGKILL);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Branch mode, as the keeper sees it: a trunk, and one child after another.
+ *
+ * While a child runs the trunk waits, so that nobody changes the files that it sees; both processors are used by two
+ * sandboxes. The child's overlays lie over the trunk's, in the same places, and are taken off when it has ended: what
+ * the trunk stands on was there all the time.
+ */
+#include "run/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BORN_MS = 2000, LOOK_MS = 20 };
+/* The trunk stops often to look at itself. */
+enum { PATIENCE = 4 };
+
+struct trunk {
+  struct keeper *k;
+  const struct keeper_request *request;
+  const int *files;
+  int socket;      /* of the child that is being made */
+  uint64_t waited; /* of its time, for children */
+};
+
+static int say(const struct trunk *t, enum wire_branch_what what, const int *fds, size_t n) {
+  struct wire_branch_message m = {.what = (uint32_t)what};
+  return message_send(t->socket, &m, sizeof m, fds, n);
+}
+
+/* --- standard input and output ------------------------------------------------------------------------------------ */
+
+/* The same file at the same place, but apart from it. */
+static int open_again(int fd) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  int copy = open(path, O_RDONLY | O_CLOEXEC);
+  if (copy < 0) return -errno;
+  if (at >= 0 && lseek(copy, at, SEEK_SET) != at) {
+    (void)close(copy);
+    return -EIO;
+  }
+  return copy;
+}
+
+/* TO has what was written to FROM, and is at the same place in it. */
+static int copy_output(int from, int to) {
+  struct stat st;
+  off_t at = lseek(from, 0, SEEK_CUR), done = 0;
+  if (at < 0 || fstat(from, &st) < 0 || ftruncate(to, 0) < 0 || lseek(to, 0, SEEK_SET) < 0) return -errno;
+  while (done < st.st_size) {
+    ssize_t n = sendfile(to, from, &done, (size_t)(st.st_size - done));
+    if (n <= 0) return n < 0 ? -errno : -EIO;
+  }
+  return lseek(to, at, SEEK_SET) < 0 ? -errno : 0;
+}
+
+/* --- one child ---------------------------------------------------------------------------------------------------- */
+
+static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
+  struct keeper_answer a = {.order = (int32_t)order, .forked = true};
+  struct keeper_stack stack = {0};
+  uint64_t start = keeper_now();
+  keeper_watch(t->k, pid, start, t->request, &a, &stack);
+  int r = keeper_answer_with(t->k, t->request, &a, &stack);
+  /* murphy looks at what the child has left behind. */
+  struct keeper_request go;
+  size_t n = 0;
+  if (r == 0 && message_receive(t->k->socket, &go, sizeof go, NULL, 0, &n) <= 0) _exit(0);
+  return r < 0 ? r : go.branch ? 0 : -ECANCELED;
+}
+
+static unsigned last_pid(const struct keeper *k) {
+  char text[32] = {0};
+  ssize_t n = k->last_pid < 0 ? -1 : pread(k->last_pid, text, sizeof text - 1, 0);
+  return n <= 0 ? SANDBOX_PID : (unsigned)strtoul(text, NULL, 10);
+}
+
+/* The child is born and lives; 0 or a negative errno. Its own children have the numbers that the trunk's would have. */
+static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
+  struct wire_branch_message born;
+  unsigned last = last_pid(t->k);
+  keeper_next_pid(t->k, SANDBOX_PID);
+  int r = say(t, WIRE_BRANCH_READY, files, 3);
+  if (r == 0) r = server_receive(t->socket, &born, sizeof born, BORN_MS);
+  if (r < 0) return r;
+  if (last > SANDBOX_PID) keeper_next_pid(t->k, last + 1);
+  if (born.what != WIRE_BRANCH_BORN || born.value <= 1) return -EPROTO;
+  r = tell_child(t, (pid_t)born.value, order);
+  keeper_next_pid(t->k, last + 1);
+  return r;
+}
+
+/* -ESTALE: the trunk cannot go on, since a child has changed its world. */
+static int branch(struct trunk *t, const struct wire_branch_message *ask) {
+  struct err e = {0};
+  int files[3] = {open_again(t->files[0]), t->files[3], t->files[4]};
+  int r = files[0] < 0 ? files[0] : copy_output(t->files[1], files[1]);
+  if (r == 0) r = copy_output(t->files[2], files[2]);
+  bool ready = r == 0 && layers_branch(&t->k->layers, ask->value != 0, &e) == 0;
+  r = ready ? raise_child(t, ask->order, files) : say(t, WIRE_BRANCH_NOT, NULL, 0);
+  int after = layers_unbranch(&t->k->layers, &e);
+  if (r == 0) r = after;
+  if (files[0] >= 0) (void)close(files[0]);
+  return r < 0 || !ready ? r : say(t, WIRE_BRANCH_DONE, NULL, 0);
+}
+
+/* --- the trunk ---------------------------------------------------------------------------------------------------- */
+
+/* A child is asked for: makes it. */
+static int hear(struct trunk *t) {
+  struct wire_branch_message m;
+  t->socket = accept4(t->k->branches, NULL, NULL, SOCK_CLOEXEC);
+  if (t->socket < 0) return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+  int r = server_receive(t->socket, &m, sizeof m, BORN_MS);
+  if (r == 0) r = m.what == WIRE_BRANCH_ASK ? branch(t, &m) : -EPROTO;
+  (void)close(t->socket);
+  return r;
+}
+
+/* Until the trunk has ended, or its time is over. */
+static void follow(struct trunk *t) {
+  uint64_t start = keeper_now(), most = t->request->wall_ns * PATIENCE;
+  struct pollfd p = {.fd = t->k->branches, .events = POLLIN};
+  int r = 0;
+  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited)) {
+    if (poll(&p, 1, LOOK_MS) <= 0) {
+      while (keeper_bury(t->k, false)) {
+      }
+      continue;
+    }
+    uint64_t asked = keeper_now();
+    r = hear(t);
+    t->waited += keeper_now() - asked;
+  }
+}
+
+static int listen_for_trunks(struct keeper *k) {
+  struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = WIRE_BRANCH_NAME};
+  if (k->branches >= 0) return 0;
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof WIRE_BRANCH_NAME - 1);
+  if (bind(fd, (const struct sockaddr *)&name, size) < 0 || listen(fd, 8) < 0) {
+    int code = -errno;
+    (void)close(fd);
+    return code;
+  }
+  k->branches = fd;
+  return 0;
+}
+
+static int start(struct trunk *t, const struct keeper_request *request, struct keeper_answer *a) {
+  struct err e = {0};
+  int r = layers_renew(&t->k->layers, t->k->server.pid != 0, &e);
+  if (r < 0) {
+    memcpy(a->text, e.text, sizeof a->text);
+    return r;
+  }
+  t->request = request;
+  pid_t pid = 0;
+  if (t->k->server.refused || listen_for_trunks(t->k) < 0 || keeper_fork(t->k, t->files, true, &pid) < 0) return 0;
+  t->k->trunk = pid;
+  /* What it starts itself has the numbers that it would have. */
+  keeper_next_pid(t->k, SANDBOX_PID + 1);
+  return 0;
+}
+
+int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) {
+  struct trunk t = {.k = k, .files = descriptors, .socket = -1};
+  struct keeper_answer a = {.order = -1};
+  a.code = start(&t, request, &a);
+  if (a.code == 0 && k->trunk) follow(&t);
+  if (k->server.refused) (void)snprintf(a.why, sizeof a.why, "%s", k->server.why);
+  if (k->trunk) (void)kill(k->trunk, SIGKILL);
+  k->trunk = 0;
+  (void)keeper_end_others(k);
+  return message_send(k->socket, &a, sizeof a, NULL, 0);
+}

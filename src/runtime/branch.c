@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trunk of branch mode, and its children.
+ *
+ * At a call that an order is about, if the process can be copied, the trunk asks the keeper for a world: the files as
+ * they are at this moment, for the child alone. The child is what the trunk would be in a run of its own: it has the
+ * number that the trunk only says it has, its session, its open files at the same places in them, its folder. It takes
+ * the fault; the trunk waits, and goes on as if nothing had happened.
+ */
+#include "branch.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "below.h"
+#include "files.h"
+#include "process.h"
+#include "server.h"
+#include "sound.h"
+#include "stack.h"
+#include "start.h"
+#include "system.h"
+
+#define PATH_ROOM 4096
+
+uint32_t rt_trunk_pid;
+
+static struct {
+  struct wire_branch *orders;
+  uint32_t n, shown;
+  bool looked;
+  char folder[PATH_ROOM];
+} trunk;
+
+static void close_one(int fd) {
+  if (fd >= 0) (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* The next message of the keeper's must be this one. */
+static bool hear(int socket, enum wire_branch_what what, int files[RT_FILES]) {
+  struct wire_branch_message m;
+  return rt_hear(socket, &m, sizeof m, files) == (long)sizeof m && m.what == what;
+}
+
+/* The keeper, for one child; a negative errno if it cannot be reached. */
+static int connect_to_keeper(void) {
+  const struct {
+    uint16_t family;
+    char path[sizeof WIRE_BRANCH_NAME - 1];
+  } name = {.family = AF_UNIX, .path = WIRE_BRANCH_NAME};
+  long fd = rt_system(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0, 0, 0);
+  if (fd < 0) return (int)fd;
+  const long size = offsetof(__typeof__(name), path) + sizeof name.path;
+  long r = rt_system(SYS_connect, fd, (long)&name, size, 0, 0, 0);
+  if (r < 0) close_one((int)fd);
+  return r < 0 ? (int)r : (int)fd;
+}
+
+/* libc writes its own number for the thread into locks: it must be the one that children have. */
+void rt_trunk_start(void) {
+  trunk.n = rt_load(&rt.area->n_branches);
+  trunk.orders = rt_area_array(branches, struct wire_branch);
+  trunk.shown = rt.area->shown_pid;
+  if (trunk.n > rt.area->branches.n) trunk.n = 0;
+  rt_files_start();
+  rt_trunk_pid = (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  *rt_process_tid() = trunk.shown;
+}
+
+void rt_trunk_looks(void) { trunk.looked = true; }
+
+uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_pid ? trunk.shown : number; }
+
+/* --- one child ---------------------------------------------------------------------------------------------------- */
+
+static void become(const struct rt_call *c, const struct wire_branch *b, uint32_t process) {
+  struct wire_order *o = &rt.area->order;
+  rt_trunk_pid = 0;
+  (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
+  rt_child_lists();
+  rt_process_born(process);
+  *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
+  o->seen = b->nth;
+  if (b->onwards) o->around = rt_point_around(c);
+  rt_store(&o->armed, 1);
+  rt_aim();
+}
+
+/* The child's files and folder. If they cannot be had it ends before it was anything. */
+static void enter_world(struct wire_branch *b, const int files[RT_FILES]) {
+  if (rt_files_reopen(files) && rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
+    rt_store(&b->made, 1);
+    return;
+  }
+  rt_store(&b->refusal, WIRE_FORK_WORLD);
+  for (;;)
+    (void)rt_system(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+}
+
+static void close_all(int socket, const int files[RT_FILES]) {
+  close_one(socket);
+  for (int i = 0; i < RT_FILES; i++)
+    close_one(files[i]);
+}
+
+/* True in the child. */
+static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
+  struct wire_branch_message m = {
+      .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = trunk.looked};
+  int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
+  uint32_t process = rt_process(), next = rt_load(&rt.area->next_process);
+  bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, files);
+  m = (struct wire_branch_message){.what = WIRE_BRANCH_BORN, .value = good ? rt_fork_beside() : -1};
+  if (m.value == 0) {
+    enter_world(b, files);
+    close_all(socket, files);
+    become(c, b, process);
+    return true;
+  }
+  if (!good) rt_store(&b->refusal, WIRE_FORK_WORLD);
+  if (good && rt_say(socket, &m, sizeof m)) (void)hear(socket, WIRE_BRANCH_DONE, none);
+  close_all(socket, files);
+  rt_store(&rt.area->next_process, next);
+  return false;
+}
+
+static bool fork_for(const struct rt_call *c, struct wire_branch *b) {
+  int socket = connect_to_keeper();
+  if (socket >= 0) return fork_over(c, socket, b);
+  rt_store(&b->refusal, WIRE_FORK_WORLD);
+  return false;
+}
+
+/* --- where to branch ---------------------------------------------------------------------------------------------- */
+
+/* The first order of this hash; trunk.n if there is none. */
+static uint32_t find(uint64_t hash) {
+  uint32_t low = 0, high = trunk.n;
+  while (low < high) {
+    uint32_t mid = low + (high - low) / 2;
+    if (trunk.orders[mid].hash < hash)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low < trunk.n && trunk.orders[low].hash == hash ? low : trunk.n;
+}
+
+/* Sessions and groups that the program has changed are not those that a child would have; nor is it for vfork's. */
+static bool leads(void) {
+  return rt_process() == 1 && (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid &&
+         (uint32_t)rt_system(SYS_getpgid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid &&
+         (uint32_t)rt_system(SYS_getsid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid;
+}
+
+static enum wire_refusal judge(void) {
+  uint64_t pending = 0;
+  if (!leads()) return WIRE_FORK_CHILDREN;
+  if (rt_system(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0) < 0 || pending) return WIRE_FORK_SIGNALS;
+  if (rt_system(SYS_getcwd, (long)trunk.folder, sizeof trunk.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_WORLD;
+  enum wire_refusal r = rt_sound_process();
+  return r == WIRE_FORK_GOOD ? rt_files_list() : r;
+}
+
+static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64_t hash) {
+  uint32_t first = find(hash);
+  if (first == trunk.n || trunk.orders[first].rule != c->rule) return false;
+  uint64_t seen = rt_add(&trunk.orders[first].seen, 1) + 1;
+  enum wire_refusal refusal = WIRE_REFUSALS; /* not asked yet */
+  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash; i++) {
+    struct wire_branch *b = &trunk.orders[i];
+    if (b->nth != seen) continue;
+    if (refusal == WIRE_REFUSALS) refusal = judge();
+    if (refusal != WIRE_FORK_GOOD)
+      rt_store(&b->refusal, (uint32_t)refusal);
+    else if (fork_for(c, b))
+      return true;
+  }
+  return false;
+}
+
+__attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
+  if (trunk.n == 0) return false;
+  uint64_t hash = rt_point_hash(c);
+  rt_stack_keep();
+  bool child = branch_all(c, hash);
+  rt_stack_put_back();
+  return child;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Branch mode: the program runs once, and where a call is to fail a child takes the fault. */
+#pragma once
+
+#include "runtime.h"
+
+/* This process is to be the trunk. */
+void rt_trunk_start(void) RT_HIDDEN;
+/* The program asks for the numbers of a file. */
+void rt_trunk_looks(void) RT_HIDDEN;
+/* The number that a trunk shows in place of NUMBER: its own, if that is what it is. */
+uint64_t rt_trunk_shown(uint64_t number) RT_HIDDEN;
+/* The call of a rule with an order, in the trunk. True in a child that takes the fault; the trunk goes on. */
+bool rt_branch(const struct rt_call *c) RT_HIDDEN;
+
+extern uint32_t rt_trunk_pid RT_HIDDEN;
+/* Is this process the trunk? */
+static inline bool rt_trunk(void) { return __builtin_expect(rt_trunk_pid != 0, 0); }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptors that a fork would share with its parent: the child opens files and folders again, by the path that the
+ * kernel has for them, and goes on at the same place in them. Devices without a state can be shared. Whatever else is
+ * open is a reason not to fork.
+ */
+#include "files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "sound.h"
+#include "system.h"
+#include "words.h"
+
+#define MOST 64
+#define PATH_ROOM 4096
+
+enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_SAME };
+
+struct file {
+  int fd, like; /* of KIND_STANDARD: which one; of KIND_SAME: the descriptor that it is a copy of */
+  enum kind kind;
+  uint64_t device, inode;
+};
+
+static struct file list[MOST];
+static uint32_t n_list;
+static struct file standard[3];
+static char path[PATH_ROOM];
+
+static long status_flags(int fd) { return rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
+
+void rt_files_start(void) {
+  for (int i = 0; i < 3; i++) {
+    struct stat s;
+    standard[i].fd = rt_system(SYS_fstat, i, (long)&s, 0, 0, 0, 0) < 0 ? -1 : i;
+    if (standard[i].fd < 0) continue;
+    standard[i].device = s.st_dev;
+    standard[i].inode = s.st_ino;
+  }
+}
+
+/* /proc/self/WHAT/FD in TO. */
+static void name_entry(char to[64], const char *what, int fd) {
+  char digits[12];
+  unsigned n = 0, at = 0;
+  for (const char *s = "/proc/self/"; *s; s++)
+    to[at++] = *s;
+  for (; *what; what++)
+    to[at++] = *what;
+  do
+    digits[n++] = (char)('0' + fd % 10);
+  while ((fd /= 10) > 0);
+  while (n > 0)
+    to[at++] = digits[--n];
+  to[at] = 0;
+}
+
+/* The path of an open file in `path`; false if there is none. */
+static bool find_path(int fd) {
+  char entry[64];
+  name_entry(entry, "fd/", fd);
+  long n = rt_system(SYS_readlink, (long)entry, (long)path, sizeof path - 1, 0, 0, 0);
+  if (n <= 0 || n >= (long)sizeof path - 1) return false;
+  path[n] = 0;
+  return path[0] == '/' && !rt_behind(path, "/proc/") && !rt_behind(path, "/sys/") && !rt_behind(path, "/dev/");
+}
+
+/* The kernel lists locks of the file behind the rest. */
+static bool has_locks(int fd) {
+  char entry[64], text[512];
+  name_entry(entry, "fdinfo/", fd);
+  long info = rt_system(SYS_openat, AT_FDCWD, (long)entry, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+  if (info < 0) return true;
+  long n = rt_system(SYS_read, info, (long)text, sizeof text - 1, 0, 0, 0);
+  (void)rt_system(SYS_close, info, 0, 0, 0, 0, 0);
+  if (n <= 0 || n == (long)sizeof text - 1) return true;
+  text[n] = 0;
+  for (const char *s = text; *s; s++)
+    if (rt_behind(s, "lock:")) return true;
+  return false;
+}
+
+static bool is_harmless_device(const struct stat *s) {
+  unsigned number = minor(s->st_rdev);
+  return S_ISCHR(s->st_mode) && major(s->st_rdev) == 1 && (number == 3 || number == 5 || (number >= 7 && number <= 9));
+}
+
+/* Is it a copy of a descriptor that is listed already? */
+static bool is_copy(struct file *f) {
+  long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  for (uint32_t i = 0; i < n_list; i++) {
+    if (list[i].kind != KIND_AGAIN || list[i].device != f->device || list[i].inode != f->inode) continue;
+    if (rt_system(SYS_kcmp, self, self, 0 /* KCMP_FILE */, list[i].fd, f->fd, 0) != 0) continue;
+    f->kind = KIND_SAME;
+    f->like = list[i].fd;
+    return true;
+  }
+  return false;
+}
+
+static enum wire_refusal judge(struct file *f, const struct stat *s) {
+  f->device = s->st_dev;
+  f->inode = s->st_ino;
+  f->kind = KIND_SHARED;
+  if (is_harmless_device(s)) return WIRE_FORK_GOOD;
+  for (int i = 0; i < 3; i++)
+    if (standard[i].fd == i && standard[i].device == f->device && standard[i].inode == f->inode) {
+      f->kind = KIND_STANDARD;
+      f->like = i;
+      return WIRE_FORK_GOOD;
+    }
+  f->kind = KIND_AGAIN;
+  if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  if (has_locks(f->fd)) return WIRE_FORK_LOCKS;
+  (void)is_copy(f);
+  return WIRE_FORK_GOOD;
+}
+
+static enum wire_refusal add(void *context, int fd) {
+  struct stat s;
+  (void)context;
+  if (n_list == MOST || rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) < 0) return WIRE_FORK_FILES;
+  struct file f = {.fd = fd};
+  enum wire_refusal r = judge(&f, &s);
+  if (r == WIRE_FORK_GOOD) list[n_list++] = f;
+  return r;
+}
+
+enum wire_refusal rt_files_list(void) {
+  n_list = 0;
+  return rt_sound_each_file(add, NULL);
+}
+
+/* --- in the child ------------------------------------------------------------------------------------------------- */
+
+/* FD becomes a copy of OTHER, with the flags that it had. */
+static bool replace(int fd, int other) {
+  long flags = rt_system(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0);
+  return flags >= 0 && rt_system(SYS_dup3, other, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0, 0, 0, 0) == fd;
+}
+
+static bool open_again(const struct file *f) {
+  long flags = status_flags(f->fd), at = rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
+  struct stat before, after;
+  if (flags < 0 || at < 0 || !find_path(f->fd) || rt_system(SYS_fstat, f->fd, (long)&before, 0, 0, 0, 0) < 0)
+    return false;
+  flags &= ~(long)(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_NOFOLLOW);
+  long fd = rt_system(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+  if (fd < 0) return false;
+  bool same = rt_system(SYS_fstat, fd, (long)&after, 0, 0, 0, 0) == 0 && before.st_mode == after.st_mode &&
+              (before.st_size == after.st_size || S_ISDIR(before.st_mode));
+  same = same && rt_system(SYS_lseek, fd, at, 0 /* SEEK_SET */, 0, 0, 0) == at && replace(f->fd, (int)fd);
+  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
+  return same;
+}
+
+bool rt_files_reopen(const int files[3]) {
+  bool good = true;
+  for (uint32_t i = 0; i < n_list && good; i++) {
+    const struct file *f = &list[i];
+    long flags = status_flags(f->fd);
+    if (f->kind == KIND_STANDARD)
+      good = replace(f->fd, files[f->like]) && rt_system(SYS_fcntl, f->fd, F_SETFL, flags, 0, 0, 0) == 0;
+    else if (f->kind == KIND_AGAIN)
+      good = open_again(f);
+    else if (f->kind == KIND_SAME)
+      good = replace(f->fd, f->like);
+  }
+  return good;
+}

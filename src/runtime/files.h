@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptors of a process that is to be forked, and their like in the child. */
+#pragma once
+
+#include "runtime.h"
+
+/* Once in the trunk: which files are standard input and output. */
+void rt_files_start(void) RT_HIDDEN;
+/* Can all that is open be opened again, or be shared without harm? */
+enum wire_refusal rt_files_list(void) RT_HIDDEN;
+/* In the child, of what was listed: standard input and output become FILES, others are opened anew by their paths. */
+bool rt_files_reopen(const int files[3]) RT_HIDDEN;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * near("f", 3): the call stands at most so many lines behind a call of f in the same function, and that one was made
+ * last. Each call of f that the program has is a number, which f's rules put into a slot of the thread; and for each
+ * number there is the set of calls that are near.
+ */
+#include "scenario/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SITES_MAX 2000
+
+static int find_sites(struct plan *p, const struct expr *x, const char *name, struct scenario_sites *ret) {
+  struct err why = {0};
+  int r = p->world->call_sites(p->world->context, name, ret, &why);
+  return r < 0 ? FAIL_AT(x->at, p->e, r, "%s", why.text) : 0;
+}
+
+/* The calls of a function under all names that it is imported by, in an order that is always the same. */
+static int sites_of(struct plan *p, const struct expr *x, struct scenario_sites *ret) {
+  const char *function = x->args[0]->string;
+  int r = 0;
+  if (!p->world->call_sites) return FAIL_AT(x->at, p->e, -ENOSYS, "lines of the program are not known here");
+  for (size_t i = 0; i < p->world->n_functions && r >= 0; i++) {
+    const char *name = p->world->functions[i];
+    bool same = strcmp(name, function) == 0 || strcmp(site_names_written(p->names, name), function) == 0;
+    if (same && (i == 0 || strcmp(name, p->world->functions[i - 1]) != 0)) r = find_sites(p, x, name, ret);
+  }
+  if (r >= 0 && !ret->sites.n)
+    r = FAIL_AT(x->args[0]->at, p->e, -ENOENT, "no call of %.60s has a source line (compile with -g)", function);
+  if (r >= 0 && ret->sites.n > SITES_MAX)
+    r = FAIL_AT(x->args[0]->at, p->e, -E2BIG, "%.60s is called from too many places", function);
+  return r;
+}
+
+int plan_mark_sites(struct plan *p, const struct expr *x) {
+  struct scenario_sites sites = {0};
+  uint32_t slot = 0;
+  int r = sites_of(p, x, &sites);
+  if (r >= 0) r = plan_thread_slot(p, x, &slot);
+  for (size_t i = 0; i < sites.sites.n && r >= 0; i++) {
+    struct mark m = {.function = x->args[0]->string, .at = x->args[0]->at, .slot = slot, .value = (int64_t)i + 1};
+    m.site = arena_memdup(&p->arena, &sites.sites.at[i], sizeof *m.site);
+    if (!m.site || vec_push(&p->marks, m) < 0) r = plan_no_memory(p);
+  }
+  vec_done(&sites.sites);
+  return r;
+}
+
+static bool is_near(const struct scenario_site *from, const struct scenario_site *to, int64_t lines) {
+  return from->place.module == to->place.module && strcmp(from->file, to->file) == 0 && strcmp(from->in, to->in) == 0 &&
+         to->line >= from->line && to->line - from->line <= lines;
+}
+
+/* The calls among SITES that are near to FROM, as a set; 0 if there are none. */
+static int add_set(struct plan *p, const struct scenario_site *from, const struct scenario_sites *sites, int64_t lines,
+                   uint32_t *ret) {
+  size_t first = p->places.places.n;
+  for (size_t i = 0; i < sites->sites.n; i++)
+    if (is_near(from, &sites->sites.at[i], lines) && vec_push(&p->places.places, sites->sites.at[i].place) < 0)
+      return plan_no_memory(p);
+  if (p->places.places.n == first) return 0;
+  p->places.places.at[p->places.places.n - 1].flags |= WIRE_LAST;
+  *ret = (uint32_t)first;
+  return 1;
+}
+
+/* Was it that call, and is the caller in the set? */
+static int emit_one(struct emitter *m, uint32_t slot, int64_t number, uint32_t set) {
+  size_t jump;
+  int r = emit(m, WIRE_OP_CALLER, set);
+  if (r >= 0) r = emit_jump(m, WIRE_OP_IF_ZERO, &jump);
+  if (r >= 0) r = emit(m, WIRE_OP_MARKED, slot);
+  if (r >= 0) r = emit_number(m, number);
+  if (r >= 0) r = emit(m, WIRE_OP_EQ, 0);
+  return r < 0 ? r : emit_land(m, jump);
+}
+
+static int emit_all(struct emitter *m, const struct expr *x, const struct scenario_sites *from,
+                    const struct scenario_sites *to) {
+  uint32_t slot = 0, set = 0;
+  bool any = false;
+  size_t jump = 0;
+  int r = plan_thread_slot(m->plan, x, &slot);
+  for (size_t i = 0; i < from->sites.n && r >= 0; i++) {
+    r = add_set(m->plan, &from->sites.at[i], to, x->args[1]->number, &set);
+    if (r <= 0) continue;
+    r = any ? emit_jump(m, WIRE_OP_IF_SET, &jump) : 0;
+    if (r >= 0) r = emit_one(m, slot, (int64_t)i + 1, set);
+    if (r >= 0 && any) r = emit_land(m, jump);
+    any = true;
+  }
+  if (r < 0) return r;
+  if (!any)
+    return FAIL_AT(x->at, m->plan->e, -ENOENT, "no call of %.60s stands within %lld lines behind one of %.60s",
+                   m->subject->written, (long long)x->args[1]->number, x->args[0]->string);
+  return emit(m, WIRE_OP_KNOWN, 0);
+}
+
+int emit_near(struct emitter *m, const struct expr *x) {
+  struct scenario_sites from = {0}, to = {0};
+  int r = sites_of(m->plan, x, &from);
+  if (r >= 0) r = find_sites(m->plan, x, m->subject->name, &to);
+  if (r >= 0) r = emit_all(m, x, &from, &to);
+  vec_done(&from.sites);
+  vec_done(&to.sites);
+  return r;
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""murphy test on twenty programs of Debian, each with a command that people use: what it finds in how much time, beside
+the same experiments in random order. Writes docs/findings.md from the results and from `judgements`, where a person has
+written down what reading the source showed.
+
+  run.py [--budget 60s] [--results DIR] [--write FILE] [--again] [PROGRAM...]
+
+With --again, the results of an earlier run are used, so that new judgements need no new run."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MURPHY = os.environ.get("MURPHY", str(HERE.parent.parent / "build" / "murphy"))
+
+# Name, package, command, standard input. Files are made by make_files.
+PROGRAMS = [
+    ("gzip", "gzip", ["gzip", "-kf", "text"], None),
+    ("bzip2", "bzip2", ["bzip2", "-kf", "text"], None),
+    ("xz", "xz-utils", ["xz", "-kf", "text"], None),
+    ("zstd", "zstd", ["zstd", "-qkf", "text"], None),
+    ("lz4", "lz4", ["lz4", "-qf", "text", "text.lz4"], None),
+    ("tar", "tar", ["tar", "cf", "out.tar", "folder"], None),
+    ("zip", "zip", ["zip", "-q", "out.zip", "text", "data.json"], None),
+    ("jq", "jq", ["jq", ".rows | map(.n) | add", "data.json"], None),
+    ("xmllint", "libxml2-utils", ["xmllint", "--format", "data.xml"], None),
+    ("sqlite3", "sqlite3", ["sqlite3", "data.db", "insert into t values (4); select sum(n) from t"], None),
+    ("lua", "lua5.4", ["lua5.4", "script.lua"], None),
+    ("bc", "bc", ["bc", "-q"], "sums"),
+    ("make", "make", ["make", "-s", "-f", "rules.mk"], None),
+    ("git", "git", ["git", "-C", "repo", "status"], None),
+    # The sandbox has a network of its own with nobody in it.
+    ("curl", "curl", ["curl", "-sS", "-o", "page", "file:///etc/passwd"], None),
+    ("ed", "ed", ["ed", "-s", "text"], "edits"),
+    ("sed", "sed", ["sed", "-i", "s/1/one/", "text"], None),
+    ("gawk", "gawk", ["gawk", "{ s += $1; print s > \"sums.out\" } END { print s }", "text"], None),
+    ("m4", "m4", ["m4", "macros.m4"], None),
+    ("patch", "patch", ["patch", "-s", "text", "change.diff"], None),
+]
+KINDS = ["crash", "abort", "hang", "silent", "sanitizer"]
+
+FILES = {
+    "text": "".join(f"{i} line number {i}\n" for i in range(1, 400)),
+    "data.json": json.dumps({"rows": [{"n": i, "name": f"row {i}"} for i in range(60)]}),
+    "data.xml": "<a>" + "".join(f"<b n='{i}'>text {i}</b>" for i in range(60)) + "</a>\n",
+    "script.lua": "local f = assert(io.open('lua.out', 'w'))\nfor i = 1, 50 do f:write(i * i, '\\n') end\n"
+    "assert(f:close())\nfor l in io.lines('lua.out') do io.write(l, ' ') end\nprint(os.getenv('HOME') ~= nil)\n",
+    "sums": "scale=20\n1/7\nfor (i = 0; i < 20; i++) i^i\nquit\n",
+    "rules.mk": "all: one two\n\tcat one two > all.out\none: text\n\thead -n 3 text > one\ntwo: text\n\ttail -n 3 text > two\n",
+    "edits": "/number 7/s/line/LINE/p\n$a\none more\n.\nw\nq\n",
+    "macros.m4": "define(`square', `eval($1 * $1)')dnl\nsquare(7) square(8)\ninclude(`text')dnl\n",
+    "change.diff": "--- text\n+++ text\n@@ -1,3 +1,3 @@\n 1 line number 1\n-2 line number 2\n+two\n 3 line number 3\n",
+}
+
+
+def make_files(folder):
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    (folder / "folder").mkdir()
+    for i in range(5):
+        (folder / "folder" / f"file{i}").write_text(FILES["text"])
+    (folder / "repo").mkdir()
+    git = ["git", "-C", str(folder / "repo"), "-c", "user.name=a", "-c", "user.email=a@b"]
+    (folder / "repo" / "tracked").write_text("one\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run(git + words, check=True)
+    (folder / "repo" / "tracked").write_text("two\n")
+    (folder / "repo" / "new").write_text("new\n")
+    subprocess.run(["sqlite3", "data.db", "create table t(n); insert into t values (1),(2),(3)"], cwd=folder, check=True)
+
+
+def version_of(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True)
+    return done.stdout or "?"
+
+
+def test(name, command, given, order, budget, where):
+    """One campaign, in a fresh folder; the JSON that murphy prints, or the message with which it refuses."""
+    with tempfile.TemporaryDirectory(prefix="murphy-findings-") as folder:
+        folder = pathlib.Path(folder)
+        make_files(folder)
+        words = [MURPHY, "test", "--format=json", "--budget", budget, "--order", order]
+        words += ["--campaign", str(folder / ".campaign")]
+        words += ["--input", given] if given else []
+        env = dict(os.environ, HOME=str(folder), LC_ALL="C", GIT_CONFIG_NOSYSTEM="1")
+        done = subprocess.run(words + ["--"] + command, cwd=folder, env=env, capture_output=True, text=True)
+        result = json.loads(done.stdout) if done.returncode in (0, 1) else {"refused": done.stderr.strip()}
+    (where / f"{name}.{order}.json").write_text(json.dumps(result, indent=1))
+    return result
+
+
+# --- the document -----------------------------------------------------------------------------------------------------
+
+
+def frame(f):
+    name = f.get("symbol") or f.get("function") or f.get("function_in")
+    place = f"{f['file']}:{f['line']}" if f.get("file") else f"{f.get('module')}+{f.get('offset')}"
+    return f"{name} ({place})" if name else place
+
+
+def stack(frames, most=5):
+    kept = [frame(f) for f in frames]
+    return " ← ".join(kept[:most]) + (" …" if len(kept) > most else "") if kept else "–"
+
+
+def read_judgements():
+    """(program, kind, function, words of the site's frame) → (verdict, why). Tabs between; the first that fits counts."""
+    rows = []
+    for line in (HERE / "judgements").read_text().splitlines():
+        if line and not line.startswith("#"):
+            rows.append(line.split("\t"))
+    return rows
+
+
+def judge(rows, program, finding):
+    text = json.dumps(finding.get("inject_stack", [])) + json.dumps(finding.get("site", {}))
+    for name, kind, function, words, verdict, why in rows:
+        if name == program and kind == finding["kind"] and function == finding["fault"]["function"] and words in text:
+            return verdict, why
+    return "not read", ""
+
+
+def count(result):
+    found = [f["kind"] for f in result.get("findings", [])]
+    return " ".join(f"{found.count(k)} {k}" for k in KINDS if found.count(k)) or "none"
+
+
+def write(results, budget, out):
+    rows = read_judgements()
+    verdicts = [judge(rows, n, f)[0] for n, r in results for f in r["best"].get("findings", [])]
+    out.write(
+        f"""# What murphy finds in programs of Debian
+
+Made by `./dev findings` (tests/findings/run.py): twenty programs, each with one command, `murphy test --budget {budget}`,
+and beside it the same experiments in random order with the same budget. Programs are those of Debian 12, without debug
+information, so that places are addresses and nearest symbols. A verdict is what reading the source of the package
+showed; nobody has looked at those that are *not read*.
+
+{len(verdicts)} findings: {verdicts.count("bug")} held to be bugs, {verdicts.count("no bug")} not, \
+{verdicts.count("not read")} not read.
+
+| program | version | experiments made of planned | findings | in random order, made | findings |
+|---|---|---|---|---|---|
+"""
+    )
+    packages = {p[0]: p[1] for p in PROGRAMS}
+    for name, result in results:
+        best, other = result["best"], result["random"]
+        if "refused" in best:
+            out.write(f"| {name} | {version_of(packages[name])} | refused: {best['refused']} | | | |\n")
+            continue
+        out.write(
+            f"| {name} | {version_of(packages[name])} | {best['experiments']} of {best['planned']} | {count(best)} "
+            f"| {other.get('experiments', '–')} | {count(other)} |\n"
+        )
+    for name, result in results:
+        findings = result["best"].get("findings", [])
+        if not findings:
+            continue
+        command = next(p[2] for p in PROGRAMS if p[0] == name)
+        out.write(f"\n## {name}\n\n`{' '.join(command)}`\n\n")
+        for f in findings:
+            verdict, why = judge(rows, name, f)
+            fault = f["fault"]
+            ends = f" ({f['signal']})" if f.get("signal") else ""
+            out.write(f"- **{f['kind']}**{ends} when {fault['function']} returns {fault['retval']}")
+            out.write(f" with {fault['errno']}" if fault.get("errno") else "")
+            out.write(f", call {fault['call']}; {f['count']} experiments. *{verdict}*{': ' + why if why else ''}\n")
+            out.write(f"  failed: {stack(f['inject_stack'])}\n")
+            if f.get("crash_stack"):
+                out.write(f"  ended: {stack(f['crash_stack'])}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--budget", default="60s")
+    parser.add_argument("--results", default="build/findings")
+    parser.add_argument("--write", default="docs/findings.md")
+    parser.add_argument("--again", action="store_true", help="write from the results that are there")
+    parser.add_argument("programs", nargs="*")
+    args = parser.parse_args()
+    where = pathlib.Path(args.results)
+    where.mkdir(parents=True, exist_ok=True)
+    results = []
+    for name, package, command, given in PROGRAMS:
+        if args.programs and name not in args.programs:
+            continue
+        if not args.again and not shutil.which(command[0]):
+            sys.exit(f"findings: {command[0]} is not installed (apt-get install {package})")
+        both = {}
+        for order in ("best", "random"):
+            kept = where / f"{name}.{order}.json"
+            if not args.again:
+                both[order] = test(name, command, given, order, args.budget, where)
+            elif kept.exists():
+                both[order] = json.loads(kept.read_text())
+            else:
+                both[order] = {"refused": "not run"}
+            print(name, order, both[order].get("refused") or count(both[order]), file=sys.stderr, flush=True)
+        results.append((name, both))
+    if not args.programs:
+        with open(args.write, "w") as out:
+            write(results, args.budget, out)
+
+
+if __name__ == "__main__":
+    main()
