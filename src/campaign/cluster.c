@@ -42,9 +42,15 @@ static bool is_same(const struct campaign_stack *a, const struct campaign_stack 
   return a->n && b->n && depth_of(a) == depth_of(b) && campaign_distance(a, b) == 0;
 }
 
+/* One call that fails, and one place where that ends, with many ways from main to them. */
+static bool is_same_pair(const struct campaign_failure *a, const struct campaign_failure *b) {
+  if (!a->inject.n || !b->inject.n || a->inject.at[0] != b->inject.at[0]) return false;
+  return a->crash.n > 1 && b->crash.n > 1 && a->crash.at[0] == b->crash.at[0] && a->crash.at[1] == b->crash.at[1];
+}
+
 bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b) {
   if (a->outcome != b->outcome || a->signal != b->signal) return false;
-  if (is_same(&a->inject, &b->inject)) return true;
+  if (is_same(&a->inject, &b->inject) || is_same_pair(a, b)) return true;
   if (a->crash.n || b->crash.n) return is_near(&a->crash, &b->crash);
   return is_near(&a->inject, &b->inject);
 }

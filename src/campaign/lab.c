@@ -182,6 +182,15 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   return 0;
 }
 
+/* Where the command was: what it does in murphy's own library, between a call and its failure, tells nothing. */
+static void see_stack(const struct lab *l, const struct sandbox_result *from, struct lab_result *ret) {
+  for (size_t i = 0; i < from->n_frames; i++) {
+    const char *path = from->frames[i].path, *slash = strrchr(path, '/');
+    if (strcmp(path, l->folder.shim) == 0 || strcmp(slash ? slash + 1 : path, "libmurphy-rt.so") == 0) continue;
+    ret->frames[ret->n_frames++] = from->frames[i];
+  }
+}
+
 static int see(struct lab *l, const struct sandbox_result *from, int out, int error, struct lab_result *ret,
                struct err *e) {
   struct observation *seen = &ret->seen;
@@ -195,8 +204,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
-  ret->n_frames = from->n_frames;
-  memcpy(ret->frames, from->frames, sizeof ret->frames);
+  see_stack(l, from, ret);
   return 0;
 }
 

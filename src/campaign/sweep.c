@@ -66,7 +66,8 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result,
                      const struct lab_result *traced) {
   int status = result->seen.status;
-  f->failure = (struct campaign_failure){.outcome = outcome, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  bool ended = WIFSIGNALED(status) && outcome != OUTCOME_HANG; /* not by murphy */
+  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? WTERMSIG(status) : 0};
   f->failure.inject =
       (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
   if (traced) f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(traced, f->crash)};
@@ -348,7 +349,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   (void)pthread_mutex_lock(&b->st->lock);
-  if (r < 0 && r != -ECANCELED && r != -EAGAIN) b->st->e = e;
+  if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)

@@ -182,7 +182,7 @@ static struct test_finding describe(const struct test_keeper *k, const struct sw
   const struct campaign_fault *fault = &space->faults.at[x->fault];
   return (struct test_finding){.id = (int64_t)d->finding,
                                .kind = outcome_words[d->outcome],
-                               .signal = signal_of(d->result->seen.status),
+                               .signal = d->outcome == OUTCOME_HANG ? 0 : signal_of(d->result->seen.status),
                                .function = test_function(space, fault->function),
                                .hash = space->points.at[x->point].hash,
                                .nth = x->nth,

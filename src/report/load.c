@@ -24,6 +24,7 @@ static int load_facts(struct store *s, struct report *r) {
       {"line", &r->line},       {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
       {"program", &r->program}, {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
       {"murphy", &r->murphy},   {"started", &r->started},   {"state", &r->state},       {"why", &r->why},
+      {"left", &r->left_why},
   };
   for (size_t i = 0; i < COUNT(facts); i++) {
     const char *value = store_get(s, facts[i].name);

@@ -32,8 +32,9 @@ struct report {
   const char *baseline; /* as a JSON object */
   const char *notes;    /* what varies without faults, a line each */
   const char *program, *build_id, *cwd, *kernel, *murphy, *started, *state;
-  const char *why;    /* not all experiments were made in the fastest way, or "" */
-  const char *resume; /* the command that goes on with it */
+  const char *why;      /* not all experiments were made in the fastest way, or "" */
+  const char *left_why; /* experiments are left, if it is finished */
+  const char *resume;   /* the command that goes on with it */
   double seconds;
   uint64_t points, planned, done, unconfirmed;
   VEC(struct report_count) outcomes, modes, left, functions;

@@ -56,8 +56,9 @@ static void add_left(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->left.n; i++)
     total += r->left.at[i].n;
   if (!total) return;
-  text_addf(to, "%" PRIu64 " experiment%s not made%s:", total, total == 1 ? " was" : "s were",
-            strcmp(r->state, "finished") == 0 ? " for lack of budget" : "");
+  text_addf(to, "%" PRIu64 " experiment%s not made", total, total == 1 ? " was" : "s were");
+  if (strcmp(r->state, "finished") == 0 && r->left_why[0]) text_addf(to, " %s", r->left_why);
+  text_add(to, ":");
   for (size_t i = 0; i < r->left.n; i++)
     if (i < SHOWN_LEFT)
       text_addf(to, "%s %s %" PRIu64, i ? "," : "", r->left.at[i].name, r->left.at[i].n);

@@ -11,6 +11,7 @@
 #include "fault.h"
 #include "length.h"
 #include "link.h"
+#include "operand.h"
 #include "process.h"
 #include "side.h"
 #include "system.h"
@@ -32,11 +33,12 @@ static const struct wire_fault *chosen(const struct rt_call *c) {
 static enum rt_action shorten(struct rt_call *c, const struct wire_fault *f) {
   c->retval = (uint64_t)f->retval;
   rt_event(c, f->error, 0);
-  if (f->length == WIRE_LENGTH_BYTES) {
+  if (f->length == WIRE_LENGTH_BYTES && rt.functions[c->index].hook != WIRE_HOOK_OUTPUT) {
     c->args[f->argument] = (uint64_t)f->retval;
     return RT_PASS;
   }
   c->retval = rt_call_shortened(c, (enum wire_length)f->length, f->argument, (uint64_t)f->retval);
+  rt_watch_returned(c);
   for (uint32_t i = 0; i < f->n_sides; i++)
     rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
   (void)rt_fault_errno(f);

@@ -78,7 +78,7 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_trunk_pid = 0;
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
-  rt_process_born(process);
+  rt_process_goes_on(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
   if (b->onwards) o->around = rt_point_around(c);
@@ -103,12 +103,18 @@ static void close_all(int socket, const int files[RT_FILES]) {
     close_one(files[i]);
 }
 
+/* Numbers for programs that the child's processes would have become. */
+static void forget_heirs(void) {
+  for (uint32_t i = 0; i < WIRE_HEIRS; i++)
+    if (rt_load(&rt.area->heirs[i])) rt_store(&rt.area->heirs[i], 0);
+}
+
 /* True in the child. */
 static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
   struct wire_branch_message m = {
       .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = trunk.looked};
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
-  uint32_t process = rt_process(), next = rt_load(&rt.area->next_process);
+  uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, files);
   m = (struct wire_branch_message){.what = WIRE_BRANCH_BORN, .value = good ? rt_fork_beside() : -1};
   if (m.value == 0) {
@@ -121,6 +127,8 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   if (good && rt_say(socket, &m, sizeof m)) (void)hear(socket, WIRE_BRANCH_DONE, none);
   close_all(socket, files);
   rt_store(&rt.area->next_process, next);
+  rt_store(&rt.area->processes, n);
+  forget_heirs();
   return false;
 }
 

@@ -17,6 +17,8 @@ uint64_t *rt_thread(void) RT_HIDDEN;
 
 /* Hooks: WIRE_HOOK_LOCK, UNLOCK, OUTPUT and CLOSE. */
 enum rt_action rt_hook_watch(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;
+/* The real function was called by other code than that: c->retval is what it returned. */
+void rt_watch_returned(const struct rt_call *c) RT_HIDDEN;
 /* How many bytes were written to the descriptor; -1 if it is not known. */
 int64_t rt_written(uint64_t fd) RT_HIDDEN;
 void rt_watch_start(void) RT_HIDDEN;

@@ -21,5 +21,7 @@ uint32_t rt_tid(void) RT_HIDDEN;
 uint32_t *rt_process_tid(void) RT_HIDDEN;
 /* In the child of a fork that the runtime has made itself: it has a number of its own. */
 void rt_process_forked(void) RT_HIDDEN;
+/* ... or one that goes on in place of its parent, and has the parent's NUMBER. */
+void rt_process_goes_on(uint32_t number) RT_HIDDEN;
 /* Nanoseconds of CLOCK_MONOTONIC_COARSE. */
 uint64_t rt_time(void) RT_HIDDEN;

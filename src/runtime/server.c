@@ -64,6 +64,7 @@ static void become_child(bool trunk) {
   rt_child_lists();
   /* The first process of its run, whatever the area has from the server's own start. */
   rt_store(&rt.area->next_process, 0);
+  rt_store(&rt.area->processes, 0);
   rt_process_forked();
   tell_modules();
   rt_store(&rt.area->attached, 1);

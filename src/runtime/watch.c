@@ -41,6 +41,10 @@ static void count_bytes(const struct rt_call *c) {
   if (written && fd < DESCRIPTORS && (int64_t)c->retval > 0) (void)rt_add(&written[fd], c->retval);
 }
 
+void rt_watch_returned(const struct rt_call *c) {
+  if (rt.functions[c->index].hook == WIRE_HOOK_OUTPUT) count_bytes(c);
+}
+
 /* Before it is closed: another thread may get the same one at once. */
 static void forget(const struct rt_call *c) {
   int at = rt_array(functions, struct wire_function)[c->index].descriptor;

@@ -189,6 +189,15 @@ static int join_copies(struct program *p, struct site_list *l) {
   return p->error;
 }
 
+/* The symbol as people know it. NULL if there is no memory. */
+static const char *name_of(struct arena *arena, const char *symbol) {
+  struct text t = {0};
+  bool rust = site_rust_name(symbol, &t);
+  const char *name = t.failed ? NULL : arena_strdup(arena, rust ? t.at : symbol);
+  text_done(&t);
+  return name;
+}
+
 int where_fill(struct program *p, struct site_list *l) {
   const struct image *img = p->image;
   struct strings strings = {.arena = &l->arena};
@@ -196,7 +205,7 @@ int where_fill(struct program *p, struct site_list *l) {
     const struct image_function *f = image_function_before(img, l->sites[i].address);
     if (!f) continue;
     l->sites[i].in_offset = l->sites[i].address - f->address;
-    if (f->name) l->sites[i].in = arena_strdup(&l->arena, f->name);
+    if (f->name) l->sites[i].in = name_of(&l->arena, f->name);
     if (f->name && !l->sites[i].in) return -ENOMEM;
   }
   if (!p->debug) return 0;

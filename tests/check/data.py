@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the data files: data/kernel/*.errors, data/functions and data/hooks.
+"""Checks the data files: data/kernel/*.errors, data/functions, data/hooks and data/constants.
 
 Every line must parse; system calls must be sorted by number, without duplicates, with the numbers and names of
 asm/unistd_64.h (where that header is installed); errnos must be Linux names, sorted, no aliases; functions must be
@@ -87,9 +87,10 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
+NUMBERED = "arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    r"|throws|(?:arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) \d+"
+    rf"|throws|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 
@@ -110,7 +111,7 @@ def check_functions(text):
             yield at, f"not a fact about a function: {line!r}"
             continue
         name = match[1]
-        fact = re.sub(r"^(arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector) .*", r"\1", line[: -len(name)])
+        fact = re.sub(rf"^({NUMBERED}) .*", r"\1", line[: -len(name)])
         if (fact, name) in seen:
             yield at, f"{name} stands in line {seen[fact, name]} already"
         if last is not None and name < last:
@@ -148,6 +149,37 @@ def check_hooks(text):
         yield len(lines), "no hook"
 
 
+def check_constants(text):
+    """Mistakes in the file of constants, as (line, what)."""
+    lines = text.split("\n")
+    yield from check_start(lines, "murphy constants")
+    if lines[-1] != "":
+        yield len(lines), "no newline at the end"
+    last = None
+    for at, line in enumerate(lines, 1):
+        if line == "" or line.startswith("#"):
+            continue
+        match = re.fullmatch(r"([A-Z][A-Z0-9_]*) (-?[0-9]+|0x[0-9a-f]+)", line)
+        if not match:
+            yield at, f"not 'NAME VALUE': {line!r}"
+            continue
+        if last is not None and match[1] <= last:
+            yield at, f"{match[1]} comes after {last}"
+        last = match[1]
+    if last is None:
+        yield len(lines), "no constant"
+
+
+HEAD_CONSTANTS = f"{SPDX}\n# murphy constants, format 1\n"
+BROKEN_CONSTANTS = {
+    "no format": (f"{SPDX}\nEOF -1\n", 1),
+    "no value": (HEAD_CONSTANTS + "EOF\n", 3),
+    "not a name": (HEAD_CONSTANTS + "eof -1\n", 3),
+    "not a number": (HEAD_CONSTANTS + "EOF minus\n", 3),
+    "not sorted": (HEAD_CONSTANTS + "O_RDWR 2\nEOF -1\n", 4),
+    "twice": (HEAD_CONSTANTS + "EOF -1\nEOF -1\n", 4),
+    "empty": (HEAD_CONSTANTS, 3),
+}
 HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
 BROKEN_HOOKS = {
     "no format": (f"{SPDX}\ndlsym dlsym\n", 1),
@@ -214,6 +246,7 @@ def self_test():
         (BROKEN_KERNEL, lambda text: check_kernel(text, SAMPLE_HEADER)),
         (BROKEN_FUNCTIONS, check_functions),
         (BROKEN_HOOKS, check_hooks),
+        (BROKEN_CONSTANTS, check_constants),
     ):
         for what, (text, line) in samples.items():
             found = [at for at, _ in check(text)]
@@ -240,12 +273,14 @@ def main(arguments):
         mistakes += check_file(path, lambda text: check_kernel(text, header))
     mistakes += check_file(data / "functions", check_functions)
     mistakes += check_file(data / "hooks", check_hooks)
+    mistakes += check_file(data / "constants", check_constants)
     for mistake in mistakes:
         print(mistake, file=sys.stderr)
     if not mistakes:
-        samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS)
+        samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS) + len(BROKEN_CONSTANTS)
         numbers = "compared with asm/unistd_64.h" if header else "not compared, no asm/unistd_64.h here"
-        print(f"{len(kernels)} kernel file(s), functions, hooks: fine; numbers {numbers}; {samples} broken samples refused")
+        files = f"{len(kernels)} kernel file(s), functions, hooks, constants"
+        print(f"{files}: fine; numbers {numbers}; {samples} broken samples refused")
     return 1 if mistakes else 0
 
 

@@ -484,6 +484,30 @@ ${CC:-cc} -O2 -fPIC -shared -fno-semantic-interposition -w keep.c -o libkeep.so 
 run check --all --verdict none,unknown keeper
 holds 'a function that may return nothing is no finding' grep -q 'keep may return nothing' out
 
+# On a terminal, lines are wrapped to its width.
+cat >wide.py <<'PY'
+import fcntl, os, pty, struct, subprocess, sys, termios
+main, end = pty.openpty()
+fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+murphy = subprocess.Popen([sys.argv[1], "check", "--all", "prog"], stdout=end, stderr=subprocess.DEVNULL)
+os.close(end)
+text = b""
+while True:
+    try:
+        more = os.read(main, 65536)
+    except OSError:
+        break
+    if not more:
+        break
+    text += more
+murphy.wait()
+import re
+lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", text.decode()).replace("\r", "").split("\n")
+assert any("opendir" in line for line in lines), lines
+assert max(map(len, lines)) <= 80, [line for line in lines if len(line) > 80]
+PY
+holds 'lines of 80 columns on a terminal' python3 wide.py "$MURPHY"
+
 run check --function opendri prog
 refused 'a function that is not there' "did you mean 'opendir'?"
 run check --verdict nonne prog

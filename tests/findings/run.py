@@ -44,6 +44,8 @@ PROGRAMS = [
     ("m4", "m4", ["m4", "macros.m4"], None),
     ("patch", "patch", ["patch", "-s", "text", "change.diff"], None),
 ]
+# Programs that are little more than an interface to their library are tested with it.
+SCOPE = {"jq": ["jq", "libjq.so.1"], "xmllint": ["xmllint", "libxml2.so.2"], "sqlite3": ["sqlite3", "libsqlite3.so.0"]}
 KINDS = ["crash", "abort", "hang", "silent", "sanitizer"]
 
 FILES = {
@@ -68,10 +70,14 @@ def make_files(folder):
         (folder / "folder" / f"file{i}").write_text(FILES["text"])
     (folder / "repo").mkdir()
     git = ["git", "-C", str(folder / "repo"), "-c", "user.name=a", "-c", "user.email=a@b"]
-    (folder / "repo" / "tracked").write_text("one\n")
+    tracked = folder / "repo" / "tracked"
+    tracked.write_text("one\n")
+    # What was changed in the second in which the index was written makes git write it again, or not.
+    os.utime(tracked, (1000000000, 1000000000))
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run(git + words, check=True)
-    (folder / "repo" / "tracked").write_text("two\n")
+    tracked.write_text("two, and more\n")
+    os.utime(tracked, (1100000000, 1100000000))
     (folder / "repo" / "new").write_text("new\n")
     subprocess.run(["sqlite3", "data.db", "create table t(n); insert into t values (1),(2),(3)"], cwd=folder, check=True)
 
@@ -89,9 +95,11 @@ def test(name, command, given, order, budget, where):
         words = [MURPHY, "test", "--format=json", "--budget", budget, "--order", order]
         words += ["--campaign", str(folder / ".campaign")]
         words += ["--input", given] if given else []
+        words += [word for module in SCOPE.get(name, []) for word in ("--from", module)]
         env = dict(os.environ, HOME=str(folder), LC_ALL="C", GIT_CONFIG_NOSYSTEM="1")
         done = subprocess.run(words + ["--"] + command, cwd=folder, env=env, capture_output=True, text=True)
         result = json.loads(done.stdout) if done.returncode in (0, 1) else {"refused": done.stderr.strip()}
+    result["budget"] = budget
     (where / f"{name}.{order}.json").write_text(json.dumps(result, indent=1))
     return result
 
@@ -138,26 +146,26 @@ def write(results, budget, out):
     out.write(
         f"""# What murphy finds in programs of Debian
 
-Made by `./dev findings` (tests/findings/run.py): twenty programs, each with one command, `murphy test --budget {budget}`,
-and beside it the same experiments in random order with the same budget. Programs are those of Debian 12, without debug
-information, so that places are addresses and nearest symbols. A verdict is what reading the source of the package
-showed; nobody has looked at those that are *not read*.
+Made by `./dev findings` (tests/findings/run.py): twenty programs, each with one command, `murphy test` with the budget
+that the table says, and beside it the same experiments in random order with the same budget. Programs are those of
+Debian 12, without debug information, so that places are addresses and nearest symbols. A verdict is what reading the
+source of the package showed; nobody has looked at those that are *not read*.
 
 {len(verdicts)} findings: {verdicts.count("bug")} held to be bugs, {verdicts.count("no bug")} not, \
-{verdicts.count("not read")} not read.
+{verdicts.count("not read")} not read. Where all experiments were made, the order makes no difference.
 
-| program | version | experiments made of planned | findings | in random order, made | findings |
-|---|---|---|---|---|---|
+| program | version | budget | experiments made of planned | findings | in random order, made | findings |
+|---|---|---|---|---|---|---|
 """
     )
     packages = {p[0]: p[1] for p in PROGRAMS}
     for name, result in results:
         best, other = result["best"], result["random"]
         if "refused" in best:
-            out.write(f"| {name} | {version_of(packages[name])} | refused: {best['refused']} | | | |\n")
+            out.write(f"| {name} | {version_of(packages[name])} | | refused: {best['refused']} | | | |\n")
             continue
         out.write(
-            f"| {name} | {version_of(packages[name])} | {best['experiments']} of {best['planned']} | {count(best)} "
+            f"| {name} | {version_of(packages[name])} | {best.get('budget', budget)} | {best['experiments']} of {best['planned']} | {count(best)} "
             f"| {other.get('experiments', '–')} | {count(other)} |\n"
         )
     for name, result in results:

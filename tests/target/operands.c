@@ -25,6 +25,7 @@
 // @run 1 0 -f 'close:EIO when fd == -1' -f 'getpid:ret=3' -- negative
 // @run 1 0 -f 'close:EIO when int(arg(1)) == -1' -f 'getpid:ret=3' -- negative
 // @run 1 0 -f 'write:EIO when fd.written >= 10' -- written
+// @run 2 0 -f 'write:short=2 when once' -f 'write:EIO when fd.written == 7' -- written
 // @run 1 0 -f 'getppid:ret=-1 when thread.name == "second"' -- threads b
 // @run 1 0 -f 'getppid:ret=-1 when thread == 2' -f 'getpid:ret=5 when thread == 9' -- threads b
 // @run 2 0 -f 'getppid:ret=-1 when thread == 1' -- threads ac

@@ -178,6 +178,11 @@ static void test_causes(void **state) {
   assert_true(campaign_same_cause(&a, &b)); /* one crash, however it was reached */
   b.crash = (struct campaign_stack)STACK(70, 8, 9, 10);
   assert_false(campaign_same_cause(&a, &b)); /* another instruction */
+  b.inject = (struct campaign_stack)STACK(1, 5, 6);
+  b.crash = (struct campaign_stack)STACK(7, 8, 90, 91);
+  assert_true(campaign_same_cause(&a, &b)); /* one call and one place, by other ways */
+  b.inject = (struct campaign_stack)STACK(4, 5, 6);
+  assert_false(campaign_same_cause(&a, &b));
   b = a;
   b.signal = SIGBUS;
   assert_false(campaign_same_cause(&a, &b));

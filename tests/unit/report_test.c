@@ -66,6 +66,7 @@ static struct store *make_store(void) {
   assert_int_equal(store_set(s, "cwd", "/x/" EVIL, NULL), 0);
   assert_int_equal(store_set(s, "program", "/x/prog", NULL), 0);
   assert_int_equal(store_set(s, "state", "finished", NULL), 0);
+  assert_int_equal(store_set(s, "left", "for lack of budget", NULL), 0);
   assert_int_equal(store_set(s, "seconds", "1.5", NULL), 0);
   add_finding(s, 1, "hang", 0, p.id);
   add_finding(s, 2, "crash", SIGSEGV, p.id);

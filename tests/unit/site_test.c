@@ -554,6 +554,29 @@ static void test_lack_of_memory(void **state) {
 }
 #endif
 
+static void test_rust_names(void **state) {
+  static const struct {
+    const char *symbol, *name;
+  } cases[] = {
+      {"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str"},
+      {"_ZN3foo17h05af221e174051e9E", "foo"},
+      {"_ZN34_$LT$T$u20$as$u20$alloc..Clone$GT$5clone17h05af221e174051e9E", "<T as alloc::Clone>::clone"},
+      {"_ZN3foo3barE", NULL},
+      {"_ZN3std6stringC1Ev", NULL},
+      {"_ZN99foo17h05af221e174051e9E", NULL},
+      {"_ZN", NULL},
+      {"main", NULL},
+      {"", NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    struct text t = {0};
+    assert_int_equal(site_rust_name(cases[i].symbol, &t), cases[i].name != NULL);
+    if (cases[i].name) assert_string_equal(t.at, cases[i].name);
+    text_done(&t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_idioms),
@@ -564,6 +587,7 @@ int main(void) {
     cmocka_unit_test(test_bad_baselines),
     cmocka_unit_test(test_comments),
     cmocka_unit_test(test_odd_sources),
+    cmocka_unit_test(test_rust_names),
 #if OWN_ALLOCATOR
     cmocka_unit_test(test_lack_of_memory),
 #endif
