@@ -81,7 +81,10 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_process_goes_on(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
-  if (b->onwards) o->around = rt_point_around(c);
+  if (b->onwards) {
+    o->about = c->args[0];
+    o->around = rt_point_around(c);
+  }
   rt_store(&o->armed, 1);
   rt_aim();
 }

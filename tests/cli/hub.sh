@@ -134,6 +134,7 @@ holds 'a script decides' test "$(cat out)" = '.x.. 3'
 stop
 start "$socket" --policy 'script=read line'
 calls 2
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
 wait $hub
 holds 'a script that ends, ends the hub: exit status 3' test $? = 3
 holds '... with a word' grep -q "^murphy: 'read line' has ended" hub.err
