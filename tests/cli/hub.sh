@@ -14,11 +14,19 @@ hub=
 start() { # start ADDRESS OPTION...: the hub, until it listens; sets $hub
   local address=$1 i
   shift
-  rm -f hub.out # the line of the hub before
+  rm -f hub.out hub.log # of the hub before
   "$MURPHY" hub --log hub.log "$@" "$address" >hub.out 2>hub.err &
   hub=$!
   for ((i = 0; i < 100; i++)); do
     grep -q listening hub.out && return
+    sleep 0.1
+  done
+}
+# asked: until there was a question.
+asked() {
+  local i
+  for ((i = 0; i < 200; i++)); do
+    [ ! -s hub.log ] || return
     sleep 0.1
   done
 }
@@ -106,7 +114,7 @@ holds '... and nobody was mixed up' test "$(grep -c '"inject":true' hub.log)" = 
 start "$socket" --policy at-most=1
 MURPHY_HUB=$socket "$MURPHY" run hub.xml -- ./calls 8 sleep >first 2>first.err &
 first=$!
-sleep 1
+asked
 calls 3
 holds 'at most one process at once' test "$(cat out)" = '... 3'
 wait $first
@@ -167,7 +175,7 @@ holds '... indeed' test -f file
 start "$socket" --policy always
 "$MURPHY" run --hub "$socket" hub.xml -- ./calls 8 sleep >out 2>err &
 target=$!
-sleep 1
+asked
 kill -STOP $hub
 began=$(date +%s%N)
 wait $target
@@ -182,7 +190,7 @@ stop
 start "$socket" --policy always
 "$MURPHY" run --hub "$socket" --log log hub.xml -- ./calls 16 sleep >out 2>err &
 target=$!
-sleep 1
+asked
 stop
 sleep 1.5
 start "$socket" --policy always
