@@ -23,10 +23,10 @@
 enum { TIMES = 8 };
 /* More threads than this that want to run are a crowd. */
 enum { CROWD = 32 };
-enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_GLANCES = 5 };
+enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000 };
 
 struct glance {
-  uint64_t starved, switches;
+  uint64_t starved, switches, used;
   unsigned busy; /* threads that run, or would */
   bool waits;    /* one sleeps for a limited time */
 };
@@ -46,6 +46,7 @@ static const struct {
     {SYS_epoll_wait, 3, NUMBER},
     {SYS_epoll_pwait, 3, NUMBER},
     {SYS_futex, 3, POINTER},
+    {SYS_restart_syscall, 0, ALWAYS},
     {SYS_rt_sigtimedwait, 2, POINTER},
     {SYS_semtimedop, 3, POINTER},
     /* Sockets can have a limit of their own, and so can what is not looked at here. */
@@ -86,9 +87,10 @@ static bool sleeps_for_a_while(const char *line) {
 
 static void look_at_thread(int folder, struct glance *g) {
   char line[256];
-  uint64_t delay = 0, slices = 0;
+  uint64_t used = 0, delay = 0, slices = 0;
   if (read_file(folder, "schedstat", line, sizeof line) > 0 &&
-      sscanf(line, "%*u %" SCNu64 " %" SCNu64, &delay, &slices) == 2) {
+      sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &used, &delay, &slices) == 3) {
+    g->used += used;
     g->starved += delay;
     g->switches += slices;
   }
@@ -134,9 +136,9 @@ static bool may_end(struct patience *p, const struct glance *g) {
   bool first = !p->looked, moved = p->switches != g->switches;
   p->looked = true;
   p->switches = g->switches;
-  /* Who computes without end is seen to do so again and again; others are ready to run for a moment. */
-  p->busy = g->busy ? p->busy + 1 : 0;
-  if (p->busy) return p->busy < BUSY_GLANCES;
+  /* Who computes without end uses a processor; who is only ready to run waits for one. */
+  if (first || g->used < p->used) p->used = g->used;
+  if (g->busy) return g->used - p->used < BUSY_NS;
   return g->waits || moved || first;
 }
 

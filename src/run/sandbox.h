@@ -135,7 +135,7 @@ struct patience {
   pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
-  unsigned busy; /* how many times in a row it was computing */
+  uint64_t used; /* time on a processor, when it was looked at first */
 };
 /* The time is over: until when to wait on, or 0 if it hangs. */
 uint64_t patience_until(struct patience *p, uint64_t now);
