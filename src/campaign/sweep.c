@@ -161,6 +161,8 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
 }
 
 static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
+/* ... or is its time over? */
+static bool is_over(const struct sweep *s) { return stopped(s) || (s->deadline && now_ns() >= s->deadline); }
 
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
@@ -279,8 +281,7 @@ static bool take_one(struct state *st, size_t *ret) {
 static bool take(struct state *st, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
-  bool more =
-      st->r == 0 && !(s->runs && st->taken >= s->runs) && !(s->deadline && now_ns() >= s->deadline) && !stopped(s);
+  bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !is_over(s);
   if (more) more = take_one(st, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
@@ -333,7 +334,7 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
     return -EAGAIN;
   }
   const struct sweep *s = b->st->s;
-  return stopped(s) || (s->deadline && now_ns() >= s->deadline) ? -ECANCELED : 0;
+  return is_over(s) ? -ECANCELED : 0;
 }
 
 /* All that were not made yet; how many of them were now. */
@@ -367,7 +368,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
 static int branch_batch(struct batch *b, size_t *ret_made) {
   size_t made = 0, runs = 0, more = 1;
   int r = 0;
-  for (; r == 0 && more > 0 && made >= runs; runs++, made += more)
+  for (; r == 0 && more > 0 && made >= runs && !is_over(b->st->s); runs++, made += more)
     r = branch_once(b, &more);
   *ret_made = made;
   return r;
@@ -377,7 +378,7 @@ static int make_rest(struct batch *b) {
   int r = 0;
   for (size_t i = 0; i < b->n && r == 0; i++) {
     const struct sweep *s = b->st->s;
-    if (stopped(s) || (s->deadline && now_ns() >= s->deadline)) break;
+    if (is_over(s)) break;
     if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i]);
   }
   return r;

@@ -90,6 +90,24 @@ holds 'a number of experiments' json 'o["experiments"] == 3 and sum(x["experimen
 run test --budget 3runs -- ./prog
 holds '... and what was left out is told by number and name' grep -qE '^[0-9]+ experiments were not made for lack of budget: [a-z]+ [0-9]+' out
 
+# A command that takes its time whenever a call fails.
+cat >sleeper.c <<'X'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  for (int i = 0; i < 30; i++) {
+    FILE *f = fopen("/dev/null", "r");
+    if (!f) return usleep(300000), 1;
+    fclose(f);
+  }
+  return 0;
+}
+X
+cc -O1 -o sleeper sleeper.c
+run test --budget 1s --format json -- ./sleeper
+holds 'a budget of time ends it, also where experiments are slow' json '0 < o["experiments"] < o["planned"] / 2'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
