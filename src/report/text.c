@@ -71,9 +71,10 @@ static void add_left(const struct report *r, struct text *to) {
 /* How experiments were made, and why not all in the fastest way. */
 static void add_modes(const struct report *r, struct text *to) {
   if (!r->modes.n) return;
-  for (size_t i = r->modes.n; i-- > 0;)
-    text_addf(to, "%s%" PRIu64 " by %s", i + 1 == r->modes.n ? "made: " : ", ", r->modes.at[i].n, r->modes.at[i].name);
-  text_addf(to, "%s%s%s\n", r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+  for (size_t i = 0; i < r->modes.n; i++)
+    text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "modes: ", r->modes.at[i].n, r->modes.at[i].name);
+  if (r->why[0]) text_addf(to, " (not by branch: %s)", r->why);
+  text_add(to, "\n");
 }
 
 void report_text(const struct report *r, struct text *to) {

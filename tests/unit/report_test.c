@@ -107,7 +107,7 @@ static void test_text(void **state) {
   has(t, "again: murphy replay 2 --campaign 'some folder'\n");
   has(t, "2 findings; 2 of 9 experiments at 1 places in 1.5 s: 1 crash 1 hang\n");
   has(t, "7 experiments were not made for lack of budget: write 4, read 3\n");
-  has(t, "made: 1 by fork, 1 by exec\n");
+  has(t, "modes: 1 by exec, 1 by fork\n");
   has_not(t, "__libc_start_call_main");
   has_not(t, "not finished");
   has_not(t, "\033[2J\xff.c:3");
