@@ -255,6 +255,7 @@ struct branching {
 static int by_hash(const void *a, const void *b, void *context) {
   const struct lab_order *orders = context, *x = &orders[*(const size_t *)a], *y = &orders[*(const size_t *)b];
   if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+  if (x->rule != y->rule) return x->rule < y->rule ? -1 : 1;
   return *(const size_t *)a < *(const size_t *)b ? -1 : 1;
 }
 

@@ -3,9 +3,9 @@
  * Is a command that takes long stuck, or does it only wait for a processor, or for a time that will come?
  *
  * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
- * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of
- * each process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while
- * may be about to give up, and is given more time where the caller wants to be sure.
+ * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
+ * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
+ * be about to give up, and is given more time where the caller wants to be sure.
  *
  * Runs in the keeper, whose /proc shows the sandbox only.
  */

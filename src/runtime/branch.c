@@ -81,7 +81,10 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_process_goes_on(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
-  if (b->onwards) o->around = rt_point_around(c);
+  if (b->onwards) {
+    o->about = c->args[0];
+    o->around = rt_point_around(c);
+  }
   rt_store(&o->armed, 1);
   rt_aim();
 }
@@ -141,17 +144,22 @@ static bool fork_for(const struct rt_call *c, struct wire_branch *b) {
 
 /* --- where to branch ---------------------------------------------------------------------------------------------- */
 
-/* The first order of this hash; trunk.n if there is none. */
-static uint32_t find(uint64_t hash) {
+static bool is_before(const struct wire_branch *b, uint64_t hash, uint32_t rule) {
+  return b->hash < hash || (b->hash == hash && b->rule < rule);
+}
+
+/* The first order of this hash and rule; trunk.n if there is none. */
+static uint32_t find(uint64_t hash, uint32_t rule) {
   uint32_t low = 0, high = trunk.n;
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
-    if (trunk.orders[mid].hash < hash)
+    if (is_before(&trunk.orders[mid], hash, rule))
       low = mid + 1;
     else
       high = mid;
   }
-  return low < trunk.n && trunk.orders[low].hash == hash ? low : trunk.n;
+  const struct wire_branch *b = &trunk.orders[low];
+  return low < trunk.n && b->hash == hash && b->rule == rule ? low : trunk.n;
 }
 
 /* Sessions and groups that the program has changed are not those that a child would have; nor is it for vfork's. */
@@ -171,11 +179,11 @@ static enum wire_refusal judge(void) {
 }
 
 static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64_t hash) {
-  uint32_t first = find(hash);
-  if (first == trunk.n || trunk.orders[first].rule != c->rule) return false;
+  uint32_t rule = (uint32_t)c->rule, first = find(hash, rule);
+  if (first == trunk.n) return false;
   uint64_t seen = rt_add(&trunk.orders[first].seen, 1) + 1;
   enum wire_refusal refusal = WIRE_REFUSALS; /* not asked yet */
-  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash; i++) {
+  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash && trunk.orders[i].rule == rule; i++) {
     struct wire_branch *b = &trunk.orders[i];
     if (b->nth != seen) continue;
     if (refusal == WIRE_REFUSALS) refusal = judge();

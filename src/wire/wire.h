@@ -665,10 +665,9 @@ struct wire_fork_answer {
 
 /*
  * Branch mode: a child of the server, the trunk, runs without faults; where a call is one that an order in the area's
- * `branches` is about, it asks the keeper for a world of its own for a child, forks it, and waits until that has
- * ended. The orders are sorted by hash; those of one hash are of one rule. No descriptor stays open for that: for each
- * child the trunk connects to a socket of this name in the abstract name space, which belongs to the sandbox's
- * network.
+ * `branches` is about, it asks the keeper for a world of its own for a child, forks it, and waits until that has ended.
+ * The orders are sorted by hash, then by rule. No descriptor stays open for that: for each child the
+ * trunk connects to a socket of this name in the abstract name space, which belongs to the sandbox's network.
  */
 #define WIRE_BRANCH_NAME "\0murphy"
 struct wire_branch {
@@ -677,7 +676,7 @@ struct wire_branch {
   uint32_t refusal; /* of enum wire_refusal: why there was no child though the call came */
   uint32_t made;    /* not 0: a child has taken the fault */
   uint32_t pad;
-  uint64_t seen; /* of the first order of a hash: how many such calls there were */
+  uint64_t seen; /* of the first order of a hash and rule: how many such calls there were */
 };
 
 enum wire_branch_what {

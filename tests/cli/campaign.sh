@@ -228,7 +228,9 @@ fi
 
 # --- ended by force -----------------------------------------------------------------------------------------------------
 
-"$MURPHY" test --campaign killed --jobs 1 --budget 60s -- sort numbers >out 2>err &
+# Experiments that take their time, so that there is one to interrupt.
+slow='sort numbers; sleep 0.1'
+"$MURPHY" test --campaign killed --jobs 1 --budget 60s -- sh -c "$slow" >out 2>err &
 pid=$!
 for _ in $(seq 100); do
   sleep 0.1
@@ -247,7 +249,7 @@ assert after["experiments"] == min(before["experiments"] + 5, after["planned"]),
 # With job control: the shell's background jobs ignore SIGINT otherwise, and murphy would too.
 set -m
 for signal in INT TERM; do
-  "$MURPHY" test --campaign $signal --jobs 1 --budget 60s --format json -- sort numbers >out 2>err &
+  "$MURPHY" test --campaign $signal --jobs 1 --budget 60s --format json -- sh -c "$slow" >out 2>err &
   pid=$!
   for _ in $(seq 100); do
     sleep 0.1

@@ -115,7 +115,7 @@ fi
 seq 2000 >numbers
 seconds=10
 [ -z "${MURPHY_SANITIZED:-}" ] || seconds=30
-script -qec "'$MURPHY' test --jobs 1 --budget ${seconds}s --from sort,libc.so.6 --campaign p -- sort numbers" /dev/null >typed 2>&1 </dev/null
+script -qec "'$MURPHY' test --jobs 1 --budget ${seconds}s --campaign p -- sh -c 'sleep 0.1; sleep 0.1'" /dev/null >typed 2>&1 </dev/null
 holds 'a terminal shows how far it is' grep -qE $'\r[0-9]+ of [0-9]+ experiments, [0-9]+/s, [0-9]+ findings?, [0-9]+ s left' typed
 run test --jobs 1 --budget 3s --campaign q -- sort numbers
 holds 'elsewhere short work is silent' test ! -s err
