@@ -396,6 +396,8 @@ holds 'reach: calls are counted' grep -Eq '^  read +[0-9]+ calls intercepted; ca
 holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"][0]["calls"] >= 6'
 run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
 holds 'reach: programs that are not followed' grep -q 'to start other programs, not followed' err
+run run --reach --fail "$never" -- sh -c '/bin/true; :'
+holds '... and nothing else is taken for one' grep -q '^  1 call to start other programs, not followed' err
 
 run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
 holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err
