@@ -49,8 +49,20 @@ static uint64_t calls_of(const struct reach *r, const char *name) {
   return sum;
 }
 
+/* All kinds are named, so that the compiler asks about a new one. */
 static bool starts_programs(const struct wire_function *f) {
   switch ((enum wire_hook)f->hook) {
+  case WIRE_HOOK_EXECVE:
+  case WIRE_HOOK_EXECVEAT:
+  case WIRE_HOOK_EXECV:
+  case WIRE_HOOK_EXECVPE:
+  case WIRE_HOOK_EXECVP:
+  case WIRE_HOOK_EXECL:
+  case WIRE_HOOK_EXECLP:
+  case WIRE_HOOK_EXECLE:
+  case WIRE_HOOK_SPAWN:
+  case WIRE_HOOK_SYSTEM:
+    return true;
   case WIRE_HOOK_NONE:
   case WIRE_HOOK_DLOPEN:
   case WIRE_HOOK_DLCLOSE:
@@ -59,10 +71,16 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_DLADDR:
   case WIRE_HOOK_MAIN:
   case WIRE_HOOK_FORK:
+  case WIRE_HOOK_LOOK:
+  case WIRE_HOOK_SELF:
+  case WIRE_HOOK_LOCK:
+  case WIRE_HOOK_UNLOCK:
+  case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_COUNT:
     return false;
-  default:
-    return true;
   }
+  return false;
 }
 
 /* --- why not ------------------------------------------------------------------------------------------------------ */

@@ -62,6 +62,14 @@ int run_world_variable(void *context, const char *function, const char *name, un
   if (!any)
     return err_set(e, -ENODATA, "neither %s nor its libraries have debug information (compile with -g)",
                    w->modules->modules.at[0].path);
+  /* Those of libc are not what is missed. */
+  if ((best == -ESRCH || best == -ENOENT) && !run_module_debug(&w->modules->modules.at[0])) {
+    why = *e;
+    return best == -ESRCH ? err_set(e, best, "no function '%s': %s has no debug information (compile with -g)",
+                                    function, w->modules->modules.at[0].path)
+                          : err_set(e, best, "%s; %s has no debug information (compile with -g)", why.text,
+                                    w->modules->modules.at[0].path);
+  }
   return best == -ESRCH ? err_set(e, -ESRCH, "no function '%s' in the debug information of %s and its libraries",
                                   function, w->modules->modules.at[0].path)
                         : best;

@@ -80,7 +80,7 @@ static bool interrupts(long signal) {
 
 /* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */
 static long find_signal(void) {
-  static const uint8_t first[] = {14, 10, 12, 17, 28, 29, 23, 18, 1, 2, 15, 3, 20, 21, 22, 26, 27, 24, 25, 30, 16, 13};
+  static const uint8_t first[] = {28, 23, 18, 17, 14, 29, 12, 10, 1, 2, 15, 3, 20, 21, 22, 26, 27, 24, 25, 30, 16, 13};
   uint64_t blocked = 0;
   if (rt_system(SYS_rt_sigprocmask, 0, 0, (long)&blocked, sizeof blocked, 0, 0) < 0) return 0;
   for (unsigned i = 0; i < sizeof first; i++)

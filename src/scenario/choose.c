@@ -115,7 +115,8 @@ static int choose_missing(struct plan *p, const char *function, bool any) {
   const struct rule *rule = first_rule(p, function);
   bool there = defined(p, function), follow = p->world->flags & WIRE_FOLLOW;
   bool explicit = rule->fault.form == FAULT_EXPLICIT || rule->fault.form == FAULT_ACT;
-  if (!there && !any && nearest(p, function)) return not_there(p, rule);
+  /* Of libraries that it opens, a program looks up names like those that it imports: gzopen by dlopen. */
+  if (!there && !any && !(looks_up(p) && explicit) && nearest(p, function)) return not_there(p, rule);
   bool called = any ? there : explicit || plan_profile(p, function);
   bool wanted = (follow && (there || explicit)) || (looks_up(p) && called);
   return wanted ? choose(p, function) : 0;
@@ -163,9 +164,12 @@ static void note_missing(const struct plan *p) {
     const struct rule *rule = first_rule(p, p->scenario->names.at[i]);
     struct err note;
     if (is_imported(p, rule)) continue;
-    (void)FAIL_AT(rule->at, &note, -ENOENT, "neither the program nor its libraries import %.60s: %s", rule->function,
+    const char *near = defined(p, rule->function) ? NULL : nearest(p, rule->function);
+    (void)FAIL_AT(rule->at, &note, -ENOENT, "neither the program nor its libraries import %.60s: %s%s%.60s%s",
+                  rule->function,
                   is_chosen(p, rule) ? "only a library that is opened later, or a look-up by its name, can call it"
-                                     : "this rule is never asked");
+                                     : "this rule is never asked",
+                  near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     p->world->note(p->world->context, note.text);
   }
 }

@@ -299,6 +299,11 @@ run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
 holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
 holds '... has its name in the log' log \
   'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
+for file in plugin opens; do sed 's/work/readd/g' $file.c >near_$file.c; done
+${CC:-cc} -w -shared -fPIC near_plugin.c -o near_plugin.so && ${CC:-cc} -w near_opens.c -o near_opens || exit 1
+run run --fail 'readd:ret=77' -- ./near_opens ./near_plugin.so
+holds 'a function that is looked up, with a name like one that is imported' grep -qx 'plugin 77' out
+holds '... may be a slip all the same' grep -q 'did you mean read?' err
 
 mkdir -p folder && cp plugin.so folder
 for name in "$work/plugin.so" ./plugin.so "${work##*/}/plugin.so"; do
@@ -396,6 +401,8 @@ holds 'reach: calls are counted' grep -Eq '^  read +[0-9]+ calls intercepted; ca
 holds '... and in the log' log 'l[-1]["event"] == "reach" and l[-1]["functions"][0]["calls"] >= 6'
 run run --reach --fail "$never" -- sh -c 'read x; ls / | cat'
 holds 'reach: programs that are not followed' grep -q 'to start other programs, not followed' err
+run run --reach --fail "$never" -- sh -c '/bin/true; :'
+holds '... and nothing else is taken for one' grep -q '^  1 call to start other programs, not followed' err
 
 run run --reach --fail "$never" --fail 'recvmsg:EIO' --log log -- cat numbers
 holds 'reach: a function that nothing imports' grep -q 'recvmsg is imported by nothing here' err

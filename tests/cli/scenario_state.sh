@@ -156,6 +156,7 @@ refused 'a number is no text' '--fail:16: this variable is no string'
 cp target stripped && strip -g stripped
 MURPHY_DEBUG_PATH=$work run run --fail 'close:EIO when global("server_of_mine") == 3' -- ./stripped
 refused 'names need debug information' '--fail:23: '
+holds '... which the program has not' grep -q '/stripped.*have debug\|/stripped has no debug information' err
 
 # --- real programs ----------------------------------------------------------------------------------------------------
 
