@@ -81,7 +81,10 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_process_born(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
-  if (b->onwards) o->around = rt_point_around(c);
+  if (b->onwards) {
+    o->about = c->args[0];
+    o->around = rt_point_around(c);
+  }
   rt_store(&o->armed, 1);
   rt_aim();
 }
@@ -133,8 +136,8 @@ static bool fork_for(const struct rt_call *c, struct wire_branch *b) {
 
 /* --- where to branch ---------------------------------------------------------------------------------------------- */
 
-/* The first order of this hash; trunk.n if there is none. */
-static uint32_t find(uint64_t hash) {
+/* The first order of this hash and rule; trunk.n if there is none. A function with two names has rules for both. */
+static uint32_t find(uint64_t hash, uint64_t rule) {
   uint32_t low = 0, high = trunk.n;
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
@@ -143,6 +146,8 @@ static uint32_t find(uint64_t hash) {
     else
       high = mid;
   }
+  while (low < trunk.n && trunk.orders[low].hash == hash && trunk.orders[low].rule != rule)
+    low++;
   return low < trunk.n && trunk.orders[low].hash == hash ? low : trunk.n;
 }
 
@@ -163,13 +168,13 @@ static enum wire_refusal judge(void) {
 }
 
 static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64_t hash) {
-  uint32_t first = find(hash);
-  if (first == trunk.n || trunk.orders[first].rule != c->rule) return false;
+  uint32_t first = find(hash, c->rule);
+  if (first == trunk.n) return false;
   uint64_t seen = rt_add(&trunk.orders[first].seen, 1) + 1;
   enum wire_refusal refusal = WIRE_REFUSALS; /* not asked yet */
   for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash; i++) {
     struct wire_branch *b = &trunk.orders[i];
-    if (b->nth != seen) continue;
+    if (b->rule != c->rule || b->nth != seen) continue;
     if (refusal == WIRE_REFUSALS) refusal = judge();
     if (refusal != WIRE_FORK_GOOD)
       rt_store(&b->refusal, (uint32_t)refusal);
