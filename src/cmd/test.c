@@ -283,7 +283,7 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.branch = true,
+  struct sweep sweep = {.branch = !job->subject.no_sandbox,
                         .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
