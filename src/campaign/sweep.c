@@ -307,6 +307,7 @@ struct batch {
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
+  size_t later;               /* of the n, those that were put off */
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -317,6 +318,7 @@ static void put_off(struct batch *b) {
     if (b->made[i] || !st->failed[st->s->experiments[b->taken[i]].point] || vec_push(&st->later, b->taken[i]) < 0)
       continue;
     b->made[i] = true;
+    b->later++;
     st->taken--;
   }
   (void)pthread_mutex_unlock(&st->lock);
@@ -398,13 +400,14 @@ static void work_in_batches(struct state *st, struct lab *l) {
   do {
     uint64_t start = now_ns();
     memset(b->made, 0, sizeof b->made);
+    b->later = 0;
     for (b->n = 0; b->n < size && take(st, &b->taken[b->n]);)
       b->n++;
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_rest(b);
     if (r < 0) fail(st, r);
     size = next_size(size, now_ns() - start);
-  } while (b->n > 0 && made * 4 >= b->n);
+  } while (b->n > 0 && made * 4 >= b->n - b->later);
   free(b);
 }
 

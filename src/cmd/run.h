@@ -18,6 +18,10 @@ struct run_world {
   VEC(struct wire_row) rows;
   struct profile *profiles; /* what was found, then each file and what it makes of the profile so far */
   size_t n_profiles;
+  /* Asked for again with each rule: where a function's versions begin in `versions`, and how many there are. */
+  struct map asked;
+  VEC(const char *) versions;
+  size_t asked_modules; /* of so many */
 };
 
 struct run_world_request {

@@ -144,8 +144,7 @@ static size_t add_version(const char **ret, size_t n, size_t max, const char *ve
   return n;
 }
 
-static size_t find_versions(void *context, const char *function, const char **ret, size_t max) {
-  const struct run_world *w = context;
+static size_t look_for_versions(const struct run_world *w, const char *function, const char **ret, size_t max) {
   const struct run_module *home = run_modules_define(w->modules, function);
   size_t n = 0;
   if (!home || count_versions(home->image, function) < 2) return 0;
@@ -156,6 +155,28 @@ static size_t find_versions(void *context, const char *function, const char **re
       if (slot.kind == SLOT_IMPORT && slot.name && slot.version && strcmp(slot.name, function) == 0)
         n = add_version(ret, n, max, slot.version);
   }
+  return n;
+}
+
+static void keep_versions(struct run_world *w, uint64_t key, const char *const *versions, size_t n) {
+  size_t start = w->versions.n;
+  for (size_t i = 0; i < n; i++)
+    if (vec_push(&w->versions, versions[i]) < 0) return;
+  (void)map_put(&w->asked, key, (uint64_t)start << 32 | n);
+}
+
+static size_t find_versions(void *context, const char *function, const char **ret, size_t max) {
+  struct run_world *w = context;
+  uint64_t key = hash_mix(hash_string(function) + max), known;
+  if (w->asked_modules != w->modules->modules.n) map_done(&w->asked);
+  w->asked_modules = w->modules->modules.n;
+  if (!map_get(&w->asked, key, &known)) {
+    size_t n = look_for_versions(w, function, ret, max);
+    keep_versions(w, key, ret, n);
+    return n;
+  }
+  size_t n = known & UINT32_MAX;
+  if (n) memcpy(ret, w->versions.at + (known >> 32), n * sizeof *ret);
   return n;
 }
 
@@ -335,5 +356,7 @@ void run_world_done(struct run_world *w) {
   vec_done(&w->wire);
   vec_done(&w->names);
   vec_done(&w->rows);
+  vec_done(&w->versions);
+  map_done(&w->asked);
   memset(w, 0, sizeof *w);
 }

@@ -166,6 +166,14 @@ static bool wants_error(const struct test_scope *scope, int error) {
   return !scope->errnos.n || (name && is_listed(&scope->errnos, name));
 }
 
+/* A function with two names has two rules with the same errors. */
+static bool is_known(const struct test_space *s, const struct campaign_fault *f) {
+  for (size_t i = s->faults.n; i-- > 0 && s->faults.at[i].function == f->function;)
+    if (s->faults.at[i].rule != f->rule && s->faults.at[i].retval == f->retval && s->faults.at[i].error == f->error)
+      return true;
+  return false;
+}
+
 static int add_faults(struct test_space *s, const struct test_scope *scope, uint32_t function,
                       const struct wire_function *f) {
   const struct wire_plan *p = plan_of(s);
@@ -179,7 +187,7 @@ static int add_faults(struct test_space *s, const struct test_scope *scope, uint
       struct campaign_fault add = {
           .function = function, .rule = i, .fault = k, .retval = fault->retval, .error = fault->error};
       if (!add.error && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
-      if (wants_error(scope, add.error) && vec_push(&s->faults, add) < 0) return -ENOMEM;
+      if (wants_error(scope, add.error) && !is_known(s, &add) && vec_push(&s->faults, add) < 0) return -ENOMEM;
     }
   return 0;
 }

@@ -65,6 +65,20 @@ holds 'a plain program is not started anew' test "$(modes exec)" = 0 -a "$(($(mo
 run test --budget 200runs --format json -- ls -l /usr
 holds 'what changes no files is made by branches' test "$(modes branch)" -gt 100 -a "$(modes exec)" = 0
 
+cat >crash.c <<'END'
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+int main(void) {
+  struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *found = NULL;
+  (void)getaddrinfo("127.0.0.1", "80", &hints, &found);
+  return printf("%d\n", found->ai_family) < 0;
+}
+END
+cc -o crash crash.c
+run test --format json -- ./crash
+holds 'after a crash branches go on' test "$(modes branch)" -gt 90 -a "$(modes fork)" -lt 10
+
 # with WHAT REASON: the program needs a library whose constructor does something.
 with() {
   cc -shared -fPIC -w -D"$1" -o "lib$1.so" library.c -lpthread
