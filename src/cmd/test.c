@@ -243,7 +243,12 @@ static int plan(struct job *job, struct err *e) {
                                  .random = job->random,
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
-  return r < 0 ? err_set(e, r, "out of memory") : 0;
+  if (r < 0) return err_set(e, r, "out of memory");
+  test_note_untried(space, &job->setup.baseline.notes);
+  const struct test_scope *scope = &job->subject.scope;
+  if (job->n_experiments == 0 && (scope->functions.n || scope->errnos.n || scope->sites.n))
+    return err_set(e, -ENODATA, "%s makes no call that could fail in this way", space->target.path);
+  return 0;
 }
 
 static int prepare(struct job *job, struct err *e) {
@@ -292,7 +297,7 @@ static int sweep_all(struct job *job, struct err *e) {
                         .n_experiments = job->n_experiments,
                         .baseline = &job->setup.baseline,
                         .wall_ns = test_setup_wall(&job->setup),
-                        .deadline = job->seconds ? job->started + job->seconds * 1000000000u : 0,
+                        .deadline = job->seconds ? test_now() + job->seconds * 1000000000u : 0,
                         .runs = job->runs,
                         .stop = test_interrupted(),
                         .sink = {.done = on_done, .progress = on_progress, .context = job},

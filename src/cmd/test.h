@@ -27,6 +27,7 @@ struct test_space {
   VEC(struct campaign_point) points;
   VEC(struct wire_point) seen; /* as many as points */
   run_places sites;            /* calls from elsewhere are left out, if there are any */
+  bool named;                  /* the functions were asked for by name */
   struct arena arena;
 };
 
@@ -52,6 +53,8 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+/* Adds a line about the functions that were called and that nothing is known about, if there are any. */
+void test_note_untried(const struct test_space *s, struct text *notes);
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);

@@ -327,10 +327,36 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* Of functions that were not tried, so many are named. */
+enum { UNTRIED_SHOWN = 8 };
+
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_of(s, p);
+  /* Whoever asks for a function that nothing is known about has a reason. */
+  if (s->named && !site_likely_knows(s->likely, c.function)) return 1;
   return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+void test_note_untried(const struct test_space *s, struct text *notes) {
+  name_list names = {0};
+  for (size_t i = 0; i < s->points.n && !s->named; i++) {
+    struct site_call c = call_of(s, &s->points.at[i]);
+    if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
+  }
+  if (names.n) qsort(names.at, names.n, sizeof *names.at, by_name);
+  size_t told = 0;
+  for (size_t i = 0; i < names.n; i++) {
+    if (i && strcmp(names.at[i], names.at[i - 1]) == 0) continue;
+    if (told < UNTRIED_SHOWN)
+      text_addf(notes, "%s%s", told ? ", " : "not tried, since how likely they fail is not known: ", names.at[i]);
+    told++;
+  }
+  if (told > UNTRIED_SHOWN) text_addf(notes, " and %zu others", told - UNTRIED_SHOWN);
+  if (told) text_add(notes, " (--function tries those that it names)\n");
+  vec_done(&names);
 }
 
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -345,6 +371,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
 
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
   name_list names = {0};
+  s->named = scope->functions.n > 0;
   int r = run_target_find(command, &s->target, e);
   if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
   if (r >= 0) r = check_scope(s, scope, e);

@@ -63,6 +63,10 @@ static struct relevance_call tell(const struct relevance *r, const struct site_c
   return call;
 }
 
+bool site_likely_knows(const struct site_likely *l, const char *function) {
+  return relevance_knows(l->relevance, relevance_written(l->relevance, function));
+}
+
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;

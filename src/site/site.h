@@ -192,6 +192,8 @@ struct site_call {
 
 int site_likely_load(const char *data, struct site_likely **ret, struct err *e) MUST_USE;
 void site_likely_free(struct site_likely *l);
+/* Does the data say anything about the function? */
+bool site_likely_knows(const struct site_likely *l, const char *function);
 /*
  * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the
  * function; 1 rare, 2 possible, 3 common.

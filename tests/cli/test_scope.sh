@@ -83,6 +83,29 @@ refused 'an error that there is not' 'ENOENT'
 run test --function frobnicate -- ./prog
 refused 'a function that is not called' 'nothing that could fail'
 
+# A function that the data knows nothing about.
+cat >unzip.c <<'X'
+#include <stdio.h>
+#include <zlib.h>
+int main(void) {
+  char b[100];
+  gzFile f = gzopen("hello.gz", "rb");
+  if (!f) return 2;
+  int n = gzread(f, b, sizeof b);
+  fwrite(b, 1, n > 0 ? n : 0, stdout);
+  gzclose(f);
+  return fflush(stdout) ? 1 : 0;
+}
+X
+cc -O1 -o unzip unzip.c -lz
+echo hello | gzip >hello.gz
+run test -- ./unzip
+holds 'what is not tried is said' grep -q '^not tried, .*: gzclose, gzopen, gzread' out
+run test --function gzread --errno EIO --format json -- ./unzip
+holds '... and is tried if it is asked for' json 'o["findings"][0]["fault"]["function"] == "gzread"'
+run test --only-site unzip+0x10 -- ./unzip
+refused 'a place where no call is' 'no call that could fail'
+
 # --- budget -------------------------------------------------------------------------------------------------------------
 
 run test --budget 3runs --format json -- ./prog
