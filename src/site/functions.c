@@ -284,7 +284,7 @@ size_t functions_pointer_callers(const struct program *p, uint64_t entry, const 
     while (n < p->pointer_calls.n && p->pointer_calls.at[n].to == offset)
       n++;
   }
-  *ret = p->pointer_calls.at + low;
+  *ret = n > low ? p->pointer_calls.at + low : NULL;
   return n - low <= POINTER_CALLS_MAX ? n - low : 0;
 }
 
