@@ -225,12 +225,9 @@ for line in map(json.loads, open(sys.argv[1])):
     if line["inject"]:
         yes.append((line["member"], line["seq"]))
 assert len(yes) == 60, yes
-for (a, s), (b, _) in zip(yes, yes[1:]):
-    # The next one, but for those that did not live to ask a question that could have been answered with yes.
-    want = a % 3 + 1
-    while last[want] < s + 7:
-        want = want % 3 + 1
-    assert b == want, (a, b)
+# As long as all three ask; when the hub hears that one is gone depends on the network.
+for (a, _), (b, s) in zip(yes, yes[1:]):
+    assert s + 7 > min(last.values()) or b == a % 3 + 1, (a, b, s, last)
 END
 holds '... and the runs did what it said' test "$(cat plain/[123].log | grep -c '"event":"inject".*"trigger":"hub"')" = 60
 replicated careful -DCAREFUL
