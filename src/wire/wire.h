@@ -364,7 +364,7 @@ enum wire_text {
   WIRE_TEXT_AT,      /* the string at the pointer */
   WIRE_TEXT_FD,      /* the path of the descriptor */
   WIRE_TEXT_THREAD,  /* the thread's name */
-  WIRE_TEXT_PROGRAM, /* the last part of the program's path */
+  WIRE_TEXT_PROGRAM, /* the last part of the program's path, or of argv[0] */
   WIRE_TEXT_COUNT,
 };
 enum wire_match {

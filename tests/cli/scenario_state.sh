@@ -139,6 +139,18 @@ scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 
 END
 holds '... as it was' test "$(cat other)" = 'not a memory'
 
+# --- the name of the process ------------------------------------------------------------------------------------------
+
+ln -sf target linked
+for name in target linked; do
+  run run --fail "close:EIO when process.name == \"$name\"" -- ./linked
+  holds "process.name: of a link, $name" grep -q '^1:EIO 2:EIO' out
+  run run --fail "close:EIO when process.name != \"$name\"" -- ./linked
+  holds '... and it is no other' sh -c '! grep -q EIO out'
+done
+run run --fail 'close:EIO when process.name == "linked"' -- ./target
+holds '... the link only where it is used' sh -c '! grep -q EIO out'
+
 # --- names that there are not -----------------------------------------------------------------------------------------
 
 run run --fail 'close:EIO when global("server.limt") == 1' -- ./target
