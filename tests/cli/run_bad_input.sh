@@ -112,6 +112,14 @@ rule 'vfork:EAGAIN' 'twice'
 rule 'div:ret=0' 'structure'
 rule 'exit:ret=0' 'return'
 rule 'abort:ret=0' 'return'
+rule 'operator new:throw' "$at.*mangled.*_Znwm"
+rule 'operator new[]:throw' "$at.*mangled.*_Znam"
+echo "int main(int n, char **a) { delete[] new char[n]; return fclose(fopen(\"$work/was-run\", \"w\")); }" >new.cc
+if ${CXX:-c++} -O0 -include cstdio new.cc -o new 2>/dev/null; then
+  command=./new
+  rule '_Znam:ENOMEM' "$at.*throws.*\(write throw\)"
+  rule '_Znam:profile' "$at.*throws.*\(write throw\)"
+fi
 command=./command
 rule 'no_such_function_anywhere:EIO' 'no_such_function_anywhere'
 rule 'no_such_function_anywhere:ret=-1 errno=EIO' 'no_such_function_anywhere'
