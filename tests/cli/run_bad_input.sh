@@ -71,6 +71,10 @@ rule 'read:EIO when random(-1)' "$at"
 rule 'read:EIO when random("x")' "$at"
 rule 'read:EIO when once()' "$at"
 rule 'read:EIO when nonsense(3)' "$at"
+rule 'read:EIO when path =~ "\w+"' '--fail:24:.*\[a-z\]'
+rule 'read:EIO when path =~ "a\d"' '--fail:25:.*\[a-z\]'
+rule 'read:EIO when path =~ "\\s"' '--fail:24:.*\[a-z\]'
+rule 'read:EIO when caller("a\n")' "$at.*backslash"
 rule 'read:ret=' "$at"
 rule 'read:ret=x' "$at"
 rule 'read:ret=-1 errno=' "$at"
