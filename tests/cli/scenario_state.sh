@@ -133,11 +133,13 @@ END
 }
 rest '... and all others in the third' '3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO'
 rest '... so that there are none in the fourth' ''
+holds '... and nothing is said' test ! -s err
 echo 'not a memory' >other
 scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="CoverageTrigger"><args><file>other</file></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
+holds '... which is said' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in other' err
 holds '... as it was' test "$(cat other)" = 'not a memory'
 
 # --- the name of the process ------------------------------------------------------------------------------------------
