@@ -75,6 +75,8 @@ rule 'read:EIO when path =~ "\w+"' '--fail:24:.*\[a-z\]'
 rule 'read:EIO when path =~ "a\d"' '--fail:25:.*\[a-z\]'
 rule 'read:EIO when path =~ "\\s"' '--fail:24:.*\[a-z\]'
 rule 'read:EIO when caller("a\n")' "$at.*backslash"
+rule 'read:EIO when call==1 and arg(9)==1' '--fail:27:.*read has no argument 9 \(it has 3\)'
+rule 'read:EIO when arg(4)=="x"' '--fail:15:.*read has no argument 4'
 rule 'read:ret=' "$at"
 rule 'read:ret=x' "$at"
 rule 'read:ret=-1 errno=' "$at"
