@@ -127,6 +127,9 @@ static int check_rules(struct job *job, struct err *e) {
   size_t n = 0;
   int r = scenario_functions(job->scenario, &names, &n);
   if (r < 0 || n > 0) return r;
+  if (job->args->n_before)
+    return err_set(e, -EINVAL, "%s: this scenario has no rules, so nothing is to fail (write <function name=…>)",
+                   job->args->operands.at[0]);
   return err_set(e, -EINVAL, "nothing is to fail: give a SCENARIO, --fail RULE or --replay LOG");
 }
 

@@ -16,6 +16,7 @@ int run_hub_find(void *context, const char *address, struct wire_trigger *ret, c
   if (!address || !*address)
     return err_set(e, -EINVAL, "which hub is not said (write <args><address>unix:PATH</address>…, or --hub ADDRESS)");
   int r = hub_address_parse(address, &at, e);
+  if (r == -EHOSTUNREACH) r = -ECANCELED; /* as where nobody answers */
   if (r >= 0 && at.size > sizeof ret->address) r = err_set(e, -EINVAL, "'%s' is too long", address);
   if (r >= 0 && h->probe) r = hub_probe(&at, PROBE_MS, e);
   if (r < 0) return r;

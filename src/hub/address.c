@@ -51,7 +51,7 @@ static int parse_tcp(const char *text, struct hub_address *ret, struct err *e) {
   if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon + 1) > 5 || atoi(colon + 1) > 65535)
     return err_set(e, -EINVAL, "'%s' is no port (it is a number up to 65535)", colon + 1);
   int failed = getaddrinfo(host, colon + 1, &hints, &found);
-  if (failed) return err_set(e, -EINVAL, "%s: %s", host, gai_strerror(failed));
+  if (failed) return err_set(e, -EHOSTUNREACH, "%s: %s", host, gai_strerror(failed));
   memcpy(&ret->at, found->ai_addr, found->ai_addrlen);
   ret->size = found->ai_addrlen;
   freeaddrinfo(found);

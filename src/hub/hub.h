@@ -22,6 +22,7 @@ struct hub_address {
   socklen_t size;
 };
 
+/* -EHOSTUNREACH if the host has no address. */
 int hub_address_parse(const char *text, struct hub_address *ret, struct err *e) MUST_USE;
 /* As hub_address_parse reads it. */
 void hub_address_text(const struct hub_address *a, struct text *to);

@@ -176,6 +176,30 @@ static bool is_simple(struct variable_search *s, Dwarf_Die *array) {
   return n == 1;
 }
 
+/* How many elements it has; false if that is not known, as of int x[] at a structure's end. */
+static bool array_count(struct variable_search *s, Dwarf_Die *array, uint64_t *ret) {
+  Dwarf_Die child;
+  for (bool more = variable_child(s, array, &child); more; more = variable_next(s, &child)) {
+    if (dwarf_tag(&child) != DW_TAG_subrange_type) continue;
+    if (read_number(&child, DW_AT_count, ret)) return true;
+    bool known = read_number(&child, DW_AT_upper_bound, ret) && *ret < ELEMENTS_MAX;
+    *ret += known;
+    return known;
+  }
+  return false;
+}
+
+/*
+ * An array of 0 or 1 elements may be the old way to write one without a size at the end of a structure, of which there
+ * are as many as memory was allocated for.
+ */
+static int check_index(struct way *w, unsigned long index) {
+  uint64_t n;
+  if (!array_count(w->s, &w->type, &n) || n <= 1 || index < n) return 0;
+  return FAIL(w->s, -ERANGE, "'%s' has an index that is too large (there are [0] to [%llu])", w->s->whole,
+              (unsigned long long)n - 1);
+}
+
 static int follow_element(struct way *w) {
   char *end;
   Dwarf_Die element;
@@ -187,7 +211,7 @@ static int follow_element(struct way *w) {
   bool array = dwarf_tag(&w->type) == DW_TAG_array_type, pointer = is_pointer(&w->type);
   if (!array && !pointer) return FAIL(w->s, -EINVAL, "what is before [ in '%s' has no elements", w->s->whole);
   if (array && !is_simple(w->s, &w->type)) return FAIL(w->s, -ENOTSUP, "'%s' has several dimensions", w->s->whole);
-  int r = pointer ? follow_pointer(w) : 0;
+  int r = pointer ? follow_pointer(w) : check_index(w, index);
   if (r < 0) return r;
   if (pointer)
     element = w->type;

@@ -48,6 +48,7 @@ enum calling_fact {
   CALL_PATH,
   CALL_FLAGS,
   CALL_MODE,
+  CALL_VARIADIC,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

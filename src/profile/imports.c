@@ -99,6 +99,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .path = calling(facts, CALL_PATH, name),
       .flags = calling(facts, CALL_FLAGS, name),
       .mode = calling(facts, CALL_MODE, name),
+      .variadic = calling(facts, CALL_VARIADIC, name) >= 0,
       .throws = calling(facts, CALL_THROWS, name) >= 0,
   };
   return roles;

@@ -114,7 +114,7 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_ITEMS] = {"items", true},         [CALL_VECTOR] = {"vector", true},
       [CALL_MESSAGE] = {"message", true},     [CALL_THROWS] = {"throws", false},
       [CALL_PATH] = {"path", true},           [CALL_FLAGS] = {"flags", true},
-      [CALL_MODE] = {"mode", true},
+      [CALL_MODE] = {"mode", true},           [CALL_VARIADIC] = {"variadic", false},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

@@ -192,6 +192,7 @@ struct profile_roles {
   int cleared;          /* a pointer behind it is NULL when the function fails */
   int emptied;          /* a stream that loses what was not yet written when the function fails */
   int arguments;        /* how many there are, without floating-point ones */
+  bool variadic;        /* ... and perhaps more */
   int length;           /* how many bytes are read or written, at most */
   int items;            /* ... how many pieces, the size of each is the argument before it */
   int vector;           /* ... a struct iovec *, how many there are is the argument behind it */

@@ -11,10 +11,10 @@
 #include "system.h"
 
 #define MEMORIES 16
-#define ENTRIES 65536u
+#define ENTRIES WIRE_SEEN_ENTRIES
 #define TRIES 64
-#define MAGIC 0x4e4545534850524dull /* "MRPHSEEN" */
-#define SIZE ((ENTRIES + 1) * sizeof(uint64_t))
+#define MAGIC WIRE_SEEN_MAGIC
+#define SIZE WIRE_SEEN_SIZE
 
 static uint64_t *memories[MEMORIES]; /* entries, behind the word that says what it is; NULL if there is none */
 

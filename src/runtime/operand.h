@@ -23,6 +23,8 @@ void rt_watch_returned(const struct rt_call *c) RT_HIDDEN;
 int64_t rt_written(uint64_t fd) RT_HIDDEN;
 void rt_watch_start(void) RT_HIDDEN;
 
+/* The process was started as COMMAND, argv[0]: a link's name, or the file's. */
+void rt_text_start(const char *command) RT_HIDDEN;
 /* Does the text that VALUE is, as NUMBERS[0] says, match? NUMBERS are those of WIRE_OP_MATCH. */
 bool rt_text_matches(const int64_t numbers[3], int64_t value) RT_HIDDEN;
 /* Does the automaton of wire.h accept the N bytes at S? */

@@ -186,7 +186,8 @@ void rt_start_once(void) {
 /* The shim's initialiser comes here. */
 __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **argv, char **envp,
                                                             struct wire_shim *shim) {
-  (void)argc, (void)argv, (void)shim;
+  (void)shim;
+  rt_text_start(argc > 0 ? argv[0] : NULL);
   rt_start_once();
   rt_environment_start(envp);
   rt_ask_start();

@@ -10,6 +10,11 @@
 #define TEXT_MAX 65536u /* a string that is longer is not known */
 #define GET_NAME 16     /* prctl */
 
+/* The last part of argv[0], as it was at the start: programs write over it. Empty before that. */
+static char typed[256];
+
+void rt_text_start(const char *command) { rt_copy_text(typed, sizeof typed, command ? rt_last_part(command) : NULL); }
+
 bool rt_regex(const uint16_t *table, const char *s, size_t n) {
   uint32_t classes = table[1], state = 0;
   const uint16_t *states = table + WIRE_TABLE_HEAD;
@@ -66,6 +71,8 @@ bool rt_text_matches(const int64_t numbers[3], int64_t value) {
   bool kernel = numbers[0] != WIRE_TEXT_AT;
   long n = kernel ? ask_kernel((enum wire_text)numbers[0], value, buffer, sizeof buffer) : string_length(s);
   if (n < 0) return false;
-  if (kernel) s = numbers[0] == WIRE_TEXT_PROGRAM ? last_part(buffer, &n) : buffer;
-  return matches(numbers, s, (size_t)n) != (bool)(numbers[1] & WIRE_MATCH_NOT);
+  bool program = numbers[0] == WIRE_TEXT_PROGRAM;
+  if (kernel) s = program ? last_part(buffer, &n) : buffer;
+  bool same = matches(numbers, s, (size_t)n) || (program && *typed && matches(numbers, typed, rt_length(typed)));
+  return same != (bool)(numbers[1] & WIRE_MATCH_NOT);
 }

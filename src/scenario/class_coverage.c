@@ -5,7 +5,9 @@
 #include "scenario/classes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct class_arg coverage_args[] = {{.name = "file"}};
@@ -25,6 +27,35 @@ static int coverage_setup(struct arena *a, const struct trigger *t, const void *
   return *ret ? 0 : -ENOMEM;
 }
 
+static bool has_magic(const char *path) {
+  uint64_t word = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  bool read_it = fd >= 0 && read(fd, &word, sizeof word) == (ssize_t)sizeof word;
+  if (fd >= 0) (void)close(fd);
+  return read_it && (word == 0 || word == WIRE_SEEN_MAGIC);
+}
+
+/* Why the runtime will not keep stacks in the file; NULL if it will, as far as can be seen. */
+static const char *why_not_kept(const char *path) {
+  struct stat s;
+  if (stat(path, &s) < 0) return errno == ENOENT ? NULL : strerror(errno);
+  bool size = s.st_size == 0 || s.st_size == (off_t)WIRE_SEEN_SIZE;
+  if (!S_ISREG(s.st_mode) || !size) return "it is not such a file";
+  if (access(path, R_OK | W_OK) < 0) return strerror(errno);
+  return s.st_size == 0 || has_magic(path) ? NULL : "it is not such a file";
+}
+
+/* A run without a memory must not look like one in which every stack was new. */
+static void note_not_kept(const struct plan *p, const struct trigger *t) {
+  const struct trigger_arg *file = trigger_arg(t, "file");
+  const char *why = file && p->world->note ? why_not_kept(t->settings) : NULL;
+  struct err note;
+  if (!why) return;
+  (void)FAIL_AT(file->value_at, &note, -EINVAL, "stacks are not kept in %.200s, and none are known from it: %s",
+                file->value, why);
+  p->world->note(p->world->context, note.text);
+}
+
 /* Triggers with one file have one memory; one without a file has its own, under its id. */
 static int find_memory(struct plan *p, const struct trigger *t, uint32_t *ret) {
   const char *path = t->settings;
@@ -38,6 +69,7 @@ static int find_memory(struct plan *p, const struct trigger *t, uint32_t *ret) {
     return 0;
   }
   if (p->memories.n == 16) return FAIL_AT(t->at, p->e, -E2BIG, "there are at most 16 CoverageTriggers");
+  note_not_kept(p, t);
   *ret = (uint32_t)p->memories.n;
   if (vec_push(&p->memories, text) < 0 || map_put(&p->memory_of, owner, *ret) < 0) return plan_no_memory(p);
   return 0;

@@ -51,7 +51,9 @@ static void find_length(const struct plan *p, const char *name, const struct pro
 /* The arguments of the written function, where the imported one has them. */
 static struct roles find_roles(const struct plan *p, const char *name, const char *written) {
   struct profile_roles from = profile_facts_roles(p->facts, written);
-  struct roles r = {.stream_name = from.variable, .n_args = profile_facts_roles(p->facts, name).arguments};
+  struct profile_roles own = profile_facts_roles(p->facts, name);
+  struct roles r = {.stream_name = from.variable, .n_args = own.arguments};
+  r.max_args = own.variadic || from.variadic ? -1 : own.arguments;
   r.descriptor = from.descriptor < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.descriptor);
   r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
   r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
@@ -60,7 +62,7 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.path = from.path < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.path);
   r.flags = from.flags < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flags);
   r.mode = from.mode < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.mode);
-  r.throws = from.throws || profile_facts_roles(p->facts, name).throws;
+  r.throws = from.throws || own.throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
     r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;

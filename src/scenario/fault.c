@@ -114,9 +114,15 @@ static void list_values(const struct errors *es, struct text *t) {
     text_addf(t, "%s%lld", i ? ", " : "", (long long)es->list.at[i].retval);
 }
 
+/* A value that such a function returns is used as if it had not failed. */
+static int must_throw(struct plan *p, const struct rule *rule, const struct subject *s) {
+  return FAIL_AT(rule->fault.at, p->e, -ENOENT, "%.60s throws std::bad_alloc when it fails (write throw)", s->written);
+}
+
 /* What to write instead, with the return value that is the likeliest. */
 static int cannot(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
   struct text t = {0};
+  if (s->roles.throws) return must_throw(p, rule, s);
   const char *name = errno_name(rule->fault.error);
   list_errnos(es, &t);
   bool errnos = t.n > 0;
@@ -335,6 +341,7 @@ static int add_fault(struct plan *p, const struct rule *rule, const struct subje
 
 /* One fault for each value and errno that the profile has. */
 static int add_profile(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
+  if (!es->list.n && s->roles.throws) return must_throw(p, rule, s);
   if (!es->list.n)
     return FAIL_AT(rule->fault.at, p->e, -ENOENT,
                    "the profile of %.60s has no errors to draw from (write ret=… errno=…)", s->written);

@@ -122,7 +122,12 @@ static int read_number(struct lexer *l) {
   return 0;
 }
 
-/* A backslash keeps the next character from ending the string. */
+static bool is_letter(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/*
+ * A backslash keeps the next character from ending the string. Before a letter it would be meant for something else: a
+ * class of a regular expression, a control character.
+ */
 static int read_string(struct lexer *l) {
   const char *bytes = l->source->bytes;
   char quote = bytes[l->at];
@@ -130,7 +135,12 @@ static int read_string(struct lexer *l) {
   size_t n = 0, at = l->at + 1;
   if (!text) return source_no_memory(l->source, l->e);
   for (; at < l->end && bytes[at] != quote; at++) {
-    if (bytes[at] == '\\' && at + 1 < l->end) at++;
+    bool escape = bytes[at] == '\\' && at + 1 < l->end;
+    if (escape && is_letter(bytes[at + 1]))
+      return source_error(l->source, at, l->e, -EINVAL,
+                          "\\%c means nothing in a string (write a set as [a-z], or \\\\ for the backslash)",
+                          bytes[at + 1]);
+    at += escape;
     text[n++] = bytes[at];
   }
   if (at >= l->end)

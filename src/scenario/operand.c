@@ -40,6 +40,15 @@ static int emit_role(struct emitter *m, const struct expr *x, int argument, cons
   return argument < 0 ? no_role(m, x, what) : emit(m, WIRE_OP_ARG, (uint32_t)argument);
 }
 
+/* What is in the register of an argument that there is not is nothing that the caller meant. */
+static int emit_argument(struct emitter *m, const struct expr *x) {
+  int n = m->subject->roles.max_args;
+  if (n >= 0 && x->number >= n)
+    return FAIL_AT(x->at, m->plan->e, -EINVAL, "%.60s has no argument %lld (it has %d)", m->subject->name,
+                   (long long)x->number + 1, n);
+  return emit(m, WIRE_OP_ARG, (uint32_t)x->number);
+}
+
 /* The lower half of a register, as an int: the upper one may hold anything. */
 static int emit_int(struct emitter *m) {
   int r = emit_number(m, 32);
@@ -154,7 +163,7 @@ int emit_operand(struct emitter *m, const struct expr *x) {
   const struct roles *roles = &m->subject->roles;
   switch (x->kind) {
   case EXPR_ARG:
-    return emit(m, WIRE_OP_ARG, (uint32_t)x->number);
+    return emit_argument(m, x);
   case EXPR_SYMBOL:
     return emit_constant(m, x);
   case EXPR_SIZE:

@@ -12,6 +12,7 @@ struct roles {
   int descriptor, size, stream, cleared, emptied;
   const char *stream_name; /* stdout, stdin: the stream is no argument */
   int n_args;              /* -1 if it is not known */
+  int max_args;            /* it has no more; -1 if that is not known */
   int length;              /* what says how many bytes it reads or writes */
   enum wire_length how;
   bool throws;

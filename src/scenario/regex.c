@@ -139,6 +139,9 @@ static int read_group(struct regex *r, struct piece *ret) {
   return 0;
 }
 
+/* Such have meanings behind a backslash that differ from tool to tool. */
+static bool is_letter(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 static int read_piece(struct regex *r, struct piece *ret) {
   struct bytes bytes = {{0}};
   char c = r->pattern[r->at];
@@ -155,6 +158,8 @@ static int read_piece(struct regex *r, struct piece *ret) {
     return e < 0 ? e : add_piece(r, NODE_BYTE, bytes, ret);
   }
   bool escaped = c == '\\' && r->pattern[r->at + 1];
+  if (escaped && is_letter(r->pattern[r->at + 1]))
+    return fail(r, "this is not known in a regular expression (write a set: [a-z], [[:digit:]])");
   if (escaped) c = r->pattern[++r->at];
   r->at++;
   if (c == '.' && !escaped)

@@ -186,6 +186,9 @@ int rule_parse(struct scenario *s, const struct source_text *source, size_t star
   rule.function = l.token.text;
   rule.at = lexer_where(&l);
   r = lexer_next(&l);
+  if (r >= 0 && l.token.kind != TOKEN_COLON && strcmp(rule.function, "operator") == 0)
+    return FAIL_AT(rule.at, e, -EINVAL,
+                   "functions of C++ have their mangled names here (write _Znwm for operator new, _Znam for new[])");
   if (r >= 0 && l.token.kind != TOKEN_COLON)
     return FAIL_AT(lexer_where(&l), e, -EINVAL, "':' was expected behind %.60s, not %s (write %.60s:EIO)",
                    rule.function, token_describe(&l, found), rule.function);

@@ -359,12 +359,17 @@ enum wire_fd {
   WIRE_FD_OTHER
 };
 
+/* The file of a memory: a word that says what it is, zero while it is new, and hashes of stacks. */
+#define WIRE_SEEN_MAGIC 0x4e4545534850524dull /* "MRPHSEEN" */
+#define WIRE_SEEN_ENTRIES 65536u
+#define WIRE_SEEN_SIZE ((WIRE_SEEN_ENTRIES + 1) * sizeof(uint64_t))
+
 /* What a text is that is matched, and how. */
 enum wire_text {
   WIRE_TEXT_AT,      /* the string at the pointer */
   WIRE_TEXT_FD,      /* the path of the descriptor */
   WIRE_TEXT_THREAD,  /* the thread's name */
-  WIRE_TEXT_PROGRAM, /* the last part of the program's path */
+  WIRE_TEXT_PROGRAM, /* the last part of the program's path, or of argv[0] */
   WIRE_TEXT_COUNT,
 };
 enum wire_match {

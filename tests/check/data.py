@@ -90,7 +90,7 @@ SUCCESS = "never|zero|number|count|length|character|pointer"
 NUMBERED = "arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    rf"|throws|(?:{NUMBERED}) \d+"
+    rf"|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 

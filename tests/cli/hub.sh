@@ -156,6 +156,9 @@ stop
 calls 1
 holds 'no hub at the address: exit status 3' test "$status" = 3
 holds '... before anything is run, with the position' grep -q "^murphy: hub.xml:1:1: no hub answers at $socket" err
+run run --hub tcp:nosuchhost.invalid:77 hub.xml -- ./calls 1
+holds '... of a host that there is not: the same' test "$status" = 3
+holds '... with its name' grep -q '^murphy: hub.xml:1:1: nosuchhost.invalid: ' err
 run run hub.xml -- ./calls 1
 refused 'no address' 'hub.xml:1:1: which hub is not said'
 run run --hub nonsense hub.xml -- ./calls 1

@@ -416,6 +416,9 @@ run run --fail 'read:EIO' --
 refused 'an empty command' 'behind --'
 run run -- cat -v numbers
 refused 'nothing to fail' 'nothing is to fail'
+echo '<scenario/>' >empty.xml
+run run empty.xml -- cat -v numbers
+refused '... in a scenario without rules' 'empty.xml: this scenario has no rules'
 run run --fail 'read:EIO wen call==3' -- cat -v numbers
 refused 'a bad rule, with its position' '--fail:10:'
 run run --fail 'read:EFOO' -- cat -v numbers

@@ -71,6 +71,12 @@ rule 'read:EIO when random(-1)' "$at"
 rule 'read:EIO when random("x")' "$at"
 rule 'read:EIO when once()' "$at"
 rule 'read:EIO when nonsense(3)' "$at"
+rule 'read:EIO when path =~ "\w+"' '--fail:24:.*\[a-z\]'
+rule 'read:EIO when path =~ "a\d"' '--fail:25:.*\[a-z\]'
+rule 'read:EIO when path =~ "\\s"' '--fail:24:.*\[a-z\]'
+rule 'read:EIO when caller("a\n")' "$at.*backslash"
+rule 'read:EIO when call==1 and arg(9)==1' '--fail:27:.*read has no argument 9 \(it has 3\)'
+rule 'read:EIO when arg(4)=="x"' '--fail:15:.*read has no argument 4'
 rule 'read:ret=' "$at"
 rule 'read:ret=x' "$at"
 rule 'read:ret=-1 errno=' "$at"
@@ -112,6 +118,14 @@ rule 'vfork:EAGAIN' 'twice'
 rule 'div:ret=0' 'structure'
 rule 'exit:ret=0' 'return'
 rule 'abort:ret=0' 'return'
+rule 'operator new:throw' "$at.*mangled.*_Znwm"
+rule 'operator new[]:throw' "$at.*mangled.*_Znam"
+echo "int main(int n, char **a) { delete[] new char[n]; return fclose(fopen(\"$work/was-run\", \"w\")); }" >new.cc
+if ${CXX:-c++} -O0 -include cstdio new.cc -o new 2>/dev/null; then
+  command=./new
+  rule '_Znam:ENOMEM' "$at.*throws.*\(write throw\)"
+  rule '_Znam:profile' "$at.*throws.*\(write throw\)"
+fi
 command=./command
 rule 'no_such_function_anywhere:EIO' 'no_such_function_anywhere'
 rule 'no_such_function_anywhere:ret=-1 errno=EIO' 'no_such_function_anywhere'

@@ -17,6 +17,7 @@ cat >target.c <<'END'
 #include <unistd.h>
 struct server { int connections, limit; const char *name; } server = {1, 4, "first"};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int slots[4] = {1, 2, 3, 4};
 static __attribute__((noinline)) void put_away(int i) {
   int fd = dup(0);
   if (close(fd) < 0) printf("%d:%s ", i, errno == EIO ? "EIO" : "?");
@@ -132,17 +133,35 @@ END
 }
 rest '... and all others in the third' '3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO'
 rest '... so that there are none in the fourth' ''
+holds '... and nothing is said' test ! -s err
 echo 'not a memory' >other
 scenario 'CoverageTrigger: another file is left alone' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="CoverageTrigger"><args><file>other</file></args></trigger>
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
 END
+holds '... which is said' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in other' err
 holds '... as it was' test "$(cat other)" = 'not a memory'
+
+# --- the name of the process ------------------------------------------------------------------------------------------
+
+ln -sf target linked
+for name in target linked; do
+  run run --fail "close:EIO when process.name == \"$name\"" -- ./linked
+  holds "process.name: of a link, $name" grep -q '^1:EIO 2:EIO' out
+  run run --fail "close:EIO when process.name != \"$name\"" -- ./linked
+  holds '... and it is no other' sh -c '! grep -q EIO out'
+done
+run run --fail 'close:EIO when process.name == "linked"' -- ./target
+holds '... the link only where it is used' sh -c '! grep -q EIO out'
 
 # --- names that there are not -----------------------------------------------------------------------------------------
 
 run run --fail 'close:EIO when global("server.limt") == 1' -- ./target
 refused 'a member that there is not' "--fail:23: no member 'limt' (did you mean limit?)"
+run run --fail 'close:EIO when global("slots[4]") == 1' -- ./target
+refused 'an element that there is not' "--fail:23: 'slots[4]' has an index that is too large (there are [0] to [3])"
+run run --fail 'close:EIO when global("slots[3]") == 4' -- ./target
+holds '... and the last one that there is' grep -q '^1:EIO 2:EIO' out
 run run --fail 'close:EIO when global("sever.limit") == 1' -- ./target
 refused 'a variable that there is not' "--fail:23: no global variable 'sever' (did you mean server?)"
 run run --fail 'close:EIO when local("handle", "lift") == 1' -- ./target
