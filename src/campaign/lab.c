@@ -14,6 +14,8 @@
 
 /* More of an output than this is not compared. */
 enum { OUTPUT_MAX = 16 << 20 };
+/* A fork server that was lost is started anew so often. */
+enum { TRIES = 8 };
 
 struct lab {
   struct run_folder folder;
@@ -228,10 +230,12 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .trace = order->trace,
                             .fork = l->fork && !order->trace};
   int r;
+  unsigned tries = 0;
   do {
     r = prepare(l, order, job.fork, e);
     if (r == 0) r = sandbox_run(l->sandbox, &job, &result, e);
-  } while (r == -EAGAIN);
+  } while (r == -EAGAIN && ++tries < TRIES);
+  if (r == -EAGAIN) return err_set(e, -ECANCELED, "sandbox: no process can be started (is there a limit on them?)");
   if (r < 0) return r;
   memset(ret, 0, sizeof *ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;

@@ -63,14 +63,16 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
   return r->n_frames;
 }
 
-static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result,
-                     const struct lab_result *traced) {
+static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
   int status = result->seen.status;
   bool ended = WIFSIGNALED(status) && outcome != OUTCOME_HANG; /* not by murphy */
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? WTERMSIG(status) : 0};
   f->failure.inject =
       (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
-  if (traced) f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(traced, f->crash)};
+}
+
+static void add_crash(struct finding *f, const struct lab_result *traced) {
+  f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(traced, f->crash)};
 }
 
 /* The number of the finding with the same cause, from 1; 0 if there is none. The lock is held. */
@@ -179,10 +181,17 @@ static bool has_time(const struct sweep *s, enum outcome outcome) {
   return outcome != OUTCOME_HANG || !s->deadline || now_ns() + HANG_NS / 2 < s->deadline;
 }
 
+static int keep_error(struct state *st, int r, const struct err *e) {
+  (void)pthread_mutex_lock(&st->lock);
+  st->e = *e;
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
 /* A failure: known, or to be confirmed. */
 static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
   struct finding f;
-  describe(&f, d->outcome, l, d->result, NULL);
+  describe(&f, d->outcome, l, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
   bool over = d->finding || (!busy && !has_time(st->s, d->outcome));
@@ -193,15 +202,13 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
   struct lab_result traced;
   struct err e = {0};
   r = repeat(st->s, l, d->experiment, d->outcome, &traced, &d->precision, &e);
-  if (r < 0) {
-    st->e = e;
-    return r;
-  }
+  if (r < 0) return keep_error(st, r, &e);
   if (stopped(st->s)) {
     lab_result_done(&traced);
     return 0;
   }
-  describe(&f, d->outcome, l, d->result, &traced);
+  /* The modules of the first run may not be in the area any more: its stack was numbered before. */
+  add_crash(&f, &traced);
   d->traced = &traced;
   d->failure = &f.failure;
   (void)pthread_mutex_lock(&st->lock);
@@ -247,10 +254,7 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
   struct lab_result result;
   struct err e = {0};
   int r = lab_run(l, &order, &result, &e);
-  if (r < 0) {
-    st->e = e;
-    return r;
-  }
+  if (r < 0) return keep_error(st, r, &e);
   if (!result.why[0]) memcpy(result.why, st->why, sizeof result.why);
   r = take_result(st, l, experiment, &result, false);
   lab_result_done(&result);

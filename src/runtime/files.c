@@ -88,17 +88,19 @@ static bool is_harmless_device(const struct stat *s) {
   return S_ISCHR(s->st_mode) && major(s->st_rdev) == 1 && (number == 3 || number == 5 || (number >= 7 && number <= 9));
 }
 
-/* Is it a copy of a descriptor that is listed already? */
-static bool is_copy(struct file *f) {
+/* It may be a copy of a descriptor that is listed already. False if the kernel does not say. */
+static bool find_original(struct file *f) {
   long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
   for (uint32_t i = 0; i < n_list; i++) {
     if (list[i].kind != KIND_AGAIN || list[i].device != f->device || list[i].inode != f->inode) continue;
-    if (rt_system(SYS_kcmp, self, self, 0 /* KCMP_FILE */, list[i].fd, f->fd, 0) != 0) continue;
+    long order = rt_system(SYS_kcmp, self, self, 0 /* KCMP_FILE */, list[i].fd, f->fd, 0);
+    if (order < 0) return false;
+    if (order > 0) continue;
     f->kind = KIND_SAME;
     f->like = list[i].fd;
-    return true;
+    break;
   }
-  return false;
+  return true;
 }
 
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
@@ -115,8 +117,7 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
   if (has_locks(f->fd)) return WIRE_FORK_LOCKS;
-  (void)is_copy(f);
-  return WIRE_FORK_GOOD;
+  return find_original(f) ? WIRE_FORK_GOOD : WIRE_FORK_FILES;
 }
 
 static enum wire_refusal add(void *context, int fd) {
