@@ -83,8 +83,13 @@ def main():
     bad = 0
     both = [(mode, name) for name in arguments.names or examples + list(DEBIAN) for mode in arguments.mode.split(",")]
     for number, (mode, name) in enumerate(both, 1):
-        with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
-            status, said = compare(name, mode, arguments.most, folder)
+        # On a busy machine another process may get the number that was meant for a child: as a test, what differs
+        # must do so twice.
+        for _ in range(2 if arguments.tap else 1):
+            with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
+                status, said = compare(name, mode, arguments.most, folder)
+            if status == 0:
+                break
         bad += status != 0
         last = said.splitlines()[-1] if said else ""
         if arguments.tap:
