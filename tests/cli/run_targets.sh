@@ -37,7 +37,7 @@ target_run() { # target_run N STATUS OPTIONS...
 # Sanitizers make murphy slow, and all is run in the release build: of further builds of a target every third run is made.
 left_out() {
   runs=$((${runs:-0} + 1))
-  [ -n "${MURPHY_SANITIZED:-}" ] && [ $k -gt 1 ] && [ $((runs % 3)) != 0 ]
+  [ -n "${MURPHY_SANITIZED:-}" ] && { [ $k -gt 1 ] || [ -n "${MURPHY_AGAIN:-}" ]; } && [ $((runs % 3)) != 0 ]
 }
 
 one_target() {
