@@ -183,12 +183,20 @@ static int serve_script(struct hub *h, short out, struct err *e) {
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
 
-/* A socket that nobody serves any more may stand in the way; anything else is somebody's file. */
+/* A socket that nobody serves any more refuses connections. */
+static bool is_refused(const struct hub_address *a) {
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  bool refused = connect(fd, (const struct sockaddr *)&a->at, a->size) < 0 && errno == ECONNREFUSED;
+  (void)close(fd);
+  return refused;
+}
+
+/* Such a socket may stand in the way; anything else is somebody's file. */
 static void remove_stale(const struct hub_address *a) {
   const char *path = ((const struct sockaddr_un *)&a->at)->sun_path;
   struct stat s;
-  struct err none = {0};
-  if (lstat(path, &s) == 0 && S_ISSOCK(s.st_mode) && hub_probe(a, 200, &none) < 0) (void)unlink(path);
+  if (lstat(path, &s) == 0 && S_ISSOCK(s.st_mode) && is_refused(a)) (void)unlink(path);
 }
 
 static int listen_there(struct hub *h, struct err *e) {
