@@ -276,7 +276,7 @@ static int prepare(struct keeper *k, struct err *e) {
   k->most_pid = find_most_pid();
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
   k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
-  int n = snprintf(k->root, sizeof k->root, "%s/root", k->options->folder);
+  int n = snprintf(k->root, sizeof k->root, "%s/world", k->options->folder);
   return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;
 }
 

@@ -33,7 +33,7 @@ static int join(char out[PATH_MAX], const char *a, const char *b, struct err *e)
 /* Where PATH of the world outside is in the sandbox's tree. */
 static int inside(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
   char root[PATH_MAX];
-  int r = join(root, l->stage, "/root", e);
+  int r = join(root, l->stage, "/world", e);
   return r < 0 ? r : join(out, root, path, e);
 }
 
@@ -378,7 +378,7 @@ static int make_stage(struct layers *l, uint64_t disk, struct err *e) {
   int r = join(path, l->stage, "/up", e);
   if (r < 0) return r;
   if (mkdir(path, 0700) < 0) return failed("make", path, e);
-  r = join(path, l->stage, "/root", e);
+  r = join(path, l->stage, "/world", e);
   if (r < 0) return r;
   if (mkdir(path, 0755) < 0) return failed("make", path, e);
   return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0 ? failed("mount", path, e) : 0;
@@ -388,7 +388,7 @@ static int make_stage(struct layers *l, uint64_t disk, struct err *e) {
 static int protect_root(const struct layers *l, struct err *e) {
   char path[PATH_MAX];
   struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-  const char *const made[] = {"/root", "/root/dev"};
+  const char *const made[] = {"/world", "/world/dev"};
   for (size_t i = 0; i < COUNT(made); i++) {
     int r = join(path, l->stage, made[i], e);
     if (r < 0) return r;

@@ -278,7 +278,7 @@ holds '... and each has its name in the log' log \
 # A library that is opened later is known by its name.
 cat >plugin.c <<'C'
 #include <unistd.h>
-long work(void) { char c; return read(0, &c, 1); }
+long act(void) { char c; return read(0, &c, 1); }
 C
 cat >opens.c <<'C'
 #include <dlfcn.h>
@@ -287,10 +287,10 @@ cat >opens.c <<'C'
 int main(int argc, char **argv)
 {
 	void *h = dlopen(argc > 1 ? argv[1] : "./plugin.so", RTLD_NOW | RTLD_LOCAL);
-	long (*work)(void) = (long (*)(void))dlsym(h, "work");
+	long (*act)(void) = (long (*)(void))dlsym(h, "act");
 	char c;
 	printf("program %zd\n", read(0, &c, 1));
-	printf("plugin %ld\n", work());
+	printf("plugin %ld\n", act());
 	return 0;
 }
 C
@@ -298,8 +298,8 @@ ${CC:-cc} -w -shared -fPIC plugin.c -o plugin.so && ${CC:-cc} -w opens.c -o open
 run run --fail 'read:EIO when caller("plugin.so")' --log log -- ./opens
 holds 'a caller in a library that is opened later' sh -c 'grep -qx "program 0" out && grep -qx "plugin -1" out'
 holds '... has its name in the log' log \
-  'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "work"'
-for file in plugin opens; do sed 's/work/readd/g' $file.c >near_$file.c; done
+  'len(i) == 1 and i[0]["stack"][0]["module"] == "plugin.so" and i[0]["stack"][0]["symbol"] == "act"'
+for file in plugin opens; do sed 's/act/readd/g' $file.c >near_$file.c; done
 ${CC:-cc} -w -shared -fPIC near_plugin.c -o near_plugin.so && ${CC:-cc} -w near_opens.c -o near_opens || exit 1
 run run --fail 'readd:ret=77' -- ./near_opens ./near_plugin.so
 holds 'a function that is looked up, with a name like one that is imported' grep -qx 'plugin 77' out
