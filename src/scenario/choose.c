@@ -19,7 +19,7 @@ bool plan_about(const struct plan *p, const struct rule *rule, const char *name)
 /* Some are there only for what conditions ask. */
 static enum wire_hook wanted(const struct plan *p, enum wire_hook kind) {
   bool locks = kind == WIRE_HOOK_LOCK || kind == WIRE_HOOK_UNLOCK;
-  bool written = kind == WIRE_HOOK_OUTPUT || kind == WIRE_HOOK_CLOSE;
+  bool written = kind >= WIRE_HOOK_OUTPUT && kind <= WIRE_HOOK_STREAM;
   return (locks && !p->locks) || (written && !p->written) ? WIRE_HOOK_NONE : kind;
 }
 
