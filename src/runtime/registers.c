@@ -33,7 +33,7 @@ static struct {
   uint64_t value;
 } table[KNOWN];
 
-static unsigned place(uint64_t key) { return (unsigned)(key ^ key >> 10 ^ key >> 20) % KNOWN; }
+static unsigned place(uint64_t key) { return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54) % KNOWN; }
 
 static bool recall(uint64_t key, uint64_t *ret) {
   *ret = __atomic_load_n(&table[place(key)].value, __ATOMIC_RELAXED);
