@@ -174,6 +174,7 @@ run run --fail 'close:EIO when local("handle", "lift") == 1' -- ./target
 refused 'a local variable that there is not' "--fail:32: no variable or argument 'lift' in handle (did you mean left?)"
 run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
 refused 'a function that there is not' "--fail:22: no function 'handel'"
+holds '... with a name like it' grep -q '(did you mean handle?)' err
 run run --fail 'close:EIO when global("server.name") == 3' -- ./target
 holds 'a pointer is a number, too' test "$status" = 0
 run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
