@@ -127,6 +127,7 @@ struct profile_request {
   bool all_ways;           /* through all of a kernel's tables, those that ordinary programs do not meet too */
   bool no_cache;
   bool trusting;    /* what data/functions says does not fail hands no error on to who calls it */
+  bool brief;       /* errors that come from far below a function, through many calls, need not be found */
   unsigned workers; /* threads; 0 for one a processor */
   /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
   void (*progress)(void *context, size_t done, size_t total);

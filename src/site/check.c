@@ -194,7 +194,7 @@ static int check_image(const struct site_request *request, const struct image *i
                        struct err *e) {
   struct profile profile = {0};
   struct program p = {.request = request, .image = img, .profile = &profile};
-  struct profile_request wanted = {.data = request->data, .workers = request->workers, .trusting = true};
+  struct profile_request wanted = {.data = request->data, .workers = request->workers, .trusting = true, .brief = true};
   if (!image_is_dynamic(img))
     return err_set(e, -EINVAL,
                    "%s: is statically linked: there are no calls of libraries to see (check the program linked "

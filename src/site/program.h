@@ -264,6 +264,11 @@ int recovery_answer(struct program *p, struct worker *w, const struct flow_graph
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
 
+/* --- rust_path.c -------------------------------------------------------------------------------------------------- */
+
+/* site_rust_name for the newer form of symbols. */
+bool rust_path_name(const char *symbol, struct text *to);
+
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 
 int where_fill(struct program *p, struct site_list *l) MUST_USE;
