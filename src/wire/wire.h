@@ -599,12 +599,17 @@ struct wire_order {
   uint64_t about;   /* the first argument then: who tries again asks for the same */
 };
 
-/* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
-#define WIRE_ASKING 32
+/*
+ * A thread that asks plugins, and which one it is in right now, so that what happens there is not taken for something
+ * that the program did. It keeps its entry, since to take one costs more than the question; when all near its place are
+ * taken, one that is in no plugin loses its own.
+ */
 struct wire_asking {
-  uint32_t tid, pid; /* tid: 0 if the entry is free */
-  uint32_t trigger;  /* index in the plan */
-  uint32_t pad;
+  uint64_t owner;   /* pid << 32 | tid; 0: free */
+  uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
+  uint32_t process; /* number of its process */
+  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t pad[11]; /* a cache line for each */
 };
 
 /* Something that makes a trigger useless, for the user to know. Complete once `ready` is 1. */
@@ -616,6 +621,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_GONE,    /* no connection to the hub */
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
+  WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -725,7 +731,7 @@ struct wire_area {
   uint32_t processes;        /* process images that have taken a number */
   uint32_t pad;
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
-  struct wire_asking asking[WIRE_ASKING];
+  struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
