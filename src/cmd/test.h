@@ -29,9 +29,10 @@ struct test_space {
   run_places sites;            /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
-  bool follow;       /* other programs are started, and their calls may fail too */
-  bool watch;        /* other processes are */
-  struct text notes; /* of them, a line each */
+  bool follow;               /* other programs are started, and their calls may fail too */
+  bool watch;                /* other processes are */
+  struct text notes;         /* of them, a line each */
+  VEC(const char *) untried; /* functions of libraries that nothing is known about */
 };
 
 struct test_scope {
@@ -47,7 +48,9 @@ int test_space_open(char *const *command, struct test_space *s, bool *ret_starts
 int test_space_follow(struct test_space *s, const struct sandbox_tree *tree, struct err *e) MUST_USE;
 /* Finds all faults of the modules. */
 int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
-/* Both, of the program alone. */
+/* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
+int test_space_judge(struct test_space *s, struct err *e) MUST_USE;
+/* All of these, of the program alone. */
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 void test_space_done(struct test_space *s);
 /* For lab_request.write; CONTEXT is a struct test_writer. */

@@ -122,29 +122,36 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
   return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
-/* Does a rule for the function alone compile? Some cannot be intercepted, of others no error is known. */
-static bool accepts(const struct test_space *s, const char *name, enum way way) {
-  struct scenario *one = scenario_new();
-  struct text plan = {0};
-  bool good = one && add_rule(s, one, name, way, NULL) >= 0;
-  if (good) {
-    struct scenario_world w = s->world.world;
-    w.n_rows = 0;
-    w.area = w.preload = "";
-    good = plan_compile(one, &w, &plan, NULL) >= 0;
-  }
-  text_done(&plan);
-  scenario_free(one);
-  return good;
-}
-
 static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
   struct run_world_request request = {.data = s->data};
   run_world_done(&s->world);
   return run_world_make(&request, &s->modules, scenario, &s->world, e);
 }
 
-/* First all names, for their profiles; then those that can be made to fail. */
+/*
+ * Libraries of whose functions nothing is known in data/relevance would be analysed for nothing: none of their errors
+ * is tried, unless it is asked for by name.
+ */
+static int leave_unknown(struct test_space *s, name_list *names) {
+  struct map known = {0}; /* libraries */
+  int r = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < names->n && r >= 0; i++)
+    if (site_likely_knows(s->likely, names->at[i]))
+      r = map_put(&known, (uintptr_t)run_modules_define(&s->modules, names->at[i]), 1);
+  for (size_t i = 0; i < names->n && r >= 0; i++) {
+    const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
+    if (!home || map_get(&known, (uintptr_t)home, NULL))
+      names->at[n++] = names->at[i];
+    else
+      r = vec_push(&s->untried, names->at[i]);
+  }
+  if (r >= 0) names->n = n;
+  map_done(&known);
+  return r;
+}
+
+/* First all names, for their profiles; then what of them can be made to fail, which the compiler finds out. */
 static int make_rules(struct test_space *s, const name_list *names, struct err *e) {
   struct scenario *all = scenario_new();
   s->scenario = scenario_new();
@@ -154,8 +161,7 @@ static int make_rules(struct test_space *s, const name_list *names, struct err *
   if (r >= 0) r = make_world(s, all, e);
   for (size_t i = 0; i < names->n && r >= 0; i++)
     for (enum way way = 0; way < WAYS && r >= 0; way++)
-      if (may_fail(s, names->at[i], way) && accepts(s, names->at[i], way))
-        r = add_rule(s, s->scenario, names->at[i], way, e);
+      if (may_fail(s, names->at[i], way)) r = add_rule(s, s->scenario, names->at[i], way, e);
   scenario_free(all);
   return r;
 }
@@ -214,6 +220,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   struct scenario_world *w = &s->world.world;
   w->area = w->preload = "";
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
+  w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);
@@ -258,7 +265,7 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   return r;
 }
 
-static int judge_sites(struct test_space *s, struct err *e) {
+int test_space_judge(struct test_space *s, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
     if (s->world.wire.at[i].flags & WIRE_IN_SCOPE) r = add_verdicts(s, s->modules.modules.at[i].path, e);
@@ -345,9 +352,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-/* Of functions that were not tried, so many are named. */
+/* Of functions of one library that were not tried, so many are named. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -359,22 +364,47 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
   return site_likely_of(s->likely, &c, f->error, f->retval);
 }
 
+static const char *home_of(const struct test_space *s, const char *function) {
+  const struct run_module *home = run_modules_define(&s->modules, function);
+  return home ? image_name(home->image) : "";
+}
+
+static int by_home(const void *a, const void *b, void *context) {
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  int order = strcmp(home_of(context, x), home_of(context, y));
+  return order ? order : strcmp(x, y);
+}
+
+/* Those of one library: by name, or how many there are. */
+static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
+  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
+  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+    text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
+}
+
 void test_note_untried(const struct test_space *s, struct text *notes) {
   name_list names = {0};
+  struct text told = {0};
+  for (size_t i = 0; i < s->untried.n; i++)
+    if (vec_push(&names, s->untried.at[i]) < 0) break;
   for (size_t i = 0; i < s->points.n && !s->named; i++) {
     struct site_call c = call_of(s, &s->points.at[i]);
     if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
   }
-  if (names.n) qsort(names.at, names.n, sizeof *names.at, by_name);
-  size_t told = 0;
-  for (size_t i = 0; i < names.n; i++) {
-    if (i && strcmp(names.at[i], names.at[i - 1]) == 0) continue;
-    if (told < UNTRIED_SHOWN)
-      text_addf(notes, "%s%s", told ? ", " : "not tried, since how likely they fail is not known: ", names.at[i]);
-    told++;
+  if (names.n) qsort_r(names.at, names.n, sizeof *names.at, by_home, (void *)(uintptr_t)s);
+  size_t n = 0;
+  for (size_t i = 0; i < names.n; i++)
+    if (!i || strcmp(names.at[i], names.at[n - 1]) != 0) names.at[n++] = names.at[i];
+  for (size_t i = 0, k; i < n; i = k) {
+    const char *home = home_of(s, names.at[i]);
+    for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
+      k++;
+    add_untried(names.at + i, k - i, home, &told);
   }
-  if (told > UNTRIED_SHOWN) text_addf(notes, " and %zu others", told - UNTRIED_SHOWN);
-  if (told) text_add(notes, " (--function tries those that it names)\n");
+  if (told.n)
+    text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
+              told.at);
+  text_done(&told);
   vec_done(&names);
 }
 
@@ -407,6 +437,7 @@ int test_space_fill(const struct test_scope *scope, struct test_space *s, struct
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
   if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
   if (r >= 0) r = find_names(s, scope, &names);
+  if (r >= 0 && !s->named) r = leave_unknown(s, &names);
   if (r >= 0 && names.n == 0) r = err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->target.path);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
@@ -415,13 +446,14 @@ int test_space_fill(const struct test_scope *scope, struct test_space *s, struct
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
   }
   if (r >= 0) r = find_faults(s, scope, e);
-  return r < 0 ? r : judge_sites(s, e);
+  return r;
 }
 
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
   bool starts;
   int r = test_space_open(command, s, &starts, e);
-  return r < 0 ? r : test_space_fill(scope, s, e);
+  if (r >= 0) r = test_space_fill(scope, s, e);
+  return r < 0 ? r : test_space_judge(s, e);
 }
 
 void test_space_done(struct test_space *s) {
@@ -436,6 +468,7 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->points);
   vec_done(&s->seen);
   vec_done(&s->sites);
+  vec_done(&s->untried);
   text_done(&s->plan);
   text_done(&s->notes);
   arena_done(&s->arena);
