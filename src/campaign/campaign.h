@@ -158,6 +158,7 @@ struct lab_order {
   bool trace;
   uint64_t wall_ns;
   uint64_t patience_ns; /* as of struct sandbox_job */
+  uint64_t until_ns;    /* ... */
 };
 
 /* How a run was made. */
@@ -190,7 +191,8 @@ enum { LAB_BRANCHES = 4096 };
 struct lab_branch {
   const struct lab_order *orders;
   size_t n;
-  uint64_t wall_ns; /* of each experiment */
+  uint64_t wall_ns;  /* of each experiment */
+  uint64_t until_ns; /* as of struct sandbox_job */
   /* Order I was made. Not 0 ends it, and is returned. The lab cannot be used meanwhile, but for lab_area. */
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;

@@ -18,6 +18,8 @@
 enum { REPEATS = 3, HANG_REPEATS = 1 };
 /* To be sure of one takes so long at most. */
 #define HANG_NS 10000000000u
+/* What runs when the time is over may come to its end. */
+#define GRACE_NS 500000000u
 
 struct finding {
   struct campaign_failure failure;
@@ -97,6 +99,14 @@ static int add_finding(struct state *st, const struct finding *f, size_t *ret) {
 
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
 
+static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
+/* ... or is its time over? */
+static bool is_over(const struct sweep *s) { return stopped(s) || (s->deadline && now_ns() >= s->deadline); }
+static uint64_t latest(const struct sweep *s) { return s->deadline ? s->deadline + GRACE_NS : 0; }
+
+/* A run that was ended for lack of budget tells nothing. */
+static bool is_cut(const struct sweep *s, const struct lab_result *r) { return r->timed_out && is_over(s); }
+
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
   const struct campaign_experiment *x = &s->experiments[experiment];
   const struct campaign_fault *f = &s->faults[x->fault];
@@ -106,7 +116,8 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
                             .fault = f->fault,
                             .armed = true,
                             .onwards = x->onwards,
-                            .wall_ns = s->wall_ns};
+                            .wall_ns = s->wall_ns,
+                            .until_ns = latest(s)};
 }
 
 static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
@@ -119,7 +130,7 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
 
 /* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
 static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
-  struct lab_order order = {.wall_ns = s->wall_ns};
+  struct lab_order order = {.wall_ns = s->wall_ns, .until_ns = latest(s)};
   struct lab_result again;
   campaign_be_patient(&order);
   int r = lab_run(l, &order, &again, e);
@@ -134,7 +145,7 @@ static bool is_confirmed(enum outcome outcome, double precision) {
   return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
 }
 
-/* How many of the repeats came out the same; the last stays in *ret. */
+/* How many of the repeats came out the same; the last stays in *ret. 1 if the time was over, and nothing is there. */
 static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
                   double *ret_precision, struct err *e) {
   struct lab_order order = order_of(s, experiment);
@@ -148,6 +159,10 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
     order.trace = i + 1 == n;
     r = lab_run(l, &order, ret, e);
     if (r < 0) return r;
+    if (is_cut(s, ret)) {
+      lab_result_done(ret);
+      return 1;
+    }
     bool failed;
     same += judge(s, experiment, ret, NULL, &failed) == outcome && failed;
     if (!order.trace) lab_result_done(ret);
@@ -155,10 +170,6 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
   *ret_precision = stable ? (double)same / n : 0;
   return 0;
 }
-
-static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
-/* ... or is its time over? */
-static bool is_over(const struct sweep *s) { return stopped(s) || (s->deadline && now_ns() >= s->deadline); }
 
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
@@ -182,6 +193,14 @@ static int keep_error(struct state *st, int r, const struct err *e) {
   return r;
 }
 
+/* There was no time to repeat it. */
+static int tell_unsure(struct state *st, const struct sweep_done *d) {
+  (void)pthread_mutex_lock(&st->lock);
+  int r = tell(st, d);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
 /* A failure: known, or to be confirmed. */
 static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
   struct finding f;
@@ -197,6 +216,7 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
   struct err e = {0};
   r = repeat(st->s, l, d->experiment, d->outcome, &traced, &d->precision, &e);
   if (r < 0) return keep_error(st, r, &e);
+  if (r > 0) return stopped(st->s) ? 0 : tell_unsure(st, d);
   if (stopped(st->s)) {
     lab_result_done(&traced);
     return 0;
@@ -224,8 +244,8 @@ static int take_result(struct state *st, struct lab *l, size_t experiment, const
   bool failed = false;
   d.outcome = judge(st->s, experiment, result, &what, &failed);
   d.difference = what.at ? what.at : "";
-  if (stopped(st->s)) {
-    /* It may have ended because somebody wants everything to end. */
+  if (stopped(st->s) || is_cut(st->s, result)) {
+    /* It may have ended because everything is to end. */
   } else if (failed) {
     r = handle_failure(st, l, &d, busy);
   } else {
@@ -346,8 +366,12 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       b->index[n] = i;
       b->orders[n++] = order_of(b->st->s, b->taken[i]);
     }
-  struct lab_branch branch = {
-      .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
+  struct lab_branch branch = {.orders = b->orders,
+                              .n = n,
+                              .wall_ns = b->st->s->wall_ns,
+                              .until_ns = latest(b->st->s),
+                              .done = branch_done,
+                              .context = b};
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;

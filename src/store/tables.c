@@ -49,6 +49,10 @@ const char *const store_sql[STATEMENTS] = {
         "(SELECT COUNT(*) FROM experiment WHERE finding = f.id), p.function, p.hash, x.nth, x.call, x.process, "
         "x.onwards, x.retval, x.errno, x.status, x.act "
         "FROM finding f JOIN experiment x ON x.id = f.experiment JOIN point p ON p.id = x.point ORDER BY f.id",
+    /* A silent failure that was not repeated is one that nobody is expected to notice. */
+    [DOUBTS] = "SELECT x.outcome, p.function, x.act, x.retval, x.errno, x.precision, p.\"in\", p.file, p.module, "
+               "p.offset, p.line FROM experiment x JOIN point p ON p.id = x.point WHERE x.finding IS NULL AND "
+               "(x.precision IS NOT NULL OR x.outcome IN ('hang', 'crash', 'abort', 'sanitizer')) ORDER BY x.id",
     [FRAMES] = "SELECT module, path, function, file, line, offset FROM frame WHERE finding = ?1 AND stack = ?2 "
                "ORDER BY n",
     [COUNT_OUTCOMES] = "SELECT outcome, COUNT(*) FROM experiment GROUP BY outcome",
@@ -61,5 +65,6 @@ const char *const store_sql[STATEMENTS] = {
     [COUNT_TOTALS] = "SELECT 'points', COUNT(*) FROM point "
                      "UNION ALL SELECT 'planned', IFNULL(SUM(experiments), 0) FROM planned "
                      "UNION ALL SELECT 'done', COUNT(*) FROM experiment "
-                     "UNION ALL SELECT 'unconfirmed', COUNT(*) FROM experiment WHERE precision = 0",
+                     "UNION ALL SELECT 'unconfirmed', COUNT(*) FROM experiment WHERE finding IS NULL AND "
+                     "(precision IS NOT NULL OR outcome IN ('hang', 'crash', 'abort', 'sanitizer'))",
 };

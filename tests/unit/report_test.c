@@ -114,6 +114,37 @@ static void test_text(void **state) {
   free(t);
 }
 
+static void test_doubts(void **state) {
+  (void)state;
+  struct store *s = make_store();
+  struct report r;
+  struct text t = {0}, json = {0};
+  struct store_experiment x = {.point = 1, .nth = 1, .retval = 1, .mode = "exec", .act = "short"};
+  const struct {
+    const char *outcome;
+    double precision;
+  } doubts[] = {{"hang", 0}, {"hang", -1}, {"silent", 1 / 3.0}, {"silent", -1}, {"crash", 0}};
+  for (size_t i = 0; i < COUNT(doubts); i++) {
+    x.outcome = doubts[i].outcome;
+    x.precision = doubts[i].precision;
+    assert_int_equal(store_add_experiment(s, &x, NULL), 0);
+  }
+  assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
+  report_text(&r, &t);
+  report_json(&r, &json);
+  has(t.at,
+      "\n4 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it came to "
+      "its end when it was given more time\n");
+  has(t.at, ": no time was left to repeat it\n");
+  has(t.at, ": it came again in less than half of the repeats\n");
+  has(t.at, ": it did not come again\n");
+  has(json.at, "\"unconfirmed\":4,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
+  text_done(&t);
+  text_done(&json);
+  report_done(&r);
+  store_close(s);
+}
+
 static void test_json(void **state) {
   (void)state;
   char *t = made(report_json);
@@ -182,6 +213,7 @@ static void test_empty(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),
