@@ -228,6 +228,7 @@ void baseline_done(struct baseline *b);
 
 struct campaign_case {
   const struct baseline *baseline;
+  const struct observe_mask *mask; /* what varies without faults; NULL for the baseline's */
   const struct campaign_point *point;
   const struct campaign_fault *fault;
   unsigned traits; /* enum campaign_trait */
@@ -258,6 +259,7 @@ struct sweep_done {
   bool is_new;    /* the finding was made by it */
   double precision;
   const struct campaign_failure *failure; /* of a new finding: its stacks as numbers; NULL otherwise */
+  const char *doubt;                      /* of a failure that is no finding: why; NULL otherwise */
 };
 
 /* What is known of an experiment before the sweep. */

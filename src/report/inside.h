@@ -5,8 +5,6 @@
 #include "report/report.h"
 
 /* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
-/* Why it is no finding. */
-const char *report_doubt(const struct store_doubt *d);
 void report_title(const struct report_finding *f, struct text *to);
 /* Where the call that failed stands: the innermost frame, all NULL if there is none. */
 const struct store_frame *report_site(const struct report_finding *f);

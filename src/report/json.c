@@ -91,7 +91,7 @@ static void add_doubts(const struct report *r, struct text *to) {
     text_add(to, ",");
     add_text("file", d->file, to);
     text_addf(to, ",\"line\":%u,\"precision\":%.2f,", d->line, d->precision < 0 ? 0 : d->precision);
-    add_text("reason", report_doubt(d), to);
+    add_text("reason", d->why, to);
     text_add(to, "}");
   }
   text_add(to, "],");

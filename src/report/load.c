@@ -187,14 +187,8 @@ static int add_doubt(void *context, const struct store_doubt *d) {
   copy.in = keep(r, d->in);
   copy.file = keep(r, d->file);
   copy.module = keep(r, d->module ? d->module : "");
-  return copy.outcome && copy.function && copy.module ? vec_push(&r->doubts, copy) : -ENOMEM;
-}
-
-const char *report_doubt(const struct store_doubt *d) {
-  bool hang = strcmp(d->outcome, "hang") == 0;
-  if (d->precision < 0) return "no time was left to repeat it";
-  if (hang) return "it came to its end when it was given more time";
-  return d->precision > 0 ? "it came again in less than half of the repeats" : "it did not come again";
+  copy.why = keep(r, d->why);
+  return copy.outcome && copy.function && copy.module && copy.why ? vec_push(&r->doubts, copy) : -ENOMEM;
 }
 
 int report_load(struct store *s, const char *folder, struct report *ret, struct err *e) {

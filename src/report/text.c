@@ -10,8 +10,10 @@ enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12, SHOWN_DOUBTS = 8 };
 static void add_frame(const struct store_frame *f, struct text *to) {
   struct text place = {0};
   text_add(to, "      ");
-  text_add_plain(to, report_function(f));
-  text_add(to, "  ");
+  if (f->function) {
+    text_add_plain(to, f->function);
+    text_add(to, "  ");
+  }
   report_place(f, &place);
   text_add_plain(to, place.at ? place.at : "");
   text_add(to, "\n");
@@ -94,7 +96,7 @@ static void add_doubts(const struct report *r, struct text *to) {
     report_fault(d->act, d->retval, d->error ? errno_name(d->error) : NULL, to);
     text_add(to, " at ");
     text_add_plain(to, place.at ? place.at : "?");
-    text_addf(to, ": %s\n", report_doubt(d));
+    text_addf(to, ": %s\n", d->why);
     text_done(&place);
   }
   if (r->doubts.n > SHOWN_DOUBTS) text_addf(to, "  and %zu others\n", r->doubts.n - SHOWN_DOUBTS);

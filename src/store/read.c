@@ -130,7 +130,8 @@ static int doubt_row(sqlite3_stmt *st, void *closure) {
                           .file = text_at(st, 7),
                           .module = text_at(st, 8),
                           .offset = number_at(st, 9),
-                          .line = (unsigned)number_at(st, 10)};
+                          .line = (unsigned)number_at(st, 10),
+                          .why = text_at(st, 11)};
   return reader->function(reader->context, &d);
 }
 

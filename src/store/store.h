@@ -85,6 +85,7 @@ struct store_experiment {
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
+  const char *doubt;      /* it is a failure but no finding: why; else NULL. Only written */
 };
 
 struct store_frame {
@@ -118,7 +119,7 @@ struct store_finding {
 
 /* A failure that is no finding, since it did not come again or was not repeated; only read. */
 struct store_doubt {
-  const char *outcome, *function, *act, *in, *file, *module;
+  const char *outcome, *function, *act, *in, *file, *module, *why;
   int64_t retval;
   int error;
   double precision; /* negative if it was not repeated */
