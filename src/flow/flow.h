@@ -220,6 +220,12 @@ struct flow_summary {
   bool makes_calls; /* of functions, or of the kernel */
 };
 
+/* Where a question has been. */
+struct origin_mark {
+  uint64_t hash;
+  uint32_t stamp;
+};
+
 /* What a thread keeps between functions. All zero is valid. */
 struct flow_worker {
   struct arena scratch; /* one function's graph and states */
@@ -228,6 +234,8 @@ struct flow_worker {
   struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
   struct map changed;                            /* by (image, function): the registers that it changes */
   struct map identities;                         /* of small functions: the argument that they return */
+  struct origin_mark *marks;                     /* of the questions so far; in the keep arena */
+  uint32_t stamp;                                /* the last question */
   bool brief;                                    /* evidence is not looked for at any price */
   bool failed;                                   /* there was no memory for a transform */
 };

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define EVIDENCE_BLOCKS 6
+#define BRIEF_BLOCKS 1000 /* in larger functions, no evidence is looked for if it should be brief */
+#define BRIEF_STEPS 4000
 #define KERNEL_PATIENCE 20 /* a kernel's functions are few, and large ones stand on many ways */
 
 /* --- one instruction ---------------------------------------------------------------------------------------------- */
@@ -312,7 +314,11 @@ static void push_preds(struct walk *w, uint32_t block, const struct state *s) {
       next->pending[next->n_pending++] = e->kind == EDGE_TAKEN ? last->cc : last->cc ^ 1;
     if (e->kind == EDGE_CASE) next->table_case = e->value;
     if (!state_live(next)) next->distance++;
-    state_push_end(w, e->from, k);
+    /* A block that leads nowhere else is told from others by where it leads to. */
+    if (e->kind == EDGE_PLAIN && !w->kernel)
+      state_push_on(w, e->from, k);
+    else
+      state_push_end(w, e->from, k);
   }
 }
 
@@ -407,6 +413,8 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   w->steps = 0;
   w->budget = e->budget + e->per_block * w->code->n_blocks;
   if (w->kernel && e->simple) w->budget *= KERNEL_PATIENCE;
+  if (w->worker->brief && w->code->n_blocks > BRIEF_BLOCKS && !e->simple) return false;
+  if (w->worker->brief && w->budget > BRIEF_STEPS) w->budget = BRIEF_STEPS;
   w->work.n = 0;
   w->outcomes.n = 0;
   map_clear(w->visited);
@@ -549,8 +557,12 @@ int walk_start(struct walk *w, struct flow_worker *worker, const struct code *co
   *w = (struct walk){.worker = worker, .image = code->image, .code = code, .result = RAX};
   take_maps(w);
   w->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *w->stamps);
-  w->marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w->marks);
-  return w->stamps && w->marks ? 0 : -ENOMEM;
+  if (!worker->marks) worker->marks = arena_zalloc(&worker->keep, ORIGIN_MARKS * sizeof *worker->marks);
+  if (worker->stamp > UINT32_MAX / 2 && worker->marks) { /* no function asks that much */
+    memset(worker->marks, 0, ORIGIN_MARKS * sizeof *worker->marks);
+    worker->stamp = 0;
+  }
+  return w->stamps && worker->marks ? 0 : -ENOMEM;
 }
 
 static bool has_calls(const struct code *c) {

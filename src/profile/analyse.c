@@ -124,7 +124,7 @@ static int add_part(struct profile_builder *b, const struct flow_world *w, uint3
     int ret = add_side(b, w, &r->sides[i]);
     if (ret < 0) return ret;
   }
-  return evidence_sentences(w, node, r, add_sentence, b);
+  return b->brief ? 0 : evidence_sentences(w, node, r, add_sentence, b);
 }
 
 int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,

@@ -96,7 +96,6 @@ struct program {
   struct profile_facts *facts;
   struct relevance *relevance;
   const struct profile *profile;
-  struct profile written;   /* of functions whose aliases are imported and have no errors of their own */
   struct profile *overlays; /* from files; the last counts */
   size_t n_overlays;
   VEC(struct import) imports;
@@ -124,6 +123,8 @@ struct program {
 /* The import that the slot is, or NULL. */
 const struct import *program_import(const struct program *p, uint64_t slot);
 int imports_find(struct program *p, struct err *e) MUST_USE;
+/* The profile of what the program imports. */
+int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_USE;
 
 /* Reads the function at ENTRY: its sites, its calls, what it refers to. */
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
