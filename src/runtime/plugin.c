@@ -28,7 +28,8 @@ struct plugin {
 };
 
 static struct plugin *plugins;
-static int64_t errno_offset; /* from the thread pointer: libc's variables are at the same place in all threads */
+static struct murphy_call *known; /* by function: what is the same in all calls */
+static int64_t errno_offset;      /* from the thread pointer: libc's variables are at the same place in all threads */
 
 /* --- its own calls ------------------------------------------------------------------------------------------------ */
 
@@ -145,15 +146,15 @@ static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
 }
 
 /* A thread is in a plugin from here on; NULL if there is no place to say so. */
-static struct wire_asking *enter_plugin(uint32_t trigger) {
-  uint64_t self = own_name();
+static inline struct wire_asking *enter_plugin(uint32_t trigger) {
   struct wire_asking *m = mark;
-  if (__builtin_expect(!m || rt_load(&m->owner) != self, 0)) m = take_mark(self);
+  /* A fork's child is a thread of another number. */
+  if (__builtin_expect(!m || (uint32_t)rt_load(&m->owner) != rt_tid(), 0)) m = take_mark(own_name());
   if (m) rt_store(&m->trigger, trigger + 1);
   return m;
 }
 
-static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
   struct wire_asking *m = enter_plugin(trigger);
   int *error = errno_offset ? (int *)(rt_thread_pointer() + (uint64_t)errno_offset) : NULL, kept = error ? *error : 0;
   uint64_t result = rt_foreign(function, a, b);
@@ -199,26 +200,34 @@ static void start_one(uint32_t i) {
   rt_store(&p->class, class);
 }
 
-void rt_plugin_start(void) {
-  plugins = rt_map(rt.plan->triggers.n * sizeof *plugins);
-  int *(*location)(void) = (int *(*)(void))rt_link_real("__errno_location", NULL);
-  errno_offset = location ? (int64_t)location() - (int64_t)rt_thread_pointer() : 0;
-  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++)
-    if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+static void learn_functions(void) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
+    known[i] = (struct murphy_call){.size = sizeof *known,
+                                    .n_args = f[i].n_args,
+                                    .function = rt_text(f[i].written ? f[i].written : f[i].name),
+                                    .symbol = rt_text(f[i].name)};
 }
 
-bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
-  struct plugin *p = plugins ? &plugins[trigger] : NULL;
-  struct murphy_trigger_class *class = p ? rt_load(&p->class) : NULL;
+bool rt_plugin_start(void) {
+  int *(*location)(void) = (int *(*)(void))rt_link_real("__errno_location", NULL);
+  errno_offset = location ? (int64_t)location() - (int64_t)rt_thread_pointer() : 0;
+  size_t size = rt.plan->triggers.n * sizeof *plugins;
+  plugins = rt_map(size + rt.plan->functions.n * sizeof *known);
+  if (!plugins) return false;
+  known = (struct murphy_call *)((char *)plugins + size);
+  learn_functions();
+  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
+    if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+  return true;
+}
+
+RT_HOT bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = &plugins[trigger];
+  struct murphy_trigger_class *class = rt_load(&p->class);
   if (!class || rt_load(&class->ended)) return false;
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
-  struct murphy_call call = {
-      .size = sizeof call,
-      .n_args = f->n_args,
-      .function = rt_text(f->written ? f->written : f->name),
-      .symbol = rt_text(f->name),
-      .args = c->args,
-      .caller = (const void *)rt_return_address(c),
-  };
+  struct murphy_call call = known[c->index];
+  call.args = c->args;
+  call.caller = (const void *)rt_return_address(c);
   return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
 }
