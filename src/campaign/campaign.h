@@ -34,7 +34,7 @@ struct outcome_facts {
   const struct observation *baseline, *run;
   const struct observe_mask *mask;
   bool injected, timed_out;
-  int error;       /* of the fault */
+  int error;       /* of the fault: errno, or enum fault_act */
   unsigned traits; /* enum campaign_trait */
 };
 
@@ -50,7 +50,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
 struct campaign_fault {
   uint32_t function, rule, fault; /* of the plan; the fault counts from the rule's first */
   int64_t retval;
-  int error;
+  int error; /* errno; negative: enum fault_act */
 };
 
 /* A call stack that reached a function in the baseline. */

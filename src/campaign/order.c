@@ -30,7 +30,7 @@ static const struct {
 
 static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
   int weight = p->verdict * WEIGHT_VERDICT + likely * WEIGHT_LIKELY;
-  return f->error == ENOMEM ? weight + WEIGHT_MEMORY : weight;
+  return f->error == ENOMEM || f->error == FAULT_THROWS ? weight + WEIGHT_MEMORY : weight;
 }
 
 static int log2_of(uint64_t n) {

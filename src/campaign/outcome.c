@@ -56,7 +56,8 @@ static bool is_broken(const struct observe_stream *s) {
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  return f->error == ENOMEM && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
+  bool memory = f->error == ENOMEM || f->error == FAULT_THROWS;
+  return memory && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
 }
 
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */

@@ -42,6 +42,11 @@ struct test_scope {
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *ret,
                     struct err *e) MUST_USE;
 void test_space_done(struct test_space *s);
+/* How many bytes a transfer does that is cut short. */
+enum { TEST_SHORT = 1 };
+/* Adds a rule for each way in which the function can fail (test_rules.c); TO: only names it, for its profile. */
+int test_add_rules(struct test_space *s, const char *name, struct err *e) MUST_USE;
+int test_name_rule(struct scenario *to, const char *name, struct err *e) MUST_USE;
 /* For lab_request.write; CONTEXT is a struct test_writer. */
 struct test_writer {
   struct test_space *space;

@@ -16,13 +16,11 @@
 enum { OUTPUT_MAX = 1 << 20, FINDING_MAX = 16 << 20 };
 
 void test_finding_title(const struct test_finding *f, struct text *to) {
-  const char *name = f->error ? errno_name(f->error) : NULL;
   text_add(to, f->kind);
   if (f->signal && signal_name(f->signal)) text_addf(to, " (%s)", signal_name(f->signal));
   text_add(to, " when ");
   text_add_plain(to, f->function); /* a name of the library's: it goes into scripts */
-  text_addf(to, " returns %" PRId64, f->retval);
-  if (name) text_addf(to, " with %s", name);
+  fault_describe(to, f->retval, f->error);
   if (f->onwards) text_add(to, ", from then on every time");
 }
 

@@ -53,6 +53,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   add_text("function", f->is.function, to);
   text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",", f->is.call, f->is.retval);
   add_text("errno", f->is.error ? errno_name(f->is.error) : NULL, to);
+  if (fault_act_name(f->is.error)) text_addf(to, ",\"act\":\"%s\"", fault_act_name(f->is.error));
   text_addf(to, ",\"nth\":%" PRIu64 ",\"onwards\":%s,\"process\":%" PRIu32 "}", f->is.nth,
             f->is.onwards ? "true" : "false", f->is.process);
   add_site(f, to);

@@ -117,7 +117,11 @@ static const char *resume_of(const struct loader *l) {
 static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
   const char *name = f->error ? errno_name(f->error) : NULL, *follow = store_get(s, "follow");
   struct text t = {0};
-  text_addf(&t, "murphy run --fail '%s:ret=%" PRId64, f->function, f->retval);
+  text_addf(&t, "murphy run --fail '%s:", f->function);
+  if (f->error == FAULT_THROWS)
+    text_add(&t, "throw");
+  else
+    text_addf(&t, "%s=%" PRId64, f->error == FAULT_SHORT ? "short" : "ret", f->retval);
   if (name && f->retval != f->error) text_addf(&t, " errno=%s", name);
   text_addf(&t, " when call%s%" PRIu64, f->onwards ? ">=" : "==", f->call);
   if (f->process > 1) text_addf(&t, " and process==%" PRIu32, f->process);
@@ -197,11 +201,10 @@ void report_done(struct report *r) {
 /* --- what all forms say alike ------------------------------------------------------------------------------------- */
 
 void report_title(const struct report_finding *f, struct text *to) {
-  const char *name = f->is.error ? errno_name(f->is.error) : NULL;
   text_add(to, f->is.kind);
   if (f->is.signal && signal_name(f->is.signal)) text_addf(to, " (%s)", signal_name(f->is.signal));
-  text_addf(to, " when %s returns %" PRId64, f->is.function, f->is.retval);
-  if (name) text_addf(to, " with %s", name);
+  text_addf(to, " when %s", f->is.function);
+  fault_describe(to, f->is.retval, f->is.error);
   if (f->is.onwards) text_add(to, ", from then on every time");
 }
 

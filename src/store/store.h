@@ -73,7 +73,7 @@ struct store_experiment {
   uint64_t nth;      /* which time the point is reached */
   bool onwards;      /* from then on, every time */
   int64_t retval;
-  int error;           /* errno; 0 if it is not set */
+  int error;           /* errno; 0 if it is not set; or enum fault_act */
   const char *mode;    /* exec, fork, branch */
   const char *outcome; /* same, handled, crash, abort, hang, silent, sanitizer, missed */
   int status;          /* as of waitpid */
