@@ -79,6 +79,9 @@ def main():
     parser.add_argument("--mode", default="fork,branch")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
+    if arguments.tap and os.environ.get("MURPHY_AGAIN"):
+        print("1..0 # SKIP was run with the other compiler")
+        return 0
     examples = [os.path.basename(p)[:-2] for p in sources()]
     bad = 0
     both = [(mode, name) for name in arguments.names or examples + list(DEBIAN) for mode in arguments.mode.split(",")]
