@@ -142,12 +142,6 @@ int dir_make(const char *path) MUST_USE;
 
 /* "EIO", or NULL if VALUE is not an errno of Linux on x86-64. */
 const char *errno_name(int value);
-/* What a fault may do beside returning a value and setting errno; it stands where the errno would. */
-enum fault_act { FAULT_SHORT = -1, FAULT_THROWS = -2 };
-/* "short" or "throw"; NULL if it is an errno. */
-const char *fault_act_name(int error);
-/* " returns -1 with EIO", " does 1 byte only", " throws std::bad_alloc": behind the function's name. */
-void fault_describe(struct text *to, int64_t retval, int error);
 /* The number of "EIO"; EWOULDBLOCK, EDEADLOCK, ENOTSUP are known too. 0 if it is not one. */
 int errno_number(const char *name);
 /* "SIGSEGV", or NULL. */

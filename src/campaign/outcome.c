@@ -56,8 +56,7 @@ static bool is_broken(const struct observe_stream *s) {
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  bool memory = f->error == ENOMEM || f->error == FAULT_THROWS;
-  return memory && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
+  return f->error == ENOMEM && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
 }
 
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */
@@ -104,6 +103,8 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
       !is_sanitizer_report(&f->baseline->streams[OBSERVE_ERROR]))
     return OUTCOME_SANITIZER;
   if (signal && (differs & DIFFERS_STATUS)) return outcome_of_signal(signal, f);
+  /* Whoever waits for it may not care, or say so and go on. */
+  if (f->died) return outcome_of_signal(f->died, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   if (differs) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES)) return OUTCOME_SAME;

@@ -67,8 +67,8 @@ bool site_likely_knows(const struct site_likely *l, const char *function) {
   return relevance_knows(l->relevance, relevance_written(l->relevance, function));
 }
 
-bool site_likely_names(const struct site_likely *l, const char *function, int error, int64_t retval) {
-  return relevance_names(l->relevance, relevance_written(l->relevance, function), error, retval);
+bool site_likely_names(const struct site_likely *l, const char *function, int error) {
+  return relevance_names(l->relevance, relevance_written(l->relevance, function), error, -1);
 }
 
 const char *site_likely_written(const struct site_likely *l, const char *function) {
@@ -98,6 +98,15 @@ int site_likely_of(const struct site_likely *l, const struct site_call *c, int e
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
 }
 
+int site_likely_short(const struct site_likely *l, const struct site_call *c) {
+  struct relevance_call call = tell(l->relevance, c);
+  return (int)relevance_short(l->relevance, &call);
+}
+
+bool site_likely_shortens(const struct site_likely *l, const char *function) {
+  return relevance_shortens(l->relevance, relevance_written(l->relevance, function));
+}
+
 unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
@@ -120,6 +129,6 @@ bool site_likely_excused(const struct site_likely *l, const char *function) {
          relevance_kept(l->relevance, written) >= 0 || relevance_writes(l->relevance, written) >= RELEVANCE_ARGS;
 }
 
-bool site_likely_quiet(const struct site_likely *l, const char *function) {
+bool site_likely_reads(const struct site_likely *l, const char *function) {
   return is_input(l->relevance, relevance_written(l->relevance, function));
 }

@@ -394,20 +394,6 @@ static void directories_are_made_with_parents(void **state) {
 
 /* --- names and numbers -------------------------------------------------------------------------------------------- */
 
-static void faults_have_words(void **state) {
-  (void)state;
-  struct text t = {0};
-  fault_describe(&t, -1, EIO);
-  fault_describe(&t, 0, 0);
-  fault_describe(&t, 1, FAULT_SHORT);
-  fault_describe(&t, 0, FAULT_THROWS);
-  assert_string_equal(t.at, " returns -1 with EIO returns 0 does 1 byte only throws std::bad_alloc");
-  text_done(&t);
-  assert_string_equal(fault_act_name(FAULT_SHORT), "short");
-  assert_string_equal(fault_act_name(FAULT_THROWS), "throw");
-  assert_null(fault_act_name(EIO));
-}
-
 static void errno_names_are_the_systems(void **state) {
   (void)state;
   int known = 0;
@@ -554,7 +540,6 @@ int main(void) {
       cmocka_unit_test(a_link_stays_a_link),
       cmocka_unit_test(directories_are_made_with_parents),
       cmocka_unit_test(errno_names_are_the_systems),
-      cmocka_unit_test(faults_have_words),
       cmocka_unit_test(signal_names_are_the_systems),
       cmocka_unit_test(near_names_are_found),
       cmocka_unit_test(numbers_are_parsed_whole),
