@@ -101,7 +101,7 @@ static int take_scope(struct job *job, const struct cmd_arg *arg, struct err *e)
     return set_timeout(job, arg->value, e);
   case OPT_TEST_FOLLOW:
   case OPT_TEST_NO_FOLLOW:
-    scope->follow = arg->option->id == OPT_TEST_FOLLOW;
+    scope->follow = scope->system = arg->option->id == OPT_TEST_FOLLOW;
     return 0;
   case OPT_TEST_NO_SANDBOX:
     job->subject.no_sandbox = true;

@@ -18,8 +18,22 @@ static bool is_system_folder(const char *path) {
   return false;
 }
 
+static bool is_system_program(const char *path) {
+  static const char *const folders[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/"};
+  for (size_t i = 0; i < COUNT(folders); i++)
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
+  return is_system_folder(path);
+}
+
+/* Who tests a program of their own wants its bugs and not those of the shell that it starts. */
+bool test_space_is_guest(const struct test_space *s, const struct test_scope *scope, const char *program) {
+  if (scope->from.n || scope->system) return false;
+  return is_system_program(program) && !is_system_program(s->modules.modules.at[0].path);
+}
+
 static bool in_scope(const struct test_space *s, const struct test_scope *scope, size_t module) {
-  if (s->modules.modules.at[module].program && !scope->from.n) return true;
+  const struct run_module *m = &s->modules.modules.at[module];
+  if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
   return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);

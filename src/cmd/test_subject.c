@@ -64,8 +64,9 @@ void test_subject_json(const struct test_subject *s, struct text *to) {
     text_add_json(to, s->input);
   else
     text_add(to, "null");
-  text_addf(to, ",\"follow\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64, s->scope.follow ? "true" : "false",
-            s->no_sandbox ? "false" : "true", s->timeout_ns);
+  text_addf(to, ",\"follow\":%s,\"system\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64,
+            s->scope.follow ? "true" : "false", s->scope.system ? "true" : "false", s->no_sandbox ? "false" : "true",
+            s->timeout_ns);
   add_names("from", &s->scope.from, to);
   add_names("functions", &s->scope.functions, to);
   add_names("errnos", &s->scope.errnos, to);
@@ -148,6 +149,7 @@ static int load(const json_t *from, struct test_subject *to) {
   to->input = input ? arena_strdup(&to->arena, input) : NULL;
   to->timeout_ns = (uint64_t)timeout;
   to->scope.follow = json_is_true(json_object_get(from, "follow"));
+  to->scope.system = json_is_true(json_object_get(from, "system"));
   to->no_sandbox = json_is_false(json_object_get(from, "sandbox"));
   if (!to->cwd || (input && !to->input)) return -ENOMEM;
   int r = load_command(json_object_get(from, "command"), to);
