@@ -152,6 +152,7 @@ static int read_options(struct job *job, struct err *e) {
   job->cwd = getcwd(NULL, 0);
   if (!job->cwd) return err_set(e, -errno, "the working directory cannot be told: %m");
   job->subject.cwd = job->cwd;
+  if (test_subject_take_input(&job->subject) < 0) return err_set(e, -ENOMEM, "out of memory");
   ssize_t n = readlink("/proc/self/exe", job->murphy, sizeof job->murphy - 1);
   if (n > 0) job->murphy[n] = '\0';
   return 0;

@@ -89,6 +89,11 @@ struct test_subject {
 };
 
 void test_subject_done(struct test_subject *s);
+/*
+ * If no input was asked for and murphy's own is a file with a name, the command is given that one: every run begins at
+ * its start. What comes through a pipe could be given once only.
+ */
+int test_subject_take_input(struct test_subject *s) MUST_USE;
 /* "a,b" is two names. */
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
 /* As a JSON object, and from one. WHERE is what messages call it. */

@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void test_subject_done(struct test_subject *s) {
   vec_done(&s->command);
@@ -17,6 +20,18 @@ void test_subject_done(struct test_subject *s) {
   vec_done(&s->scope.errnos);
   vec_done(&s->scope.sites);
   arena_done(&s->arena);
+}
+
+int test_subject_take_input(struct test_subject *s) {
+  char path[PATH_MAX];
+  struct stat is, named;
+  if (s->input || fstat(STDIN_FILENO, &is) < 0 || !S_ISREG(is.st_mode)) return 0;
+  ssize_t n = readlink("/proc/self/fd/0", path, sizeof path);
+  if (n <= 0 || n == (ssize_t)sizeof path) return 0;
+  path[n] = '\0';
+  if (stat(path, &named) < 0 || named.st_dev != is.st_dev || named.st_ino != is.st_ino) return 0;
+  s->input = arena_strdup(&s->arena, path);
+  return s->input ? 0 : -ENOMEM;
 }
 
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) {

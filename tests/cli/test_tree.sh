@@ -153,4 +153,12 @@ run test --function fgets --format json -- ./copy
 holds 'an error that is taken for the end of the file' found 'len(f) == 1 and f[0]["kind"] == "silent"'
 run test --function fgets --format json -- ./copy-fixed
 holds '... and one that is not' found 'not f'
+
+printf '#include <stdio.h>\nint main(void) { int c = getchar(); putchar(c == EOF ? 48 : c); return fflush(stdout); }\n' >first.c
+cc -w -o first first.c
+echo 7 >seven
+holds 'standard input that is a file is given to the command' \
+  "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 7' <seven
+cat seven | "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 0' >out 2>err
+holds '... and one that is a pipe is not' test $? = 0
 finish
