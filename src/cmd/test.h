@@ -40,12 +40,16 @@ struct test_scope {
                      folders */
   cmd_names functions, errnos, sites; /* only these, if there are any */
   bool follow;
+  bool system; /* ... into programs of the system's folders too, though the command is none */
 };
 
 /* Finds the program and its modules. *ret_starts: it may start other processes. S has `data` and `runtime`. */
 int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) MUST_USE;
 /* Takes what a run has started: programs are added to the modules, notes say which are, or why not (test_tree.c). */
-int test_space_follow(struct test_space *s, const struct sandbox_tree *tree, struct err *e) MUST_USE;
+int test_space_follow(struct test_space *s, const struct test_scope *scope, const struct sandbox_tree *tree,
+                      struct err *e) MUST_USE;
+/* Is a program that the command starts left alone, as one of the system? */
+bool test_space_is_guest(const struct test_space *s, const struct test_scope *scope, const char *program);
 /* Finds all faults of the modules. */
 int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
@@ -85,6 +89,11 @@ struct test_subject {
 };
 
 void test_subject_done(struct test_subject *s);
+/*
+ * If no input was asked for and murphy's own is a file with a name, the command is given that one: every run begins at
+ * its start. What comes through a pipe could be given once only.
+ */
+int test_subject_take_input(struct test_subject *s) MUST_USE;
 /* "a,b" is two names. */
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
 /* As a JSON object, and from one. WHERE is what messages call it. */

@@ -130,7 +130,7 @@ static int look_around(struct test_setup *s, struct err *e) {
     n_stoppable = 0;
   }
   if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
-  if (r >= 0) r = test_space_follow(&s->space, &result.tree, e);
+  if (r >= 0) r = test_space_follow(&s->space, &s->is->scope, &result.tree, e);
   lab_result_done(&result);
   lab_free(l);
   return refuse_lab(r);

@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void test_subject_done(struct test_subject *s) {
   vec_done(&s->command);
@@ -17,6 +20,18 @@ void test_subject_done(struct test_subject *s) {
   vec_done(&s->scope.errnos);
   vec_done(&s->scope.sites);
   arena_done(&s->arena);
+}
+
+int test_subject_take_input(struct test_subject *s) {
+  char path[PATH_MAX];
+  struct stat is, named;
+  if (s->input || fstat(STDIN_FILENO, &is) < 0 || !S_ISREG(is.st_mode)) return 0;
+  ssize_t n = readlink("/proc/self/fd/0", path, sizeof path);
+  if (n <= 0 || n == (ssize_t)sizeof path) return 0;
+  path[n] = '\0';
+  if (stat(path, &named) < 0 || named.st_dev != is.st_dev || named.st_ino != is.st_ino) return 0;
+  s->input = arena_strdup(&s->arena, path);
+  return s->input ? 0 : -ENOMEM;
 }
 
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) {
@@ -64,8 +79,9 @@ void test_subject_json(const struct test_subject *s, struct text *to) {
     text_add_json(to, s->input);
   else
     text_add(to, "null");
-  text_addf(to, ",\"follow\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64, s->scope.follow ? "true" : "false",
-            s->no_sandbox ? "false" : "true", s->timeout_ns);
+  text_addf(to, ",\"follow\":%s,\"system\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64,
+            s->scope.follow ? "true" : "false", s->scope.system ? "true" : "false", s->no_sandbox ? "false" : "true",
+            s->timeout_ns);
   add_names("from", &s->scope.from, to);
   add_names("functions", &s->scope.functions, to);
   add_names("errnos", &s->scope.errnos, to);
@@ -148,6 +164,7 @@ static int load(const json_t *from, struct test_subject *to) {
   to->input = input ? arena_strdup(&to->arena, input) : NULL;
   to->timeout_ns = (uint64_t)timeout;
   to->scope.follow = json_is_true(json_object_get(from, "follow"));
+  to->scope.system = json_is_true(json_object_get(from, "system"));
   to->no_sandbox = json_is_false(json_object_get(from, "sandbox"));
   if (!to->cwd || (input && !to->input)) return -ENOMEM;
   int r = load_command(json_object_get(from, "command"), to);
