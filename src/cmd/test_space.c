@@ -11,7 +11,7 @@
 
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
-static bool is_system_folder(const char *path) {
+bool test_is_system_library(const char *path) {
   static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/lib32/", "/usr/lib32/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
@@ -22,7 +22,7 @@ static bool is_system_program(const char *path) {
   static const char *const folders[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
-  return is_system_folder(path);
+  return test_is_system_library(path);
 }
 
 /* Who tests a program of their own wants its bugs and not those of the shell that it starts. */
@@ -36,7 +36,7 @@ static bool in_scope(const struct test_space *s, const struct test_scope *scope,
   if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
-  return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);
+  return !scope->from.n && !test_is_system_library(s->modules.modules.at[module].path);
 }
 
 static bool is_listed(const cmd_names *list, const char *name) {
@@ -515,13 +515,15 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   return r < 0 ? r : test_space_judge(s, e);
 }
 
-void test_space_done(struct test_space *s) {
+/* What test_space_fill and those after it have made. */
+static void drop_faults(struct test_space *s) {
   run_world_done(&s->world);
   scenario_free(s->scenario);
-  run_modules_done(&s->modules);
-  run_target_done(&s->target);
+  s->scenario = NULL;
   site_likely_free(s->likely);
+  s->likely = NULL;
   profile_facts_free(s->facts);
+  s->facts = NULL;
   map_done(&s->verdicts);
   vec_done(&s->faults);
   vec_done(&s->points);
@@ -529,6 +531,18 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->sites);
   vec_done(&s->untried);
   text_done(&s->plan);
+}
+
+int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) {
+  drop_faults(s);
+  return test_space_fill(scope, s, e);
+}
+
+void test_space_done(struct test_space *s) {
+  drop_faults(s);
+  run_modules_done(&s->modules);
+  run_target_done(&s->target);
+  vec_done(&s->opened);
   text_done(&s->notes);
   arena_done(&s->arena);
 }
