@@ -22,7 +22,7 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
   const struct lab_result *before = &c->baseline->runs[0];
   struct outcome_facts facts = {.baseline = &before->seen,
                                 .run = &r->seen,
-                                .mask = &c->baseline->mask,
+                                .mask = c->mask ? c->mask : &c->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
                                 .error = c->fault->error,

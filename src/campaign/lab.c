@@ -229,6 +229,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
+                            .until_ns = order->until_ns,
                             .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
@@ -317,6 +318,7 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
                                     .child_out = l->child_out,
                                     .child_error = l->child_error,
                                     .wall_ns = b->wall_ns,
+                                    .until_ns = b->until_ns,
                                     .done = child_done,
                                     .context = &g};
     r = sandbox_branch(l->sandbox, &branch, b->why, e);

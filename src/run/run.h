@@ -111,7 +111,7 @@ struct run_area {
   struct wire_area *at;
   size_t size;
   int file; /* of the mapping, for run_area_reset */
-  struct wire_span events, loaded, points, counts, branches;
+  struct wire_span events, loaded, points, counts, branches, asking;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
@@ -149,9 +149,10 @@ bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *r
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* A copy of entry I of the threads that asked plugins; false if there is none. */
+bool run_area_asking(const struct run_area *a, uint32_t i, struct wire_asking *ret);
 /* What became of triggers that were asked outside of the plan: copies. Text in it need not end. */
 struct run_troubles {
-  struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t unanswered;
 };
@@ -276,6 +277,7 @@ struct sandbox_job {
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
   bool fork;            /* by the fork server, if that is possible; never with trace */
+  uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
 };
 
 /* A part of the file system that was changed. */
@@ -324,8 +326,9 @@ enum { SANDBOX_PID = 2 };
 struct sandbox_branch {
   int in, out, error; /* as of a job, for the trunk */
   int child_out,
-      child_error;  /* files for its children, one after another: they begin with what the trunk has written */
-  uint64_t wall_ns; /* of each child */
+      child_error;   /* files for its children, one after another: they begin with what the trunk has written */
+  uint64_t wall_ns;  /* of each child */
+  uint64_t until_ns; /* as of a job */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;

@@ -4,6 +4,7 @@
 
 #include "modules.h"
 #include "names.h"
+#include "numbers.h"
 #include "operand.h"
 #include "process.h"
 #include "real.h"
@@ -126,7 +127,18 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_FORK:
     return hook_fork(c);
   case WIRE_HOOK_LOOK:
-    rt_trunk_looks();
+  case WIRE_HOOK_LOOK_FILE:
+  case WIRE_HOOK_LOOK_AT:
+  case WIRE_HOOK_LOOK_X:
+  case WIRE_HOOK_LOOK_OLD:
+  case WIRE_HOOK_LOOK_FILE_OLD:
+  case WIRE_HOOK_LOOK_AT_OLD:
+    return rt_numbers_look(c, (enum wire_hook)f->hook);
+  case WIRE_HOOK_TELL:
+    rt_numbers_tell();
+    return RT_PASS;
+  case WIRE_HOOK_MOVE:
+    rt_numbers_move();
     return RT_PASS;
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;

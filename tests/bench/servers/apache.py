@@ -10,8 +10,6 @@ PAGES = {"static": ("index.html", 200), "PHP": ("info.php", 20)}
 # What a request calls of APR that has a file or socket as first argument: 11 calls for the static page.
 FUNCTIONS = ["apr_file_read", "apr_socket_recv", "apr_socket_sendv", "apr_socket_opt_set"]
 
-# Lets everything through, but only when all else has been asked and was true.
-NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
     "A": '<trigger id="A" class="AprSocket" />',
     "B": '<trigger id="B" class="CallStackTrigger"><args><frame><module>apache2</module></frame></args></trigger>',
@@ -25,15 +23,16 @@ MUTEX = ("pthread_mutex_lock", "pthread_mutex_unlock")
 
 
 def rule(letters, function):
-    asked = "".join(f'<reftrigger ref="{x}" />' for x in [*letters, "never"])
-    return f'<function name="{function}" return="70014">{asked}</function>'
+    """Unused: triggers are asked as for a fault, and then the call goes on."""
+    asked = "".join(f'<reftrigger ref="{x}" />' for x in letters)
+    return f'<function name="{function}" return="unused">{asked}</function>'
 
 
 def scenario(name):
     """A+B: both must be true, as in the paper. A,B: each by itself, so that both are asked at each call."""
     letters = name.replace("+", "").replace(",", "")
     groups = name.split(",")
-    lines = ["<scenario>", NEVER, *(DECLARED[x] for x in letters)]
+    lines = ["<scenario>", *(DECLARED[x] for x in letters)]
     lines += [rule(group.split("+"), f) for group in groups for f in FUNCTIONS]
     if "E" in letters:
         lines += [f'<function name="{f}" return="unused"><reftrigger ref="E" /></function>' for f in MUTEX]

@@ -14,7 +14,6 @@ WORKLOADS = {"read-only": "oltp_read_only", "read-write": "oltp_read_write"}
 # The paper's function is fcntl, which today's server hardly calls; these are what it calls for each statement.
 FUNCTIONS = ["fcntl", "recv", "send", "sendto", "recvfrom", "poll", "pread64", "pwrite64", "fdatasync", "fsync"]
 
-NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
     "1": "",
     "2": '<trigger id="2" class="GlobalIs"><args><symbol>THR_thread_count</symbol><above>64</above></args></trigger>',
@@ -28,16 +27,15 @@ CONDITIONS = {"1": "int(arg(2)) == 5", "4": 'caller("mariadbd")'}
 
 
 def rule(number, function):
+    """Unused: triggers are asked as for a fault, and then the call goes on."""
     if number in CONDITIONS:
-        return (f"<function name=\"{function}\" errno=\"EIO\" return=\"-1\" "
-                f"when='{CONDITIONS[number]} and random(1e-18)' />")
-    return (f'<function name="{function}" errno="EIO" return="-1"><reftrigger ref="{number}" /><reftrigger ref="never" />'
-            "</function>")
+        return f"<function name=\"{function}\" return=\"unused\" when='{CONDITIONS[number]}' />"
+    return f'<function name="{function}" return="unused"><reftrigger ref="{number}" /></function>'
 
 
 def scenario(numbers):
     """Each trigger by itself, so that all of them are asked at each call."""
-    lines = ["<scenario>", NEVER, *(DECLARED[x] for x in numbers)]
+    lines = ["<scenario>", *(DECLARED[x] for x in numbers)]
     return "\n".join([*lines, *(rule(x, f) for x in numbers for f in FUNCTIONS), "</scenario>"])
 
 
