@@ -138,4 +138,6 @@ run test --function fgets --format json -- ./copy
 holds 'an error that is taken for the end of the file' found 'len(f) == 1 and f[0]["kind"] == "silent"'
 run test --function fgets --format json -- ./copy-fixed
 holds '... and one that is not' found 'not f'
+run test --budget 20runs -- ./copy-fixed
+holds 'a variable that is imported, as stdout, is not taken for a function' sh -c '! grep -q note: err'
 finish
