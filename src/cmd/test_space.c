@@ -185,7 +185,7 @@ static int leave_unknown(struct test_space *s, name_list *names) {
     const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
     if (!home || map_get(&known, (uintptr_t)home, NULL))
       names->at[n++] = names->at[i];
-    else
+    else if (!profile_facts_float(s->facts, names->at[i]) && !profile_facts_noreturn(s->facts, names->at[i]))
       r = vec_push(&s->untried, names->at[i]);
   }
   if (r >= 0) names->n = n;
@@ -262,6 +262,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   w->area = w->preload = "";
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
   w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
+  w->note = NULL;                         /* ... others are variables */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);

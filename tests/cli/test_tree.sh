@@ -186,4 +186,6 @@ holds 'standard input that is a file is given to the command' \
   "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 7' <seven
 cat seven | "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 0' >out 2>err
 holds '... and one that is a pipe is not' test $? = 0
+run test --budget 20runs -- ./copy-fixed
+holds 'a variable that is imported, as stdout, is not taken for a function' sh -c '! grep -q note: err'
 finish
