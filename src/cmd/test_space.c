@@ -451,15 +451,18 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
 }
 
 /*
- * Was the descriptor that the call closes written to, and not made safe by a call that would have told of the loss
- * itself? By its number: which call was first is not known, but few programs use one for a written file and another.
+ * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
+ * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a written
+ * file and another.
  */
-static bool has_unsafe_output(const struct test_space *s, const struct site_call *closed) {
+static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
+                              const struct site_call *closed) {
+  uint32_t process = s->seen.at[p - s->points.at].process;
   bool written = false;
   for (size_t i = 0; i < s->points.n; i++) {
     struct site_call c = call_of(s, &s->points.at[i]);
     uint64_t to;
-    if (c.n_args == 0 || closed->n_args == 0) continue;
+    if (c.n_args == 0 || closed->n_args == 0 || s->seen.at[i].process != process) continue;
     if (site_likely_writes(s->likely, &c, &to)) written |= to == closed->args[0] && c.writable;
     bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
     if (tells && c.args[0] == closed->args[0]) return false;
@@ -474,7 +477,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
-  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, &c));
+  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
          (rare ? TRAIT_RARE_END : 0);
 }
