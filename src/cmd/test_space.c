@@ -394,7 +394,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-/* Of functions of one library that were not tried, so many are named. */
+/* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -418,9 +418,9 @@ static int by_home(const void *a, const void *b, void *context) {
 }
 
 /* Those of one library: by name, or how many there are. */
-static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
-  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
-  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
+  if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
+  for (size_t i = 0; i < n && named; i++)
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
@@ -441,7 +441,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     const char *home = home_of(s, names.at[i]);
     for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
       k++;
-    add_untried(names.at + i, k - i, home, &told);
+    add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
   }
   if (told.n)
     text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
