@@ -11,7 +11,7 @@
 
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
-static bool is_system_folder(const char *path) {
+bool test_is_system_library(const char *path) {
   static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/lib32/", "/usr/lib32/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
@@ -22,7 +22,7 @@ static bool is_system_program(const char *path) {
   static const char *const folders[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
-  return is_system_folder(path);
+  return test_is_system_library(path);
 }
 
 /* Who tests a program of their own wants its bugs and not those of the shell that it starts. */
@@ -36,7 +36,7 @@ static bool in_scope(const struct test_space *s, const struct test_scope *scope,
   if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
-  return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);
+  return !scope->from.n && !test_is_system_library(s->modules.modules.at[module].path);
 }
 
 static bool is_listed(const cmd_names *list, const char *name) {
@@ -185,7 +185,7 @@ static int leave_unknown(struct test_space *s, name_list *names) {
     const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
     if (!home || map_get(&known, (uintptr_t)home, NULL))
       names->at[n++] = names->at[i];
-    else
+    else if (!profile_facts_float(s->facts, names->at[i]) && !profile_facts_noreturn(s->facts, names->at[i]))
       r = vec_push(&s->untried, names->at[i]);
   }
   if (r >= 0) names->n = n;
@@ -262,6 +262,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   w->area = w->preload = "";
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
   w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
+  w->note = NULL;                         /* ... others are variables */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);
@@ -393,7 +394,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-/* Of functions of one library that were not tried, so many are named. */
+/* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -417,9 +418,9 @@ static int by_home(const void *a, const void *b, void *context) {
 }
 
 /* Those of one library: by name, or how many there are. */
-static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
-  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
-  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
+  if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
+  for (size_t i = 0; i < n && named; i++)
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
@@ -440,7 +441,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     const char *home = home_of(s, names.at[i]);
     for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
       k++;
-    add_untried(names.at + i, k - i, home, &told);
+    add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
   }
   if (told.n)
     text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
@@ -450,15 +451,18 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
 }
 
 /*
- * Was the descriptor that the call closes written to, and not made safe by a call that would have told of the loss
- * itself? By its number: which call was first is not known, but few programs use one for a written file and another.
+ * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
+ * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a written
+ * file and another.
  */
-static bool has_unsafe_output(const struct test_space *s, const struct site_call *closed) {
+static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
+                              const struct site_call *closed) {
+  uint32_t process = s->seen.at[p - s->points.at].process;
   bool written = false;
   for (size_t i = 0; i < s->points.n; i++) {
     struct site_call c = call_of(s, &s->points.at[i]);
     uint64_t to;
-    if (c.n_args == 0 || closed->n_args == 0) continue;
+    if (c.n_args == 0 || closed->n_args == 0 || s->seen.at[i].process != process) continue;
     if (site_likely_writes(s->likely, &c, &to)) written |= to == closed->args[0] && c.writable;
     bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
     if (tells && c.args[0] == closed->args[0]) return false;
@@ -473,7 +477,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
-  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, &c));
+  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
          (rare ? TRAIT_RARE_END : 0);
 }
@@ -515,13 +519,15 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   return r < 0 ? r : test_space_judge(s, e);
 }
 
-void test_space_done(struct test_space *s) {
+/* What test_space_fill and those after it have made. */
+static void drop_faults(struct test_space *s) {
   run_world_done(&s->world);
   scenario_free(s->scenario);
-  run_modules_done(&s->modules);
-  run_target_done(&s->target);
+  s->scenario = NULL;
   site_likely_free(s->likely);
+  s->likely = NULL;
   profile_facts_free(s->facts);
+  s->facts = NULL;
   map_done(&s->verdicts);
   vec_done(&s->faults);
   vec_done(&s->points);
@@ -529,6 +535,18 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->sites);
   vec_done(&s->untried);
   text_done(&s->plan);
+}
+
+int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) {
+  drop_faults(s);
+  return test_space_fill(scope, s, e);
+}
+
+void test_space_done(struct test_space *s) {
+  drop_faults(s);
+  run_modules_done(&s->modules);
+  run_target_done(&s->target);
+  vec_done(&s->opened);
   text_done(&s->notes);
   arena_done(&s->arena);
 }

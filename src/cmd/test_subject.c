@@ -19,6 +19,7 @@ void test_subject_done(struct test_subject *s) {
   vec_done(&s->scope.functions);
   vec_done(&s->scope.errnos);
   vec_done(&s->scope.sites);
+  vec_done(&s->scope.opened);
   arena_done(&s->arena);
 }
 
@@ -68,6 +69,8 @@ static void add_names(const char *key, const cmd_names *names, struct text *to) 
   }
   text_add(to, "]");
 }
+
+void test_opened_json(const cmd_names *opened, struct text *to) { add_names("opened", opened, to); }
 
 void test_subject_json(const struct test_subject *s, struct text *to) {
   text_add(to, "{\"command\":");
@@ -142,6 +145,10 @@ static int load_names(const json_t *from, struct test_subject *to, cmd_names *re
     if (!copy || vec_push(ret, copy) < 0) return -ENOMEM;
   }
   return 0;
+}
+
+int test_subject_load_opened(const json_t *from, struct test_subject *to) {
+  return load_names(from, to, &to->scope.opened);
 }
 
 static int load_command(const json_t *from, struct test_subject *to) {

@@ -92,6 +92,29 @@ cc -g -O0 -w -o forks forks.c
 run test --function malloc --format json -- ./forks
 holds 'a child that crashes is found, though nobody looks' found 'len(f) == 1 and f[0]["kind"] == "crash"'
 
+# --- libraries that it opens ---------------------------------------------------------------------------------------------
+
+cat >plugin.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+char *copy_of(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+END
+cat >host.c <<'END'
+#include <dlfcn.h>
+int main(void) {
+  void *h = dlopen("./plugin.so", RTLD_NOW);
+  char *(*copy_of)(const char *) = h ? (char *(*)(const char *))dlsym(h, "copy_of") : 0;
+  return !copy_of || copy_of("text")[0] != 't' || dlclose(h);
+}
+END
+cc -g -O1 -w -shared -fPIC -o plugin.so plugin.c
+cc -g -O1 -w -o host host.c
+run test -- ./host
+holds 'a library that it opens is tested with it' grep -q '^finding 1: crash .* when malloc' out
+holds '... and named' grep -q '^libraries that it opens are tested with it: /.*/plugin.so$' out
+run verify
+holds '... and verified, though the program itself never calls it' grep -q 'still there (crash)$' out
+
 # --- faults that are no errors ------------------------------------------------------------------------------------------
 
 cat >part.c <<'END'
@@ -163,4 +186,6 @@ holds 'standard input that is a file is given to the command' \
   "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 7' <seven
 cat seven | "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 0' >out 2>err
 holds '... and one that is a pipe is not' test $? = 0
+run test --budget 20runs -- ./copy-fixed
+holds 'a variable that is imported, as stdout, is not taken for a function' sh -c '! grep -q note: err'
 finish
