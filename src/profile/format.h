@@ -85,6 +85,7 @@ struct profile_builder {
   VEC(const char *) evidence;
   VEC(struct profile_side) merged; /* kept for its memory */
   struct map functions_seen, retvals_seen;
+  bool brief; /* evidence is not put into words */
 };
 
 /* NULL if there is no memory. */

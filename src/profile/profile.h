@@ -129,6 +129,7 @@ struct profile_request {
   bool all_ways;           /* through all of a kernel's tables, those that ordinary programs do not meet too */
   bool no_cache;
   bool trusting;    /* what data/functions says does not fail hands no error on to who calls it */
+  bool brief;       /* errors that come from far below a function, through many calls, need not be found */
   unsigned workers; /* threads; 0 for one a processor */
   /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
   void (*progress)(void *context, size_t done, size_t total);
@@ -139,12 +140,12 @@ struct profile_request {
 int profile_analyse(const struct profile_request *request, struct profile *ret, struct err *e) MUST_USE;
 
 /*
- * The functions that PROGRAM imports, and no others, of the libraries that define them as the dynamic loader would
- * bind them; INPUTS and FOR_PROGRAM of the request are not used, nor is the cache: it is made faster than it is read.
- * A library that is not found is left out.
+ * The functions that PROGRAM imports, and those that are called NAMES, and no others, of the libraries that define them
+ * as the dynamic loader would bind them; INPUTS and FOR_PROGRAM of the request are not used, nor is the cache: it is
+ * made faster than it is read. A library that is not found is left out.
  */
-int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
-                    struct err *e) MUST_USE;
+int profile_imports(const struct profile_request *request, const struct image *program, const char *const *names,
+                    size_t n, struct profile *ret, struct err *e) MUST_USE;
 
 /*
  * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries, in all

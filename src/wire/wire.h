@@ -115,15 +115,23 @@ enum wire_hook {
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
-  WIRE_HOOK_LOOK,   /* tells which numbers files have: stat and its relatives */
+  WIRE_HOOK_LOOK,   /* (path, struct stat *): tells which numbers a file has */
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,  /* the descriptor will be another one; or that of the stream */
-  WIRE_HOOK_DUP,    /* what it returns is another number of the same open file */
-  WIRE_HOOK_FCNTL,  /* (descriptor, request): the same for some requests */
-  WIRE_HOOK_STREAM, /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
+  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
+  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_LOOK_FILE_OLD,
+  WIRE_HOOK_LOOK_AT_OLD,
+  WIRE_HOOK_TELL, /* tells such numbers in another way */
+  WIRE_HOOK_MOVE, /* gives files other names */
   WIRE_HOOK_COUNT,
 };
 
@@ -589,7 +597,7 @@ enum wire_handlers {
  * Complete once `ready` is 1.
  */
 struct wire_point {
-  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
+  uint64_t hash; /* of the stack and the function's name, equal in all runs and plans, and of the process's lineage */
   uint64_t count;
   uint32_t ready;
   uint32_t function;
@@ -619,12 +627,17 @@ struct wire_order {
   uint64_t about;   /* the first argument then: who tries again asks for the same */
 };
 
-/* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
-#define WIRE_ASKING 32
+/*
+ * A thread that asks plugins, and which one it is in right now, so that what happens there is not taken for something
+ * that the program did. It keeps its entry, since to take one costs more than the question; when all near its place are
+ * taken, one that is in no plugin loses its own.
+ */
 struct wire_asking {
-  uint32_t tid, pid; /* tid: 0 if the entry is free */
-  uint32_t trigger;  /* index in the plan */
-  uint32_t pad;
+  uint64_t owner;   /* pid << 32 | tid; 0: free */
+  uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
+  uint32_t process; /* number of its process */
+  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t pad[11]; /* a cache line for each */
 };
 
 /* Something that makes a trigger useless, for the user to know. Complete once `ready` is 1. */
@@ -636,6 +649,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_GONE,    /* no connection to the hub */
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
+  WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -745,10 +759,16 @@ struct wire_area {
   uint32_t processes;        /* process images that have taken a number */
   uint32_t pad;
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
-  struct wire_asking asking[WIRE_ASKING];
+  struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
+  /*
+   * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; or of the one that it has started
+   * in a process of which it does not know the number.
+   */
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */
