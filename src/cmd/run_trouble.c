@@ -40,7 +40,7 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_GONE] = "the hub could not be reached; calls went on",
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
-    [WIRE_TROUBLE_EXIT] = "it has called exit, which ended the program",
+    [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
 };
 
 static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || kind == WIRE_TROUBLE_EXIT; }
@@ -81,6 +81,7 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
     text_add(&what, ": ");
     text_add_plain(&what, trouble->text);
   }
+  if (trouble->kind == WIRE_TROUBLE_EXIT) text_addf(&what, " %" PRIu32, trouble->pid);
   if (!is_fatal(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, is_fatal(trouble->kind), log, e);
   text_done(&what);

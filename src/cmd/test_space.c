@@ -145,9 +145,9 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
 }
 
 /*
- * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one, and
- * who returns it negated to its caller would return success without. So it fails with those of data/relevance. How many
- * there are.
+ * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
+ * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
+ * many there are.
  */
 static int add_stream_rules(struct test_space *s, const char *name, struct err *e) {
   struct profile_roles is = profile_facts_roles(s->facts, site_likely_written(s->likely, name));

@@ -59,12 +59,17 @@ RT_RAW RT_HOT static int has_frame(const struct rt_call *c, uint32_t place) {
   struct rt_walk w;
   if (!rt_walk_start(c, &w)) return ABSENT;
   const struct rt_modules *list = w.modules;
-  struct rt_range first = list->ranges[place];
+  uint64_t start = list->ranges[place].start, size = list->ranges[place].size_last >> 1;
+  bool more = !(list->ranges[place].size_last & 1);
   unsigned depth = 0;
   bool found;
   do {
-    if (__builtin_expect(w.modules != list, 0)) first = (list = w.modules)->ranges[place];
-    found = w.pc - first.start < first.size_last >> 1 || (!(first.size_last & 1) && rt_in_range(list, place + 1, w.pc));
+    if (__builtin_expect(w.modules != list, 0)) {
+      list = w.modules;
+      start = list->ranges[place].start;
+      size = list->ranges[place].size_last >> 1;
+    }
+    found = w.pc - start < size || (more && rt_in_range(list, place + 1, w.pc));
   } while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
   return rt_walk_valid(&w) ? found : VOID;
 }
