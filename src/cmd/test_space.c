@@ -144,6 +144,13 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
   return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
+/* Of functions of which nobody minds what they say, the likeliest will do. */
+static bool is_worth(const struct test_space *s, const char *name, int error) {
+  struct site_call any = {.function = name};
+  if (!site_likely_names(s->likely, name, error)) return false;
+  return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
+}
+
 /*
  * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
  * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
@@ -155,7 +162,7 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
   for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
     char rule[256];
-    if (!errno_name(error) || !site_likely_names(s->likely, name, error)) continue;
+    if (!errno_name(error) || !is_worth(s, name, error)) continue;
     if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) continue;
     r = scenario_add_rule(s->scenario, "murphy", rule, e);
     n++;
