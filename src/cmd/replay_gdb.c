@@ -176,7 +176,7 @@ static int attach_gdb(struct test_setup *s, struct place *p, const char *const *
   return r;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------ */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int replay_gdb(struct test_setup *s, const struct lab_order *order, const char *const *more, size_t n_more,
                struct err *e) {
