@@ -452,8 +452,8 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
 
 /*
  * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
- * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a written
- * file and another.
+ * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a
+ * written file and another.
  */
 static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
                               const struct site_call *closed) {
