@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corners that were wrong once: flags of sbb, imported variables, many stores, bytes, private functions that never return. */
+/*
+ * Corners that were wrong once: flags of sbb, imported variables, many stores, bytes, private functions that never
+ * return.
+ */
 #include "truth.h"
 
 #include <errno.h>
