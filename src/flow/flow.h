@@ -434,6 +434,7 @@ struct flow_side {
   uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
   bool unknown;     /* set, but the value is not known */
   bool more;        /* ... and a system call's, of which others are known */
+  uint8_t width;    /* in bytes, as it is stored */
   uint16_t image;
   int64_t offset;
   int64_t value;

@@ -83,7 +83,7 @@ static const char *variable_name(const struct image *img, bool tls, uint64_t at)
 }
 
 static int add_side(struct profile_builder *b, const struct flow_world *w, const struct flow_side *s) {
-  struct profile_side p = {.offset = (uint64_t)s->offset};
+  struct profile_side p = {.offset = (uint64_t)s->offset, .width = s->width};
   unsigned image = 0;
   uint64_t offset = 0;
   if (s->from_arg) return 0;

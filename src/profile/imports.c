@@ -80,6 +80,13 @@ bool profile_facts_done(const struct profile_facts *facts, const char *name) {
   return calling(facts, CALL_DONE, name) >= 0;
 }
 
+bool profile_facts_by_errno(const struct profile_facts *facts, const char *name, int64_t *ret) {
+  uint64_t n;
+  if (!map_get(&facts->knowledge.calling, calling_key(CALL_BY_ERRNO, name), &n)) return false;
+  *ret = (int64_t)n;
+  return true;
+}
+
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
   int stream = calling(facts, CALL_STREAM, name);
   struct profile_roles roles = {
@@ -99,6 +106,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .path = calling(facts, CALL_PATH, name),
       .flags = calling(facts, CALL_FLAGS, name),
       .mode = calling(facts, CALL_MODE, name),
+      .code = calling(facts, CALL_CODE, name),
+      .misnamed = calling(facts, CALL_MISNAMED, name),
       .variadic = calling(facts, CALL_VARIADIC, name) >= 0,
       .throws = calling(facts, CALL_THROWS, name) >= 0,
   };

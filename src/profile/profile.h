@@ -24,6 +24,7 @@ struct profile_side {
   uint64_t offset; /* in the module's TLS block, the variable's address in the module, or bytes behind the argument */
   const int64_t *values; /* sorted */
   size_t n_values;
+  unsigned width; /* bytes that are stored: 1, 2, 4, 8; 0 if it is not known */
 };
 
 /* Sets of errno values: bit E of word E / 64. */
@@ -65,6 +66,7 @@ struct profile_function {
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
   bool alone;       /* it calls nothing: its errors can only be about its arguments; not kept in files */
+  bool stated;      /* somebody has written it down, with --profile; not kept in files */
   unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 
@@ -185,6 +187,8 @@ bool profile_facts_float(const struct profile_facts *facts, const char *name);
 bool profile_facts_returned(const struct profile_facts *facts, const char *name);
 /* Has it done its work even if it reports a failure, as close(2) has? */
 bool profile_facts_done(const struct profile_facts *facts, const char *name);
+/* Which of its error values says to look at errno? False if none does, or it is -1 as everywhere. */
+bool profile_facts_by_errno(const struct profile_facts *facts, const char *name, int64_t *ret);
 /* What its arguments are, counted from 0; -1 if there is none such, or it is not known. */
 struct profile_roles {
   int descriptor, size;
@@ -201,6 +205,8 @@ struct profile_roles {
   int path;             /* the name of a file */
   int flags, mode;      /* how it is opened, with which permissions it is made */
   bool throws;          /* it fails with std::bad_alloc */
+  int code;             /* a pointer to where a code for the error is put */
+  int misnamed;         /* a name: with one that there is not, it fails for real */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 

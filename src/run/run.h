@@ -33,6 +33,8 @@ struct run_target {
  * anything into it: setuid, setgid, file capabilities, statically linked.
  */
 int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
+/* Of a program that is started by another one: why nothing of it can be intercepted; NULL if it can. */
+const char *run_target_obstacle(const char *path);
 void run_target_done(struct run_target *t);
 
 /* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
@@ -42,9 +44,13 @@ struct run_module {
   struct image *image;
   struct image_debug *debug; /* opened when first asked for */
   bool debug_tried;
+  bool program; /* not a library */
 };
 
-/* The program first, then its libraries in the order in which the loader searches them. */
+/*
+ * The program first, then its libraries in the order in which the loader searches them; then programs that it starts,
+ * if they were added, each with those of its libraries that were not there before.
+ */
 struct run_modules {
   VEC(struct run_module) modules;
   VEC(const char *) functions; /* what any of them imports, sorted by name */
@@ -57,6 +63,8 @@ struct run_modules {
 
 /* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
 int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
+/* One more program, which is run beside the first. -EEXIST if it is there. */
+int run_modules_add(struct run_modules *m, const char *program, struct err *e) MUST_USE;
 void run_modules_done(struct run_modules *m);
 
 /* The first module that defines FUNCTION, or NULL. */
@@ -103,7 +111,7 @@ struct run_area {
   struct wire_area *at;
   size_t size;
   int file; /* of the mapping, for run_area_reset */
-  struct wire_span events, loaded, points, counts, branches;
+  struct wire_span events, loaded, points, counts, branches, asking;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
@@ -141,9 +149,10 @@ bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *r
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* A copy of entry I of the threads that asked plugins; false if there is none. */
+bool run_area_asking(const struct run_area *a, uint32_t i, struct wire_asking *ret);
 /* What became of triggers that were asked outside of the plan: copies. Text in it need not end. */
 struct run_troubles {
-  struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t unanswered;
 };
@@ -268,6 +277,7 @@ struct sandbox_job {
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
   bool fork;            /* by the fork server, if that is possible; never with trace */
+  uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
 };
 
 /* A part of the file system that was changed. */
@@ -276,7 +286,16 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96, SANDBOX_PROGRAMS = 32 };
+
+/* What was seen of all processes of a traced run. */
+struct sandbox_tree {
+  unsigned forks; /* processes but the first */
+  int died;       /* the signal of a crash that ended one of them first; 0 if none was */
+  size_t n_programs;
+  char programs[SANDBOX_PROGRAMS][256]; /* the files that were started, each once, in their order */
+  bool more;                            /* there were others */
+};
 
 struct sandbox_result {
   int status;     /* as of waitpid */
@@ -290,6 +309,7 @@ struct sandbox_result {
   struct image_process_frame frames[SANDBOX_FRAMES];
   bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
   char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
+  struct sandbox_tree tree;
 };
 
 /*
@@ -306,8 +326,9 @@ enum { SANDBOX_PID = 2 };
 struct sandbox_branch {
   int in, out, error; /* as of a job, for the trunk */
   int child_out,
-      child_error;  /* files for its children, one after another: they begin with what the trunk has written */
-  uint64_t wall_ns; /* of each child */
+      child_error;   /* files for its children, one after another: they begin with what the trunk has written */
+  uint64_t wall_ns;  /* of each child */
+  uint64_t until_ns; /* as of a job */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;
