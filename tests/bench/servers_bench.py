@@ -22,7 +22,7 @@ TABLES = {"asked": asked, "counted": counted, "precision": precision, "apache": 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", nargs="*", choices=[*TABLES, []], help="which ones (all)")
-    parser.add_argument("--rounds", type=int, default=16, help="how often each server is measured (16)")
+    parser.add_argument("--rounds", type=int, default=32, help="how often each server is measured (32)")
     parser.add_argument("--starts", type=int, default=5, help="how often all servers are started anew (5)")
     parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
