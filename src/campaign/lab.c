@@ -27,7 +27,7 @@ struct lab {
   size_t own;
   int in, out, error;
   int child_out, child_error; /* of branches */
-  bool fork;
+  bool fork, watch;
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -112,7 +112,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
-  l->fork = request->fork;
+  l->fork = request->fork && !request->watch;
+  l->watch = request->watch;
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -205,6 +206,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
+  ret->tree = from->tree;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   see_stack(l, from, ret);
   return 0;
@@ -227,7 +229,8 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
-                            .trace = order->trace,
+                            .until_ns = order->until_ns,
+                            .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
   unsigned tries = 0;
@@ -315,6 +318,7 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
                                     .child_out = l->child_out,
                                     .child_error = l->child_error,
                                     .wall_ns = b->wall_ns,
+                                    .until_ns = b->until_ns,
                                     .done = child_done,
                                     .context = &g};
     r = sandbox_branch(l->sandbox, &branch, b->why, e);

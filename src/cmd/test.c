@@ -100,7 +100,8 @@ static int take_scope(struct job *job, const struct cmd_arg *arg, struct err *e)
   case OPT_TEST_TIMEOUT:
     return set_timeout(job, arg->value, e);
   case OPT_TEST_FOLLOW:
-    scope->follow = true;
+  case OPT_TEST_NO_FOLLOW:
+    scope->follow = scope->system = arg->option->id == OPT_TEST_FOLLOW;
     return 0;
   case OPT_TEST_NO_SANDBOX:
     job->subject.no_sandbox = true;
@@ -151,6 +152,7 @@ static int read_options(struct job *job, struct err *e) {
   job->cwd = getcwd(NULL, 0);
   if (!job->cwd) return err_set(e, -errno, "the working directory cannot be told: %m");
   job->subject.cwd = job->cwd;
+  if (test_subject_take_input(&job->subject) < 0) return err_set(e, -ENOMEM, "out of memory");
   ssize_t n = readlink("/proc/self/exe", job->murphy, sizeof job->murphy - 1);
   if (n > 0) job->murphy[n] = '\0';
   return 0;
@@ -244,6 +246,7 @@ static int plan(struct job *job, struct err *e) {
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   if (r < 0) return err_set(e, r, "out of memory");
+  if (space->notes.n) text_add(&job->setup.baseline.notes, space->notes.at);
   test_note_untried(space, &job->setup.baseline.notes);
   const struct test_scope *scope = &job->subject.scope;
   if (job->n_experiments == 0 && (scope->functions.n || scope->errnos.n || scope->sites.n))
@@ -288,7 +291,9 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.branch = !job->subject.no_sandbox,
+  struct sweep sweep = {.branch = !job->subject.no_sandbox && !job->setup.space.watch,
+                        .why = job->setup.space.watch ? "it starts processes, and is watched with all of them"
+                                                      : "there is no sandbox",
                         .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
@@ -355,7 +360,7 @@ int cmd_test_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.args = args,
                     .campaign = ".murphy",
                     .seconds = 60,
-                    .subject = {.timeout_ns = 10000000000u},
+                    .subject = {.timeout_ns = 10000000000u, .scope.follow = true},
                     .jobs = worker_count(),
                     .folder = {.fd = -1},
                     .started = test_now()};

@@ -21,10 +21,10 @@ static int load_facts(struct store *s, struct report *r) {
   const struct {
     const char *name, **to;
   } facts[] = {
-      {"line", &r->line},       {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
-      {"program", &r->program}, {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
-      {"murphy", &r->murphy},   {"started", &r->started},   {"state", &r->state},       {"why", &r->why},
-      {"left", &r->left_why},
+      {"line", &r->line},         {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
+      {"program", &r->program},   {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
+      {"murphy", &r->murphy},     {"started", &r->started},   {"state", &r->state},       {"why_exec", &r->why_exec},
+      {"why_fork", &r->why_fork}, {"left", &r->left_why},
   };
   for (size_t i = 0; i < COUNT(facts); i++) {
     const char *value = store_get(s, facts[i].name);
@@ -113,12 +113,21 @@ static const char *resume_of(const struct loader *l) {
   return command_of(l, &t);
 }
 
+static void add_rule_fault(const struct store_finding *f, const char *error, struct text *to) {
+  if (f->act && strcmp(f->act, "throw") == 0) {
+    text_add(to, f->act);
+    return;
+  }
+  text_addf(to, "%s=%" PRId64, f->act ? f->act : "ret", f->retval);
+  if (error && f->retval != f->error) text_addf(to, " errno=%s", error);
+}
+
 /* By the number of the call in its process, which is another one if the program does things in another order. */
 static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
   const char *name = f->error ? errno_name(f->error) : NULL, *follow = store_get(s, "follow");
   struct text t = {0};
-  text_addf(&t, "murphy run --fail '%s:ret=%" PRId64, f->function, f->retval);
-  if (name && f->retval != f->error) text_addf(&t, " errno=%s", name);
+  text_addf(&t, "murphy run --fail '%s:", f->function);
+  add_rule_fault(f, name, &t);
   text_addf(&t, " when call%s%" PRIu64, f->onwards ? ">=" : "==", f->call);
   if (f->process > 1) text_addf(&t, " and process==%" PRIu32, f->process);
   text_addf(&t, "'%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
@@ -132,6 +141,7 @@ static int add_finding(void *context, const struct store_finding *f) {
   struct report_finding copy = {.is = *f};
   copy.is.kind = keep(l->to, f->kind);
   copy.is.function = keep(l->to, f->function);
+  copy.is.act = keep(l->to, f->act);
   copy.is.difference = keep(l->to, f->difference ? f->difference : "");
   copy.is.keys[0] = copy.is.keys[1] = NULL;
   copy.is.n_keys[0] = copy.is.n_keys[1] = 0;
@@ -168,12 +178,26 @@ static int load_findings(struct store *s, struct loader *l, struct err *e) {
   return code;
 }
 
+static int add_doubt(void *context, const struct store_doubt *d) {
+  struct report *r = context;
+  struct store_doubt copy = *d;
+  copy.outcome = keep(r, d->outcome);
+  copy.function = keep(r, d->function);
+  copy.act = keep(r, d->act);
+  copy.in = keep(r, d->in);
+  copy.file = keep(r, d->file);
+  copy.module = keep(r, d->module ? d->module : "");
+  copy.why = keep(r, d->why);
+  return copy.outcome && copy.function && copy.module && copy.why ? vec_push(&r->doubts, copy) : -ENOMEM;
+}
+
 int report_load(struct store *s, const char *folder, struct report *ret, struct err *e) {
   struct report r = {0};
   struct loader l = {.to = &r, .folder = folder};
   int code = load_facts(s, &r);
   if (code == 0) code = load_counts(s, &r, e);
   if (code == 0) code = load_findings(s, &l, e);
+  if (code == 0) code = store_doubts(s, add_doubt, &r, e);
   r.resume = resume_of(&l);
   if (code == 0 && !r.resume) code = -ENOMEM;
   vec_done(&l.frames);
@@ -191,17 +215,27 @@ void report_done(struct report *r) {
   vec_done(&r->left);
   vec_done(&r->functions);
   vec_done(&r->findings);
+  vec_done(&r->doubts);
   arena_done(&r->arena);
 }
 
 /* --- what all forms say alike ------------------------------------------------------------------------------------- */
 
+void report_fault(const char *act, int64_t retval, const char *error, struct text *to) {
+  if (act && strcmp(act, "short") == 0)
+    text_addf(to, " does only %" PRId64 " byte%s of what it is asked for", retval, retval == 1 ? "" : "s");
+  else if (act && strcmp(act, "throw") == 0)
+    text_add(to, " throws std::bad_alloc");
+  else
+    text_addf(to, " returns %" PRId64 "%s%s", retval, error ? " with " : "", error ? error : "");
+}
+
 void report_title(const struct report_finding *f, struct text *to) {
   const char *name = f->is.error ? errno_name(f->is.error) : NULL;
   text_add(to, f->is.kind);
   if (f->is.signal && signal_name(f->is.signal)) text_addf(to, " (%s)", signal_name(f->is.signal));
-  text_addf(to, " when %s returns %" PRId64, f->is.function, f->is.retval);
-  if (name) text_addf(to, " with %s", name);
+  text_addf(to, " when %s", f->is.function);
+  report_fault(f->is.act, f->is.retval, name, to);
   if (f->is.onwards) text_add(to, ", from then on every time");
 }
 

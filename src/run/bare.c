@@ -75,6 +75,7 @@ static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a, stru
       a->usage = usage;
       return true;
     }
+    if (got > 0) trace_ended(status, stack);
     if (got > 0) continue;
     uint64_t now = now_ns();
     if (deadline && now >= deadline) return false;
@@ -134,7 +135,8 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   pid_t pid = -1;
   uint64_t begin = now_ns();
   a.code = start(options, descriptors, request->trace, &pid, &a);
-  if (a.code >= 0 && !wait_for(pid, request->wall_ns ? begin + request->wall_ns : 0, &a, &stack)) {
+  struct patience p = {.start = begin, .wall_ns = request->wall_ns, .end = request->until_ns};
+  if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
     a.timed_out = true;
     if (request->trace) trace_interrupted(pid, &stack);
     (void)kill(pid, SIGKILL);

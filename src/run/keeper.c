@@ -93,9 +93,12 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
 
 void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                   struct keeper_answer *a, struct keeper_stack *stack) {
-  struct patience p = {
-      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = {k->server.pid, k->trunk}};
-  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  struct patience p = {.start = start,
+                       .wall_ns = request->wall_ns,
+                       .most_ns = request->patience_ns,
+                       .but = {k->server.pid, k->trunk},
+                       .end = request->until_ns};
+  uint64_t until = patience_first(&p);
   bool ended;
   while (!(ended = keeper_wait(k, pid, until, a, stack)) && (until = patience_until(&p, keeper_now()))) {
   }
@@ -133,12 +136,16 @@ int keeper_answer_with(const struct keeper *k, const struct keeper_request *requ
 }
 
 /* The command knows its files by their paths in its own root. */
-static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+static void shorten_path(const struct keeper *k, char *path) {
   size_t n = strlen(k->root);
-  for (uint32_t i = 0; i < stack->n; i++) {
-    char *path = stack->frames[i].path;
-    if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
-  }
+  if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
+}
+
+static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+  for (uint32_t i = 0; i < stack->n; i++)
+    shorten_path(k, stack->frames[i].path);
+  for (size_t i = 0; i < stack->tree.n_programs; i++)
+    shorten_path(k, stack->tree.programs[i]);
 }
 
 /* --- the fork server ---------------------------------------------------------------------------------------------- */

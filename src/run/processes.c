@@ -36,6 +36,7 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
       return true;
     }
     note_end(k, got);
+    if (got > 0) trace_ended(status, stack);
     if (got > 0) continue;
     uint64_t now = keeper_now();
     if (deadline && now >= deadline) return false;

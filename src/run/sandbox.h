@@ -16,6 +16,7 @@ struct keeper_request {
   uint64_t wall_ns;
   uint64_t patience_ns;
   bool trace, fork;
+  uint64_t until_ns;
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
 
@@ -28,6 +29,7 @@ struct keeper_stack {
   int32_t signal; /* 0 if its time was over */
   int32_t pid;
   struct image_process_frame frames[SANDBOX_FRAMES];
+  struct sandbox_tree tree;
 };
 
 struct keeper_answer {
@@ -136,7 +138,10 @@ struct patience {
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
   uint64_t used; /* time on a processor, when it was looked at first */
+  uint64_t end;  /* nobody waits any longer then; 0 if there is no such time */
 };
+/* When a run that begins at START is looked at first; 0 for never. */
+uint64_t patience_first(const struct patience *p);
 /* The time is over: until when to wait on, or 0 if it hangs. */
 uint64_t patience_until(struct patience *p, uint64_t now);
 
@@ -144,6 +149,8 @@ uint64_t patience_until(struct patience *p, uint64_t now);
 int trace_attach(pid_t pid) MUST_USE;
 /* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
+/* A process or thread of the command's has ended, which is not the command itself. */
+void trace_ended(int status, struct keeper_stack *stack);
 /* Takes the stack of a process that is to be killed. */
 void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 

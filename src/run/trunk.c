@@ -134,7 +134,8 @@ static void follow(struct trunk *t) {
   uint64_t start = keeper_now(), most = t->request->wall_ns * PATIENCE;
   struct pollfd p = {.fd = t->k->branches, .events = POLLIN};
   int r = 0;
-  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited)) {
+  uint64_t end = t->request->until_ns;
+  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited) && (!end || keeper_now() < end)) {
     if (poll(&p, 1, LOOK_MS) <= 0) {
       while (keeper_bury(t->k, false)) {
       }

@@ -14,6 +14,7 @@
 
 #include "below.h"
 #include "files.h"
+#include "numbers.h"
 #include "process.h"
 #include "server.h"
 #include "sound.h"
@@ -28,7 +29,6 @@ uint32_t rt_trunk_pid;
 static struct {
   struct wire_branch *orders;
   uint32_t n, shown;
-  bool looked;
   char folder[PATH_ROOM];
 } trunk;
 
@@ -63,11 +63,10 @@ void rt_trunk_start(void) {
   trunk.shown = rt.area->shown_pid;
   if (trunk.n > rt.area->branches.n) trunk.n = 0;
   rt_files_start();
+  rt_numbers_start();
   rt_trunk_pid = (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
   *rt_process_tid() = trunk.shown;
 }
-
-void rt_trunk_looks(void) { trunk.looked = true; }
 
 uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_pid ? trunk.shown : number; }
 
@@ -91,7 +90,8 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
 
 /* The child's files and folder. If they cannot be had it ends before it was anything. */
 static void enter_world(struct wire_branch *b, const int files[RT_FILES]) {
-  if (rt_files_reopen(files) && rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
+  if (rt_numbers_child(files) && rt_files_reopen(files) &&
+      rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
     rt_store(&b->made, 1);
     return;
   }
@@ -109,13 +109,17 @@ static void close_all(int socket, const int files[RT_FILES]) {
 /* Numbers for programs that the child's processes would have become. */
 static void forget_heirs(void) {
   for (uint32_t i = 0; i < WIRE_HEIRS; i++)
-    if (rt_load(&rt.area->heirs[i])) rt_store(&rt.area->heirs[i], 0);
+    if (rt_load(&rt.area->heirs[i]) || rt_load(&rt.area->lineages[i]) || rt_load(&rt.area->spawned[i])) {
+      rt_store(&rt.area->heirs[i], 0);
+      rt_store(&rt.area->lineages[i], 0);
+      rt_store(&rt.area->spawned[i], 0);
+    }
 }
 
 /* True in the child. */
 static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
   struct wire_branch_message m = {
-      .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = trunk.looked};
+      .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = !rt_numbers_check()};
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, files);
@@ -197,7 +201,7 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64
 
 __attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
   if (trunk.n == 0) return false;
-  uint64_t hash = rt_point_hash(c);
+  uint64_t hash = rt_point_here(c);
   rt_stack_keep();
   bool child = branch_all(c, hash);
   rt_stack_put_back();

@@ -6,8 +6,6 @@
 
 /* This process is to be the trunk. */
 void rt_trunk_start(void) RT_HIDDEN;
-/* The program asks for the numbers of a file. */
-void rt_trunk_looks(void) RT_HIDDEN;
 /* The number that a trunk shows in place of NUMBER: its own, if that is what it is. */
 uint64_t rt_trunk_shown(uint64_t number) RT_HIDDEN;
 /* The call of a rule with an order, in the trunk. True in a child that takes the fault; the trunk goes on. */

@@ -2,7 +2,9 @@
 /* Opening, closing and asking libraries. */
 #include "hooks.h"
 
+#include "modules.h"
 #include "names.h"
+#include "numbers.h"
 #include "operand.h"
 #include "process.h"
 #include "real.h"
@@ -51,6 +53,11 @@ static void show_existing(const char *name, uint64_t pc) {
 
 typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
 
+/* Where points are recorded, murphy wants to know of libraries that the program has opened and uses. */
+static void note_opened(const struct link_map *handle) {
+  if (rt.area && rt.area->points.n && handle) (void)rt_modules_learn((uint64_t)handle->l_ld);
+}
+
 /*
  * Handles that depend on who asks are asked by a jump, so that the loader sees the caller; dlsym finds the shim's
  * symbols by itself then. But dlvsym passes over those that have no version: if it would find the real function,
@@ -59,6 +66,7 @@ typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
 static enum rt_action hook_dlsym(struct rt_call *c, bool version) {
   const char *name = (const char *)c->args[1];
   bool depends = c->args[0] == DEFAULT_HANDLE || c->args[0] == NEXT_HANDLE;
+  if (!depends) note_opened((const struct link_map *)c->args[0]);
   if (!name || next_named(name, 0) == rt.plan->functions.n) return RT_PASS;
   uint64_t pc = depends ? rt_return_address(c) - 1 : 0;
   if (depends) show_existing(name, pc);
@@ -94,10 +102,10 @@ static enum rt_action hook_dladdr(struct rt_call *c) {
  * such as the replay of this one.
  */
 static enum rt_action hook_fork(struct rt_call *c) {
-  uint32_t number = rt_process_reserve();
+  struct rt_child child = rt_process_reserve();
   c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
-  if (c->retval == 0) rt_process_born(number);
-  if ((int64_t)c->retval < 0) rt_process_unborn(number);
+  if (c->retval == 0) rt_process_born(child);
+  if ((int64_t)c->retval < 0) rt_process_unborn(child);
   return RT_RETURN;
 }
 
@@ -119,7 +127,18 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_FORK:
     return hook_fork(c);
   case WIRE_HOOK_LOOK:
-    rt_trunk_looks();
+  case WIRE_HOOK_LOOK_FILE:
+  case WIRE_HOOK_LOOK_AT:
+  case WIRE_HOOK_LOOK_X:
+  case WIRE_HOOK_LOOK_OLD:
+  case WIRE_HOOK_LOOK_FILE_OLD:
+  case WIRE_HOOK_LOOK_AT_OLD:
+    return rt_numbers_look(c, (enum wire_hook)f->hook);
+  case WIRE_HOOK_TELL:
+    rt_numbers_tell();
+    return RT_PASS;
+  case WIRE_HOOK_MOVE:
+    rt_numbers_move();
     return RT_PASS;
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;

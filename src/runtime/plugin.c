@@ -127,8 +127,8 @@ static __thread struct wire_asking *mark __attribute__((tls_model("initial-exec"
 static uint64_t own_name(void) { return (uint64_t)rt_pid() << 32 | rt_tid(); }
 
 /*
- * A place for the thread: a free one, or else one of a thread that is in no plugin. Should that go into one at this very
- * moment, the two share the entry for once, and one of them may be missing in it.
+ * A place for the thread: a free one, or else one of a thread that is in no plugin. Should that go into one at this
+ * very moment, the two share the entry for once, and one of them may be missing in it.
  */
 static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
   struct wire_asking *all = rt_area_array(asking, struct wire_asking);

@@ -62,6 +62,8 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.path = from.path < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.path);
   r.flags = from.flags < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flags);
   r.mode = from.mode < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.mode);
+  r.code = from.code < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.code);
+  r.misnamed = from.misnamed < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.misnamed);
   r.throws = from.throws || own.throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)
@@ -173,10 +175,12 @@ static int add_function(struct plan *p, const char *name) {
     if (!plan_about(p, rule, name)) continue;
     int r = refuse(p, rule, &s);
     if (r >= 0) r = push_rule(p, rule, &s, i == first_about(p, name), &counts);
+    if (r < 0 && r != -ENOMEM && p->world->lenient) continue;
     if (r < 0) return r;
     if (rule->n_args > n_args) n_args = rule->n_args;
   }
   f.n_rules = (uint32_t)p->rules.n - f.rule;
+  if (!f.n_rules && p->world->lenient) return 0;
   f.hook = (uint16_t)plan_hook(p, name);
   f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
   if (is_later(p, name)) f.flags |= WIRE_LATER;

@@ -11,14 +11,37 @@
 #define DATA_MAX (1u << 20)
 
 static const char *const kinds[] = {
-    [WIRE_HOOK_EXECVE] = "execve",   [WIRE_HOOK_EXECVEAT] = "execveat", [WIRE_HOOK_EXECV] = "execv",
-    [WIRE_HOOK_EXECVPE] = "execvpe", [WIRE_HOOK_SPAWN] = "spawn",       [WIRE_HOOK_DLOPEN] = "dlopen",
-    [WIRE_HOOK_DLCLOSE] = "dlclose", [WIRE_HOOK_DLSYM] = "dlsym",       [WIRE_HOOK_DLVSYM] = "dlvsym",
-    [WIRE_HOOK_MAIN] = "main",       [WIRE_HOOK_EXECVP] = "execvp",     [WIRE_HOOK_EXECL] = "execl",
-    [WIRE_HOOK_EXECLP] = "execlp",   [WIRE_HOOK_EXECLE] = "execle",     [WIRE_HOOK_SYSTEM] = "system",
-    [WIRE_HOOK_SELF] = "self",       [WIRE_HOOK_LOOK] = "look",         [WIRE_HOOK_DLADDR] = "dladdr",
-    [WIRE_HOOK_FORK] = "fork",       [WIRE_HOOK_LOCK] = "lock",         [WIRE_HOOK_UNLOCK] = "unlock",
-    [WIRE_HOOK_OUTPUT] = "output",   [WIRE_HOOK_CLOSE] = "close",
+    [WIRE_HOOK_EXECVE] = "execve",
+    [WIRE_HOOK_EXECVEAT] = "execveat",
+    [WIRE_HOOK_EXECV] = "execv",
+    [WIRE_HOOK_EXECVPE] = "execvpe",
+    [WIRE_HOOK_SPAWN] = "spawn",
+    [WIRE_HOOK_DLOPEN] = "dlopen",
+    [WIRE_HOOK_DLCLOSE] = "dlclose",
+    [WIRE_HOOK_DLSYM] = "dlsym",
+    [WIRE_HOOK_DLVSYM] = "dlvsym",
+    [WIRE_HOOK_MAIN] = "main",
+    [WIRE_HOOK_EXECVP] = "execvp",
+    [WIRE_HOOK_EXECL] = "execl",
+    [WIRE_HOOK_EXECLP] = "execlp",
+    [WIRE_HOOK_EXECLE] = "execle",
+    [WIRE_HOOK_SYSTEM] = "system",
+    [WIRE_HOOK_SELF] = "self",
+    [WIRE_HOOK_LOOK] = "look",
+    [WIRE_HOOK_DLADDR] = "dladdr",
+    [WIRE_HOOK_FORK] = "fork",
+    [WIRE_HOOK_LOCK] = "lock",
+    [WIRE_HOOK_UNLOCK] = "unlock",
+    [WIRE_HOOK_OUTPUT] = "output",
+    [WIRE_HOOK_CLOSE] = "close",
+    [WIRE_HOOK_LOOK_FILE] = "look-file",
+    [WIRE_HOOK_LOOK_AT] = "look-at",
+    [WIRE_HOOK_LOOK_X] = "look-x",
+    [WIRE_HOOK_LOOK_OLD] = "look-old",
+    [WIRE_HOOK_LOOK_FILE_OLD] = "look-file-old",
+    [WIRE_HOOK_LOOK_AT_OLD] = "look-at-old",
+    [WIRE_HOOK_TELL] = "tell",
+    [WIRE_HOOK_MOVE] = "move",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {
@@ -44,5 +67,39 @@ int plan_load_hooks(struct plan *p) {
     r = read_hook(p, path.at, ++line, text);
   free(bytes);
   text_done(&path);
+  return r;
+}
+
+/* Does the call make a process, or another program of this one? */
+static bool starts(uint32_t kind) {
+  switch ((enum wire_hook)kind) {
+  case WIRE_HOOK_EXECVE:
+  case WIRE_HOOK_EXECVEAT:
+  case WIRE_HOOK_EXECV:
+  case WIRE_HOOK_EXECVPE:
+  case WIRE_HOOK_SPAWN:
+  case WIRE_HOOK_EXECVP:
+  case WIRE_HOOK_EXECL:
+  case WIRE_HOOK_EXECLP:
+  case WIRE_HOOK_EXECLE:
+  case WIRE_HOOK_SYSTEM:
+  case WIRE_HOOK_FORK:
+    return true;
+  default:
+    return false;
+  }
+}
+
+int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) {
+  const struct scenario_world world = {.data = data};
+  struct plan p = {.world = &world, .e = e};
+  int r = plan_load_hooks(&p);
+  bool found = false;
+  for (size_t i = 0; i < p.hooks.n && r >= 0; i++)
+    for (size_t k = 0; k < n && !found && starts(p.hooks.at[i].kind); k++)
+      found = strcmp(p.hooks.at[i].name, functions[k]) == 0;
+  if (r >= 0) *ret = found;
+  vec_done(&p.hooks);
+  arena_done(&p.arena);
   return r;
 }

@@ -72,7 +72,9 @@ struct scenario_variable {
   bool local;       /* of a function: locations say where it is; else it is at `address` */
   uint32_t module;  /* of `address` */
   uint64_t address; /* ELF address */
+  bool of_thread;   /* ... or, of a variable of each thread, its offset in the module's block */
   VEC(struct wire_location) locations;
+  VEC(struct wire_location) entries; /* what callers hand over, for WIRE_IS_ENTRY */
   struct scenario_step steps[SCENARIO_STEPS];
   size_t n_steps;
   unsigned width; /* in bytes, of what is asked for */
@@ -127,6 +129,7 @@ struct scenario_world {
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
+  bool lenient;               /* a rule that its function cannot carry out is left out, without a word */
   uint64_t seed;
   /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
   bool (*variable)(void *context, const char *name);
@@ -144,6 +147,9 @@ struct scenario_world {
  */
 int plan_compile(const struct scenario *s, const struct scenario_world *world, struct text *ret,
                  struct err *e) MUST_USE;
+
+/* Is one of these functions one that starts processes or programs, as the file data/hooks has it? */
+int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) MUST_USE;
 
 /* What a plan that wire_plan_check accepts does, in words; functions that only have hooks are left out. */
 void plan_dump(const void *plan, struct text *to);

@@ -115,7 +115,7 @@ const char *site_names_alias(const struct site_names *n, const char *written, co
 /* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
 
-/* Adds what a symbol of Rust, in its older form, is called in the source. False if it is none. */
+/* Adds what a symbol of Rust, in either of its forms, is called in the source. False if it is none. */
 bool site_rust_name(const char *symbol, struct text *to);
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
@@ -194,11 +194,23 @@ int site_likely_load(const char *data, struct site_likely **ret, struct err *e) 
 void site_likely_free(struct site_likely *l);
 /* Does the data say anything about the function? */
 bool site_likely_knows(const struct site_likely *l, const char *function);
+/* ... about this errno of it? */
+bool site_likely_names(const struct site_likely *l, const char *function, int error);
+/* The name that a programmer wrote for an imported one. */
+const char *site_likely_written(const struct site_likely *l, const char *function);
+/* The value of the argument that the call writes to, a descriptor or a stream; false if it writes to none. */
+bool site_likely_writes(const struct site_likely *l, const struct site_call *c, uint64_t *ret);
+/* Does the function end a descriptor or a stream? */
+bool site_likely_closes(const struct site_likely *l, const char *function);
 /*
  * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the
  * function; 1 rare, 2 possible, 3 common.
  */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
+/* The same of a call that does only a part of what it is asked for. */
+int site_likely_short(const struct site_likely *l, const struct site_call *c);
+/* Is there such a call of the function? */
+bool site_likely_shortens(const struct site_likely *l, const char *function);
 enum site_trait {
   SITE_PASSES = 1,  /* it does not stay: who tries again will not meet it for ever */
   SITE_ANSWERS = 2, /* it says how the world is (no such file, somebody has it), as a program may expect */
@@ -211,5 +223,5 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
  * or no more, or the stream keeps it for later, as standard output does? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);
-/* Is its error taken for the end of the input, which nobody minds as long as no file gets shorter by that? */
-bool site_likely_quiet(const struct site_likely *l, const char *function);
+/* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */
+bool site_likely_reads(const struct site_likely *l, const char *function);

@@ -112,12 +112,20 @@ enum wire_hook {
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
-  WIRE_HOOK_LOOK,   /* tells which numbers files have: stat and its relatives */
+  WIRE_HOOK_LOOK,   /* (path, struct stat *): tells which numbers a file has */
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,  /* the descriptor will be another one */
+  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_CLOSE,     /* the descriptor will be another one */
+  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_LOOK_FILE_OLD,
+  WIRE_HOOK_LOOK_AT_OLD,
+  WIRE_HOOK_TELL, /* tells such numbers in another way */
+  WIRE_HOOK_MOVE, /* gives files other names */
   WIRE_HOOK_COUNT,
 };
 
@@ -179,7 +187,8 @@ enum wire_side_kind {
   WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
   WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
   WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
-  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
+  WIRE_SIDE_STREAM,   /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
+  WIRE_SIDE_MISNAMED, /* the real function is called, with a name that there is not as argument `argument` */
 };
 
 /* Beside the bits of a stream: what is still in its buffer is forgotten. */
@@ -335,6 +344,7 @@ enum wire_op {
                      text, or an index in tables. Pops a pointer, a descriptor or anything: 1 if it matches */
   WIRE_OP_LOAD,    /* operand: width, | 16 if it has a sign. Pops an address: what is there, if it can be read */
   WIRE_OP_STATIC,  /* operand: index of two numbers, a module and an ELF address: the address */
+  WIRE_OP_TLS,     /* operand: index of two numbers, a module and an offset in its block: where the thread has it */
   WIRE_OP_LOCAL,   /* operand: variable. Its value, or where it is if its width is 0, in its innermost frame */
   WIRE_OP_THREAD,  /* number of the thread, from 1 */
   WIRE_OP_TIME,    /* nanoseconds since the process image was started, a few milliseconds fine */
@@ -394,21 +404,32 @@ struct wire_variable {
   uint8_t width; /* of what is read; 0: its address is wanted */
   uint8_t sign;
   uint16_t pad;
-  int64_t offset; /* of what is read, in it */
+  int64_t offset;            /* of what is read, in it */
+  uint32_t entry, n_entries; /* locations: what its callers hand over, for WIRE_IS_ENTRY */
 };
 
-/* Where it is while the function is at START up to END, ELF addresses of MODULE. */
+/*
+ * Where it is while the function is at START up to END, ELF addresses of MODULE; or, of an entry, what register ENTRY
+ * gets at the call there, in the frame of the caller. Registers have the psABI's numbers: rbx 3, rbp 6, rsp 7.
+ */
 enum wire_location_kind {
-  WIRE_AT_CFA,    /* at the frame's CFA + offset */
-  WIRE_AT_RBP,    /* at rbp + offset */
-  WIRE_AT_RSP,    /* at rsp + offset */
-  WIRE_AT_STATIC, /* at offset, an ELF address of the module */
-  WIRE_IS_RBP,    /* rbp + offset itself is the value */
-  WIRE_IS_NUMBER, /* offset itself is */
+  WIRE_AT_CFA,      /* at the frame's CFA + offset */
+  WIRE_AT_REGISTER, /* at what is in `reg` + offset */
+  WIRE_AT_STATIC,   /* at offset, an ELF address of the module */
+  WIRE_AT_THREAD,   /* at offset of the thread's own block of the module */
+  WIRE_IS_CFA,      /* the CFA + offset itself is the value */
+  WIRE_IS_REGISTER, /* what is in `reg` + offset is */
+  WIRE_IS_STATIC,   /* offset, an ELF address of the module, is */
+  WIRE_IS_NUMBER,   /* offset itself is */
+  WIRE_IS_ENTRY,    /* what was in `reg` when the function was called + offset is */
   WIRE_LOCATION_COUNT,
 };
 struct wire_location {
-  uint32_t module, kind;
+  uint32_t module;
+  uint8_t kind;  /* of enum wire_location_kind */
+  uint8_t reg;   /* below 16 */
+  uint8_t piece; /* the value is that of the variable from this byte on */
+  uint8_t entry; /* below 16 */
   uint64_t start, end;
   int64_t offset;
 };
@@ -569,7 +590,7 @@ enum wire_handlers {
  * Complete once `ready` is 1.
  */
 struct wire_point {
-  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
+  uint64_t hash; /* of the stack and the function's name, equal in all runs and plans, and of the process's lineage */
   uint64_t count;
   uint32_t ready;
   uint32_t function;
@@ -735,6 +756,12 @@ struct wire_area {
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
+  /*
+   * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; or of the one that it has started
+   * in a process of which it does not know the number.
+   */
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */
