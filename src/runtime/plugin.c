@@ -165,17 +165,19 @@ static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t
 
 /*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
- * plugins, which is no fault of these.
+ * plugins, which is no fault of these. A process that has asked nobody has no entry.
  */
 __attribute__((destructor)) static void note_exit(void) {
-  uint64_t self = plugins ? own_name() : 0;
-  struct wire_asking *m = plugins && mark && rt_load(&mark->owner) == self ? mark : NULL;
-  uint32_t trigger = m ? rt_load(&m->trigger) : 0;
-  if (trigger != 0) rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
-  if (trigger != 0) rt_store(&m->trigger, 0);
-  for (uint32_t i = 0; plugins && i < rt.area->asking.n; i++) {
+  uint32_t pid = plugins ? rt_pid_if_known() : 0;
+  uint32_t n = pid ? rt.area->asking.n : 0, trigger;
+  bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
+  if (own && (trigger = rt_load(&mark->trigger)) != 0) {
+    rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
+    rt_store(&mark->trigger, 0);
+  }
+  for (uint32_t i = 0; i < n; i++) {
     struct wire_asking *a = &rt_area_array(asking, struct wire_asking)[i];
-    if (rt_load(&a->owner) >> 32 == self >> 32) rt_store(&a->ended, 1);
+    if (rt_load(&a->owner) >> 32 == pid) rt_store(&a->ended, 1);
   }
 }
 
