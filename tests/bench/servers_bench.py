@@ -9,6 +9,7 @@ failed, 2 something is not installed.
 """
 import argparse
 import os
+import signal
 import sys
 import tempfile
 
@@ -35,6 +36,8 @@ def main():
     parser.add_argument("--starts", type=int, default=5, help="how often all servers are started anew (5)")
     parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
+    # Ended in good order, so that the servers are, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     status = 0
     for name in options.table or TABLES:
         absent = missing(TABLES[name].NEEDS)
