@@ -638,7 +638,7 @@ struct wire_asking {
   uint64_t owner;   /* pid << 32 | tid; 0: free */
   uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
   uint32_t process; /* number of its process */
-  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t ended;   /* the process exits in good order, or becomes another program: not because of this */
   uint32_t pad[11]; /* a cache line for each */
 };
 
