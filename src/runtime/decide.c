@@ -6,6 +6,7 @@
 #include "count.h"
 #include "decide.h"
 #include "fault.h"
+#include "hold.h"
 #include "hooks.h"
 #include "guard.h"
 #include "names.h"
@@ -85,6 +86,7 @@ void murphy_rt_fault(void) { __asm__ volatile(""); }
 static enum rt_action inject(struct rt_call *c, const struct rt_function *f, const struct wire_rule *r) {
   if (rt.area && rt_load(&rt.area->stop)) return RT_PASS;
   rt_fault_choose(c);
+  rt_hold();
   murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);

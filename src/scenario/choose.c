@@ -200,8 +200,10 @@ static int find_written(struct plan *p) {
 int plan_choose(struct plan *p) {
   const struct scenario *s = p->scenario;
   int r = find_written(p);
-  for (size_t i = 0; i < s->names.n && r >= 0; i++)
+  for (size_t i = 0; i < s->names.n && r >= 0; i++) {
     r = choose_function(p, s->names.at[i]);
+    if (r < 0 && r != -ENOMEM && p->world->lenient) r = 0;
+  }
   if (r < 0) return r;
   for (size_t i = 0; i < p->marks.n && r >= 0; i++)
     r = choose_marked(p, &p->marks.at[i]);

@@ -625,6 +625,8 @@ struct wire_order {
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
   uint64_t about;   /* the first argument then: who tries again asks for the same */
+  uint32_t hold;    /* not 0: the call waits, before anything of its failure happens, until a debugger is there */
+  uint32_t held;    /* the process that does */
 };
 
 /*
