@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
@@ -304,6 +305,9 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 
 /* --- call sites --------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a program's file. */
+enum { JUDGED_MAX = 8 << 20 };
+
 static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
 
 static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
@@ -322,10 +326,17 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   return r;
 }
 
+/* To judge all calls of a compiler takes longer than to try some; of the command itself they are judged always. */
+static bool is_huge(const struct test_space *s, size_t module) {
+  struct stat st;
+  return module > 0 && stat(s->modules.modules.at[module].path, &st) == 0 && st.st_size > JUDGED_MAX;
+}
+
 int test_space_judge(struct test_space *s, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
-    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE) r = add_verdicts(s, s->modules.modules.at[i].path, e);
+    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE && !is_huge(s, i))
+      r = add_verdicts(s, s->modules.modules.at[i].path, e);
   return r;
 }
 
