@@ -186,6 +186,13 @@ struct lab_branch {
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;
   char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
+  /*
+   * What the run from which they branch must look like at its end, since no fault is injected there; NULL if nothing is
+   * known. The first time in a lab, it is tried without any branch.
+   */
+  const struct observation *expected;
+  const struct observe_mask *mask;
+  bool unlike; /* out: it does not look so, and what was DONE is not to be trusted */
 };
 
 /*

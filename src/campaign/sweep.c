@@ -96,6 +96,19 @@ static int add_finding(struct state *st, const struct finding *f, size_t *ret) {
   return 0;
 }
 
+/* What is told of an experiment by a branch that is no failure, until it is known that the branch can be trusted. */
+struct held {
+  size_t experiment;
+  enum outcome outcome;
+  char *difference;
+  struct wire_event event;
+  int status;
+  bool injected, attached;
+  unsigned left;
+  uint64_t wall_ns, memory;
+};
+typedef VEC(struct held) held_list;
+
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
 
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
@@ -227,8 +240,50 @@ static bool is_custom(const struct campaign_point *p, unsigned differs) {
   return p->excused || (p->quiet && !(differs & DIFFERS_LOSS));
 }
 
-/* 1 if it must be made again, since a failure is new and the lab cannot repeat it now (BUSY). */
-static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result, bool busy) {
+static int tell_locked(struct state *st, const struct sweep_done *d) {
+  (void)pthread_mutex_lock(&st->lock);
+  int r = tell(st, d);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
+static int hold(held_list *held, const struct sweep_done *d) {
+  const struct lab_result *r = d->result;
+  struct held add = {.experiment = d->experiment,
+                     .outcome = d->outcome,
+                     .difference = strdup(d->difference),
+                     .event = r->event,
+                     .status = r->seen.status,
+                     .injected = r->injected,
+                     .attached = r->attached,
+                     .left = r->left,
+                     .wall_ns = r->wall_ns,
+                     .memory = r->memory};
+  if (add.difference && vec_push(held, add) == 0) return 0;
+  free(add.difference);
+  return -ENOMEM;
+}
+
+static int tell_held(struct state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
+  result->event = h->event;
+  result->seen.status = h->status;
+  result->injected = h->injected;
+  result->attached = h->attached;
+  result->left = h->left;
+  result->wall_ns = h->wall_ns;
+  result->memory = h->memory;
+  result->mode = LAB_BRANCH;
+  struct sweep_done d = {
+      .experiment = h->experiment, .outcome = h->outcome, .lab = l, .result = result, .difference = h->difference};
+  return tell_locked(st, &d);
+}
+
+/*
+ * HELD: the lab is busy with branches. Then 1 if it must be made again, since a failure is new and cannot be repeated
+ * now; what is no failure is held.
+ */
+static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                       held_list *held) {
   struct text what = {0};
   int r = 0;
   struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
@@ -239,11 +294,9 @@ static int take_result(struct state *st, struct lab *l, size_t experiment, const
   if (stopped(st->s)) {
     /* It may have ended because somebody wants everything to end. */
   } else if (outcome_is_failure(d.outcome) && !custom) {
-    r = handle_failure(st, l, &d, busy);
+    r = handle_failure(st, l, &d, held != NULL);
   } else {
-    (void)pthread_mutex_lock(&st->lock);
-    r = tell(st, &d);
-    (void)pthread_mutex_unlock(&st->lock);
+    r = held ? hold(held, &d) : tell_locked(st, &d);
   }
   text_done(&what);
   return r;
@@ -256,7 +309,7 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
   if (!result.why[0]) memcpy(result.why, st->why, sizeof result.why);
-  r = take_result(st, l, experiment, &result, false);
+  r = take_result(st, l, experiment, &result, NULL);
   lab_result_done(&result);
   return r;
 }
@@ -311,7 +364,8 @@ struct batch {
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
-  size_t later;               /* of the n, those that were put off */
+  held_list held;
+  size_t later; /* of the n, those that were put off */
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -332,7 +386,7 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   struct batch *b = context;
   (void)e;
   size_t at = b->index[i];
-  int r = take_result(b->st, b->l, b->taken[at], result, true);
+  int r = take_result(b->st, b->l, b->taken[at], result, &b->held);
   if (r < 0) return r;
   b->made[at] = r == 0;
   if (r > 0) {
@@ -341,6 +395,22 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   }
   const struct sweep *s = b->st->s;
   return is_over(s) ? -ECANCELED : 0;
+}
+
+/* The run from which they branched is over. If it cannot be trusted they are to be made again, in another way. */
+static int release(struct batch *b, bool trusted) {
+  struct lab_result *result = calloc(1, sizeof *result);
+  int r = result ? 0 : -ENOMEM;
+  for (size_t i = 0; i < b->held.n; i++) {
+    const struct held *h = &b->held.at[i];
+    if (r == 0 && trusted) r = tell_held(b->st, b->l, h, result);
+    for (size_t k = 0; !trusted && k < b->n; k++)
+      if (b->taken[k] == h->experiment) b->made[k] = false;
+    free(h->difference);
+  }
+  b->held.n = 0;
+  free(result);
+  return r;
 }
 
 /* All that were not made yet; how many of them were now. */
@@ -352,9 +422,15 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       b->index[n] = i;
       b->orders[n++] = order_of(b->st->s, b->taken[i]);
     }
-  struct lab_branch branch = {
-      .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
-  int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  struct lab_branch branch = {.orders = b->orders,
+                              .n = n,
+                              .wall_ns = b->st->s->wall_ns,
+                              .done = branch_done,
+                              .context = b,
+                              .expected = &b->st->s->baseline->runs[0].seen,
+                              .mask = &b->st->s->baseline->mask};
+  int r = n ? lab_branch(b->l, &branch, &e) : 0, told = release(b, !branch.unlike);
+  if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
@@ -412,6 +488,7 @@ static void work_in_batches(struct state *st, struct lab *l) {
     if (r < 0) fail(st, r);
     size = next_size(size, now_ns() - start);
   } while (b->n > 0 && made * 4 >= b->n - b->later);
+  vec_done(&b->held);
   free(b);
 }
 

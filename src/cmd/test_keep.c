@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was done goes to the campaign as it comes: an experiment is in the database before the next one of its lab
- * begins, so that whoever kills murphy loses what was running and nothing else.
+ * begins, so that whoever kills murphy loses what was running and nothing else. Those by branches come when the run
+ * that they branch from has ended, after about a second.
  *
  * A campaign that goes on finds its experiments by what they are (the stack, the fault, which time), since the numbers
  * of points may be others after another baseline.

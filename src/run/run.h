@@ -290,6 +290,7 @@ struct sandbox_result {
   struct image_process_frame frames[SANDBOX_FRAMES];
   bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
   char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
+  bool ended;            /* of a trunk: it came to its own end */
 };
 
 /*
@@ -311,6 +312,8 @@ struct sandbox_branch {
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;
+  /* The trunk has come to its own end; may be NULL. */
+  int (*ended)(void *context, const struct sandbox_result *result, struct err *e);
 };
 
 /*

@@ -18,7 +18,8 @@ static const char *const kinds[] = {
     [WIRE_HOOK_EXECLP] = "execlp",   [WIRE_HOOK_EXECLE] = "execle",     [WIRE_HOOK_SYSTEM] = "system",
     [WIRE_HOOK_SELF] = "self",       [WIRE_HOOK_LOOK] = "look",         [WIRE_HOOK_DLADDR] = "dladdr",
     [WIRE_HOOK_FORK] = "fork",       [WIRE_HOOK_LOCK] = "lock",         [WIRE_HOOK_UNLOCK] = "unlock",
-    [WIRE_HOOK_OUTPUT] = "output",   [WIRE_HOOK_CLOSE] = "close",
+    [WIRE_HOOK_OUTPUT] = "output",   [WIRE_HOOK_CLOSE] = "close",       [WIRE_HOOK_WHOM] = "whom",
+    [WIRE_HOOK_WHOM_2] = "whom2",    [WIRE_HOOK_WHOMS] = "whoms",       [WIRE_HOOK_ADVISE] = "advise",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {
