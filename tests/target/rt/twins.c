@@ -41,7 +41,7 @@ static int absent(void *handle, const char *name) {
   (void)dlerror();
   if (dlsym(handle, name)) return 0;
   const char *message = dlerror();
-  return message && strstr(message, name) && !strstr(message, "murphy");
+  return message && strstr(message, name) && !strstr(message, "libmurphy");
 }
 
 /* One thread calls into its library all the time, while others come and go. */
