@@ -81,6 +81,14 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_WHOM_2:
   case WIRE_HOOK_WHOMS:
   case WIRE_HOOK_ADVISE:
+  case WIRE_HOOK_LOOK_FILE:
+  case WIRE_HOOK_LOOK_AT:
+  case WIRE_HOOK_LOOK_X:
+  case WIRE_HOOK_LOOK_OLD:
+  case WIRE_HOOK_LOOK_FILE_OLD:
+  case WIRE_HOOK_LOOK_AT_OLD:
+  case WIRE_HOOK_TELL:
+  case WIRE_HOOK_MOVE:
   case WIRE_HOOK_COUNT:
     return false;
   }

@@ -14,6 +14,7 @@
 
 #include "below.h"
 #include "files.h"
+#include "numbers.h"
 #include "process.h"
 #include "server.h"
 #include "sound.h"
@@ -28,7 +29,6 @@ uint32_t rt_trunk_pid;
 static struct {
   struct wire_branch *orders;
   uint32_t n, shown;
-  bool looked;
   char folder[PATH_ROOM];
 } trunk;
 
@@ -75,12 +75,11 @@ void rt_trunk_start(long server) {
   trunk.shown = rt.area->shown_pid;
   if (trunk.n > rt.area->branches.n) trunk.n = 0;
   rt_files_start(server);
+  rt_numbers_start();
   rt_trunk_pid = own_number();
   *rt_process_tid() = trunk.shown;
   if (!say_hello()) trunk.n = 0;
 }
-
-void rt_trunk_looks(void) { trunk.looked = true; }
 
 uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_pid ? trunk.shown : number; }
 
@@ -111,7 +110,8 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
 /* The child's files, folder and number. If they cannot be had it ends before it was anything. */
 static void enter_world(struct wire_branch *b, const int files[RT_FILES], bool hello) {
   bool itself = own_number() == trunk.shown && (!hello || say_hello());
-  if (itself && rt_files_reopen(files) && rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
+  if (itself && rt_numbers_child(files) && rt_files_reopen(files) &&
+      rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
     rt_store(&b->made, 1);
     return;
   }
@@ -134,8 +134,9 @@ static void forget_heirs(void) {
 
 /* True in the child. */
 static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
-  struct wire_branch_message m = {
-      .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = trunk.looked ? WIRE_BRANCH_LOOKED : 0};
+  struct wire_branch_message m = {.what = WIRE_BRANCH_ASK,
+                                  .order = (uint32_t)(b - trunk.orders),
+                                  .value = rt_numbers_check() ? 0 : WIRE_BRANCH_LOOKED};
   if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);

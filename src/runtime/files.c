@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "locks.h"
 #include "sound.h"
 #include "system.h"
 #include "words.h"
@@ -64,29 +65,30 @@ static void name_entry(char to[64], const char *what, int fd) {
   to[at] = 0;
 }
 
-/* The path of an open file in `path`; false if there is none. */
-static bool find_path(int fd) {
+bool rt_files_path(int fd, char *to, size_t size) {
   char entry[64];
   name_entry(entry, "fd/", fd);
-  long n = rt_system(SYS_readlink, (long)entry, (long)path, sizeof path - 1, 0, 0, 0);
-  if (n <= 0 || n >= (long)sizeof path - 1) return false;
-  path[n] = 0;
-  return path[0] == '/' && !rt_behind(path, "/proc/") && !rt_behind(path, "/sys/") && !rt_behind(path, "/dev/");
+  long n = rt_system(SYS_readlink, (long)entry, (long)to, (long)size - 1, 0, 0, 0);
+  if (n <= 0 || n >= (long)size - 1) return false;
+  to[n] = 0;
+  return to[0] == '/' && !rt_behind(to, "/proc/") && !rt_behind(to, "/sys/") && !rt_behind(to, "/dev/");
 }
 
+/* ... in `path`. */
+static bool find_path(int fd) { return rt_files_path(fd, path, sizeof path); }
+
 /* The kernel lists locks of the file behind the rest. */
-static bool has_locks(int fd) {
-  char entry[64], text[512];
+static bool note_locks(int fd) {
+  static char text[2048];
+  char entry[64];
   name_entry(entry, "fdinfo/", fd);
   long info = rt_system(SYS_openat, AT_FDCWD, (long)entry, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-  if (info < 0) return true;
+  if (info < 0) return false;
   long n = rt_system(SYS_read, info, (long)text, sizeof text - 1, 0, 0, 0);
   (void)rt_system(SYS_close, info, 0, 0, 0, 0, 0);
-  if (n <= 0 || n == (long)sizeof text - 1) return true;
+  if (n <= 0 || n == (long)sizeof text - 1) return false;
   text[n] = 0;
-  for (const char *s = text; *s; s++)
-    if (rt_behind(s, "lock:")) return true;
-  return false;
+  return rt_locks_add(fd, text);
 }
 
 static bool is_harmless_device(const struct stat *s) {
@@ -118,8 +120,8 @@ static enum wire_refusal judge_standard(struct file *f, int i, const struct stat
   f->kind = order == 0 ? KIND_STANDARD : KIND_ANEW;
   f->like = i;
   if (order == 0) return WIRE_FORK_GOOD;
-  if (has_locks(f->fd)) return WIRE_FORK_LOCKS;
-  return find_original(f) ? WIRE_FORK_GOOD : WIRE_FORK_FILES;
+  if (!find_original(f)) return WIRE_FORK_FILES;
+  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
 }
 
 /* What is found at `path` may be changed by the child: it must not be seen in the parent's memory. */
@@ -141,10 +143,11 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
       return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
-  if (has_locks(f->fd)) return WIRE_FORK_LOCKS;
   if (S_ISREG(s->st_mode)) note_written(f->fd);
   reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
-  return find_original(f) ? WIRE_FORK_GOOD : WIRE_FORK_FILES;
+  if (!find_original(f)) return WIRE_FORK_FILES;
+  /* Those of a copy are the same. */
+  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
 }
 
 static enum wire_refusal add(void *context, int fd) {
@@ -160,6 +163,7 @@ static enum wire_refusal add(void *context, int fd) {
 enum wire_refusal rt_files_list(const uint64_t **ret, uint32_t *ret_n) {
   n_list = n_written = 0;
   reading = false;
+  rt_locks_forget();
   enum wire_refusal r = rt_sound_each_file(add, NULL);
   *ret = written;
   *ret_n = n_written;
@@ -174,6 +178,11 @@ bool rt_files_reading(void) { return reading; }
 static bool replace(int fd, int other) {
   long flags = rt_system(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0);
   return flags >= 0 && rt_system(SYS_dup3, other, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0, 0, 0, 0) == fd;
+}
+
+/* In a world of its own the child has the file for itself, and with it the locks. */
+static bool is_another(const struct stat *a, const struct stat *b) {
+  return a->st_dev != b->st_dev || a->st_ino != b->st_ino;
 }
 
 /* At the path that it has, or by way of FILE, a descriptor of the same file; -1 if there is none. */
@@ -196,6 +205,7 @@ static bool open_again(const struct file *f, int file) {
   if (fd < 0) return false;
   bool same = rt_system(SYS_fstat, fd, (long)&after, 0, 0, 0, 0) == 0 && before.st_mode == after.st_mode &&
               (before.st_size == after.st_size || S_ISDIR(before.st_mode));
+  same = same && (is_another(&before, &after) || !rt_locks_any(f->fd));
   same = same && rt_system(SYS_lseek, fd, at, 0 /* SEEK_SET */, 0, 0, 0) == at && replace(f->fd, (int)fd);
   (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
   return same;
@@ -213,5 +223,5 @@ bool rt_files_reopen(const int files[3]) {
     else if (f->kind == KIND_SAME)
       good = replace(f->fd, f->like);
   }
-  return good;
+  return good && rt_locks_take();
 }

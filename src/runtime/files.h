@@ -12,3 +12,5 @@ enum wire_refusal rt_files_list(const uint64_t **ret, uint32_t *ret_n) RT_HIDDEN
 bool rt_files_reading(void) RT_HIDDEN;
 /* In the child, of what was listed: standard input and output become FILES, others are opened anew by their paths. */
 bool rt_files_reopen(const int files[3]) RT_HIDDEN;
+/* The path of an open file in the world that children have copies of, in TO; false if it has none, or a longer one. */
+bool rt_files_path(int fd, char *to, size_t size) RT_HIDDEN;

@@ -3,6 +3,7 @@
 #include "hooks.h"
 
 #include "names.h"
+#include "numbers.h"
 #include "operand.h"
 #include "process.h"
 #include "real.h"
@@ -127,7 +128,18 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_FORK:
     return hook_fork(c);
   case WIRE_HOOK_LOOK:
-    rt_trunk_looks();
+  case WIRE_HOOK_LOOK_FILE:
+  case WIRE_HOOK_LOOK_AT:
+  case WIRE_HOOK_LOOK_X:
+  case WIRE_HOOK_LOOK_OLD:
+  case WIRE_HOOK_LOOK_FILE_OLD:
+  case WIRE_HOOK_LOOK_AT_OLD:
+    return rt_numbers_look(c, (enum wire_hook)f->hook);
+  case WIRE_HOOK_TELL:
+    rt_numbers_tell();
+    return RT_PASS;
+  case WIRE_HOOK_MOVE:
+    rt_numbers_move();
     return RT_PASS;
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;

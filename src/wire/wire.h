@@ -112,12 +112,20 @@ enum wire_hook {
   WIRE_HOOK_SYSTEM, /* system, popen: libc starts a shell with the process's environment */
   WIRE_HOOK_DLADDR, /* (address, ...): what is asked about a stub is asked about the real function */
   WIRE_HOOK_FORK,   /* (): the child gets its number before anything else */
-  WIRE_HOOK_LOOK,   /* tells which numbers files have: stat and its relatives */
+  WIRE_HOOK_LOOK,   /* (path, struct stat *): tells which numbers a file has */
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT, /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,  /* the descriptor will be another one */
+  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_CLOSE,     /* the descriptor will be another one */
+  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_LOOK_FILE_OLD,
+  WIRE_HOOK_LOOK_AT_OLD,
+  WIRE_HOOK_TELL,   /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,   /* gives files other names */
   WIRE_HOOK_WHOM,   /* the first argument is the number of a process, or with a minus of a group */
   WIRE_HOOK_WHOM_2, /* ... the second */
   WIRE_HOOK_WHOMS,  /* ... both */

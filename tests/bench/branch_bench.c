@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many experiments of a command a second, in each mode: the first MOST of those that murphy test would make. Prints
- * "bare RATE" (fork and wait), "spawn RATE", "exec RATE", "fork RATE", "branch RATE" and "made PERCENT": of the branches.
- * What cannot be made by a branch is made by a fork, as in a sweep, and is in the rate of branches.
+ * How many experiments of a command a second, in each way: MOST of those that murphy test would make, taken from all
+ * over its plan, or with -l from those that fail the last of many calls. Prints "bare RATE" (fork and wait),
+ * "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as there are
+ * processors), "made PERCENT" (of the experiments of "branch") and "experiments NUMBER". What cannot be made by a
+ * branch is made by a fork, as in a sweep, and is in the rate of branches. -f: calls from that module fail.
  *
- *   branch_bench MOST COMMAND...
+ *   branch_bench [-l] [-f MODULE] [-w WAY]... [-r ROUNDS] MOST COMMAND...
  */
 #include "cmd/test.h"
 
@@ -17,18 +19,38 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXEC, FAST, LABS, SPAWNS = 50, ROUNDS = 2 };
+enum way { BARE, SPAWN, EXEC, FORK, BRANCH, BOTH, WAYS };
+static const char *const names[WAYS] = {"bare", "spawn", "exec", "fork", "branch", "both"};
+
+enum { SPAWNS = 50, MOST_WORKERS = 8 };
+/* Of what is only compared with. */
+#define LONG_ENOUGH 1.0
+
+/* One lab, and its share of the experiments. */
+struct worker {
+  struct bench *b;
+  struct lab *lab;
+  struct lab_order *left;
+  size_t *index;
+  unsigned number, of;
+  int r;
+  struct err e;
+};
 
 struct bench {
+  char **command;
   struct test_space space;
   struct test_writer recording, trying;
-  struct lab *recorder, *labs[LABS];
+  struct lab *recorder, *exec;
+  struct worker workers[MOST_WORKERS];
+  unsigned n_workers;
   struct baseline baseline;
   struct campaign_experiment *experiments;
-  struct lab_order *orders, *left;
+  struct lab_order *orders;
   bool *made;
-  size_t *index;
   size_t n, n_made;
+  bool late;
+  struct test_scope scope;
 };
 
 static double now(void) {
@@ -36,6 +58,8 @@ static double now(void) {
   (void)clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
+
+/* --- what is made ------------------------------------------------------------------------------------------------- */
 
 static int make_lab(struct bench *b, char *cwd, bool points, bool fork, struct lab **ret, struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
@@ -52,6 +76,32 @@ static int make_lab(struct bench *b, char *cwd, bool points, bool fork, struct l
   return lab_new(&request, ret, e);
 }
 
+static int make_labs(struct bench *b, char *cwd, struct err *e) {
+  int r = make_lab(b, cwd, true, false, &b->recorder, e);
+  if (r >= 0) r = make_lab(b, cwd, false, false, &b->exec, e);
+  for (unsigned i = 0; i < b->n_workers && r >= 0; i++) {
+    b->workers[i] = (struct worker){.b = b, .number = i};
+    r = make_lab(b, cwd, false, true, &b->workers[i].lab, e);
+  }
+  return r;
+}
+
+/* Those whose call comes late in the run, or all. */
+static void choose(struct bench *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->n && b->late; i++)
+    if (b->experiments[i].nth > 1) b->experiments[n++] = b->experiments[i];
+  if (b->late) b->n = n;
+}
+
+/* MOST of them, as far from each other in the plan as can be. */
+static void thin_out(struct bench *b, size_t most) {
+  if (b->n <= most) return;
+  for (size_t i = 0; i < most; i++)
+    b->experiments[i] = b->experiments[i * b->n / most];
+  b->n = most;
+}
+
 static int plan_orders(struct bench *b, size_t most, struct err *e) {
   int r = baseline_make(b->recorder, 30000000000u, &b->baseline, e);
   if (r >= 0) r = test_take_points(&b->space, b->recorder, e);
@@ -65,12 +115,11 @@ static int plan_orders(struct bench *b, size_t most, struct err *e) {
                                  .context = &b->space};
   r = campaign_plan(&order, &b->experiments, &b->n);
   if (r < 0) return r;
-  if (b->n > most) b->n = most;
+  choose(b);
+  thin_out(b, most);
   b->orders = calloc(b->n + 1, sizeof *b->orders);
-  b->left = calloc(b->n + 1, sizeof *b->left);
   b->made = calloc(b->n + 1, sizeof *b->made);
-  b->index = calloc(b->n + 1, sizeof *b->index);
-  if (!b->orders || !b->left || !b->made || !b->index) return -ENOMEM;
+  if (!b->orders || !b->made) return -ENOMEM;
   for (size_t i = 0; i < b->n; i++) {
     const struct campaign_experiment *x = &b->experiments[i];
     const struct campaign_fault *f = &b->space.faults.at[x->fault];
@@ -85,6 +134,8 @@ static int plan_orders(struct bench *b, size_t most, struct err *e) {
   return 0;
 }
 
+/* --- one by one --------------------------------------------------------------------------------------------------- */
+
 static int run_one(struct lab *l, const struct lab_order *order, struct err *e) {
   struct lab_result result;
   int r = lab_run(l, order, &result, e);
@@ -92,47 +143,71 @@ static int run_one(struct lab *l, const struct lab_order *order, struct err *e) 
   return r;
 }
 
-static int run_all(struct bench *b, struct lab *l, double *ret, struct err *e) {
-  double start = now();
+static int run_all(struct bench *b, struct lab *l, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < b->n && r >= 0; i++)
     r = run_one(l, &b->orders[i], e);
-  double rate = (double)b->n / (now() - start);
-  if (rate > *ret) *ret = rate;
   return r;
 }
 
+/* --- branches ----------------------------------------------------------------------------------------------------- */
+
 static int one_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
-  struct bench *b = context;
+  struct worker *w = context;
   (void)result, (void)e;
-  b->made[b->index[i]] = true;
-  b->n_made++;
+  w->b->made[w->index[i]] = true;
   return 0;
 }
 
-static int branch_all(struct bench *b, double *ret, struct err *e) {
-  double start = now();
-  int r = 0;
-  memset(b->made, 0, b->n);
-  b->n_made = 0;
-  for (size_t before = SIZE_MAX; r >= 0 && before != b->n_made;) {
-    size_t n = 0;
-    before = b->n_made;
-    for (size_t i = 0; i < b->n && n < LAB_BRANCHES; i++)
-      if (!b->made[i]) {
-        b->index[n] = i;
-        b->left[n++] = b->orders[i];
-      }
-    struct lab_branch branch = {
-        .orders = b->left, .n = n, .wall_ns = b->orders[0].wall_ns, .done = one_done, .context = b};
-    if (n) r = lab_branch(b->labs[FAST], &branch, e);
+static bool is_mine(const struct worker *w, size_t i) { return i % w->of == w->number; }
+
+/* What is not made of the worker's share; how much that is. */
+static size_t gather(struct worker *w) {
+  size_t n = 0;
+  for (size_t i = 0; i < w->b->n && n < LAB_BRANCHES; i++) {
+    if (w->b->made[i] || !is_mine(w, i)) continue;
+    w->index[n] = i;
+    w->left[n++] = w->b->orders[i];
   }
-  for (size_t i = 0; i < b->n && r >= 0; i++)
-    if (!b->made[i]) r = run_one(b->labs[FAST], &b->orders[i], e);
-  double rate = (double)b->n / (now() - start);
-  if (rate > *ret) *ret = rate;
-  return r;
+  return n;
 }
+
+static void work(void *context, unsigned number) {
+  struct bench *b = context;
+  struct worker *w = &b->workers[number];
+  size_t before = SIZE_MAX, n;
+  while (w->r >= 0 && (n = gather(w)) > 0 && n != before) {
+    struct lab_branch branch = {
+        .orders = w->left, .n = n, .wall_ns = b->orders[0].wall_ns, .done = one_done, .context = w};
+    before = n;
+    w->r = lab_branch(w->lab, &branch, &w->e);
+  }
+  for (size_t i = 0; i < b->n && w->r >= 0; i++)
+    if (is_mine(w, i) && !b->made[i]) w->r = run_one(w->lab, &b->orders[i], &w->e);
+}
+
+static int branch_all(struct bench *b, unsigned n_workers, struct err *e) {
+  memset(b->made, 0, b->n);
+  for (unsigned i = 0; i < n_workers; i++) {
+    struct worker *w = &b->workers[i];
+    if (!w->left) w->left = calloc(b->n + 1, sizeof *w->left);
+    if (!w->index) w->index = calloc(b->n + 1, sizeof *w->index);
+    if (!w->left || !w->index) return -ENOMEM;
+    w->of = n_workers;
+  }
+  worker_run(n_workers, work, b);
+  b->n_made = 0;
+  for (size_t i = 0; i < b->n; i++)
+    b->n_made += b->made[i];
+  for (unsigned i = 0; i < n_workers; i++)
+    if (b->workers[i].r < 0) {
+      *e = b->workers[i].e;
+      return b->workers[i].r;
+    }
+  return 0;
+}
+
+/* --- what it is compared with ------------------------------------------------------------------------------------- */
 
 static double bare_rate(void) {
   double start = now();
@@ -150,58 +225,92 @@ static double spawn_rate(char **command) {
   for (int fd = 1; fd <= 2; fd++)
     if (posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0) != 0) return 0;
   double start = now();
-  for (int i = 0; i < SPAWNS; i++) {
+  int n = 0;
+  for (; n < SPAWNS && now() - start < LONG_ENOUGH; n++) {
     pid_t pid;
     if (posix_spawnp(&pid, command[0], &actions, NULL, command, environ) != 0) return 0;
     (void)waitpid(pid, NULL, 0);
   }
-  double rate = SPAWNS / (now() - start);
+  double rate = n / (now() - start);
   (void)posix_spawn_file_actions_destroy(&actions);
   return rate;
 }
 
-static int run_bench(struct bench *b, size_t most, char **command, struct err *e) {
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int measure(struct bench *b, enum way way, double *best, struct err *e) {
+  double start = now(), rate = 0;
+  int r = 0;
+  if (way == BARE) rate = bare_rate();
+  if (way == SPAWN) rate = spawn_rate(b->command);
+  if (way == EXEC || way == FORK) r = run_all(b, way == EXEC ? b->exec : b->workers[0].lab, e);
+  if (way == BRANCH || way == BOTH) r = branch_all(b, way == BRANCH ? 1 : b->n_workers, e);
+  if (way >= EXEC) rate = (double)b->n / (now() - start);
+  if (rate > *best) *best = rate;
+  return r;
+}
+
+static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsigned rounds, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
-  double exec = 0, fork = 0, branch = 0, bare = 0, spawn = 0;
+  double best[WAYS] = {0}, made = 0;
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   b->space.data = data;
   b->space.runtime = runtime;
-  if (r >= 0) r = test_space_make(command, &(struct test_scope){0}, &b->space, e);
-  if (r >= 0) r = make_lab(b, cwd, true, false, &b->recorder, e);
-  for (int i = 0; i < LABS && r >= 0; i++)
-    r = make_lab(b, cwd, false, i == FAST, &b->labs[i], e);
+  if (r >= 0) r = test_space_make(b->command, &b->scope, &b->space, e);
+  if (r >= 0) r = make_labs(b, cwd, e);
   if (r >= 0) r = plan_orders(b, most, e);
-  for (int i = 0; i < ROUNDS && r >= 0; i++) {
-    double rate = bare_rate();
-    bare = rate > bare ? rate : bare;
-    r = run_all(b, b->labs[EXEC], &exec, e);
-    if (r >= 0) r = run_all(b, b->labs[FAST], &fork, e);
-    if (r >= 0) r = branch_all(b, &branch, e);
-  }
-  for (int i = 0; i < ROUNDS && r >= 0; i++) {
-    double rate = spawn_rate(command);
-    spawn = rate > spawn ? rate : spawn;
-  }
-  if (r >= 0)
-    printf("bare %.1f\nspawn %.1f\nexec %.1f\nfork %.1f\nbranch %.1f\nmade %.1f\n", bare, spawn, exec, fork, branch,
-           b->n ? 100.0 * (double)b->n_made / (double)b->n : 0);
+  for (unsigned i = 0; i < rounds; i++)
+    for (enum way way = BARE; way < WAYS && r >= 0; way++) {
+      /* What the command leaves behind outside of the sandbox is there for good: last. */
+      if (ways[way] && way != SPAWN) r = measure(b, way, &best[way], e);
+      if (way == BRANCH && ways[way]) made = b->n ? 100.0 * (double)b->n_made / (double)b->n : 0;
+    }
+  for (unsigned i = 0; i < rounds && r >= 0 && ways[SPAWN]; i++)
+    r = measure(b, SPAWN, &best[SPAWN], e);
+  for (enum way way = BARE; way < WAYS && r >= 0; way++)
+    if (ways[way]) printf("%s %.1f\n", names[way], best[way]);
+  if (r >= 0) printf("made %.1f\nexperiments %zu\n", made, b->n);
   lab_free(b->recorder);
-  for (int i = 0; i < LABS; i++)
-    lab_free(b->labs[i]);
+  lab_free(b->exec);
+  for (unsigned i = 0; i < b->n_workers; i++) {
+    lab_free(b->workers[i].lab);
+    free(b->workers[i].left);
+    free(b->workers[i].index);
+  }
   baseline_done(&b->baseline);
   test_space_done(&b->space);
-  void *const all[] = {b->experiments, b->orders, b->left, b->made, b->index, cwd, data, runtime};
+  void *const all[] = {b->experiments, b->orders, b->made, cwd, data, runtime};
   for (size_t i = 0; i < COUNT(all); i++)
     free(all[i]);
   return r;
 }
 
+static bool add_way(const char *name, bool ways[WAYS]) {
+  for (int i = 0; i < WAYS; i++)
+    if (strcmp(names[i], name) == 0) return ways[i] = true;
+  return false;
+}
+
 int main(int argc, char **argv) {
   static struct bench b;
   struct err e = {0};
-  if (argc < 3) return 2;
-  int r = run_bench(&b, strtoul(argv[1], NULL, 10), argv + 2, &e);
+  bool ways[WAYS] = {false}, any = false;
+  unsigned rounds = 2;
+  for (int c; (c = getopt(argc, argv, "+lf:w:r:")) >= 0;) {
+    if (c == '?' || (c == 'w' && !add_way(optarg, ways)) || (c == 'f' && vec_push(&b.scope.from, optarg) < 0)) return 2;
+    any |= c == 'w';
+    b.late |= c == 'l';
+    if (c == 'r') rounds = (unsigned)strtoul(optarg, NULL, 10);
+  }
+  for (int i = 0; i < WAYS && !any; i++)
+    ways[i] = true;
+  if (argc < optind + 2) return 2;
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  b.n_workers = processors < 1 ? 1 : processors > MOST_WORKERS ? MOST_WORKERS : (unsigned)processors;
+  b.command = argv + optind + 1;
+  int r = run_bench(&b, strtoul(argv[optind], NULL, 10), ways, rounds, &e);
   if (r < 0) fprintf(stderr, "branch_bench: %s\n", e.text[0] ? e.text : strerror(-r));
+  vec_done(&b.scope.from);
   return r < 0 ? 1 : 0;
 }

@@ -9,6 +9,7 @@ compared.
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,14 @@ def prepare(name, folder):
     return [f"./{name}"]
 
 
+def too_few_branches(name, said):
+    """Its source may say how many of its experiments must be made by branches; the others cannot be."""
+    source = next((p for p in sources() if os.path.basename(p) == name + ".c"), None)
+    wanted = re.search(r"by branches: (\d+) of 100", open(source, encoding="utf-8").read()) if source else None
+    numbers = re.search(r"(\d+) of \d+ experiments: .* (\d+) branch", said)
+    return bool(wanted and numbers) and int(numbers[2]) * 100 < int(wanted[1]) * int(numbers[1])
+
+
 def compare(name, mode, arguments, folder):
     """(status, what it said)"""
     command = prepare(name, folder)
@@ -71,7 +80,10 @@ def compare(name, mode, arguments, folder):
     limit += ["-f", arguments.function] if arguments.function else []
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    return done.returncode, done.stdout.strip()
+    said = done.stdout.strip()
+    if mode == "branch" and too_few_branches(name, said):
+        return 1, said + "\ntoo few were made by branches"
+    return done.returncode, said
 
 
 def main():
