@@ -27,7 +27,7 @@ struct lab {
   size_t own;
   int in, out, error;
   int child_out, child_error; /* of branches */
-  bool fork;
+  bool fork, watch;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
 };
 
@@ -113,7 +113,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
-  l->fork = request->fork;
+  l->fork = request->fork && !request->watch;
+  l->watch = request->watch;
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -206,6 +207,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
+  ret->tree = from->tree;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   see_stack(l, from, ret);
   return 0;
@@ -228,7 +230,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
-                            .trace = order->trace,
+                            .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
   unsigned tries = 0;

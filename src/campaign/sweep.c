@@ -12,11 +12,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
-/* A hang is repeated with more time, and less often; who sleeps and tries again has HANG_NS to give up. */
-enum { REPEATS = 3, HANG_REPEATS = 1, PATIENCE = 2 };
+/* A hang is repeated with more time, and less often. */
+enum { REPEATS = 3, HANG_REPEATS = 1 };
+/* To be sure of one takes so long at most. */
 #define HANG_NS 10000000000u
 
 struct finding {
@@ -64,9 +64,8 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
 }
 
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
-  int status = result->seen.status;
-  bool ended = WIFSIGNALED(status) && outcome != OUTCOME_HANG; /* not by murphy */
-  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? WTERMSIG(status) : 0};
+  bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
+  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject =
       (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
 }
@@ -124,21 +123,18 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
 }
 
 static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
-                          unsigned *ret_differs) {
-  struct outcome_facts facts = {.baseline = &s->baseline->runs[0].seen,
-                                .run = &r->seen,
-                                .mask = &s->baseline->mask,
-                                .injected = r->injected,
-                                .timed_out = r->timed_out,
-                                .error = s->faults[s->experiments[experiment].fault].error,
-                                .traits = s->experiments[experiment].traits};
-  return outcome_of(&facts, what, ret_differs);
+                          bool *ret_failed) {
+  const struct campaign_experiment *x = &s->experiments[experiment];
+  struct campaign_case c = {
+      .baseline = s->baseline, .point = &s->points[x->point], .fault = &s->faults[x->fault], .traits = x->traits};
+  return campaign_judge(&c, r, what, ret_failed);
 }
 
 /* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
 static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
-  struct lab_order order = {.wall_ns = s->wall_ns * PATIENCE};
+  struct lab_order order = {.wall_ns = s->wall_ns};
   struct lab_result again;
+  campaign_be_patient(&order);
   int r = lab_run(l, &order, &again, e);
   if (r < 0) return r;
   *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
@@ -159,16 +155,14 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
   bool stable = true;
   int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
   if (r < 0) return r;
-  if (outcome == OUTCOME_HANG) {
-    order.wall_ns *= PATIENCE;
-    order.patience_ns = HANG_NS;
-  }
+  if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
   /* The last one is traced: what it leaves in the area has the names for both stacks. */
   for (unsigned i = 0; i < n; i++) {
     order.trace = i + 1 == n;
     r = lab_run(l, &order, ret, e);
     if (r < 0) return r;
-    same += judge(s, experiment, ret, NULL, NULL) == outcome;
+    bool failed;
+    same += judge(s, experiment, ret, NULL, &failed) == outcome && failed;
     if (!order.trace) lab_result_done(ret);
   }
   *ret_precision = stable ? (double)same / n : 0;
@@ -235,11 +229,6 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
   return r;
 }
 
-/* Nobody expects a program to notice this. */
-static bool is_custom(const struct campaign_point *p, unsigned differs) {
-  return p->excused || (p->quiet && !(differs & DIFFERS_LOSS));
-}
-
 static int tell_locked(struct state *st, const struct sweep_done *d) {
   (void)pthread_mutex_lock(&st->lock);
   int r = tell(st, d);
@@ -287,13 +276,12 @@ static int take_result(struct state *st, struct lab *l, size_t experiment, const
   struct text what = {0};
   int r = 0;
   struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-  unsigned differs = 0;
-  d.outcome = judge(st->s, experiment, result, &what, &differs);
+  bool failed = false;
+  d.outcome = judge(st->s, experiment, result, &what, &failed);
   d.difference = what.at ? what.at : "";
-  bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
   if (stopped(st->s)) {
     /* It may have ended because somebody wants everything to end. */
-  } else if (outcome_is_failure(d.outcome) && !custom) {
+  } else if (failed) {
     r = handle_failure(st, l, &d, held != NULL);
   } else {
     r = held ? hold(held, &d) : tell_locked(st, &d);
@@ -302,13 +290,19 @@ static int take_result(struct state *st, struct lab *l, size_t experiment, const
   return r;
 }
 
-static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
+static const char *reason(const struct state *st) {
+  if (!st->s->branch) return st->s->why ? st->s->why : "";
+  return st->why[0] ? st->why : "what changes files ends the run that others branch from";
+}
+
+/* WHY: it is not made by a branch; NULL for the reason that the sweep has met. */
+static int make_experiment(struct state *st, struct lab *l, size_t experiment, const char *why) {
   struct lab_order order = order_of(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
-  if (!result.why[0]) memcpy(result.why, st->why, sizeof result.why);
+  if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
   r = take_result(st, l, experiment, &result, NULL);
   lab_result_done(&result);
   return r;
@@ -439,7 +433,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
     made += b->made[b->index[i]];
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
-  r = make_experiment(b->st, b->l, b->taken[b->again]);
+  r = make_experiment(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself");
   b->made[b->again] = true;
   *ret_made = made + 1;
   put_off(b);
@@ -461,7 +455,7 @@ static int make_rest(struct batch *b) {
   for (size_t i = 0; i < b->n && r == 0; i++) {
     const struct sweep *s = b->st->s;
     if (is_over(s)) break;
-    if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i]);
+    if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i], NULL);
   }
   return r;
 }
@@ -497,7 +491,7 @@ static void work(void *context, unsigned worker) {
   size_t experiment;
   if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
   while (take(st, &experiment)) {
-    int r = make_experiment(st, st->s->labs[worker], experiment);
+    int r = make_experiment(st, st->s->labs[worker], experiment, NULL);
     if (r < 0) fail(st, r);
   }
 }

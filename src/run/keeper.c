@@ -133,12 +133,16 @@ int keeper_answer_with(const struct keeper *k, const struct keeper_request *requ
 }
 
 /* The command knows its files by their paths in its own root. */
-static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+static void shorten_path(const struct keeper *k, char *path) {
   size_t n = strlen(k->root);
-  for (uint32_t i = 0; i < stack->n; i++) {
-    char *path = stack->frames[i].path;
-    if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
-  }
+  if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
+}
+
+static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+  for (uint32_t i = 0; i < stack->n; i++)
+    shorten_path(k, stack->frames[i].path);
+  for (size_t i = 0; i < stack->tree.n_programs; i++)
+    shorten_path(k, stack->tree.programs[i]);
 }
 
 /* --- the fork server ---------------------------------------------------------------------------------------------- */

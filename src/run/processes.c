@@ -44,6 +44,7 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
       return true;
     }
     note_end(k, got, status);
+    if (got > 0) trace_ended(status, stack);
     if (got > 0) continue;
     if (is_lost(pid)) {
       a->status = SIGKILL;

@@ -198,6 +198,7 @@ static int take_stack(struct sandbox *s, struct sandbox_result *ret, struct err 
     ret->n_frames = stack->n;
     memcpy(ret->frames, stack->frames, sizeof ret->frames);
   }
+  if (r > 0) ret->tree = stack->tree;
   free(stack);
   if (r > 0) return 0;
   sandbox_result_done(ret);
@@ -228,6 +229,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->ended = a.ended;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
+  ret->tree = (struct sandbox_tree){0};
   *ret_order = a.order;
   return 0;
 }

@@ -30,6 +30,7 @@ struct keeper_stack {
   int32_t signal; /* 0 if its time was over */
   int32_t pid;
   struct image_process_frame frames[SANDBOX_FRAMES];
+  struct sandbox_tree tree;
 };
 
 struct keeper_answer {
@@ -157,6 +158,8 @@ uint64_t patience_until(struct patience *p, uint64_t now);
 int trace_attach(pid_t pid) MUST_USE;
 /* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
+/* A process or thread of the command's has ended, which is not the command itself. */
+void trace_ended(int status, struct keeper_stack *stack);
 /* Takes the stack of a process that is to be killed. */
 void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 

@@ -129,7 +129,11 @@ static void close_all(int socket, const int files[RT_FILES]) {
 /* Numbers for programs that the child's processes would have become. */
 static void forget_heirs(void) {
   for (uint32_t i = 0; i < WIRE_HEIRS; i++)
-    if (rt_load(&rt.area->heirs[i])) rt_store(&rt.area->heirs[i], 0);
+    if (rt_load(&rt.area->heirs[i]) || rt_load(&rt.area->lineages[i]) || rt_load(&rt.area->spawned[i])) {
+      rt_store(&rt.area->heirs[i], 0);
+      rt_store(&rt.area->lineages[i], 0);
+      rt_store(&rt.area->spawned[i], 0);
+    }
 }
 
 /* True in the child. */
@@ -223,7 +227,7 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64
 
 __attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
   if (trunk.n == 0) return false;
-  uint64_t hash = rt_point_hash(c);
+  uint64_t hash = rt_point_here(c);
   rt_stack_keep();
   bool child = branch_all(c, hash);
   rt_stack_put_back();

@@ -96,10 +96,10 @@ static enum rt_action hook_dladdr(struct rt_call *c) {
  * such as the replay of this one.
  */
 static enum rt_action hook_fork(struct rt_call *c) {
-  uint32_t number = rt_process_reserve();
+  struct rt_child child = rt_process_reserve();
   c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
-  if (c->retval == 0) rt_process_born(number);
-  if ((int64_t)c->retval < 0) rt_process_unborn(number);
+  if (c->retval == 0) rt_process_born(child);
+  if ((int64_t)c->retval < 0) rt_process_unborn(child);
   return RT_RETURN;
 }
 

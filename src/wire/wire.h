@@ -581,7 +581,7 @@ enum wire_handlers {
  * Complete once `ready` is 1.
  */
 struct wire_point {
-  uint64_t hash; /* of the stack and the function's name: equal in all runs, processes and plans */
+  uint64_t hash; /* of the stack and the function's name, equal in all runs and plans, and of the process's lineage */
   uint64_t count;
   uint32_t ready;
   uint32_t function;
@@ -750,6 +750,12 @@ struct wire_area {
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
+  /*
+   * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; or of the one that it has started
+   * in a process of which it does not know the number.
+   */
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */
