@@ -28,6 +28,8 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
+  bool paired, first_came; /* there is a fault before the one that a run is about; it came */
+  struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
 };
 
@@ -159,6 +161,11 @@ static int rewind_files(struct lab *l, struct err *e) {
 }
 
 static void give_order(struct lab *l, const struct lab_order *order) {
+  const struct lab_first *first = &order->first;
+  l->paired = first->armed;
+  l->first_came = false;
+  l->area.at->first = (struct wire_order){
+      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
   l->area.at->order = (struct wire_order){.hash = order->hash,
                                           .nth = order->nth,
                                           .rule = order->rule,
@@ -180,6 +187,8 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   int r = run_area_drain(&l->area, true);
   if (r == -EIO) return 0;
   if (r < 0) return r;
+  if (l->paired && !l->first_came) l->first_came = run_area_take(&l->area, &l->first);
+  if (l->first_came) ret->first = l->first;
   ret->injected = run_area_take(&l->area, &ret->event);
   struct run_totals totals;
   ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
@@ -318,7 +327,7 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
 
 static int run_trunk(struct branching *g, struct err *e) {
   struct lab *l = g->l;
-  int r = prepare(l, &(struct lab_order){0}, true, e);
+  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, e);
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->in,
@@ -342,7 +351,7 @@ static void say_unlike(struct lab_branch *b) {
 
 /* Once for each lab. */
 static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
-  struct lab_branch none = {.wall_ns = b->wall_ns, .expected = b->expected, .mask = b->mask};
+  struct lab_branch none = {.wall_ns = b->wall_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
   struct branching g = {.l = l, .b = &none};
   if (!b->expected || l->proved) return 0;
   int r = run_trunk(&g, e);

@@ -100,7 +100,7 @@ struct held {
   size_t experiment;
   enum outcome outcome;
   char *difference;
-  struct wire_event event;
+  struct wire_event event, first;
   int status;
   bool injected, attached;
   unsigned left;
@@ -109,6 +109,14 @@ struct held {
 typedef VEC(struct held) held_list;
 
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
+
+static struct lab_first first_of(const struct sweep *s, const struct campaign_experiment *x) {
+  if (!x->first) return (struct lab_first){0};
+  const struct campaign_experiment *before = &s->experiments[x->first - 1];
+  const struct campaign_fault *f = &s->faults[before->fault];
+  return (struct lab_first){
+      .hash = s->points[before->point].hash, .nth = before->nth, .rule = f->rule, .fault = f->fault, .armed = true};
+}
 
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
   const struct campaign_experiment *x = &s->experiments[experiment];
@@ -119,7 +127,8 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
                             .fault = f->fault,
                             .armed = true,
                             .onwards = x->onwards,
-                            .wall_ns = s->wall_ns};
+                            .wall_ns = s->wall_ns,
+                            .first = first_of(s, x)};
 }
 
 static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
@@ -127,6 +136,7 @@ static enum outcome judge(const struct sweep *s, size_t experiment, const struct
   const struct campaign_experiment *x = &s->experiments[experiment];
   struct campaign_case c = {
       .baseline = s->baseline, .point = &s->points[x->point], .fault = &s->faults[x->fault], .traits = x->traits};
+  if (x->first && s->alone) c.alone = &s->alone[x->first - 1];
   return campaign_judge(&c, r, what, ret_failed);
 }
 
@@ -242,6 +252,7 @@ static int hold(held_list *held, const struct sweep_done *d) {
                      .outcome = d->outcome,
                      .difference = strdup(d->difference),
                      .event = r->event,
+                     .first = r->first,
                      .status = r->seen.status,
                      .injected = r->injected,
                      .attached = r->attached,
@@ -255,6 +266,7 @@ static int hold(held_list *held, const struct sweep_done *d) {
 
 static int tell_held(struct state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
   result->event = h->event;
+  result->first = h->first;
   result->seen.status = h->status;
   result->injected = h->injected;
   result->attached = h->attached;
@@ -310,18 +322,29 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment, c
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* In their order, but what is known to fail at a point waits until everything else was tried. The lock is held. */
-static bool take_one(struct state *st, size_t *ret) {
+/* Those of one batch have one fault before them, or none. */
+static bool fits(const struct sweep *s, size_t i, const size_t *with) {
+  return !with || s->experiments[i].first == s->experiments[*with].first;
+}
+
+/*
+ * In their order, but what is known to fail at a point waits until everything else was tried. WITH: in one batch with
+ * this one; NULL for any. The lock is held.
+ */
+static bool take_one(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   while (st->next < s->n_experiments) {
-    size_t i = st->next++;
-    if (s->before && s->before[i] != BEFORE_NOTHING) continue;
+    size_t i = st->next;
+    bool known = s->before && s->before[i] != BEFORE_NOTHING;
+    if (!known && !fits(s, i, with)) return false;
+    st->next++;
+    if (known) continue;
     if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
     }
   }
-  while (st->next_later < st->later.n) {
+  while (st->next_later < st->later.n && fits(s, st->later.at[st->next_later], with)) {
     *ret = st->later.at[st->next_later++];
     if (!st->hung[s->experiments[*ret].point]) return true;
   }
@@ -329,11 +352,11 @@ static bool take_one(struct state *st, size_t *ret) {
 }
 
 /* The next experiment, if there is one and the budget allows it. */
-static bool take(struct state *st, size_t *ret) {
+static bool take(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
   bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !is_over(s);
-  if (more) more = take_one(st, ret);
+  if (more) more = take_one(st, with, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
   return more;
@@ -407,6 +430,13 @@ static int release(struct batch *b, bool trusted) {
   return r;
 }
 
+/* The run from which they branch looks as without faults, or as with the first alone. */
+static const struct observation *expected_of(const struct batch *b) {
+  const struct sweep *s = b->st->s;
+  size_t first = b->n ? s->experiments[b->taken[0]].first : 0;
+  return !first ? &s->baseline->runs[0].seen : s->alone ? &s->alone[first - 1] : NULL;
+}
+
 /* All that were not made yet; how many of them were now. */
 static int branch_once(struct batch *b, size_t *ret_made) {
   struct err e = {0};
@@ -421,8 +451,9 @@ static int branch_once(struct batch *b, size_t *ret_made) {
                               .wall_ns = b->st->s->wall_ns,
                               .done = branch_done,
                               .context = b,
-                              .expected = &b->st->s->baseline->runs[0].seen,
-                              .mask = &b->st->s->baseline->mask};
+                              .expected = expected_of(b),
+                              .mask = &b->st->s->baseline->mask,
+                              .first = b->orders[0].first};
   int r = n ? lab_branch(b->l, &branch, &e) : 0, told = release(b, !branch.unlike);
   if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
@@ -475,7 +506,7 @@ static void work_in_batches(struct state *st, struct lab *l) {
     uint64_t start = now_ns();
     memset(b->made, 0, sizeof b->made);
     b->later = 0;
-    for (b->n = 0; b->n < size && take(st, &b->taken[b->n]);)
+    for (b->n = 0; b->n < size && take(st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
       b->n++;
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_rest(b);
@@ -490,7 +521,7 @@ static void work(void *context, unsigned worker) {
   struct state *st = context;
   size_t experiment;
   if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
-  while (take(st, &experiment)) {
+  while (take(st, NULL, &experiment)) {
     int r = make_experiment(st, st->s->labs[worker], experiment, NULL);
     if (r < 0) fail(st, r);
   }

@@ -133,6 +133,8 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
 void run_area_done(struct run_area *a);
 /* As it was made, for another run; nobody else uses it now. */
 int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* The first entry of the table of points, from I on, that may be there; most of the file is a hole. */
+uint32_t run_area_point_from(const struct run_area *a, uint32_t i);
 /* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*

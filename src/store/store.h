@@ -85,6 +85,7 @@ struct store_experiment {
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
+  int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
 };
 
 struct store_frame {
@@ -93,7 +94,16 @@ struct store_frame {
   unsigned line;
 };
 
-enum store_stack { STORE_INJECT, STORE_CRASH };
+enum store_stack { STORE_INJECT, STORE_CRASH, STORE_FIRST };
+
+/* The fault that came before, of an experiment with two; function is NULL if there is none. */
+struct store_first {
+  const char *function, *act;
+  int64_t retval;
+  int error;
+  uint64_t nth, call;
+  uint32_t process;
+};
 
 /* Experiments with one cause. What is not marked otherwise is written; the rest is that of its experiment. */
 struct store_finding {
@@ -114,6 +124,7 @@ struct store_finding {
   int64_t retval;
   int error, status;
   const char *act;
+  struct store_first first;
 };
 
 int store_add_point(struct store *s, struct store_point *p, struct err *e) MUST_USE;
