@@ -166,6 +166,7 @@ struct lab_order {
   bool trace;
   uint64_t wall_ns;
   uint64_t patience_ns; /* as of struct sandbox_job */
+  uint64_t until_ns;    /* ... */
   struct lab_first first;
 };
 
@@ -200,7 +201,8 @@ enum { LAB_BRANCHES = 4096 };
 struct lab_branch {
   const struct lab_order *orders;
   size_t n;
-  uint64_t wall_ns; /* of each experiment */
+  uint64_t wall_ns;  /* of each experiment */
+  uint64_t until_ns; /* as of struct sandbox_job */
   /* Order I was made. Not 0 ends it, and is returned. The lab cannot be used meanwhile, but for lab_area. */
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;
@@ -244,6 +246,7 @@ void baseline_done(struct baseline *b);
 
 struct campaign_case {
   const struct baseline *baseline;
+  const struct observe_mask *mask; /* what varies without faults; NULL for the baseline's */
   const struct campaign_point *point;
   const struct campaign_fault *fault;
   unsigned traits;                 /* enum campaign_trait */
@@ -275,6 +278,7 @@ struct sweep_done {
   bool is_new;    /* the finding was made by it */
   double precision;
   const struct campaign_failure *failure; /* of a new finding: its stacks as numbers; NULL otherwise */
+  const char *doubt;                      /* of a failure that is no finding: why; NULL otherwise */
 };
 
 /* What is known of an experiment before the sweep. */

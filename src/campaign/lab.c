@@ -239,6 +239,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
+                            .until_ns = order->until_ns,
                             .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
@@ -336,6 +337,7 @@ static int run_trunk(struct branching *g, struct err *e) {
                                   .child_out = l->child_out,
                                   .child_error = l->child_error,
                                   .wall_ns = g->b->wall_ns,
+                                  .until_ns = g->b->until_ns,
                                   .done = child_done,
                                   .context = g,
                                   .ended = trunk_ended};
@@ -351,7 +353,8 @@ static void say_unlike(struct lab_branch *b) {
 
 /* Once for each lab. */
 static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
-  struct lab_branch none = {.wall_ns = b->wall_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
+  struct lab_branch none = {
+      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
   struct branching g = {.l = l, .b = &none};
   if (!b->expected || l->proved) return 0;
   int r = run_trunk(&g, e);

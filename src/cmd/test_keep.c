@@ -187,6 +187,7 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .retval = f->retval,
                                  .error = f->error,
                                  .act = campaign_act_word(f->act),
+                                 .doubt = d->doubt,
                                  .mode = lab_mode_words[d->result->mode],
                                  .outcome = outcome_words[d->outcome],
                                  .status = d->result->seen.status,

@@ -143,7 +143,7 @@ static int leave_unknown(struct test_space *s, name_list *names) {
     const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
     if (!home || map_get(&known, (uintptr_t)home, NULL))
       names->at[n++] = names->at[i];
-    else
+    else if (!profile_facts_float(s->facts, names->at[i]) && !profile_facts_noreturn(s->facts, names->at[i]))
       r = vec_push(&s->untried, names->at[i]);
   }
   if (r >= 0) names->n = n;
@@ -221,6 +221,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   w->area = w->preload = "";
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
   w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
+  w->note = NULL;                         /* ... others are variables */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);
@@ -357,7 +358,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-/* Of functions of one library that were not tried, so many are named. */
+/* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -381,9 +382,9 @@ static int by_home(const void *a, const void *b, void *context) {
 }
 
 /* Those of one library: by name, or how many there are. */
-static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
-  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
-  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
+  if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
+  for (size_t i = 0; i < n && named; i++)
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
@@ -404,7 +405,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     const char *home = home_of(s, names.at[i]);
     for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
       k++;
-    add_untried(names.at + i, k - i, home, &told);
+    add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
   }
   if (told.n)
     text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",

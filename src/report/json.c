@@ -93,6 +93,26 @@ static uint64_t count_of(const struct report *r, const char *mode) {
   return 0;
 }
 
+/* Failures that are no findings. */
+static void add_doubts(const struct report *r, struct text *to) {
+  text_add(to, "\"doubts\":[");
+  for (size_t i = 0; i < r->doubts.n; i++) {
+    const struct store_doubt *d = &r->doubts.at[i];
+    text_add(to, i ? ",{" : "{");
+    add_text("kind", d->outcome, to);
+    text_add(to, ",");
+    add_text("function", d->function, to);
+    text_addf(to, ",\"retval\":%" PRId64 ",", d->retval);
+    add_text("errno", d->error ? errno_name(d->error) : NULL, to);
+    text_add(to, ",");
+    add_text("file", d->file, to);
+    text_addf(to, ",\"line\":%u,\"precision\":%.2f,", d->line, d->precision < 0 ? 0 : d->precision);
+    add_text("reason", d->why, to);
+    text_add(to, "}");
+  }
+  text_add(to, "],");
+}
+
 void report_json(const struct report *r, struct text *to) {
   text_addf(to, "{\"command\":%s,\"baseline\":%s", r->command[0] ? r->command : "[]",
             r->baseline[0] ? r->baseline : "{}");
@@ -108,7 +128,9 @@ void report_json(const struct report *r, struct text *to) {
   text_add(to, "},\"outcomes\":{");
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);
-  text_addf(to, "},\"unconfirmed\":%" PRIu64 ",\"pairs\":%" PRIu64 ",", r->unconfirmed, r->pairs);
+  text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);
+  add_doubts(r, to);
+  text_addf(to, "\"pairs\":%" PRIu64 ",", r->pairs);
   add_text("state", r->state, to);
   text_add(to, ",\"not_covered\":[");
   for (size_t i = 0; i < r->left.n; i++) {

@@ -197,12 +197,26 @@ static int load_findings(struct store *s, struct loader *l, struct err *e) {
   return code;
 }
 
+static int add_doubt(void *context, const struct store_doubt *d) {
+  struct report *r = context;
+  struct store_doubt copy = *d;
+  copy.outcome = keep(r, d->outcome);
+  copy.function = keep(r, d->function);
+  copy.act = keep(r, d->act);
+  copy.in = keep(r, d->in);
+  copy.file = keep(r, d->file);
+  copy.module = keep(r, d->module ? d->module : "");
+  copy.why = keep(r, d->why);
+  return copy.outcome && copy.function && copy.module && copy.why ? vec_push(&r->doubts, copy) : -ENOMEM;
+}
+
 int report_load(struct store *s, const char *folder, struct report *ret, struct err *e) {
   struct report r = {0};
   struct loader l = {.to = &r, .folder = folder};
   int code = load_facts(s, &r);
   if (code == 0) code = load_counts(s, &r, e);
   if (code == 0) code = load_findings(s, &l, e);
+  if (code == 0) code = store_doubts(s, add_doubt, &r, e);
   r.resume = resume_of(&l);
   if (code == 0 && !r.resume) code = -ENOMEM;
   vec_done(&l.frames);
@@ -220,6 +234,7 @@ void report_done(struct report *r) {
   vec_done(&r->left);
   vec_done(&r->functions);
   vec_done(&r->findings);
+  vec_done(&r->doubts);
   arena_done(&r->arena);
 }
 

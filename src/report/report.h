@@ -40,6 +40,7 @@ struct report {
   uint64_t points, planned, done, unconfirmed, pairs; /* pairs: done with two faults */
   VEC(struct report_count) outcomes, modes, left, functions;
   VEC(struct report_finding) findings; /* the worst first */
+  VEC(struct store_doubt) doubts;
 };
 
 /* FOLDER is the campaign's as the user names it, for the commands that are told. */

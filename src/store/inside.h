@@ -20,6 +20,7 @@ enum statement {
   POINTS,
   EXPERIMENTS,
   FINDINGS,
+  DOUBTS,
   FRAMES,
   COUNT_OUTCOMES,
   COUNT_MODES,

@@ -121,6 +121,32 @@ int store_findings(struct store *s, int (*function)(void *, const struct store_f
   return each(s, FINDINGS, finding_row, &(struct finding_reader){function, context}, e);
 }
 
+struct doubt_reader {
+  int (*function)(void *, const struct store_doubt *);
+  void *context;
+};
+
+static int doubt_row(sqlite3_stmt *st, void *closure) {
+  struct doubt_reader *reader = closure;
+  struct store_doubt d = {.outcome = text_at(st, 0),
+                          .function = text_at(st, 1),
+                          .act = text_at(st, 2),
+                          .retval = sqlite3_column_int64(st, 3),
+                          .error = sqlite3_column_int(st, 4),
+                          .precision = sqlite3_column_type(st, 5) == SQLITE_NULL ? -1 : sqlite3_column_double(st, 5),
+                          .in = text_at(st, 6),
+                          .file = text_at(st, 7),
+                          .module = text_at(st, 8),
+                          .offset = number_at(st, 9),
+                          .line = (unsigned)number_at(st, 10),
+                          .why = text_at(st, 11)};
+  return reader->function(reader->context, &d);
+}
+
+int store_doubts(struct store *s, int (*function)(void *, const struct store_doubt *), void *context, struct err *e) {
+  return each(s, DOUBTS, doubt_row, &(struct doubt_reader){function, context}, e);
+}
+
 struct frame_reader {
   int (*function)(void *, const struct store_frame *);
   void *context;

@@ -85,6 +85,7 @@ struct store_experiment {
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
+  const char *doubt;      /* it is a failure but no finding: why; else NULL. Only written */
   int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
 };
 
@@ -127,6 +128,16 @@ struct store_finding {
   struct store_first first;
 };
 
+/* A failure that is no finding, since it did not come again or was not repeated; only read. */
+struct store_doubt {
+  const char *outcome, *function, *act, *in, *file, *module, *why;
+  int64_t retval;
+  int error;
+  double precision; /* negative if it was not repeated */
+  uint64_t offset;
+  unsigned line;
+};
+
 int store_add_point(struct store *s, struct store_point *p, struct err *e) MUST_USE;
 /* How many experiments are planned for calls of a function, in all; replaces what was said before. */
 int store_plan(struct store *s, const char *function, uint64_t experiments, struct err *e) MUST_USE;
@@ -145,6 +156,8 @@ int store_experiments(struct store *s, int (*function)(void *context, const stru
                       struct err *e) MUST_USE;
 int store_findings(struct store *s, int (*function)(void *context, const struct store_finding *f), void *context,
                    struct err *e) MUST_USE;
+int store_doubts(struct store *s, int (*function)(void *context, const struct store_doubt *d), void *context,
+                 struct err *e) MUST_USE;
 int store_frames(struct store *s, int64_t finding, enum store_stack stack,
                  int (*function)(void *context, const struct store_frame *f), void *context, struct err *e) MUST_USE;
 

@@ -88,7 +88,8 @@ int store_add_experiment(struct store *s, struct store_experiment *x, struct err
   bind_text(st, 13, x->difference);
   if (x->finding) bind_number(st, 14, x->finding);
   bind_text(st, 15, x->act);
-  if (x->first) bind_number(st, 16, x->first);
+  bind_text(st, 16, x->doubt);
+  if (x->first) bind_number(st, 17, x->first);
   int r = change(s, ADD_EXPERIMENT, e);
   if (r == 0) x->id = sqlite3_last_insert_rowid(s->db);
   return r;
