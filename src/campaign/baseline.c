@@ -65,7 +65,7 @@ static int check_status(const struct lab_result *r, struct err *e) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
   (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
-  return refuse_end(r, how, "if it should, let a shell say so: --follow -- sh -c 'COMMAND || true'", e);
+  return refuse_end(r, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
 }
 
 static int check_run(const struct lab_result *r, uint64_t wall_ns, struct err *e) {

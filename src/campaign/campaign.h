@@ -36,6 +36,7 @@ struct outcome_facts {
   bool injected, timed_out;
   int error;       /* of the fault */
   unsigned traits; /* enum campaign_trait */
+  int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 
 /*
@@ -49,9 +50,14 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
 /* A fault that can be tried at a point. */
 struct campaign_fault {
   uint32_t function, rule, fault; /* of the plan; the fault counts from the rule's first */
-  int64_t retval;
+  int64_t retval;                 /* of one that is short, how many bytes */
   int error;
+  uint8_t act; /* enum wire_act */
 };
+
+/* How acts are called where they are kept; NULL for a plain error. */
+const char *campaign_act_word(unsigned act);
+unsigned campaign_act_named(const char *word);
 
 /* A call stack that reached a function in the baseline. */
 struct campaign_point {
@@ -64,9 +70,10 @@ struct campaign_point {
 };
 
 enum campaign_trait {
-  TRAIT_PASSES = 1,  /* the fault does not stay: to make it come every time would be unfair */
-  TRAIT_ANSWERS = 2, /* it says how the world is: that the program goes on in another way is no failure */
-  TRAIT_LOSES = 4,   /* what was written before may be gone: that nothing changed is no comfort */
+  TRAIT_PASSES = 1,   /* the fault does not stay: to make it come every time would be unfair */
+  TRAIT_ANSWERS = 2,  /* it says how the world is: that the program goes on in another way is no failure */
+  TRAIT_LOSES = 4,    /* what was written before may be gone: that nothing changed is no comfort */
+  TRAIT_RARE_END = 8, /* it looks like the end of the input, and hardly ever comes: as campaign_point.quiet */
 };
 
 struct campaign_experiment {
@@ -132,6 +139,7 @@ struct lab_request {
                struct err *e);
   void *context;
   const char *hidden; /* as in struct sandbox_options */
+  bool watch;         /* all runs are traced: what becomes of processes that the command starts is seen */
   bool bare;          /* ... */
 };
 
@@ -167,8 +175,9 @@ struct lab_result {
   size_t n_frames;
   struct image_process_frame frames[SANDBOX_FRAMES];
   enum lab_mode mode;
-  char why[SANDBOX_WHY]; /* it was made by exec, though a faster way was asked for; else "" */
+  char why[SANDBOX_WHY]; /* it was not made in the fastest way; else "" */
   unsigned left;         /* processes that still ran when the command had ended, and were killed */
+  struct sandbox_tree tree;
 };
 
 /* One run. *ret is initialised by this, and only on success. */
@@ -186,6 +195,13 @@ struct lab_branch {
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;
   char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
+  /*
+   * What the run from which they branch must look like at its end, since no fault is injected there; NULL if nothing is
+   * known. The first time in a lab, it is tried without any branch.
+   */
+  const struct observation *expected;
+  const struct observe_mask *mask;
+  bool unlike; /* out: it does not look so, and what was DONE is not to be trusted */
 };
 
 /*
@@ -212,6 +228,26 @@ struct baseline {
  */
 int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) MUST_USE;
 void baseline_done(struct baseline *b);
+
+/* --- the verdict (judge.c) ------------------------------------------------------------------------------------------ */
+
+struct campaign_case {
+  const struct baseline *baseline;
+  const struct campaign_point *point;
+  const struct campaign_fault *fault;
+  unsigned traits; /* enum campaign_trait */
+};
+
+/*
+ * What became of a run. *ret_failed: it is a failure that is worth telling. WHAT, which may be NULL: how it looked
+ * different.
+ */
+enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
+                            bool *ret_failed);
+/* The signal that ended the command, or a process that it had started; 0 if none did, or murphy did. */
+int campaign_signal(const struct lab_result *r);
+/* To be sure of a hang: so long may the run take. */
+void campaign_be_patient(struct lab_order *order);
 
 /* --- the sweep: one experiment after another (sweep.c) ------------------------------------------------------------ */
 
@@ -256,7 +292,8 @@ struct sweep {
   const struct campaign_failure *known;
   size_t n_known;
   const uint8_t *before;
-  bool branch; /* many at once, by branches of one run, where that is possible */
+  bool branch;     /* many at once, by branches of one run, where that is possible */
+  const char *why; /* if not: the reason, for people */
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */

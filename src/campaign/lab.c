@@ -27,7 +27,8 @@ struct lab {
   size_t own;
   int in, out, error;
   int child_out, child_error; /* of branches */
-  bool fork;
+  bool fork, watch;
+  bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -112,7 +113,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
-  l->fork = request->fork;
+  l->fork = request->fork && !request->watch;
+  l->watch = request->watch;
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -205,6 +207,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
+  ret->tree = from->tree;
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   see_stack(l, from, ret);
   return 0;
@@ -227,7 +230,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
-                            .trace = order->trace,
+                            .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
   unsigned tries = 0;
@@ -254,6 +257,7 @@ struct branching {
   struct lab *l;
   struct lab_branch *b;
   size_t *index; /* of the orders in the area, which are sorted */
+  bool ended;    /* the trunk, by itself */
 };
 
 static int by_hash(const void *a, const void *b, void *context) {
@@ -298,28 +302,69 @@ static void find_why(const struct branching *g) {
       (void)snprintf(g->b->why, sizeof g->b->why, "%s", sandbox_refusal(is.refusal));
 }
 
+/* The trunk has come to its end: was it what it would have been without murphy's detours? */
+static int trunk_ended(void *context, const struct sandbox_result *from, struct err *e) {
+  struct branching *g = context;
+  struct lab_result *result = g->b->expected ? calloc(1, sizeof *result) : NULL;
+  if (!g->b->expected) return 0;
+  if (!result) return err_set(e, -ENOMEM, "out of memory");
+  int r = see(g->l, from, g->l->out, g->l->error, result, e);
+  g->ended = true;
+  g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, NULL) != 0;
+  lab_result_done(result);
+  free(result);
+  return r;
+}
+
+static int run_trunk(struct branching *g, struct err *e) {
+  struct lab *l = g->l;
+  int r = prepare(l, &(struct lab_order){0}, true, e);
+  if (r < 0) return r;
+  give_branches(g);
+  struct sandbox_branch branch = {.in = l->in,
+                                  .out = l->out,
+                                  .error = l->error,
+                                  .child_out = l->child_out,
+                                  .child_error = l->child_error,
+                                  .wall_ns = g->b->wall_ns,
+                                  .done = child_done,
+                                  .context = g,
+                                  .ended = trunk_ended};
+  r = sandbox_branch(l->sandbox, &branch, g->b->why, e);
+  find_why(g);
+  return r;
+}
+
+static void say_unlike(struct lab_branch *b) {
+  b->unlike = true;
+  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline");
+}
+
+/* Once for each lab. */
+static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
+  struct lab_branch none = {.wall_ns = b->wall_ns, .expected = b->expected, .mask = b->mask};
+  struct branching g = {.l = l, .b = &none};
+  if (!b->expected || l->proved) return 0;
+  int r = run_trunk(&g, e);
+  l->unlike = r == 0 && !none.why[0] && (none.unlike || !g.ended);
+  l->proved = r == 0;
+  memcpy(b->why, none.why, sizeof b->why);
+  return r;
+}
+
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
   MUST(b->n <= LAB_BRANCHES);
   b->why[0] = '\0';
+  b->unlike = false;
   if (!g.index) return err_set(e, -ENOMEM, "out of memory");
   for (size_t i = 0; i < b->n; i++)
     g.index[i] = i;
   qsort_r(g.index, b->n, sizeof *g.index, by_hash, (void *)(uintptr_t)b->orders);
-  int r = prepare(l, &(struct lab_order){0}, true, e);
-  if (r == 0) {
-    give_branches(&g);
-    struct sandbox_branch branch = {.in = l->in,
-                                    .out = l->out,
-                                    .error = l->error,
-                                    .child_out = l->child_out,
-                                    .child_error = l->child_error,
-                                    .wall_ns = b->wall_ns,
-                                    .done = child_done,
-                                    .context = &g};
-    r = sandbox_branch(l->sandbox, &branch, b->why, e);
-    find_why(&g);
-  }
+  int r = prove_trunk(l, b, e);
+  if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
+  l->unlike |= b->unlike;
+  if (l->unlike) say_unlike(b);
   free(g.index);
   return r;
 }

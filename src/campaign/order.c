@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   WEIGHT_VERDICT = 1000, /* for each step of campaign_point.verdict */
   WEIGHT_LIKELY = 300,   /* for each step of likelihood */
   WEIGHT_MEMORY = -500,
+  WEIGHT_SHORT = -450,     /* no error at all: who looks for one has found those first */
   WEIGHT_ONWARDS = -350,   /* a fault that stays */
   WEIGHT_REPEATED = -400,  /* a stack that failed before, at a later time */
   WEIGHT_SAME_SITE = -250, /* for each doubling of the stacks from one place */
@@ -30,7 +32,18 @@ static const struct {
 
 static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
   int weight = p->verdict * WEIGHT_VERDICT + likely * WEIGHT_LIKELY;
+  if (f->act == WIRE_ACT_SHORT) weight += WEIGHT_SHORT;
   return f->error == ENOMEM ? weight + WEIGHT_MEMORY : weight;
+}
+
+static const char *const acts[] = {[WIRE_ACT_SHORT] = "short", [WIRE_ACT_THROW] = "throw"};
+
+const char *campaign_act_word(unsigned act) { return act < COUNT(acts) ? acts[act] : NULL; }
+
+unsigned campaign_act_named(const char *word) {
+  for (unsigned i = 0; word && i < COUNT(acts); i++)
+    if (acts[i] && strcmp(acts[i], word) == 0) return i;
+  return WIRE_ACT_RETURN;
 }
 
 static int log2_of(uint64_t n) {

@@ -103,6 +103,8 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
       !is_sanitizer_report(&f->baseline->streams[OBSERVE_ERROR]))
     return OUTCOME_SANITIZER;
   if (signal && (differs & DIFFERS_STATUS)) return outcome_of_signal(signal, f);
+  /* Whoever waits for it may not care, or say so and go on. */
+  if (f->died) return outcome_of_signal(f->died, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   if (differs) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES)) return OUTCOME_SAME;

@@ -12,11 +12,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
-/* A hang is repeated with more time, and less often; who sleeps and tries again has HANG_NS to give up. */
-enum { REPEATS = 3, HANG_REPEATS = 1, PATIENCE = 2 };
+/* A hang is repeated with more time, and less often. */
+enum { REPEATS = 3, HANG_REPEATS = 1 };
+/* To be sure of one takes so long at most. */
 #define HANG_NS 10000000000u
 
 struct finding {
@@ -64,9 +64,8 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
 }
 
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
-  int status = result->seen.status;
-  bool ended = WIFSIGNALED(status) && outcome != OUTCOME_HANG; /* not by murphy */
-  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? WTERMSIG(status) : 0};
+  bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
+  f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject =
       (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
 }
@@ -96,6 +95,19 @@ static int add_finding(struct state *st, const struct finding *f, size_t *ret) {
   return 0;
 }
 
+/* What is told of an experiment by a branch that is no failure, until it is known that the branch can be trusted. */
+struct held {
+  size_t experiment;
+  enum outcome outcome;
+  char *difference;
+  struct wire_event event;
+  int status;
+  bool injected, attached;
+  unsigned left;
+  uint64_t wall_ns, memory;
+};
+typedef VEC(struct held) held_list;
+
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
 
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
@@ -111,21 +123,18 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
 }
 
 static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
-                          unsigned *ret_differs) {
-  struct outcome_facts facts = {.baseline = &s->baseline->runs[0].seen,
-                                .run = &r->seen,
-                                .mask = &s->baseline->mask,
-                                .injected = r->injected,
-                                .timed_out = r->timed_out,
-                                .error = s->faults[s->experiments[experiment].fault].error,
-                                .traits = s->experiments[experiment].traits};
-  return outcome_of(&facts, what, ret_differs);
+                          bool *ret_failed) {
+  const struct campaign_experiment *x = &s->experiments[experiment];
+  struct campaign_case c = {
+      .baseline = s->baseline, .point = &s->points[x->point], .fault = &s->faults[x->fault], .traits = x->traits};
+  return campaign_judge(&c, r, what, ret_failed);
 }
 
 /* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
 static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
-  struct lab_order order = {.wall_ns = s->wall_ns * PATIENCE};
+  struct lab_order order = {.wall_ns = s->wall_ns};
   struct lab_result again;
+  campaign_be_patient(&order);
   int r = lab_run(l, &order, &again, e);
   if (r < 0) return r;
   *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
@@ -146,16 +155,14 @@ static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum 
   bool stable = true;
   int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
   if (r < 0) return r;
-  if (outcome == OUTCOME_HANG) {
-    order.wall_ns *= PATIENCE;
-    order.patience_ns = HANG_NS;
-  }
+  if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
   /* The last one is traced: what it leaves in the area has the names for both stacks. */
   for (unsigned i = 0; i < n; i++) {
     order.trace = i + 1 == n;
     r = lab_run(l, &order, ret, e);
     if (r < 0) return r;
-    same += judge(s, experiment, ret, NULL, NULL) == outcome;
+    bool failed;
+    same += judge(s, experiment, ret, NULL, &failed) == outcome && failed;
     if (!order.trace) lab_result_done(ret);
   }
   *ret_precision = stable ? (double)same / n : 0;
@@ -222,41 +229,81 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
   return r;
 }
 
-/* Nobody expects a program to notice this. */
-static bool is_custom(const struct campaign_point *p, unsigned differs) {
-  return p->excused || (p->quiet && !(differs & DIFFERS_LOSS));
+static int tell_locked(struct state *st, const struct sweep_done *d) {
+  (void)pthread_mutex_lock(&st->lock);
+  int r = tell(st, d);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
 }
 
-/* 1 if it must be made again, since a failure is new and the lab cannot repeat it now (BUSY). */
-static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result, bool busy) {
+static int hold(held_list *held, const struct sweep_done *d) {
+  const struct lab_result *r = d->result;
+  struct held add = {.experiment = d->experiment,
+                     .outcome = d->outcome,
+                     .difference = strdup(d->difference),
+                     .event = r->event,
+                     .status = r->seen.status,
+                     .injected = r->injected,
+                     .attached = r->attached,
+                     .left = r->left,
+                     .wall_ns = r->wall_ns,
+                     .memory = r->memory};
+  if (add.difference && vec_push(held, add) == 0) return 0;
+  free(add.difference);
+  return -ENOMEM;
+}
+
+static int tell_held(struct state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
+  result->event = h->event;
+  result->seen.status = h->status;
+  result->injected = h->injected;
+  result->attached = h->attached;
+  result->left = h->left;
+  result->wall_ns = h->wall_ns;
+  result->memory = h->memory;
+  result->mode = LAB_BRANCH;
+  struct sweep_done d = {
+      .experiment = h->experiment, .outcome = h->outcome, .lab = l, .result = result, .difference = h->difference};
+  return tell_locked(st, &d);
+}
+
+/*
+ * HELD: the lab is busy with branches. Then 1 if it must be made again, since a failure is new and cannot be repeated
+ * now; what is no failure is held.
+ */
+static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                       held_list *held) {
   struct text what = {0};
   int r = 0;
   struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-  unsigned differs = 0;
-  d.outcome = judge(st->s, experiment, result, &what, &differs);
+  bool failed = false;
+  d.outcome = judge(st->s, experiment, result, &what, &failed);
   d.difference = what.at ? what.at : "";
-  bool custom = d.outcome == OUTCOME_SILENT && is_custom(&st->s->points[st->s->experiments[experiment].point], differs);
   if (stopped(st->s)) {
     /* It may have ended because somebody wants everything to end. */
-  } else if (outcome_is_failure(d.outcome) && !custom) {
-    r = handle_failure(st, l, &d, busy);
+  } else if (failed) {
+    r = handle_failure(st, l, &d, held != NULL);
   } else {
-    (void)pthread_mutex_lock(&st->lock);
-    r = tell(st, &d);
-    (void)pthread_mutex_unlock(&st->lock);
+    r = held ? hold(held, &d) : tell_locked(st, &d);
   }
   text_done(&what);
   return r;
 }
 
-static int make_experiment(struct state *st, struct lab *l, size_t experiment) {
+static const char *reason(const struct state *st) {
+  if (!st->s->branch) return st->s->why ? st->s->why : "";
+  return st->why[0] ? st->why : "what changes files ends the run that others branch from";
+}
+
+/* WHY: it is not made by a branch; NULL for the reason that the sweep has met. */
+static int make_experiment(struct state *st, struct lab *l, size_t experiment, const char *why) {
   struct lab_order order = order_of(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
-  if (!result.why[0]) memcpy(result.why, st->why, sizeof result.why);
-  r = take_result(st, l, experiment, &result, false);
+  if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
+  r = take_result(st, l, experiment, &result, NULL);
   lab_result_done(&result);
   return r;
 }
@@ -311,7 +358,8 @@ struct batch {
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
-  size_t later;               /* of the n, those that were put off */
+  held_list held;
+  size_t later; /* of the n, those that were put off */
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -332,7 +380,7 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   struct batch *b = context;
   (void)e;
   size_t at = b->index[i];
-  int r = take_result(b->st, b->l, b->taken[at], result, true);
+  int r = take_result(b->st, b->l, b->taken[at], result, &b->held);
   if (r < 0) return r;
   b->made[at] = r == 0;
   if (r > 0) {
@@ -341,6 +389,22 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   }
   const struct sweep *s = b->st->s;
   return is_over(s) ? -ECANCELED : 0;
+}
+
+/* The run from which they branched is over. If it cannot be trusted they are to be made again, in another way. */
+static int release(struct batch *b, bool trusted) {
+  struct lab_result *result = calloc(1, sizeof *result);
+  int r = result ? 0 : -ENOMEM;
+  for (size_t i = 0; i < b->held.n; i++) {
+    const struct held *h = &b->held.at[i];
+    if (r == 0 && trusted) r = tell_held(b->st, b->l, h, result);
+    for (size_t k = 0; !trusted && k < b->n; k++)
+      if (b->taken[k] == h->experiment) b->made[k] = false;
+    free(h->difference);
+  }
+  b->held.n = 0;
+  free(result);
+  return r;
 }
 
 /* All that were not made yet; how many of them were now. */
@@ -352,9 +416,15 @@ static int branch_once(struct batch *b, size_t *ret_made) {
       b->index[n] = i;
       b->orders[n++] = order_of(b->st->s, b->taken[i]);
     }
-  struct lab_branch branch = {
-      .orders = b->orders, .n = n, .wall_ns = b->st->s->wall_ns, .done = branch_done, .context = b};
-  int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  struct lab_branch branch = {.orders = b->orders,
+                              .n = n,
+                              .wall_ns = b->st->s->wall_ns,
+                              .done = branch_done,
+                              .context = b,
+                              .expected = &b->st->s->baseline->runs[0].seen,
+                              .mask = &b->st->s->baseline->mask};
+  int r = n ? lab_branch(b->l, &branch, &e) : 0, told = release(b, !branch.unlike);
+  if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
@@ -363,7 +433,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
     made += b->made[b->index[i]];
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
-  r = make_experiment(b->st, b->l, b->taken[b->again]);
+  r = make_experiment(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself");
   b->made[b->again] = true;
   *ret_made = made + 1;
   put_off(b);
@@ -385,7 +455,7 @@ static int make_rest(struct batch *b) {
   for (size_t i = 0; i < b->n && r == 0; i++) {
     const struct sweep *s = b->st->s;
     if (is_over(s)) break;
-    if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i]);
+    if (!b->made[i]) r = make_experiment(b->st, b->l, b->taken[i], NULL);
   }
   return r;
 }
@@ -412,6 +482,7 @@ static void work_in_batches(struct state *st, struct lab *l) {
     if (r < 0) fail(st, r);
     size = next_size(size, now_ns() - start);
   } while (b->n > 0 && made * 4 >= b->n - b->later);
+  vec_done(&b->held);
   free(b);
 }
 
@@ -420,7 +491,7 @@ static void work(void *context, unsigned worker) {
   size_t experiment;
   if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
   while (take(st, &experiment)) {
-    int r = make_experiment(st, st->s->labs[worker], experiment);
+    int r = make_experiment(st, st->s->labs[worker], experiment, NULL);
     if (r < 0) fail(st, r);
   }
 }

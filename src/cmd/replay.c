@@ -117,17 +117,18 @@ static void add_crash(struct job *job, const struct lab_result *run, struct text
 /* What the command wrote goes where it would have gone; what murphy says of it, to standard error. */
 static int tell_result(struct job *job, const struct again_result *a, struct err *e) {
   const struct observe_stream *streams = a->run.seen.streams;
-  bool again = outcome_is_failure(a->outcome);
+  bool again = a->failed;
   struct text t = {0};
   int r = cmd_write(STDOUT_FILENO, streams[OBSERVE_OUT].at, streams[OBSERVE_OUT].n);
   if (r < 0) return err_set(e, r, "standard output: %s", strerror(-r));
   (void)cmd_write(STDERR_FILENO, streams[OBSERVE_ERROR].at, streams[OBSERVE_ERROR].n);
-  int signal = a->run.seen.status & 0x7f;
-  const char *name = signal && !a->run.timed_out ? signal_name(signal) : NULL;
+  int signal = campaign_signal(&a->run);
+  const char *name = signal ? signal_name(signal) : NULL;
   text_addf(&t, "murphy: %s%s%s%s: ", outcome_words[a->outcome], name ? " (" : "", name ? name : "", name ? ")" : "");
   text_add(&t, again ? strcmp(outcome_words[a->outcome], job->known.is.kind) == 0 ? "it came again"
                                                                                   : "it came again, in another way"
                      : "it did not come again");
+  if (again && a->tries > 1) text_addf(&t, ", in run %u of %d", a->tries, AGAIN_TRIES);
   text_add(&t, "\n");
   if (again) add_crash(job, &a->run, &t);
   if (a->outcome == OUTCOME_SILENT && a->difference.n) text_add(&t, a->difference.at);

@@ -32,7 +32,7 @@ static void place_done(struct place *p) {
 
 static int place_make(struct test_setup *s, const struct lab_order *order, struct place *p, struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
-  struct test_writer writer = {.space = &s->space, .follow = s->is->scope.follow};
+  struct test_writer writer = {.space = &s->space};
   int r = run_folder_make(s->space.modules.asan, &p->folder, e);
   if (r >= 0) r = run_area_make(p->folder.area, plan->functions.n, false, &p->area, e);
   if (r >= 0) r = test_write_shim(&writer, p->folder.area, p->folder.shim, &p->shim, &p->preload, e);

@@ -77,6 +77,10 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_WHOM:
+  case WIRE_HOOK_WHOM_2:
+  case WIRE_HOOK_WHOMS:
+  case WIRE_HOOK_ADVISE:
   case WIRE_HOOK_LOOK_FILE:
   case WIRE_HOOK_LOOK_AT:
   case WIRE_HOOK_LOOK_X:

@@ -291,18 +291,53 @@ static int overlay(const struct run_world_request *request, struct run_world *w,
   return 0;
 }
 
+static bool has_function(const struct profile *p, const char *name) {
+  for (size_t i = 0; i < p->n_libraries; i++)
+    for (size_t k = 0; k < p->libraries[i].n_functions; k++)
+      if (strcmp(p->libraries[i].functions[k].name, name) == 0) return true;
+  return false;
+}
+
+/* What programs beside the first call of libraries that it does not have. */
+static int profile_other(const struct profile_request *request, struct run_world *w, const struct image *program,
+                         name_list *names, struct err *e) {
+  struct profile *so_far = &w->profiles[w->n_profiles - 1];
+  size_t left = 0;
+  for (size_t i = 0; i < names->n; i++)
+    if (!has_function(so_far, names->at[i])) names->at[left++] = names->at[i];
+  names->n = left;
+  if (!left) return 0;
+  int r = profile_functions(request, program, names->at, names->n, so_far + 1, e);
+  if (r < 0) return r;
+  w->n_profiles++;
+  r = select_overlay(so_far, so_far + 1, so_far + 2);
+  if (r == 0) w->n_profiles++;
+  return r;
+}
+
+static size_t count_programs(const struct run_modules *m) {
+  size_t n = 0;
+  for (size_t i = 0; i < m->modules.n; i++)
+    n += m->modules.at[i].program;
+  return n;
+}
+
 static int find_profile(const struct run_world_request *request, struct run_world *w, const struct scenario *s,
                         struct err *e) {
   struct profile_request p = {.data = request->data, .progress = request->progress, .context = request->context};
+  const struct run_modules *m = w->modules;
   name_list names = {0};
-  w->profiles = calloc(1 + 2 * request->n_profiles, sizeof *w->profiles);
+  w->profiles = calloc(1 + 2 * (request->n_profiles + count_programs(m)), sizeof *w->profiles);
   int r = w->profiles ? find_names(w, request->data, s, &names, e) : -ENOMEM;
-  if (r >= 0) r = profile_functions(&p, w->modules->modules.at[0].image, names.at, names.n, &w->profiles[0], e);
+  if (r >= 0) r = profile_functions(&p, m->modules.at[0].image, names.at, names.n, &w->profiles[0], e);
+  if (r >= 0) {
+    w->n_profiles = 1;
+    put_sanitizer_last(w->modules, &w->profiles[0]);
+  }
+  for (size_t i = 1; i < m->modules.n && r >= 0; i++)
+    if (m->modules.at[i].program) r = profile_other(&p, w, m->modules.at[i].image, &names, e);
   vec_done(&names);
-  if (r < 0) return r;
-  w->n_profiles = 1;
-  put_sanitizer_last(w->modules, &w->profiles[0]);
-  return overlay(request, w, e);
+  return r < 0 ? r : overlay(request, w, e);
 }
 
 static void say_note(void *context, const char *text) {

@@ -100,7 +100,8 @@ static int take_scope(struct job *job, const struct cmd_arg *arg, struct err *e)
   case OPT_TEST_TIMEOUT:
     return set_timeout(job, arg->value, e);
   case OPT_TEST_FOLLOW:
-    scope->follow = true;
+  case OPT_TEST_NO_FOLLOW:
+    scope->follow = arg->option->id == OPT_TEST_FOLLOW;
     return 0;
   case OPT_TEST_NO_SANDBOX:
     job->subject.no_sandbox = true;
@@ -244,6 +245,7 @@ static int plan(struct job *job, struct err *e) {
                                  .context = &job->setup.space};
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   if (r < 0) return err_set(e, r, "out of memory");
+  if (space->notes.n) text_add(&job->setup.baseline.notes, space->notes.at);
   test_note_untried(space, &job->setup.baseline.notes);
   const struct test_scope *scope = &job->subject.scope;
   if (job->n_experiments == 0 && (scope->functions.n || scope->errnos.n || scope->sites.n))
@@ -288,7 +290,9 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
 }
 
 static int sweep_all(struct job *job, struct err *e) {
-  struct sweep sweep = {.branch = !job->subject.no_sandbox,
+  struct sweep sweep = {.branch = !job->subject.no_sandbox && !job->setup.space.watch,
+                        .why = job->setup.space.watch ? "it starts processes, and is watched with all of them"
+                                                      : "there is no sandbox",
                         .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
                         .points = job->setup.space.points.at,
@@ -355,7 +359,7 @@ int cmd_test_run(const struct cmd_args *args, struct err *e) {
   struct job job = {.args = args,
                     .campaign = ".murphy",
                     .seconds = 60,
-                    .subject = {.timeout_ns = 10000000000u},
+                    .subject = {.timeout_ns = 10000000000u, .scope.follow = true},
                     .jobs = worker_count(),
                     .folder = {.fd = -1},
                     .started = test_now()};

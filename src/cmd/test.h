@@ -29,6 +29,10 @@ struct test_space {
   run_places sites;            /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
+  bool follow;               /* other programs are started, and their calls may fail too */
+  bool watch;                /* other processes are */
+  struct text notes;         /* of them, a line each */
+  VEC(const char *) untried; /* functions of libraries that nothing is known about */
 };
 
 struct test_scope {
@@ -38,14 +42,21 @@ struct test_scope {
   bool follow;
 };
 
-/* Finds the program, its modules and all their faults. */
-int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *ret,
-                    struct err *e) MUST_USE;
+/* Finds the program and its modules. *ret_starts: it may start other processes. S has `data` and `runtime`. */
+int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) MUST_USE;
+/* Takes what a run has started: programs are added to the modules, notes say which are, or why not (test_tree.c). */
+int test_space_follow(struct test_space *s, const struct sandbox_tree *tree, struct err *e) MUST_USE;
+/* Finds all faults of the modules. */
+int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
+/* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
+int test_space_judge(struct test_space *s, struct err *e) MUST_USE;
+/* All of these, of the program alone. */
+int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 void test_space_done(struct test_space *s);
 /* For lab_request.write; CONTEXT is a struct test_writer. */
 struct test_writer {
   struct test_space *space;
-  bool points, follow;
+  bool points;
 };
 int test_write_shim(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                     struct err *e);
@@ -143,8 +154,8 @@ struct test_keeper {
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
   uint8_t *before;       /* an enum sweep_before for each experiment */
   struct arena arena;
-  const char *murphy; /* path of this binary */
-  bool why;           /* the first reason was kept why an experiment was not made in the fastest way */
+  const char *murphy;  /* path of this binary */
+  bool why[LAB_MODES]; /* the first reason was kept why an experiment was made in no faster way */
 };
 
 /* Writes points and plan to the store, or finds there what was done of them. */
@@ -168,6 +179,7 @@ struct test_finding {
   bool onwards;
   int64_t retval;
   int error;
+  const char *act; /* as campaign_act_word has it */
   test_frames inject;
 };
 
@@ -191,18 +203,24 @@ void test_finding_title(const struct test_finding *f, struct text *to);
 /* The experiment of a finding. */
 struct again {
   struct lab_order order;
-  int error;
-  unsigned traits; /* enum campaign_trait */
+  struct campaign_case is;
+  bool patient; /* it is a hang */
 };
+
+/* A failure that does not come each time is gone only if it stays away this often. */
+enum { AGAIN_TRIES = 3 };
 
 /* Finds it in a setup that has points. -ENOENT if the call is not made any more. */
 int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
 struct again_result {
   enum outcome outcome;
+  bool failed;    /* it is a failure, as a campaign would call it */
+  unsigned tries; /* so many were made: the last has failed, or none has */
   struct lab_result run;
   struct text difference; /* how it looked different, for people */
 };
 void again_result_done(struct again_result *r);
+/* Until it fails, or has not AGAIN_TRIES times. */
 int again_run(struct test_setup *s, const struct again *a, struct again_result *ret, struct err *e) MUST_USE;
 
 /* --- progress (test_progress.c) ----------------------------------------------------------------------------------- */

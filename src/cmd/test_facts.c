@@ -77,7 +77,7 @@ static int set_subject(struct store *s, const struct test_setup *setup, struct e
   }
   const char *id = image_build_id(setup->space.modules.modules.at[0].image);
   if (r == 0) r = store_set(s, "cwd", setup->is->cwd, e);
-  if (r == 0) r = store_set(s, "follow", setup->is->scope.follow ? "1" : "0", e);
+  if (r == 0) r = store_set(s, "follow", setup->space.follow ? "1" : "0", e);
   if (r == 0) r = store_set(s, "program", setup->space.target.path, e);
   return r < 0 ? r : store_set(s, "build_id", id ? id : "", e);
 }

@@ -21,8 +21,7 @@ void test_finding_title(const struct test_finding *f, struct text *to) {
   if (f->signal && signal_name(f->signal)) text_addf(to, " (%s)", signal_name(f->signal));
   text_add(to, " when ");
   text_add_plain(to, f->function); /* a name of the library's: it goes into scripts */
-  text_addf(to, " returns %" PRId64, f->retval);
-  if (name) text_addf(to, " with %s", name);
+  report_fault(f->act, f->retval, name, to);
   if (f->onwards) text_add(to, ", from then on every time");
 }
 
@@ -44,8 +43,10 @@ static void add_json(const struct test_keeper *k, const struct test_finding *f, 
   /* As text: more bits than what some readers of JSON keep of a number. */
   text_addf(to, ",\"hash\":\"0x%" PRIx64 "\",\"nth\":%" PRIu64 ",\"onwards\":%s", f->hash, f->nth,
             f->onwards ? "true" : "false");
-  text_addf(to, ",\"call\":%" PRIu64 ",\"process\":%" PRIu32 ",\"retval\":%" PRId64 ",\"errno\":%d,\"stack\":[",
-            f->call, f->process, f->retval, f->error);
+  text_addf(to, ",\"call\":%" PRIu64 ",\"process\":%" PRIu32 ",\"retval\":%" PRId64 ",\"errno\":%d", f->call,
+            f->process, f->retval, f->error);
+  add_word("act", f->act, to);
+  text_add(to, ",\"stack\":[");
   for (size_t i = 0; i < f->inject.n; i++) {
     const struct store_frame *frame = &f->inject.at[i];
     text_addf(to, "%s{\"offset\":%" PRIu64 ",\"line\":%u", i ? "," : "", frame->offset, frame->line);
@@ -175,7 +176,8 @@ static int load_finding(const json_t *from, struct test_known *k) {
                                 .call = (uint64_t)json_integer_value(json_object_get(from, "call")),
                                 .process = (uint32_t)json_integer_value(json_object_get(from, "process")),
                                 .retval = json_integer_value(json_object_get(from, "retval")),
-                                .error = (int)json_integer_value(json_object_get(from, "errno"))};
+                                .error = (int)json_integer_value(json_object_get(from, "errno")),
+                                .act = keep(k, json_object_get(from, "act"))};
   if (!k->is.kind || !k->is.function || !k->is.nth || !hash || number_parse(hash, &number) < 0) return -EINVAL;
   k->is.hash = (uint64_t)number;
   return load_stack(json_object_get(from, "stack"), k);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was done goes to the campaign as it comes: an experiment is in the database before the next one of its lab
- * begins, so that whoever kills murphy loses what was running and nothing else.
+ * begins, so that whoever kills murphy loses what was running and nothing else. Those by branches come when the run
+ * that they branch from has ended, after about a second.
  *
  * A campaign that goes on finds its experiments by what they are (the stack, the fault, which time), since the numbers
  * of points may be others after another baseline.
@@ -64,11 +65,11 @@ static int add_plan(struct test_keeper *k, struct err *e) {
 
 /* --- what was done before ----------------------------------------------------------------------------------------- */
 
-static uint64_t experiment_key(uint64_t hash, uint64_t nth, bool onwards, int64_t retval, int error) {
+static uint64_t experiment_key(uint64_t hash, uint64_t nth, bool onwards, const struct campaign_fault *f) {
   uint64_t key = hash_mix(hash);
   key = hash_mix(key + nth * 2 + onwards);
-  key = hash_mix(key + (uint64_t)retval);
-  return hash_mix(key + (uint64_t)error);
+  key = hash_mix(key + (uint64_t)f->retval);
+  return hash_mix(key + (uint64_t)f->error * WIRE_ACT_COUNT + f->act);
 }
 
 struct past {
@@ -84,7 +85,8 @@ static int take_point(void *context, const struct store_point *p) {
 
 static int take_experiment(void *context, const struct store_experiment *x) {
   struct past *past = context;
-  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, x->retval, x->error);
+  struct campaign_fault f = {.retval = x->retval, .error = x->error, .act = (uint8_t)campaign_act_named(x->act)};
+  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, &f);
   return map_put(&past->experiments, key, x->finding ? BEFORE_FAILED : BEFORE_DONE);
 }
 
@@ -119,7 +121,7 @@ static int find_past(struct test_keeper *k, struct past *past, struct err *e) {
   for (size_t i = 0; i < k->n_experiments; i++) {
     const struct campaign_experiment *x = &k->experiments[i];
     const struct campaign_fault *f = &space->faults.at[x->fault];
-    uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, f->retval, f->error);
+    uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, f);
     if (map_get(&past->experiments, key, &value)) k->before[i] = (uint8_t)value;
   }
   return 0;
@@ -148,7 +150,13 @@ void test_keeper_done(struct test_keeper *k) {
 
 /* --- what becomes of it ------------------------------------------------------------------------------------------- */
 
-static int signal_of(int status) { return (status & 0x7f) && (status & 0x7f) != 0x7f ? status & 0x7f : 0; }
+/* The first one for each way in which experiments are made. */
+static int keep_reason(struct test_keeper *k, const struct lab_result *result, struct err *e) {
+  static const char *const names[LAB_MODES] = {[LAB_EXEC] = "why_exec", [LAB_FORK] = "why_fork"};
+  if (!result->why[0] || !names[result->mode] || k->why[result->mode]) return 0;
+  k->why[result->mode] = true;
+  return store_set(k->store, names[result->mode], result->why, e);
+}
 
 static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {
   const struct campaign_experiment *x = &k->experiments[d->experiment];
@@ -158,6 +166,7 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .onwards = x->onwards,
                                  .retval = f->retval,
                                  .error = f->error,
+                                 .act = campaign_act_word(f->act),
                                  .mode = lab_mode_words[d->result->mode],
                                  .outcome = outcome_words[d->outcome],
                                  .status = d->result->seen.status,
@@ -169,28 +178,26 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .finding = (int64_t)d->finding};
   int r = store_add_experiment(k->store, &add, e);
   if (r == 0) *ret_id = add.id;
-  if (r == 0 && d->result->why[0] && !k->why) {
-    k->why = true;
-    r = store_set(k->store, "why", d->result->why, e);
-  }
-  return r;
+  return r < 0 ? r : keep_reason(k, d->result, e);
 }
 
 static struct test_finding describe(const struct test_keeper *k, const struct sweep_done *d) {
   const struct test_space *space = &k->setup->space;
   const struct campaign_experiment *x = &k->experiments[d->experiment];
   const struct campaign_fault *fault = &space->faults.at[x->fault];
-  return (struct test_finding){.id = (int64_t)d->finding,
-                               .kind = outcome_words[d->outcome],
-                               .signal = d->outcome == OUTCOME_HANG ? 0 : signal_of(d->result->seen.status),
-                               .function = test_function(space, fault->function),
-                               .hash = space->points.at[x->point].hash,
-                               .nth = x->nth,
-                               .onwards = x->onwards,
-                               .call = d->result->event.call,
-                               .process = d->result->event.process,
-                               .retval = fault->retval,
-                               .error = fault->error};
+  return (struct test_finding){
+      .id = (int64_t)d->finding,
+      .kind = outcome_words[d->outcome],
+      .signal = d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_SILENT ? 0 : campaign_signal(d->result),
+      .function = test_function(space, fault->function),
+      .hash = space->points.at[x->point].hash,
+      .nth = x->nth,
+      .onwards = x->onwards,
+      .call = d->result->event.call,
+      .process = d->result->event.process,
+      .retval = fault->retval,
+      .error = fault->error,
+      .act = campaign_act_word(fault->act)};
 }
 
 static int add_frames(struct test_keeper *k, int64_t finding, enum store_stack stack, const test_frames *frames,

@@ -6,6 +6,7 @@
 #include "cmd/test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,22 +66,6 @@ static void add_stoppable(struct lab *l) {
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
-int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) {
-  s->is = subject;
-  int r = cmd_data_dir(&s->data);
-  if (r >= 0) r = cmd_runtime(&s->runtime);
-  if (r < 0) return r;
-  if (access(s->runtime, R_OK) < 0)
-    return err_set(e, -ECANCELED, "%s: %s (murphy is not completely installed)", s->runtime, strerror(errno));
-  s->space.data = s->data;
-  s->space.runtime = s->runtime;
-  r = test_space_make(subject->command.at, &subject->scope, &s->space, e);
-  if (r < 0) return r;
-  if (s->space.faults.n == 0)
-    return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
-  return 0;
-}
-
 /* A campaign in the command's own folder stays visible: there would be no folder to run in. */
 static const char *hidden_for(const struct test_setup *s) {
   size_t n = s->hidden ? strlen(s->hidden) : 0;
@@ -106,26 +91,83 @@ static struct sandbox_limits limits_for(const struct test_space *s) {
       .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
 }
 
+/* What all labs have in common. */
+static struct lab_request lab_for(const struct test_setup *s) {
+  return (struct lab_request){.target = &s->space.target,
+                              .cwd = s->is->cwd,
+                              .envp = environ,
+                              .input = s->is->input,
+                              .before_asan = s->space.modules.asan,
+                              .limits = limits_for(&s->space),
+                              .hidden = hidden_for(s),
+                              .bare = s->is->no_sandbox};
+}
+
+/* Whoever may not make a sandbox cannot make the experiment. */
+static int refuse_lab(int r) { return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r; }
+
+static int write_nothing(void *context, const char *area, const char *shim, struct text *ret_shim,
+                         struct text *ret_preload, struct err *e) {
+  (void)context, (void)area, (void)shim, (void)e;
+  text_add(ret_shim, "");
+  text_add(ret_preload, "");
+  return ret_shim->failed || ret_preload->failed ? -ENOMEM : 0;
+}
+
+/* One run without faults and without a shim, under the supervisor, which sees all that is started. */
+static int look_around(struct test_setup *s, struct err *e) {
+  struct lab_order order = {.wall_ns = s->is->timeout_ns};
+  struct lab_request request = lab_for(s);
+  struct lab_result result = {0};
+  struct lab *l = NULL;
+  request.write = write_nothing;
+  request.watch = true;
+  something_to_lose = 1;
+  int r = lab_new(&request, &l, e);
+  if (r >= 0) {
+    add_stoppable(l);
+    r = lab_run(l, &order, &result, e);
+    n_stoppable = 0;
+  }
+  if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
+  if (r >= 0) r = test_space_follow(&s->space, &result.tree, e);
+  lab_result_done(&result);
+  lab_free(l);
+  return refuse_lab(r);
+}
+
+int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) {
+  s->is = subject;
+  int r = cmd_data_dir(&s->data);
+  if (r >= 0) r = cmd_runtime(&s->runtime);
+  if (r < 0) return r;
+  if (access(s->runtime, R_OK) < 0)
+    return err_set(e, -ECANCELED, "%s: %s (murphy is not completely installed)", s->runtime, strerror(errno));
+  s->space.data = s->data;
+  s->space.runtime = s->runtime;
+  bool starts = false;
+  r = test_space_open(subject->command.at, &s->space, &starts, e);
+  if (r >= 0 && starts) r = look_around(s, e);
+  if (r >= 0) r = test_space_fill(&subject->scope, &s->space, e);
+  if (r < 0) return r;
+  if (s->space.faults.n == 0)
+    return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
+  return 0;
+}
+
 static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
-  *writer = (struct test_writer){.space = &s->space, .points = points, .follow = s->is->scope.follow};
-  struct lab_request request = {.target = &s->space.target,
-                                .cwd = s->is->cwd,
-                                .envp = environ,
-                                .input = s->is->input,
-                                .n_functions = plan->functions.n,
-                                .points = points,
-                                .before_asan = s->space.modules.asan,
-                                .fork = !points && !s->is->no_sandbox,
-                                .limits = limits_for(&s->space),
-                                .write = test_write_shim,
-                                .context = writer,
-                                .hidden = hidden_for(s),
-                                .bare = s->is->no_sandbox};
+  struct lab_request request = lab_for(s);
+  *writer = (struct test_writer){.space = &s->space, .points = points};
+  request.n_functions = plan->functions.n;
+  request.points = points;
+  request.fork = !points && !s->is->no_sandbox;
+  request.watch = s->space.watch;
+  request.write = test_write_shim;
+  request.context = writer;
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
-  /* Whoever may not make a sandbox cannot make the experiment. */
-  return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r;
+  return refuse_lab(r);
 }
 
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
@@ -145,9 +187,31 @@ int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
   return r;
 }
 
+struct judging {
+  struct test_space *space;
+  struct err e;
+  int r;
+};
+
+static void *judge(void *context) {
+  struct judging *j = context;
+  j->r = test_space_judge(j->space, &j->e);
+  return NULL;
+}
+
+/* Meanwhile the calls of the program are looked at: the runs are other processes, which wait for nothing here. */
 int test_setup_points(struct test_setup *s, struct err *e) {
+  struct judging j = {.space = &s->space};
+  pthread_t thread;
+  bool beside = pthread_create(&thread, NULL, judge, &j) == 0;
   s->has_baseline = true;
   int r = baseline_make(s->recorder, s->is->timeout_ns, &s->baseline, e);
+  if (beside)
+    (void)pthread_join(thread, NULL);
+  else
+    (void)judge(&j);
+  if (r >= 0 && j.r < 0 && e) *e = j.e;
+  if (r >= 0) r = j.r;
   return r < 0 ? r : test_take_points(&s->space, s->recorder, e);
 }
 

@@ -19,7 +19,7 @@ static bool is_system_folder(const char *path) {
 }
 
 static bool in_scope(const struct test_space *s, const struct test_scope *scope, size_t module) {
-  if (module == 0 && !scope->from.n) return true;
+  if (s->modules.modules.at[module].program && !scope->from.n) return true;
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
   return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);
@@ -105,28 +105,21 @@ static int find_names(const struct test_space *s, const struct test_scope *scope
   return r;
 }
 
-/* All errors of the function, behind the real call where that does its work anyway. */
-static int add_rule(const struct test_space *s, struct scenario *to, const char *name, struct err *e) {
+/* What is tried of a function: all its errors, behind the real call where that does its work anyway; ... */
+enum way { WAY_ERRORS, WAY_SHORT, WAY_THROW, WAYS };
+static const char *const ways[WAYS] = {"profile", "short=1", "throw"};
+
+static int add_rule(const struct test_space *s, struct scenario *to, const char *name, enum way way, struct err *e) {
   char rule[256];
-  const char *then = profile_facts_done(s->facts, name) ? "then " : "";
-  if (snprintf(rule, sizeof rule, "%s:%sprofile when ordered", name, then) >= (int)sizeof rule) return 0;
+  const char *then = way == WAY_ERRORS && profile_facts_done(s->facts, name) ? "then " : "";
+  if (snprintf(rule, sizeof rule, "%s:%s%s when ordered", name, then, ways[way]) >= (int)sizeof rule) return 0;
   return scenario_add_rule(to, "murphy", rule, e);
 }
 
-/* Does a rule for the function alone compile? Some cannot be intercepted, of others no error is known. */
-static bool accepts(const struct test_space *s, const char *name) {
-  struct scenario *one = scenario_new();
-  struct text plan = {0};
-  bool good = one && add_rule(s, one, name, NULL) >= 0;
-  if (good) {
-    struct scenario_world w = s->world.world;
-    w.n_rows = 0;
-    w.area = w.preload = "";
-    good = plan_compile(one, &w, &plan, NULL) >= 0;
-  }
-  text_done(&plan);
-  scenario_free(one);
-  return good;
+/* Less than all is tried only of functions that are known for it. */
+static bool may_fail(const struct test_space *s, const char *name, enum way way) {
+  if (way == WAY_THROW) return profile_facts_roles(s->facts, name).throws;
+  return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
 static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
@@ -135,16 +128,40 @@ static int make_world(struct test_space *s, const struct scenario *scenario, str
   return run_world_make(&request, &s->modules, scenario, &s->world, e);
 }
 
-/* First all names, for their profiles; then those that can be made to fail. */
+/*
+ * Libraries of whose functions nothing is known in data/relevance would be analysed for nothing: none of their errors
+ * is tried, unless it is asked for by name.
+ */
+static int leave_unknown(struct test_space *s, name_list *names) {
+  struct map known = {0}; /* libraries */
+  int r = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < names->n && r >= 0; i++)
+    if (site_likely_knows(s->likely, names->at[i]))
+      r = map_put(&known, (uintptr_t)run_modules_define(&s->modules, names->at[i]), 1);
+  for (size_t i = 0; i < names->n && r >= 0; i++) {
+    const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
+    if (!home || map_get(&known, (uintptr_t)home, NULL))
+      names->at[n++] = names->at[i];
+    else
+      r = vec_push(&s->untried, names->at[i]);
+  }
+  if (r >= 0) names->n = n;
+  map_done(&known);
+  return r;
+}
+
+/* First all names, for their profiles; then what of them can be made to fail, which the compiler finds out. */
 static int make_rules(struct test_space *s, const name_list *names, struct err *e) {
   struct scenario *all = scenario_new();
   s->scenario = scenario_new();
   int r = all && s->scenario ? 0 : -ENOMEM;
   for (size_t i = 0; i < names->n && r >= 0; i++)
-    r = add_rule(s, all, names->at[i], e);
+    r = add_rule(s, all, names->at[i], WAY_ERRORS, e);
   if (r >= 0) r = make_world(s, all, e);
   for (size_t i = 0; i < names->n && r >= 0; i++)
-    if (accepts(s, names->at[i])) r = add_rule(s, s->scenario, names->at[i], e);
+    for (enum way way = 0; way < WAYS && r >= 0; way++)
+      if (may_fail(s, names->at[i], way)) r = add_rule(s, s->scenario, names->at[i], way, e);
   scenario_free(all);
   return r;
 }
@@ -169,7 +186,8 @@ static bool wants_error(const struct test_scope *scope, int error) {
 /* A function with two names has two rules with the same errors. */
 static bool is_known(const struct test_space *s, const struct campaign_fault *f) {
   for (size_t i = s->faults.n; i-- > 0 && s->faults.at[i].function == f->function;)
-    if (s->faults.at[i].rule != f->rule && s->faults.at[i].retval == f->retval && s->faults.at[i].error == f->error)
+    if (s->faults.at[i].rule != f->rule && s->faults.at[i].retval == f->retval && s->faults.at[i].error == f->error &&
+        s->faults.at[i].act == f->act)
       return true;
   return false;
 }
@@ -184,9 +202,15 @@ static int add_faults(struct test_space *s, const struct test_scope *scope, uint
   for (uint32_t i = f->rule; i < f->rule + f->n_rules; i++)
     for (uint32_t k = 0; k < rules[i].n_faults; k++) {
       const struct wire_fault *fault = &faults[rules[i].fault + k];
-      struct campaign_fault add = {
-          .function = function, .rule = i, .fault = k, .retval = fault->retval, .error = fault->error};
-      if (!add.error && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
+      struct campaign_fault add = {.function = function,
+                                   .rule = i,
+                                   .fault = k,
+                                   .retval = fault->retval,
+                                   .error = fault->error,
+                                   .act = fault->act};
+      bool plain = fault->act == WIRE_ACT_RETURN && !add.error;
+      if (plain && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
+      if (fault->act == WIRE_ACT_THROW) add.error = ENOMEM;
       if (wants_error(scope, add.error) && !is_known(s, &add) && vec_push(&s->faults, add) < 0) return -ENOMEM;
     }
   return 0;
@@ -195,6 +219,8 @@ static int add_faults(struct test_space *s, const struct test_scope *scope, uint
 static int find_faults(struct test_space *s, const struct test_scope *scope, struct err *e) {
   struct scenario_world *w = &s->world.world;
   w->area = w->preload = "";
+  w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
+  w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);
@@ -212,7 +238,7 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
   if (ret_preload->failed) return -ENOMEM;
   world.area = area;
   world.preload = ret_preload->at;
-  world.flags = (w->points ? WIRE_POINTS : 0) | (w->follow ? WIRE_FOLLOW : 0);
+  world.flags |= w->points ? WIRE_POINTS : 0;
   int r = plan_compile(w->space->scenario, &world, &plan, e);
   if (r >= 0) r = shim_write(plan.at, plan.n, w->space->runtime, ret_shim, e);
   text_done(&plan);
@@ -239,7 +265,7 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   return r;
 }
 
-static int judge_sites(struct test_space *s, struct err *e) {
+int test_space_judge(struct test_space *s, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
     if (s->world.wire.at[i].flags & WIRE_IN_SCOPE) r = add_verdicts(s, s->modules.modules.at[i].path, e);
@@ -264,7 +290,6 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .count = p->count,
                                .function = p->function,
                                .verdict = 1,
-                               .quiet = site_likely_quiet(s->likely, test_function(s, p->function)),
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
   if (s->sites.n && !(known && is_wanted(s, loaded.path, p->frames[0].at))) return 0;
@@ -273,7 +298,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
     add.site = site_key(loaded.path, p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
       add.verdict = (int)(verdict & 0xff);
-      add.quiet |= verdict >> 8 != 0;
+      add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
     }
   }
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
@@ -327,9 +352,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-/* Of functions that were not tried, so many are named. */
+/* Of functions of one library that were not tried, so many are named. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -337,48 +360,84 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
   struct site_call c = call_of(s, p);
   /* Whoever asks for a function that nothing is known about has a reason. */
   if (s->named && !site_likely_knows(s->likely, c.function)) return 1;
+  if (f->act == WIRE_ACT_SHORT) return site_likely_short(s->likely, &c);
   return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+static const char *home_of(const struct test_space *s, const char *function) {
+  const struct run_module *home = run_modules_define(&s->modules, function);
+  return home ? image_name(home->image) : "";
+}
+
+static int by_home(const void *a, const void *b, void *context) {
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  int order = strcmp(home_of(context, x), home_of(context, y));
+  return order ? order : strcmp(x, y);
+}
+
+/* Those of one library: by name, or how many there are. */
+static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
+  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
+  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+    text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
 void test_note_untried(const struct test_space *s, struct text *notes) {
   name_list names = {0};
+  struct text told = {0};
+  for (size_t i = 0; i < s->untried.n; i++)
+    if (vec_push(&names, s->untried.at[i]) < 0) break;
   for (size_t i = 0; i < s->points.n && !s->named; i++) {
     struct site_call c = call_of(s, &s->points.at[i]);
     if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
   }
-  if (names.n) qsort(names.at, names.n, sizeof *names.at, by_name);
-  size_t told = 0;
-  for (size_t i = 0; i < names.n; i++) {
-    if (i && strcmp(names.at[i], names.at[i - 1]) == 0) continue;
-    if (told < UNTRIED_SHOWN)
-      text_addf(notes, "%s%s", told ? ", " : "not tried, since how likely they fail is not known: ", names.at[i]);
-    told++;
+  if (names.n) qsort_r(names.at, names.n, sizeof *names.at, by_home, (void *)(uintptr_t)s);
+  size_t n = 0;
+  for (size_t i = 0; i < names.n; i++)
+    if (!i || strcmp(names.at[i], names.at[n - 1]) != 0) names.at[n++] = names.at[i];
+  for (size_t i = 0, k; i < n; i = k) {
+    const char *home = home_of(s, names.at[i]);
+    for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
+      k++;
+    add_untried(names.at + i, k - i, home, &told);
   }
-  if (told > UNTRIED_SHOWN) text_addf(notes, " and %zu others", told - UNTRIED_SHOWN);
-  if (told) text_add(notes, " (--function tries those that it names)\n");
+  if (told.n)
+    text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
+              told.at);
+  text_done(&told);
   vec_done(&names);
 }
 
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_of(s, p);
+  /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */
+  if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
+  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) |
-         (t & SITE_LOSES ? TRAIT_LOSES : 0);
+         (t & SITE_LOSES ? TRAIT_LOSES : 0) | (rare ? TRAIT_RARE_END : 0);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
+int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) {
+  int r = run_target_find(command, &s->target, e);
+  if (r >= 0) r = run_modules_load(s->target.path, false, &s->modules, e);
+  const char *const *functions = s->modules.functions.at;
+  return r < 0 ? r : scenario_starts(s->data, functions, s->modules.functions.n, ret_starts, e);
+}
+
+int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) {
   name_list names = {0};
   s->named = scope->functions.n > 0;
-  int r = run_target_find(command, &s->target, e);
-  if (r >= 0) r = run_modules_load(s->target.path, scope->follow, &s->modules, e);
-  if (r >= 0) r = check_scope(s, scope, e);
+  int r = check_scope(s, scope, e);
   for (size_t i = 0; i < scope->sites.n && r >= 0; i++)
     r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
+  if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
   if (r >= 0) r = find_names(s, scope, &names);
+  if (r >= 0 && !s->named) r = leave_unknown(s, &names);
   if (r >= 0 && names.n == 0) r = err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->target.path);
   if (r >= 0) r = make_rules(s, &names, e);
   vec_done(&names);
@@ -386,9 +445,15 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
     s->world.wire.at[i].flags &= ~(uint32_t)WIRE_IN_SCOPE;
     if (in_scope(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
   }
-  if (r >= 0) r = site_likely_load(s->data, &s->likely, e);
   if (r >= 0) r = find_faults(s, scope, e);
-  return r < 0 ? r : judge_sites(s, e);
+  return r;
+}
+
+int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) {
+  bool starts;
+  int r = test_space_open(command, s, &starts, e);
+  if (r >= 0) r = test_space_fill(scope, s, e);
+  return r < 0 ? r : test_space_judge(s, e);
 }
 
 void test_space_done(struct test_space *s) {
@@ -403,6 +468,8 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->points);
   vec_done(&s->seen);
   vec_done(&s->sites);
+  vec_done(&s->untried);
   text_done(&s->plan);
+  text_done(&s->notes);
   arena_done(&s->arena);
 }

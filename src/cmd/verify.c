@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A failure that does not come each time is gone only if it stays away this often. */
-enum { TRIES = 3 };
-
 struct job {
   const char *campaign;
   char *folder; /* absolute */
@@ -99,33 +96,33 @@ static int prepare(struct job *job, struct err *e) {
 
 /* --- what became of them ------------------------------------------------------------------------------------------ */
 
-static void tell(struct job *job, const struct test_finding *f, bool left, const char *how) {
+static void tell(struct job *job, const struct test_finding *f, const struct again_result *a, const char *how) {
+  bool left = a && a->failed;
+  unsigned tries = a ? a->tries : 0;
   job->left += left;
   if (job->json) {
-    text_addf(&job->out, "%s{\"id\":%" PRId64 ",\"kind\":\"%s\",\"left\":%s,\"outcome\":\"%s\"}", job->out.n ? "," : "",
-              f->id, f->kind, left ? "true" : "false", how);
+    text_addf(&job->out, "%s{\"id\":%" PRId64 ",\"kind\":\"%s\",\"left\":%s,\"outcome\":\"%s\",\"tries\":%u}",
+              job->out.n ? "," : "", f->id, f->kind, left ? "true" : "false", how, tries);
     return;
   }
   text_addf(&job->out, "finding %" PRId64 ": ", f->id);
   test_finding_title(f, &job->out);
-  text_addf(&job->out, ": %s (%s)\n", left ? "still there" : "gone", how);
+  text_addf(&job->out, ": %s (%s", left ? "still there" : "gone", how);
+  if (left && tries > 1) text_addf(&job->out, ", in run %u of %d", tries, AGAIN_TRIES);
+  text_add(&job->out, ")\n");
 }
 
 static int verify_one(struct job *job, const struct test_finding *f, struct err *e) {
   struct again again;
   if (!job->calls || again_locate(&job->setup, f, &again) < 0) {
-    tell(job, f, false, job->json ? "unreached" : "the call is not made any more");
+    tell(job, f, NULL, job->json ? "unreached" : "the call is not made any more");
     return 0;
   }
-  enum outcome last = OUTCOME_MISSED;
-  for (int i = 0; i < TRIES && !outcome_is_failure(last); i++) {
-    struct again_result a;
-    int r = again_run(&job->setup, &again, &a, e);
-    if (r < 0) return r;
-    last = a.outcome;
-    again_result_done(&a);
-  }
-  tell(job, f, outcome_is_failure(last), outcome_words[last]);
+  struct again_result a;
+  int r = again_run(&job->setup, &again, &a, e);
+  if (r < 0) return r;
+  tell(job, f, &a, outcome_words[a.outcome]);
+  again_result_done(&a);
   return 0;
 }
 

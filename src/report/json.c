@@ -53,6 +53,8 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   add_text("function", f->is.function, to);
   text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",", f->is.call, f->is.retval);
   add_text("errno", f->is.error ? errno_name(f->is.error) : NULL, to);
+  text_add(to, ",");
+  add_text("act", f->is.act, to);
   text_addf(to, ",\"nth\":%" PRIu64 ",\"onwards\":%s,\"process\":%" PRIu32 "}", f->is.nth,
             f->is.onwards ? "true" : "false", f->is.process);
   add_site(f, to);
@@ -82,7 +84,11 @@ void report_json(const struct report *r, struct text *to) {
             r->points, r->planned, r->done, r->seconds);
   text_addf(to, ",\"modes\":{\"exec\":%" PRIu64 ",\"fork\":%" PRIu64 ",\"branch\":%" PRIu64 ",", count_of(r, "exec"),
             count_of(r, "fork"), count_of(r, "branch"));
-  add_text("why", r->why, to);
+  add_text("why", r->why_exec[0] ? r->why_exec : r->why_fork, to);
+  text_add(to, ",");
+  add_text("why_exec", r->why_exec, to);
+  text_add(to, ",");
+  add_text("why_fork", r->why_fork, to);
   text_add(to, "},\"outcomes\":{");
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);

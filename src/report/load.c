@@ -21,10 +21,10 @@ static int load_facts(struct store *s, struct report *r) {
   const struct {
     const char *name, **to;
   } facts[] = {
-      {"line", &r->line},       {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
-      {"program", &r->program}, {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
-      {"murphy", &r->murphy},   {"started", &r->started},   {"state", &r->state},       {"why", &r->why},
-      {"left", &r->left_why},
+      {"line", &r->line},         {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
+      {"program", &r->program},   {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
+      {"murphy", &r->murphy},     {"started", &r->started},   {"state", &r->state},       {"why_exec", &r->why_exec},
+      {"why_fork", &r->why_fork}, {"left", &r->left_why},
   };
   for (size_t i = 0; i < COUNT(facts); i++) {
     const char *value = store_get(s, facts[i].name);
@@ -113,12 +113,21 @@ static const char *resume_of(const struct loader *l) {
   return command_of(l, &t);
 }
 
+static void add_rule_fault(const struct store_finding *f, const char *error, struct text *to) {
+  if (f->act && strcmp(f->act, "throw") == 0) {
+    text_add(to, f->act);
+    return;
+  }
+  text_addf(to, "%s=%" PRId64, f->act ? f->act : "ret", f->retval);
+  if (error && f->retval != f->error) text_addf(to, " errno=%s", error);
+}
+
 /* By the number of the call in its process, which is another one if the program does things in another order. */
 static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
   const char *name = f->error ? errno_name(f->error) : NULL, *follow = store_get(s, "follow");
   struct text t = {0};
-  text_addf(&t, "murphy run --fail '%s:ret=%" PRId64, f->function, f->retval);
-  if (name && f->retval != f->error) text_addf(&t, " errno=%s", name);
+  text_addf(&t, "murphy run --fail '%s:", f->function);
+  add_rule_fault(f, name, &t);
   text_addf(&t, " when call%s%" PRIu64, f->onwards ? ">=" : "==", f->call);
   if (f->process > 1) text_addf(&t, " and process==%" PRIu32, f->process);
   text_addf(&t, "'%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
@@ -132,6 +141,7 @@ static int add_finding(void *context, const struct store_finding *f) {
   struct report_finding copy = {.is = *f};
   copy.is.kind = keep(l->to, f->kind);
   copy.is.function = keep(l->to, f->function);
+  copy.is.act = keep(l->to, f->act);
   copy.is.difference = keep(l->to, f->difference ? f->difference : "");
   copy.is.keys[0] = copy.is.keys[1] = NULL;
   copy.is.n_keys[0] = copy.is.n_keys[1] = 0;
@@ -196,12 +206,21 @@ void report_done(struct report *r) {
 
 /* --- what all forms say alike ------------------------------------------------------------------------------------- */
 
+void report_fault(const char *act, int64_t retval, const char *error, struct text *to) {
+  if (act && strcmp(act, "short") == 0)
+    text_addf(to, " does only %" PRId64 " byte%s of what it is asked for", retval, retval == 1 ? "" : "s");
+  else if (act && strcmp(act, "throw") == 0)
+    text_add(to, " throws std::bad_alloc");
+  else
+    text_addf(to, " returns %" PRId64 "%s%s", retval, error ? " with " : "", error ? error : "");
+}
+
 void report_title(const struct report_finding *f, struct text *to) {
   const char *name = f->is.error ? errno_name(f->is.error) : NULL;
   text_add(to, f->is.kind);
   if (f->is.signal && signal_name(f->is.signal)) text_addf(to, " (%s)", signal_name(f->is.signal));
-  text_addf(to, " when %s returns %" PRId64, f->is.function, f->is.retval);
-  if (name) text_addf(to, " with %s", name);
+  text_addf(to, " when %s", f->is.function);
+  report_fault(f->is.act, f->is.retval, name, to);
   if (f->is.onwards) text_add(to, ", from then on every time");
 }
 

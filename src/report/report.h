@@ -32,9 +32,9 @@ struct report {
   const char *baseline; /* as a JSON object */
   const char *notes;    /* what varies without faults, a line each */
   const char *program, *build_id, *cwd, *kernel, *murphy, *started, *state;
-  const char *why;      /* not all experiments were made in the fastest way, or "" */
-  const char *left_why; /* experiments are left, if it is finished */
-  const char *resume;   /* the command that goes on with it */
+  const char *why_exec, *why_fork; /* experiments were made in no faster way; "" if none was, or it is not known */
+  const char *left_why;            /* experiments are left, if it is finished */
+  const char *resume;              /* the command that goes on with it */
   double seconds;
   uint64_t points, planned, done, unconfirmed;
   VEC(struct report_count) outcomes, modes, left, functions;
@@ -44,6 +44,9 @@ struct report {
 /* FOLDER is the campaign's as the user names it, for the commands that are told. */
 int report_load(struct store *s, const char *folder, struct report *ret, struct err *e) MUST_USE;
 void report_done(struct report *r);
+
+/* What a call does that fails: " returns -1 with EIO"; ACT and ERROR, the name of an errno, may be NULL. */
+void report_fault(const char *act, int64_t retval, const char *error, struct text *to);
 
 /* In each of these, a failed allocation sticks to the text. */
 void report_text(const struct report *r, struct text *to);

@@ -71,9 +71,12 @@ static void add_left(const struct report *r, struct text *to) {
 /* How experiments were made, and why not all in the fastest way. */
 static void add_modes(const struct report *r, struct text *to) {
   if (!r->modes.n) return;
-  for (size_t i = 0; i < r->modes.n; i++)
-    text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "modes: ", r->modes.at[i].n, r->modes.at[i].name);
-  if (r->why[0]) text_addf(to, " (not by branch: %s)", r->why);
+  for (size_t i = 0; i < r->modes.n; i++) {
+    const char *name = r->modes.at[i].name;
+    const char *why = strcmp(name, "exec") == 0 ? r->why_exec : strcmp(name, "fork") == 0 ? r->why_fork : "";
+    text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "modes: ", r->modes.at[i].n, name);
+    if (why[0]) text_addf(to, " (%s)", why);
+  }
   text_add(to, "\n");
 }
 

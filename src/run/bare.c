@@ -75,6 +75,7 @@ static bool wait_for(pid_t pid, uint64_t deadline, struct keeper_answer *a, stru
       a->usage = usage;
       return true;
     }
+    if (got > 0) trace_ended(status, stack);
     if (got > 0) continue;
     uint64_t now = now_ns();
     if (deadline && now >= deadline) return false;

@@ -111,7 +111,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
 
 static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
   size_t n = 0;
-  for (size_t i = 0; i < k->layers.at.n && layers_changed(&k->layers); i++) {
+  for (size_t i = 0; i < k->layers.at.n; i++) {
     int fd = layers_open_changed(&k->layers, i);
     if (fd < 0) continue;
     (void)snprintf(a->at[n], sizeof a->at[n], "%s", k->layers.at.at[i].at);
@@ -133,12 +133,16 @@ int keeper_answer_with(const struct keeper *k, const struct keeper_request *requ
 }
 
 /* The command knows its files by their paths in its own root. */
-static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+static void shorten_path(const struct keeper *k, char *path) {
   size_t n = strlen(k->root);
-  for (uint32_t i = 0; i < stack->n; i++) {
-    char *path = stack->frames[i].path;
-    if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
-  }
+  if (strncmp(path, k->root, n) == 0 && path[n] == '/') memmove(path, path + n, strlen(path + n) + 1);
+}
+
+static void shorten_paths(const struct keeper *k, struct keeper_stack *stack) {
+  for (uint32_t i = 0; i < stack->n; i++)
+    shorten_path(k, stack->frames[i].path);
+  for (size_t i = 0; i < stack->tree.n_programs; i++)
+    shorten_path(k, stack->tree.programs[i]);
 }
 
 /* --- the fork server ---------------------------------------------------------------------------------------------- */
@@ -182,6 +186,16 @@ static void end_server(struct keeper *k) {
   k->server.socket = -1;
 }
 
+int keeper_renew(struct keeper *k, struct err *e) {
+  int r = 0;
+  if (ipc_used(k)) {
+    /* The server would stay where they are. */
+    if (k->server.pid) end_server(k);
+    r = ipc_renew(k, e);
+  }
+  return r < 0 ? r : layers_renew(&k->layers, k->server.pid != 0, e);
+}
+
 int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) {
   int r = k->server.pid ? 0 : start_server(k, descriptors);
   if (r == 0) {
@@ -210,7 +224,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
   struct keeper_answer a = {0};
   struct keeper_stack stack = {0};
   struct err e = {0};
-  a.code = layers_renew(&k->layers, k->server.pid != 0, &e);
+  a.code = keeper_renew(k, &e);
   pid_t pid = -1;
   uint64_t started = keeper_now();
   if (a.code < 0)
@@ -268,6 +282,7 @@ static int prepare(struct keeper *k, struct err *e) {
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
   bring_loopback_up();
   int r = layers_mount(&k->layers, k->options, e);
+  if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;
   /* The keeper's own, of its namespace: stacks are read through it. */
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
@@ -281,8 +296,13 @@ static int prepare(struct keeper *k, struct err *e) {
 }
 
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
-  struct keeper k = {
-      .options = options, .socket = socket, .last_pid = -1, .children = -1, .branches = -1, .server = {.socket = -1}};
+  struct keeper k = {.options = options,
+                     .socket = socket,
+                     .last_pid = -1,
+                     .children = -1,
+                     .branches = -1,
+                     .queues = -1,
+                     .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);

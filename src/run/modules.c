@@ -127,6 +127,34 @@ static int find_functions(struct run_modules *m, bool exports) {
   return r;
 }
 
+/* --- programs beside the first ------------------------------------------------------------------------------------- */
+
+static bool has_path(const struct run_modules *m, const char *path) {
+  for (size_t i = 0; i < m->modules.n; i++)
+    if (strcmp(m->modules.at[i].path, path) == 0) return true;
+  return false;
+}
+
+int run_modules_add(struct run_modules *m, const char *program, struct err *e) {
+  char *path = realpath(program, NULL);
+  if (!path) return err_set(e, -errno, "%s: %m", program);
+  size_t first = m->modules.n;
+  if (has_path(m, path)) {
+    free(path);
+    return -EEXIST;
+  }
+  int r = add_module(m, path, e);
+  if (r < 0) return r;
+  m->modules.at[first].program = true;
+  for (size_t i = first; i < m->modules.n && r >= 0; i++)
+    r = add_needed(m, m->modules.at[i].image);
+  m->functions.n = 0;
+  if (r >= 0) r = find_functions(m, false);
+  m->sanitizer = find_sanitizer(m);
+  m->asan = m->sanitizer && strstr(last_part(m->sanitizer), "asan") != NULL;
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) {
@@ -134,6 +162,7 @@ int run_modules_load(const char *program, bool exports, struct run_modules *ret,
   /* The loader knows the program by no name; the runtime tells it by a flag. */
   char *path = realpath(program, NULL);
   int r = path ? add_module(&m, path, e) : -errno;
+  if (r >= 0) m.modules.at[0].program = true;
   for (size_t i = 0; i < m.modules.n && r >= 0; i++)
     r = add_needed(&m, m.modules.at[i].image);
   if (r >= 0) r = find_functions(&m, exports);

@@ -33,6 +33,8 @@ struct run_target {
  * anything into it: setuid, setgid, file capabilities, statically linked.
  */
 int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
+/* Of a program that is started by another one: why nothing of it can be intercepted; NULL if it can. */
+const char *run_target_obstacle(const char *path);
 void run_target_done(struct run_target *t);
 
 /* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
@@ -42,9 +44,13 @@ struct run_module {
   struct image *image;
   struct image_debug *debug; /* opened when first asked for */
   bool debug_tried;
+  bool program; /* not a library */
 };
 
-/* The program first, then its libraries in the order in which the loader searches them. */
+/*
+ * The program first, then its libraries in the order in which the loader searches them; then programs that it starts,
+ * if they were added, each with those of its libraries that were not there before.
+ */
 struct run_modules {
   VEC(struct run_module) modules;
   VEC(const char *) functions; /* what any of them imports, sorted by name */
@@ -57,6 +63,8 @@ struct run_modules {
 
 /* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
 int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
+/* One more program, which is run beside the first. -EEXIST if it is there. */
+int run_modules_add(struct run_modules *m, const char *program, struct err *e) MUST_USE;
 void run_modules_done(struct run_modules *m);
 
 /* The first module that defines FUNCTION, or NULL. */
@@ -276,7 +284,16 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96, SANDBOX_PROGRAMS = 32 };
+
+/* What was seen of all processes of a traced run. */
+struct sandbox_tree {
+  unsigned forks; /* processes but the first */
+  int died;       /* the signal of a crash that ended one of them first; 0 if none was */
+  size_t n_programs;
+  char programs[SANDBOX_PROGRAMS][256]; /* the files that were started, each once, in their order */
+  bool more;                            /* there were others */
+};
 
 struct sandbox_result {
   int status;     /* as of waitpid */
@@ -290,6 +307,8 @@ struct sandbox_result {
   struct image_process_frame frames[SANDBOX_FRAMES];
   bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
   char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
+  bool ended;            /* of a trunk: it came to its own end */
+  struct sandbox_tree tree;
 };
 
 /*
@@ -311,6 +330,8 @@ struct sandbox_branch {
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;
+  /* The trunk has come to its own end; may be NULL. */
+  int (*ended)(void *context, const struct sandbox_result *result, struct err *e);
 };
 
 /*

@@ -207,6 +207,17 @@ static int check_image(const char *path, struct err *e) {
                  path);
 }
 
+const char *run_target_obstacle(const char *path) {
+  struct image *img = NULL;
+  const char *what = privilege(path);
+  if (what) return what;
+  if (access(path, F_OK) < 0) return "made by the command itself";
+  if (image_open(path, &img, NULL) < 0) return "not for this machine";
+  bool dynamic = image_is_dynamic(img) && image_interpreter(img);
+  image_free(img);
+  return dynamic ? NULL : "statically linked";
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static int copy_arguments(char *const *argv, struct run_target *t) {

@@ -4,11 +4,13 @@
  * over, the stack is taken before it goes on.
  *
  * Every process and thread of the command is attached from its birth. Signals are passed on as they come; only their
- * arrival is looked at.
+ * arrival is looked at. What becomes of processes that others wait for nobody else would learn: the kernel tells who
+ * traces them first.
  */
 #include "run/sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +58,37 @@ static void take_stack(pid_t tid, int signal, struct keeper_stack *stack) {
   stack->pid = pid;
 }
 
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
+
+static void add_program(pid_t pid, struct sandbox_tree *tree) {
+  char path[64], program[PATH_MAX];
+  (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+  ssize_t n = readlink(path, program, sizeof program - 1);
+  if (n <= 0) return;
+  program[n] = '\0';
+  for (size_t i = 0; i < tree->n_programs; i++)
+    if (strcmp(tree->programs[i], program) == 0) return;
+  if (tree->n_programs == COUNT(tree->programs) || (size_t)n >= sizeof tree->programs[0]) {
+    tree->more = true;
+    return;
+  }
+  memcpy(tree->programs[tree->n_programs++], program, (size_t)n + 1);
+}
+
+static void note_event(pid_t tid, int event, struct sandbox_tree *tree) {
+  if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) tree->forks++;
+  if (event == PTRACE_EVENT_EXEC) add_program(tid, tree);
+}
+
+void trace_ended(int status, struct keeper_stack *stack) {
+  if (WIFSIGNALED(status) && is_fatal(WTERMSIG(status)) && !stack->tree.died) stack->tree.died = WTERMSIG(status);
+}
+
+/* --- following it ------------------------------------------------------------------------------------------------- */
+
 int trace_attach(pid_t pid) {
-  unsigned long options = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+  unsigned long options =
+      PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
   return ptrace(PTRACE_SEIZE, pid, NULL, options) < 0 ? -errno : 0;
 }
 
@@ -68,6 +99,7 @@ void trace_stopped(pid_t tid, int status, struct keeper_stack *stack) {
     (void)ptrace(PTRACE_LISTEN, tid, NULL, NULL);
     return;
   }
+  if (event) note_event(tid, event, &stack->tree);
   if (!event && is_fatal(signal)) take_stack(tid, signal, stack);
   (void)ptrace(PTRACE_CONT, tid, NULL, event ? 0ul : (unsigned long)signal);
 }

@@ -33,7 +33,7 @@ static int64_t ordered(const struct rt_call *c) {
   if (rt_trunk()) return rt_branch(c);
   struct wire_order *o = &rt.area->order;
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
-  if (rt_point_hash(c) != o->hash) return again(c, o);
+  if (rt_point_here(c) != o->hash) return again(c, o);
   if (o->onwards) {
     rt_store(&o->about, c->args[0]);
     rt_store(&o->around, rt_point_around(c));

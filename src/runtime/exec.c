@@ -108,7 +108,10 @@ static enum rt_action hook_inside(struct rt_call *c) {
 }
 
 enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
-  if (f->hook != WIRE_HOOK_SPAWN && f->hook != WIRE_HOOK_SYSTEM) rt_process_leave();
+  if (f->hook == WIRE_HOOK_SPAWN || f->hook == WIRE_HOOK_SYSTEM)
+    rt_process_spawn();
+  else
+    rt_process_leave();
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_EXECVE:
   case WIRE_HOOK_EXECVPE:

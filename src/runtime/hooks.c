@@ -8,6 +8,7 @@
 #include "process.h"
 #include "real.h"
 #include "server.h"
+#include "sound.h"
 #include "branch.h"
 #include "stack.h"
 #include "system.h"
@@ -95,11 +96,18 @@ static enum rt_action hook_dladdr(struct rt_call *c) {
  * such as the replay of this one.
  */
 static enum rt_action hook_fork(struct rt_call *c) {
-  uint32_t number = rt_process_reserve();
+  struct rt_child child = rt_process_reserve();
   c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
-  if (c->retval == 0) rt_process_born(number);
-  if ((int64_t)c->retval < 0) rt_process_unborn(number);
+  if (c->retval == 0) rt_process_born(child);
+  if ((int64_t)c->retval < 0) rt_process_unborn(child);
   return RT_RETURN;
+}
+
+/* A trunk shows another number than it has: the one must mean the other, where it is an argument. */
+static enum rt_action hook_whom(struct rt_call *c, bool first, bool second) {
+  if (first) c->args[0] = rt_trunk_meant(c->args[0]);
+  if (second) c->args[1] = rt_trunk_meant(c->args[1]);
+  return RT_PASS;
 }
 
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
@@ -135,8 +143,15 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return RT_PASS;
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;
-    c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
+    c->retval = rt_trunk_shown(((looking *)c->real)(rt_trunk_meant(c->args[0]), c->args[1], c->args[2]));
     return RT_RETURN;
+  case WIRE_HOOK_WHOM:
+  case WIRE_HOOK_WHOM_2:
+  case WIRE_HOOK_WHOMS:
+    return rt_trunk() ? hook_whom(c, f->hook != WIRE_HOOK_WHOM_2, f->hook != WIRE_HOOK_WHOM) : RT_PASS;
+  case WIRE_HOOK_ADVISE:
+    rt_sound_advised(c->args[2]);
+    return RT_PASS;
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:

@@ -2,13 +2,15 @@
 /*
  * Fault points: a function and the call stack that reached it, as a number that is the same in each run.
  *
- * Addresses differ from run to run; a module's name and the ELF address in it do not. Code in no module counts as a
+ * Two processes that run the same code come by the same stacks, one of them perhaps before the other in this run and
+ * behind it in the next: points of an order or of the table are those of one process. Addresses differ from run to run; a module's name and the ELF address in it do not. Code in no module counts as a
  * frame without an address.
  */
 #include <fcntl.h>
 
 #include "fd.h"
 #include "modules.h"
+#include "process.h"
 #include "stack.h"
 #include "walk.h"
 #include "words.h"
@@ -63,7 +65,15 @@ static uint64_t hash_stack(const struct rt_call *c, unsigned skipped) {
 }
 
 uint64_t rt_point_hash(const struct rt_call *c) { return hash_stack(c, 0); }
-uint64_t rt_point_around(const struct rt_call *c) { return hash_stack(c, 1); }
+
+static uint64_t of_this_process(uint64_t h) {
+  uint32_t lineage = rt_process_lineage();
+  return lineage ? mix(h, lineage) | 1 : h;
+}
+
+uint64_t rt_point_here(const struct rt_call *c) { return of_this_process(hash_stack(c, 0)); }
+
+uint64_t rt_point_around(const struct rt_call *c) { return of_this_process(hash_stack(c, 1)); }
 
 /* --- facts about the first call ----------------------------------------------------------------------------------- */
 
@@ -123,7 +133,7 @@ bool rt_in_scope(const struct rt_call *c) {
 
 void rt_point_record(const struct rt_call *c) {
   if (!rt.area || rt.area->points.n == 0 || !rt_in_scope(c)) return;
-  uint64_t hash = rt_point_hash(c);
+  uint64_t hash = rt_point_here(c);
   struct wire_point *points = rt_area_array(points, struct wire_point);
   uint64_t mask = rt.area->points.n - 1;
   for (uint64_t i = 0; i < TRIES && i <= mask; i++) {

@@ -19,6 +19,7 @@
 struct own {
   uint32_t process, pid;
   uint32_t next; /* the number of the program that starts in this process; 0 if it has none yet */
+  uint32_t lineage, children;
 };
 
 static struct {
@@ -51,19 +52,36 @@ static uint32_t own_pid(void) { return (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 
 /* The first of N numbers that nobody else has. */
 static uint32_t give(uint32_t n) { return rt_add(&rt.area->next_process, n) + 1; }
 
-/* What the process that has become this program left for it; 0 if it left nothing. */
-static uint32_t inherited(void) {
-  uint32_t pid = own_pid();
-  uint64_t *place = rt.area ? &rt.area->heirs[pid % WIRE_HEIRS] : NULL, seen = place ? rt_load(place) : 0;
+/* What the process PID left in TABLE; 0 if it left nothing. */
+static uint32_t left_by(uint64_t *table, uint32_t pid) {
+  uint64_t *place = &table[pid % WIRE_HEIRS], seen = rt_load(place);
   return seen >> 32 == pid && rt_swap_if(place, &seen, 0) ? (uint32_t)seen : 0;
 }
 
-/* This process has NUMBER; 0 for the next one. */
-static void take(uint32_t number) {
+/* Never 0, which is the first process's. */
+static uint32_t descend(uint32_t from, uint32_t child) {
+  uint64_t h = (((uint64_t)from << 32 | child) + 1) * 0x9e3779b97f4a7c15u;
+  return (uint32_t)(h >> 32) | 1;
+}
+
+/* This process has NUMBER; 0 for the next one. LINEAGE: 0 if nobody has told it. */
+static void take(uint32_t number, uint32_t lineage) {
   uint32_t none = 0;
   if (number == 0) number = rt.area ? give(1) : 1;
   rt_store(&who.own->pid, own_pid());
+  rt_store(&who.own->lineage, lineage || number == 1 ? lineage : descend(0, number));
   if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
+}
+
+/* What the process that has become this program left for it, or the one that has started it. */
+static void inherit(void) {
+  if (!rt.area) {
+    take(0, 0);
+    return;
+  }
+  uint32_t pid = own_pid(), number = left_by(rt.area->heirs, pid), lineage = left_by(rt.area->lineages, pid);
+  if (!number) lineage = left_by(rt.area->spawned, (uint32_t)rt_system(SYS_getppid, 0, 0, 0, 0, 0, 0));
+  take(number, lineage);
 }
 
 void rt_process_start(void) {
@@ -72,13 +90,13 @@ void rt_process_start(void) {
   if (!who.own) who.own = &fallback;
   who.tid_offset = find_tid();
   find_clock();
-  take(inherited());
+  inherit();
 }
 
 static struct own *own(void) {
   struct own *o = who.own;
   if (!o || __builtin_expect(rt_load(&o->process) != 0, 1)) return o ? o : &fallback;
-  take(0);
+  take(0, 0);
   return o;
 }
 
@@ -86,17 +104,23 @@ static struct own *own(void) {
 
 static uint32_t at_once(void) { return rt.plan->flags & WIRE_FOLLOW ? 2 : 1; }
 
-uint32_t rt_process_reserve(void) { return give(at_once()); }
+static uint32_t next_lineage(struct own *o) { return descend(rt_load(&o->lineage), rt_add(&o->children, 1)); }
 
-void rt_process_born(uint32_t number) {
+struct rt_child rt_process_reserve(void) {
+  uint32_t lineage = next_lineage(own());
+  return (struct rt_child){.number = give(at_once()), .lineage = lineage};
+}
+
+void rt_process_born(struct rt_child child) {
+  uint32_t number = child.number;
   rt_store(&who.own->process, 0);
-  take(number);
+  take(number, child.lineage);
   rt_store(&who.own->next, at_once() > 1 ? number + 1 : 0);
 }
 
 /* Unless somebody has taken the next one. */
-void rt_process_unborn(uint32_t number) {
-  uint32_t last = number + at_once() - 1;
+void rt_process_unborn(struct rt_child child) {
+  uint32_t number = child.number, last = number + at_once() - 1;
   (void)rt_swap_if(&rt.area->next_process, &last, number - 1);
 }
 
@@ -109,8 +133,18 @@ void rt_process_leave(void) {
   if (itself) number = rt_load(&o->next);
   if (number == 0) number = give(1);
   if (itself) rt_store(&o->next, number);
+  uint32_t lineage = itself ? rt_load(&o->lineage) : next_lineage(o);
+  rt_store(&rt.area->lineages[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
   rt_store(&rt.area->heirs[pid % WIRE_HEIRS], (uint64_t)pid << 32 | number);
 }
+
+/* Its number is not known here; whoever starts several at a time may have them take each other's lineage. */
+void rt_process_spawn(void) {
+  uint32_t pid = own_pid(), lineage = next_lineage(own());
+  if (rt.plan->flags & WIRE_FOLLOW) rt_store(&rt.area->spawned[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
+}
+
+uint32_t rt_process_lineage(void) { return rt_load(&own()->lineage); }
 
 uint32_t rt_process(void) { return rt_load(&own()->process); }
 
@@ -131,7 +165,7 @@ void rt_process_forked(void) {
 
 void rt_process_goes_on(uint32_t number) {
   rt_store(&who.own->process, 0);
-  take(number);
+  take(number, 0);
 }
 
 /*

@@ -10,9 +10,16 @@ void rt_process_start(void) RT_HIDDEN;
  * A fork is about to be made: the number that its child will have; if programs are followed, the next one is for what
  * the child starts in its place. The child then says that it is there, or the parent that nothing came of it.
  */
-uint32_t rt_process_reserve(void) RT_HIDDEN;
-void rt_process_born(uint32_t number) RT_HIDDEN;
-void rt_process_unborn(uint32_t number) RT_HIDDEN;
+struct rt_child {
+  uint32_t number, lineage;
+};
+struct rt_child rt_process_reserve(void) RT_HIDDEN;
+void rt_process_born(struct rt_child child) RT_HIDDEN;
+void rt_process_unborn(struct rt_child child) RT_HIDDEN;
+/* libc is about to start a program in another process. */
+void rt_process_spawn(void) RT_HIDDEN;
+/* Which child of which process this is, the same in each run; 0 for the first process. */
+uint32_t rt_process_lineage(void) RT_HIDDEN;
 /* This process is about to become another program. */
 void rt_process_leave(void) RT_HIDDEN;
 uint32_t rt_pid(void) RT_HIDDEN;

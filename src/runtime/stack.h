@@ -19,6 +19,8 @@ bool rt_caller_in(const struct rt_call *c, uint32_t place) RT_HIDDEN;
 bool rt_stack_has(const struct rt_call *c, uint32_t pattern) RT_HIDDEN;
 /* The hash of the call's stack, equal in each run of the same program. */
 uint64_t rt_point_hash(const struct rt_call *c) RT_HIDDEN;
+/* ... and of this process among all of the run: what fault points are known by. */
+uint64_t rt_point_here(const struct rt_call *c) RT_HIDDEN;
 /* The same without the innermost frame: equal for two calls of the function from one run of a caller. */
 uint64_t rt_point_around(const struct rt_call *c) RT_HIDDEN;
 /* WIRE_POINTS: enters the call's stack in the area's table of points, or counts it there. */

@@ -95,7 +95,7 @@ static int choose_imports(struct plan *p, const char *function, bool *itself) {
   for (size_t i = 0; i < p->world->n_functions; i++) {
     const char *name = p->world->functions[i];
     bool same = strcmp(name, function) == 0;
-    if (!same && strcmp(site_names_written(p->names, name), function) != 0) continue;
+    if (!same && strcmp(p->names_of[i], function) != 0) continue;
     *itself |= same;
     int r = choose(p, name);
     if (r < 0) return r;
@@ -178,9 +178,18 @@ static void note_missing(const struct plan *p) {
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* Asked for with every rule. */
+static int find_written(struct plan *p) {
+  p->names_of = arena_alloc(&p->arena, (p->world->n_functions + 1) * sizeof *p->names_of);
+  if (!p->names_of) return plan_no_memory(p);
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    p->names_of[i] = site_names_written(p->names, p->world->functions[i]);
+  return 0;
+}
+
 int plan_choose(struct plan *p) {
   const struct scenario *s = p->scenario;
-  int r = 0;
+  int r = find_written(p);
   for (size_t i = 0; i < s->names.n && r >= 0; i++)
     r = choose_function(p, s->names.at[i]);
   if (r < 0) return r;

@@ -173,10 +173,12 @@ static int add_function(struct plan *p, const char *name) {
     if (!plan_about(p, rule, name)) continue;
     int r = refuse(p, rule, &s);
     if (r >= 0) r = push_rule(p, rule, &s, i == first_about(p, name), &counts);
+    if (r < 0 && r != -ENOMEM && p->world->lenient) continue;
     if (r < 0) return r;
     if (rule->n_args > n_args) n_args = rule->n_args;
   }
   f.n_rules = (uint32_t)p->rules.n - f.rule;
+  if (!f.n_rules && p->world->lenient) return 0;
   f.hook = (uint16_t)plan_hook(p, name);
   f.flags = (uint16_t)((counts ? WIRE_ONLY_COUNTS : 0) | (f.hook ? WIRE_ALWAYS_IN : 0));
   if (is_later(p, name)) f.flags |= WIRE_LATER;

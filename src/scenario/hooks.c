@@ -42,6 +42,10 @@ static const char *const kinds[] = {
     [WIRE_HOOK_LOOK_AT_OLD] = "look-at-old",
     [WIRE_HOOK_TELL] = "tell",
     [WIRE_HOOK_MOVE] = "move",
+    [WIRE_HOOK_WHOM] = "whom",
+    [WIRE_HOOK_WHOM_2] = "whom2",
+    [WIRE_HOOK_WHOMS] = "whoms",
+    [WIRE_HOOK_ADVISE] = "advise",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {
@@ -67,5 +71,39 @@ int plan_load_hooks(struct plan *p) {
     r = read_hook(p, path.at, ++line, text);
   free(bytes);
   text_done(&path);
+  return r;
+}
+
+/* Does the call make a process, or another program of this one? */
+static bool starts(uint32_t kind) {
+  switch ((enum wire_hook)kind) {
+  case WIRE_HOOK_EXECVE:
+  case WIRE_HOOK_EXECVEAT:
+  case WIRE_HOOK_EXECV:
+  case WIRE_HOOK_EXECVPE:
+  case WIRE_HOOK_SPAWN:
+  case WIRE_HOOK_EXECVP:
+  case WIRE_HOOK_EXECL:
+  case WIRE_HOOK_EXECLP:
+  case WIRE_HOOK_EXECLE:
+  case WIRE_HOOK_SYSTEM:
+  case WIRE_HOOK_FORK:
+    return true;
+  default:
+    return false;
+  }
+}
+
+int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) {
+  const struct scenario_world world = {.data = data};
+  struct plan p = {.world = &world, .e = e};
+  int r = plan_load_hooks(&p);
+  bool found = false;
+  for (size_t i = 0; i < p.hooks.n && r >= 0; i++)
+    for (size_t k = 0; k < n && !found && starts(p.hooks.at[i].kind); k++)
+      found = strcmp(p.hooks.at[i].name, functions[k]) == 0;
+  if (r >= 0) *ret = found;
+  vec_done(&p.hooks);
+  arena_done(&p.arena);
   return r;
 }

@@ -49,6 +49,7 @@ struct plan {
   struct arena arena;
   struct profile_facts *facts;
   struct site_names *names;
+  const char **names_of; /* of the world's functions, in their order, as programmers know them */
   VEC(struct hook) hooks;
   VEC(const char *) chosen; /* the functions that rules are about, sorted */
   struct text text;

@@ -127,6 +127,7 @@ struct scenario_world {
   void *context;
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
+  bool lenient;               /* a rule that its function cannot carry out is left out, without a word */
   uint64_t seed;
   /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
   bool (*variable)(void *context, const char *name);
@@ -144,6 +145,9 @@ struct scenario_world {
  */
 int plan_compile(const struct scenario *s, const struct scenario_world *world, struct text *ret,
                  struct err *e) MUST_USE;
+
+/* Is one of these functions one that starts processes or programs, as the file data/hooks has it? */
+int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) MUST_USE;
 
 /* What a plan that wire_plan_check accepts does, in words; functions that only have hooks are left out. */
 void plan_dump(const void *plan, struct text *to);

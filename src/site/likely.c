@@ -77,6 +77,15 @@ int site_likely_of(const struct site_likely *l, const struct site_call *c, int e
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
 }
 
+int site_likely_short(const struct site_likely *l, const struct site_call *c) {
+  struct relevance_call call = tell(l->relevance, c);
+  return (int)relevance_short(l->relevance, &call);
+}
+
+bool site_likely_shortens(const struct site_likely *l, const char *function) {
+  return relevance_shortens(l->relevance, relevance_written(l->relevance, function));
+}
+
 unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
@@ -99,6 +108,6 @@ bool site_likely_excused(const struct site_likely *l, const char *function) {
          relevance_kept(l->relevance, written) >= 0 || relevance_writes(l->relevance, written) >= RELEVANCE_ARGS;
 }
 
-bool site_likely_quiet(const struct site_likely *l, const char *function) {
+bool site_likely_reads(const struct site_likely *l, const char *function) {
   return is_input(l->relevance, relevance_written(l->relevance, function));
 }

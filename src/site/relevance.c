@@ -200,6 +200,18 @@ static int read_lost(const struct reader *rd, char **words, size_t n) {
   return r < 0 ? r : add_rules(rd, words[1], words[2], &rule);
 }
 
+/* short NAMES LIKELIHOOD [if TEST...] */
+static int read_short(const struct reader *rd, char **words, size_t n) {
+  struct rule rule = {.kind = RULE_SHORT};
+  if (n < 3) return bad(rd, "too little behind", words[0]);
+  if (n > 3 && strcmp(words[3], "if") != 0) return bad(rd, "not understood:", words[3]);
+  int r = word_in(rd, words[2], likelihoods, COUNT(likelihoods), "not a likelihood:");
+  if (r < 0) return r;
+  rule.value = (uint8_t)r;
+  r = n > 4 ? read_tests(rd, words + 4, n - 4, &rule) : 0;
+  return r < 0 ? r : each_name(rd, words[1], add_rule, &rule);
+}
+
 /* unnoticed NAMES CLASS [if TEST... else CLASS] */
 static int read_unnoticed(const struct reader *rd, char **words, size_t n) {
   struct rule rule = {.kind = RULE_UNNOTICED};
@@ -326,6 +338,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "unnoticed") == 0) return read_unnoticed(rd, words, n);
   if (strcmp(fact, "ignore") == 0) return read_ignore(rd, words, n);
   if (strcmp(fact, "lost") == 0) return read_lost(rd, words, n);
+  if (strcmp(fact, "short") == 0) return read_short(rd, words, n);
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);

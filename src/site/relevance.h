@@ -116,6 +116,9 @@ enum cause relevance_cause(const struct relevance *r, const char *name, int erro
 bool relevance_is_inside(enum cause cause);
 /* Does this error mean that what was written before may be gone, which nothing shows? */
 bool relevance_lost(const struct relevance *r, const struct relevance_call *c, int error);
+/* How likely the call does only a part of what it is asked for. */
+enum likelihood relevance_short(const struct relevance *r, const struct relevance_call *c);
+bool relevance_shortens(const struct relevance *r, const char *name);
 /* The likeliest failure that the function has a line of its own for. */
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c);
 /* The likeliest with an errno that comes from the world, and not from the input or from a mistake. */

@@ -173,6 +173,19 @@ bool relevance_lost(const struct relevance *r, const struct relevance_call *c, i
   return false;
 }
 
+enum likelihood relevance_short(const struct relevance *r, const struct relevance_call *c) {
+  enum likelihood best = LIKELY_CONTRIVED;
+  for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))
+    if (u->kind == RULE_SHORT && weigh(r, u, c) > best) best = weigh(r, u, c);
+  return best;
+}
+
+bool relevance_shortens(const struct relevance *r, const char *name) {
+  for (const struct rule *u = first_rule(r, name); u; u = next_rule(r, u))
+    if (u->kind == RULE_SHORT) return true;
+  return false;
+}
+
 enum likelihood relevance_fails(const struct relevance *r, const struct relevance_call *c) {
   enum likelihood best = LIKELY_CONTRIVED;
   for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u))

@@ -4,7 +4,7 @@
 
 #include "site/relevance.h"
 
-enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE, RULE_LOST };
+enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE, RULE_LOST, RULE_SHORT };
 
 #define ARG_STDOUT 63
 #define ARG_STDIN 62

@@ -199,6 +199,10 @@ bool site_likely_knows(const struct site_likely *l, const char *function);
  * function; 1 rare, 2 possible, 3 common.
  */
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);
+/* The same of a call that does only a part of what it is asked for. */
+int site_likely_short(const struct site_likely *l, const struct site_call *c);
+/* Is there such a call of the function? */
+bool site_likely_shortens(const struct site_likely *l, const char *function);
 enum site_trait {
   SITE_PASSES = 1,  /* it does not stay: who tries again will not meet it for ever */
   SITE_ANSWERS = 2, /* it says how the world is (no such file, somebody has it), as a program may expect */
@@ -211,5 +215,5 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
  * or no more, or the stream keeps it for later, as standard output does? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);
-/* Is its error taken for the end of the input, which nobody minds as long as no file gets shorter by that? */
-bool site_likely_quiet(const struct site_likely *l, const char *function);
+/* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */
+bool site_likely_reads(const struct site_likely *l, const char *function);

@@ -67,7 +67,8 @@ static int experiment_row(sqlite3_stmt *st, void *closure) {
                                .precision = repeated ? sqlite3_column_double(st, 12) : -1,
                                .difference = text_at(st, 13),
                                .finding = sqlite3_column_int64(st, 14),
-                               .hash = number_at(st, 15)};
+                               .hash = number_at(st, 15),
+                               .act = text_at(st, 16)};
   return reader->function(reader->context, &x);
 }
 
@@ -98,7 +99,8 @@ static int finding_row(sqlite3_stmt *st, void *closure) {
                             .onwards = sqlite3_column_int(st, 14) != 0,
                             .retval = sqlite3_column_int64(st, 15),
                             .error = sqlite3_column_int(st, 16),
-                            .status = sqlite3_column_int(st, 17)};
+                            .status = sqlite3_column_int(st, 17),
+                            .act = text_at(st, 18)};
   for (int i = 0; i < 2; i++) {
     f.keys[i] = sqlite3_column_blob(st, 6 + i);
     f.n_keys[i] = (size_t)sqlite3_column_bytes(st, 6 + i) / sizeof **f.keys;

@@ -84,6 +84,7 @@ struct store_experiment {
   const char *difference; /* for people: how it looked different; NULL if that does not matter */
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
+  const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
 };
 
 struct store_frame {
@@ -112,6 +113,7 @@ struct store_finding {
   bool onwards;
   int64_t retval;
   int error, status;
+  const char *act;
 };
 
 int store_add_point(struct store *s, struct store_point *p, struct err *e) MUST_USE;

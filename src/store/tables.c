@@ -13,7 +13,7 @@ const char store_tables[] =
     "CREATE TABLE experiment (id INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES point, nth INTEGER NOT NULL,"
     " onwards INTEGER NOT NULL, retval INTEGER NOT NULL, errno INTEGER NOT NULL, mode TEXT NOT NULL,"
     " outcome TEXT NOT NULL, status INTEGER NOT NULL, call INTEGER, process INTEGER, seconds REAL, precision REAL,"
-    " difference TEXT, finding INTEGER REFERENCES finding DEFERRABLE INITIALLY DEFERRED);"
+    " difference TEXT, finding INTEGER REFERENCES finding DEFERRABLE INITIALLY DEFERRED, act TEXT);"
     "CREATE INDEX experiment_of_finding ON experiment (finding) WHERE finding IS NOT NULL;"
     "CREATE TABLE finding (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, signal INTEGER,"
     " experiment INTEGER NOT NULL REFERENCES experiment, precision REAL NOT NULL, difference TEXT, inject_key BLOB,"
@@ -33,8 +33,8 @@ const char *const store_sql[STATEMENTS] = {
              "ON CONFLICT (function) DO UPDATE SET experiments = ?2",
     [ADD_EXPERIMENT] =
         "INSERT INTO experiment (point, nth, onwards, retval, errno, mode, outcome, status, call, process,"
-        " seconds, precision, difference, finding) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        " seconds, precision, difference, finding, act) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     [ADD_FINDING] = "INSERT INTO finding (id, kind, signal, experiment, precision, difference, inject_key, crash_key) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [UPDATE_FINDING] = "UPDATE finding SET experiment = ?2 WHERE id = ?1",
@@ -42,12 +42,12 @@ const char *const store_sql[STATEMENTS] = {
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [POINTS] = "SELECT id, hash, function, count, module, offset, \"in\", file, line, verdict FROM point ORDER BY id",
     [EXPERIMENTS] = "SELECT x.id, x.point, x.nth, x.onwards, x.retval, x.errno, x.mode, x.outcome, x.status, x.call, "
-                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash "
+                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash, x.act "
                     "FROM experiment x JOIN point p ON p.id = x.point ORDER BY x.id",
     [FINDINGS] =
         "SELECT f.id, f.kind, f.signal, f.experiment, f.precision, f.difference, f.inject_key, f.crash_key, "
         "(SELECT COUNT(*) FROM experiment WHERE finding = f.id), p.function, p.hash, x.nth, x.call, x.process, "
-        "x.onwards, x.retval, x.errno, x.status "
+        "x.onwards, x.retval, x.errno, x.status, x.act "
         "FROM finding f JOIN experiment x ON x.id = f.experiment JOIN point p ON p.id = x.point ORDER BY f.id",
     [FRAMES] = "SELECT module, path, function, file, line, offset FROM frame WHERE finding = ?1 AND stack = ?2 "
                "ORDER BY n",

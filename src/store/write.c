@@ -87,6 +87,7 @@ int store_add_experiment(struct store *s, struct store_experiment *x, struct err
   if (x->precision >= 0) (void)sqlite3_bind_double(st, 12, x->precision);
   bind_text(st, 13, x->difference);
   if (x->finding) bind_number(st, 14, x->finding);
+  bind_text(st, 15, x->act);
   int r = change(s, ADD_EXPERIMENT, e);
   if (r == 0) x->id = sqlite3_last_insert_rowid(s->db);
   return r;

@@ -46,6 +46,7 @@ LINES = {
     "unnoticed": rf"(?P<names>{FUNCTIONS}) (?P<class>{CLASS})(?: if (?P<tests>{TESTS}) else (?:{CLASS}))?",
     "ignore": rf"(?P<names>{NAMES})(?: if (?P<tests>{TESTS}))?",
     "lost": rf"(?P<names>{NAMES}) (?P<errors>{ERROR}(?:,{ERROR})*)(?: if (?P<tests>{TESTS}))?",
+    "short": rf"(?P<names>{NAMES}) (?:common|possible|rare)(?: if (?P<tests>{TESTS}))?",
     "answer": rf"(?P<names>{NAMES})",
     "nothing": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
@@ -87,7 +88,7 @@ def keys(word, match):
         return [(word, name, error) for name in names for error in group["errors"].split(",")]
     if word in ("null", "minus"):
         return [(word, name, arg) for name in names for arg in group["arguments"].split(",")]
-    if word == "ignore":
+    if word in ("ignore", "short"):
         return [(word, name, group["tests"]) for name in names]
     if word == "opens":
         return [(word, name, group["place"]) for name in names]

@@ -89,10 +89,15 @@ with() {
 }
 with FILES 'keep files open'
 with THREADS 'start threads'
-with CHILDREN 'start processes'
 with MEMORY 'share memory'
 with TIMERS 'start timers'
 with OUTPUT write
 with CHANGES write
 with CALLS 'make calls that are tested'
+
+cc -shared -fPIC -w -DCHILDREN -o libCHILDREN.so library.c -lpthread
+cc -o with-CHILDREN program.c -L. -Wl,--no-as-needed -lCHILDREN -Wl,-rpath,"$PWD"
+run test --budget 20runs --function malloc --format json -- ./with-CHILDREN
+holds 'what starts processes is started anew' test "$(modes fork)" = 0 -a "$(modes branch)" = 0
+holds '... and why' test "$(modes why)" = 'it starts processes, and is watched with all of them'
 finish

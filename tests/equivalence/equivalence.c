@@ -3,9 +3,9 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] [-b] -- COMMAND...
+ *   equivalence [-n MOST] [-f FUNCTION] [-b] -- COMMAND...
  *
- * With -b in branch mode, else by the fork server.
+ * With -b in branch mode, else by the fork server. With -f only calls of this function fail.
  *
  * One line for each experiment that differs, then a line of numbers. Exit status: 0 all are equal, 1 some differ, 2 the
  * comparison could not be made.
@@ -29,6 +29,7 @@ struct job {
   const struct campaign_experiment **chosen; /* of the experiments, those that are made */
   size_t n_chosen;
   bool branch;
+  struct test_scope scope;
   size_t passes;
   size_t modes[LAB_MODES], differ, unstable;
   char why[SANDBOX_WHY];
@@ -189,7 +190,13 @@ static int pass_once(struct job *job, struct pass *p, struct err *e) {
       p->index[n] = i;
       orders[n++] = order_of(job, job->chosen[i]);
     }
-  struct lab_branch b = {.orders = orders, .n = n, .wall_ns = orders[0].wall_ns, .done = one_done, .context = p};
+  struct lab_branch b = {.orders = orders,
+                         .n = n,
+                         .wall_ns = orders[0].wall_ns,
+                         .done = one_done,
+                         .context = p,
+                         .expected = &job->baseline.runs[0].seen,
+                         .mask = &job->baseline.mask};
   int r = n ? lab_branch(job->labs[FAST], &b, e) : 0;
   if (b.why[0]) memcpy(job->why, b.why, sizeof job->why);
   free(orders);
@@ -229,7 +236,7 @@ static int compare_all(struct job *job, char **command, struct err *e) {
   if (r >= 0) r = cmd_runtime(&runtime);
   job->space.data = data;
   job->space.runtime = runtime;
-  if (r >= 0) r = test_space_make(command, &(struct test_scope){0}, &job->space, e);
+  if (r >= 0) r = test_space_make(command, &job->scope, &job->space, e);
   if (r >= 0) r = make_labs(job, cwd, e);
   if (r >= 0) r = plan_all(job, e);
   if (r >= 0) r = choose(job);
@@ -244,6 +251,7 @@ static int compare_all(struct job *job, char **command, struct err *e) {
   baseline_done(&job->baseline);
   free(job->experiments);
   free(job->chosen);
+  vec_done(&job->scope.functions);
   test_space_done(&job->space);
   free(cwd);
   free(data);
@@ -254,9 +262,10 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:b")) >= 0;) {
-    if (c != 'n' && c != 'b') return 2;
+  for (int c; (c = getopt(argc, argv, "+n:f:b")) >= 0;) {
+    if (c == '?') return 2;
     if (c == 'n') job.most = strtoul(optarg, NULL, 10);
+    if (c == 'f' && vec_push(&job.scope.functions, optarg) < 0) return 2;
     job.branch |= c == 'b';
   }
   if (optind >= argc) return 2;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether an experiment is a failure: what became of it, and whether anybody would expect the program to notice. Sweeps
+ * ask this, and whoever repeats one experiment of a sweep; they must get the same answer.
+ */
+#include "campaign/campaign.h"
+
+#include <sys/wait.h>
+
+/* Who sleeps and tries again has so long to give up, and who computes so many times its limit. */
+enum { TIMES = 2 };
+#define PATIENCE_NS 10000000000u
+
+/* Nobody expects a program to notice this. */
+static bool is_custom(const struct campaign_case *c, unsigned differs) {
+  bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;
+  return c->point->excused || (quiet && !(differs & DIFFERS_LOSS));
+}
+
+enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
+                            bool *ret_failed) {
+  const struct lab_result *before = &c->baseline->runs[0];
+  struct outcome_facts facts = {.baseline = &before->seen,
+                                .run = &r->seen,
+                                .mask = &c->baseline->mask,
+                                .injected = r->injected,
+                                .timed_out = r->timed_out,
+                                .error = c->fault->error,
+                                .traits = c->traits,
+                                .died = r->tree.died == before->tree.died ? 0 : r->tree.died};
+  unsigned differs = 0;
+  enum outcome o = outcome_of(&facts, what, &differs);
+  *ret_failed = outcome_is_failure(o) && !(o == OUTCOME_SILENT && is_custom(c, differs));
+  return o;
+}
+
+int campaign_signal(const struct lab_result *r) {
+  if (r->timed_out) return 0;
+  return WIFSIGNALED(r->seen.status) ? WTERMSIG(r->seen.status) : r->tree.died;
+}
+
+void campaign_be_patient(struct lab_order *order) {
+  order->wall_ns *= TIMES;
+  order->patience_ns = PATIENCE_NS;
+}
