@@ -18,12 +18,11 @@ void campaign_cost_add(struct campaign_costs *c, enum campaign_choice way, uint6
   cost->n += n;
 }
 
-static bool is_cheaper(const struct campaign_cost *a, const struct campaign_cost *b) {
-  return (double)a->ns / (double)a->n < (double)b->ns / (double)b->n;
-}
+/* Of each experiment; what was paid for none at all counts as one. */
+static uint64_t average(const struct campaign_cost *c) { return c->ns / (c->n ? c->n : 1); }
 
 enum campaign_choice campaign_choose(const struct campaign_costs *c, uint64_t baseline_ns) {
-  if (c->branch.n < ENOUGH_BRANCHES) return CHOICE_BRANCH;
-  if (c->run.n >= ENOUGH_RUNS) return is_cheaper(&c->run, &c->branch) ? CHOICE_RUN : CHOICE_BRANCH;
-  return c->branch.ns / c->branch.n * 2 > baseline_ns ? CHOICE_PROBE : CHOICE_BRANCH;
+  if (c->branch.n < ENOUGH_BRANCHES && c->branch.ns < ENOUGH_BRANCHES * baseline_ns) return CHOICE_BRANCH;
+  if (c->run.n >= ENOUGH_RUNS) return average(&c->run) < average(&c->branch) ? CHOICE_RUN : CHOICE_BRANCH;
+  return average(&c->branch) * 2 > baseline_ns ? CHOICE_PROBE : CHOICE_BRANCH;
 }

@@ -509,11 +509,11 @@ static bool is_worth_it(struct batch *b) {
   return choose(st) != CHOICE_RUN;
 }
 
-/* Batches, as long as a good part of each can be made by branches, and that is cheaper. */
+/* Batches, as long as branches are cheaper. */
 static void work_in_batches(struct state *st, struct lab *l) {
   struct batch *b = calloc(1, sizeof *b);
   if (!b) return; /* one by one, then */
-  size_t size = BATCH_FIRST, made = 0, n;
+  size_t size = BATCH_FIRST, made = 0;
   *b = (struct batch){.st = st, .l = l};
   do {
     uint64_t start = now_ns();
@@ -521,9 +521,8 @@ static void work_in_batches(struct state *st, struct lab *l) {
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_rest(b);
     if (r < 0) fail(st, r);
-    n = b->n - b->later;
     size = next_size(size, now_ns() - start);
-  } while (b->n > 0 && made * 4 >= n && is_worth_it(b));
+  } while (b->n > 0 && is_worth_it(b));
   vec_done(&b->held);
   free(b);
 }
