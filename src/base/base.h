@@ -25,8 +25,9 @@ _Noreturn void must_fail(const char *condition, const char *file, int line);
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 /* What a person must read: "file:line: what is wrong (what to do)". Empty if text[0] is 0. */
+enum { ERR_MAX = 512 };
 struct err {
-  char text[512];
+  char text[ERR_MAX]; /* of a longer message, the middle is left out */
 };
 
 /* Writes the message and returns CODE, a negative errno. E may be NULL. */

@@ -2,13 +2,17 @@
 /*
  * Messages for people, and the end of a program that breaks its own rules.
  *
- * A message is built in the caller's struct and cut if it does not fit; no memory is allocated, so that running out of
+ * A message is built on the stack and cut if it does not fit the caller's struct; no memory is allocated, so that running out of
  * it can be reported too. must_fail is the only function of this room that writes to a descriptor or ends the process.
  */
 #include "base/base.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Two paths and a sentence. */
+enum { MESSAGE_MAX = 2 * PATH_MAX + 512 };
 
 void must_fail(const char *condition, const char *file, int line) {
   (void)fprintf(stderr, "murphy: %s:%d: this must hold: %s (a mistake in murphy; please report it)\n", file, line,
@@ -27,16 +31,36 @@ static void drop_half_character(char *text) {
   if (want > n - start + 1) text[start - 1] = '\0';
 }
 
+/* What is wrong stands at the end, and where at the beginning: if it is too long, the middle of some path is left out. */
+static void keep_both_ends(const char *whole, size_t n, char to[ERR_MAX]) {
+  static const char gap[] = "...";
+  const size_t head = ERR_MAX / 3, room = ERR_MAX - 1;
+  if (n <= room) {
+    memcpy(to, whole, n);
+    to[n] = '\0';
+    return;
+  }
+  memcpy(to, whole, head);
+  to[head] = '\0';
+  drop_half_character(to);
+  size_t start = strlen(to), rest = room - start - strlen(gap);
+  const char *tail = whole + n - rest;
+  while ((*tail & 0xc0) == 0x80)
+    tail++;
+  (void)snprintf(to + start, ERR_MAX - start, "%s%s", gap, tail);
+}
+
 int err_set(struct err *e, int code, const char *fmt, ...) {
   MUST(code < 0);
   if (!e) return code;
   va_list args;
   va_start(args, fmt);
-  int n = vsnprintf(e->text, sizeof e->text, fmt, args);
+  char whole[MESSAGE_MAX];
+  int n = vsnprintf(whole, sizeof whole, fmt, args);
   va_end(args);
   if (n < 0)
     (void)snprintf(e->text, sizeof e->text, "error %d", -code);
-  else if ((size_t)n >= sizeof e->text)
-    drop_half_character(e->text);
+  else
+    keep_both_ends(whole, (size_t)n < sizeof whole ? (size_t)n : sizeof whole - 1, e->text);
   return code;
 }

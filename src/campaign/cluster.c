@@ -48,9 +48,15 @@ static bool is_same_pair(const struct campaign_failure *a, const struct campaign
   return a->crash.n > 1 && b->crash.n > 1 && a->crash.at[0] == b->crash.at[0] && a->crash.at[1] == b->crash.at[1];
 }
 
+/* Nothing crashed: one call that fails, in one function that was called from one place. */
+static bool is_same_call(const struct campaign_failure *a, const struct campaign_failure *b) {
+  const struct campaign_stack *x = &a->inject, *y = &b->inject;
+  return !a->crash.n && !b->crash.n && x->n > 1 && y->n > 1 && x->at[0] == y->at[0] && x->at[1] == y->at[1];
+}
+
 bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b) {
   if (a->outcome != b->outcome || a->signal != b->signal) return false;
-  if (is_same(&a->inject, &b->inject) || is_same_pair(a, b)) return true;
+  if (is_same(&a->inject, &b->inject) || is_same_pair(a, b) || is_same_call(a, b)) return true;
   if (a->crash.n || b->crash.n) return is_near(&a->crash, &b->crash);
   return is_near(&a->inject, &b->inject);
 }

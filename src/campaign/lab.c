@@ -28,6 +28,8 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
+  bool paired, first_came; /* there is a fault before the one that a run is about; it came */
+  struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
 };
 
@@ -159,6 +161,11 @@ static int rewind_files(struct lab *l, struct err *e) {
 }
 
 static void give_order(struct lab *l, const struct lab_order *order) {
+  const struct lab_first *first = &order->first;
+  l->paired = first->armed;
+  l->first_came = false;
+  l->area.at->first = (struct wire_order){
+      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
   l->area.at->order = (struct wire_order){.hash = order->hash,
                                           .nth = order->nth,
                                           .rule = order->rule,
@@ -180,6 +187,8 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   int r = run_area_drain(&l->area, true);
   if (r == -EIO) return 0;
   if (r < 0) return r;
+  if (l->paired && !l->first_came) l->first_came = run_area_take(&l->area, &l->first);
+  if (l->first_came) ret->first = l->first;
   ret->injected = run_area_take(&l->area, &ret->event);
   struct run_totals totals;
   ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
@@ -230,6 +239,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .error = l->error,
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
+                            .until_ns = order->until_ns,
                             .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
@@ -318,7 +328,7 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
 
 static int run_trunk(struct branching *g, struct err *e) {
   struct lab *l = g->l;
-  int r = prepare(l, &(struct lab_order){0}, true, e);
+  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, e);
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->in,
@@ -327,6 +337,7 @@ static int run_trunk(struct branching *g, struct err *e) {
                                   .child_out = l->child_out,
                                   .child_error = l->child_error,
                                   .wall_ns = g->b->wall_ns,
+                                  .until_ns = g->b->until_ns,
                                   .done = child_done,
                                   .context = g,
                                   .ended = trunk_ended};
@@ -342,7 +353,8 @@ static void say_unlike(struct lab_branch *b) {
 
 /* Once for each lab. */
 static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
-  struct lab_branch none = {.wall_ns = b->wall_ns, .expected = b->expected, .mask = b->mask};
+  struct lab_branch none = {
+      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
   struct branching g = {.l = l, .b = &none};
   if (!b->expected || l->proved) return 0;
   int r = run_trunk(&g, e);

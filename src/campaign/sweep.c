@@ -18,6 +18,8 @@
 enum { REPEATS = 3, HANG_REPEATS = 1 };
 /* To be sure of one takes so long at most. */
 #define HANG_NS 10000000000u
+/* What runs when the time is over may come to its end. */
+#define GRACE_NS 500000000u
 
 struct finding {
   struct campaign_failure failure;
@@ -37,6 +39,9 @@ struct state {
   struct campaign_costs costs;
   int r;
   struct err e;
+  /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */
+  const struct observe_mask *mask;
+  VEC(struct observe_mask *) learnt;
 };
 
 static uint64_t now_ns(void) {
@@ -101,7 +106,7 @@ struct held {
   size_t experiment;
   enum outcome outcome;
   char *difference;
-  struct wire_event event;
+  struct wire_event event, first;
   int status;
   bool injected, attached;
   unsigned left;
@@ -110,6 +115,21 @@ struct held {
 typedef VEC(struct held) held_list;
 
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
+
+static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
+/* ... or is its time over? */
+static bool is_over(const struct sweep *s) { return stopped(s) || (s->deadline && now_ns() >= s->deadline); }
+static uint64_t latest(const struct sweep *s) { return s->deadline ? s->deadline + GRACE_NS : 0; }
+
+/* A run that was ended for lack of budget tells nothing. */
+static bool is_cut(const struct sweep *s, const struct lab_result *r) { return r->timed_out && is_over(s); }
+static struct lab_first first_of(const struct sweep *s, const struct campaign_experiment *x) {
+  if (!x->first) return (struct lab_first){0};
+  const struct campaign_experiment *before = &s->experiments[x->first - 1];
+  const struct campaign_fault *f = &s->faults[before->fault];
+  return (struct lab_first){
+      .hash = s->points[before->point].hash, .nth = before->nth, .rule = f->rule, .fault = f->fault, .armed = true};
+}
 
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
   const struct campaign_experiment *x = &s->experiments[experiment];
@@ -120,25 +140,57 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
                             .fault = f->fault,
                             .armed = true,
                             .onwards = x->onwards,
-                            .wall_ns = s->wall_ns};
+                            .wall_ns = s->wall_ns,
+                            .until_ns = latest(s),
+                            .first = first_of(s, x)};
 }
 
-static enum outcome judge(const struct sweep *s, size_t experiment, const struct lab_result *r, struct text *what,
+static enum outcome judge(const struct state *st, size_t experiment, const struct lab_result *r, struct text *what,
                           bool *ret_failed) {
+  const struct sweep *s = st->s;
   const struct campaign_experiment *x = &s->experiments[experiment];
-  struct campaign_case c = {
-      .baseline = s->baseline, .point = &s->points[x->point], .fault = &s->faults[x->fault], .traits = x->traits};
+  struct campaign_case c = {.baseline = s->baseline,
+                            .mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE),
+                            .point = &s->points[x->point],
+                            .fault = &s->faults[x->fault],
+                            .traits = x->traits};
+  if (x->first && s->alone) c.alone = &s->alone[x->first - 1];
   return campaign_judge(&c, r, what, ret_failed);
 }
 
+/* One more run without faults, which looks like none before: what varies is learnt anew; false if it is too much. */
+static bool learn(struct state *st, const struct observation *again) {
+  const struct baseline *b = st->s->baseline;
+  struct observation runs[BASELINE_RUNS + 1];
+  struct observe_mask *mask = calloc(1, sizeof *mask);
+  struct text what = {0};
+  size_t n = 0;
+  for (; n < b->n; n++)
+    runs[n] = b->runs[n].seen;
+  runs[n++] = *again;
+  (void)pthread_mutex_lock(&st->lock);
+  bool good = mask && observe_learn(runs, n, mask, &what) == 0 && vec_push(&st->learnt, mask) == 0;
+  if (good) __atomic_store_n(&st->mask, mask, __ATOMIC_RELEASE);
+  (void)pthread_mutex_unlock(&st->lock);
+  if (!good && mask) observe_mask_done(mask);
+  if (!good) free(mask);
+  text_done(&what);
+  return good;
+}
+
+enum steadiness { STEADY, UNSTEADY, LEARNT };
+
 /* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
-static int check_baseline(const struct sweep *s, struct lab *l, bool *ret, struct err *e) {
-  struct lab_order order = {.wall_ns = s->wall_ns};
+static int check_baseline(struct state *st, struct lab *l, enum steadiness *ret, struct err *e) {
+  const struct sweep *s = st->s;
+  struct lab_order order = {.wall_ns = s->wall_ns, .until_ns = latest(s)};
   struct lab_result again;
   campaign_be_patient(&order);
   int r = lab_run(l, &order, &again, e);
   if (r < 0) return r;
-  *ret = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, &s->baseline->mask, NULL);
+  const struct observe_mask *mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE);
+  bool same = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, mask, NULL);
+  *ret = same ? STEADY : !again.timed_out && learn(st, &again.seen) ? LEARNT : UNSTEADY;
   lab_result_done(&again);
   return 0;
 }
@@ -148,31 +200,56 @@ static bool is_confirmed(enum outcome outcome, double precision) {
   return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
 }
 
-/* How many of the repeats came out the same; the last stays in *ret. */
-static int repeat(const struct sweep *s, struct lab *l, size_t experiment, enum outcome outcome, struct lab_result *ret,
-                  double *ret_precision, struct err *e) {
-  struct lab_order order = order_of(s, experiment);
-  unsigned same = 0, n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS;
-  bool stable = true;
-  int r = outcome == OUTCOME_SILENT ? check_baseline(s, l, &stable, e) : 0;
-  if (r < 0) return r;
+/* What came of repeating a failure. */
+struct repeats {
+  unsigned same, n;
+  bool cut;    /* the time was over; then TRACED is not there */
+  bool learnt; /* it must be judged again, since more varies than was known; likewise */
+  bool steady;
+  struct lab_result traced; /* the last run */
+};
+
+static double precision_of(const struct repeats *t) { return t->steady ? (double)t->same / t->n : 0; }
+
+static int repeat_runs(struct state *st, struct lab *l, size_t experiment, enum outcome outcome, struct repeats *ret,
+                       struct err *e) {
+  struct lab_order order = order_of(st->s, experiment);
   if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
   /* The last one is traced: what it leaves in the area has the names for both stacks. */
-  for (unsigned i = 0; i < n; i++) {
-    order.trace = i + 1 == n;
-    r = lab_run(l, &order, ret, e);
+  for (unsigned i = 0; i < ret->n; i++) {
+    order.trace = i + 1 == ret->n;
+    int r = lab_run(l, &order, &ret->traced, e);
     if (r < 0) return r;
     bool failed;
-    same += judge(s, experiment, ret, NULL, &failed) == outcome && failed;
-    if (!order.trace) lab_result_done(ret);
+    ret->cut = is_cut(st->s, &ret->traced);
+    ret->same += judge(st, experiment, &ret->traced, NULL, &failed) == outcome && failed;
+    if (!order.trace || ret->cut) lab_result_done(&ret->traced);
+    if (ret->cut) break;
   }
-  *ret_precision = stable ? (double)same / n : 0;
   return 0;
 }
 
-static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
-/* ... or is its time over? */
-static bool is_over(const struct sweep *s) { return stopped(s) || (s->deadline && now_ns() >= s->deadline); }
+static int repeat(struct state *st, struct lab *l, size_t experiment, enum outcome outcome, struct repeats *ret,
+                  struct err *e) {
+  enum steadiness steady = STEADY;
+  *ret = (struct repeats){.n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS};
+  int r = outcome == OUTCOME_SILENT ? check_baseline(st, l, &steady, e) : 0;
+  ret->learnt = steady == LEARNT;
+  ret->steady = steady != UNSTEADY;
+  return r < 0 || ret->learnt ? r : repeat_runs(st, l, experiment, outcome, ret, e);
+}
+
+/* Why it is no finding. */
+static void add_doubt(const struct repeats *t, enum outcome outcome, struct text *to) {
+  if (!t)
+    text_add(to, "no time was left to make sure of it");
+  else if (outcome == OUTCOME_HANG)
+    text_add(to, "it came to its end when it was given more time");
+  else if (!t->steady)
+    text_add(to, "the command is different by itself from time to time");
+  else
+    text_addf(to, "it came again in %u of %u repeats", t->same, t->n);
+}
 
 static int tell(struct state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
@@ -196,37 +273,63 @@ static int keep_error(struct state *st, int r, const struct err *e) {
   return r;
 }
 
+static int tell_doubt(struct state *st, struct sweep_done *d, const struct repeats *t) {
+  struct text doubt = {0};
+  add_doubt(t, d->outcome, &doubt);
+  d->doubt = doubt.at ? doubt.at : "";
+  int r = tell(st, d);
+  d->doubt = NULL;
+  text_done(&doubt);
+  return r;
+}
+
+/* It was repeated: a finding, or not. */
+static int tell_repeated(struct state *st, struct sweep_done *d, struct finding *f, const struct repeats *t) {
+  int r = 0;
+  /* The modules of the first run may not be in the area any more: its stack was numbered before. */
+  add_crash(f, &t->traced);
+  d->traced = &t->traced;
+  d->failure = &f->failure;
+  d->precision = precision_of(t);
+  (void)pthread_mutex_lock(&st->lock);
+  bool confirmed = is_confirmed(d->outcome, d->precision);
+  if (confirmed && !(d->finding = find_cause(st, f))) {
+    d->is_new = true;
+    r = add_finding(st, f, &d->finding);
+  }
+  if (r == 0) r = confirmed ? tell(st, d) : tell_doubt(st, d, t);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
+enum { AGAIN = 1, JUDGE_AGAIN = 2 };
+
 /* A failure: known, or to be confirmed. */
 static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
   struct finding f;
   describe(&f, d->outcome, l, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
-  bool over = d->finding || (!busy && !has_time(st->s, d->outcome));
-  int r = over ? tell(st, d) : 0;
+  bool unsure = !d->finding && !busy && !has_time(st->s, d->outcome);
+  int r = d->finding ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
-  if (over || busy) return over ? r : 1;
+  if (d->finding || unsure) return r;
+  if (busy) return AGAIN;
 
-  struct lab_result traced;
+  struct repeats t;
   struct err e = {0};
-  r = repeat(st->s, l, d->experiment, d->outcome, &traced, &d->precision, &e);
+  r = repeat(st, l, d->experiment, d->outcome, &t, &e);
   if (r < 0) return keep_error(st, r, &e);
-  if (stopped(st->s)) {
-    lab_result_done(&traced);
-    return 0;
+  if (t.learnt) return JUDGE_AGAIN;
+  bool stop = stopped(st->s);
+  if (t.cut && !stop) {
+    (void)pthread_mutex_lock(&st->lock);
+    r = tell_doubt(st, d, NULL);
+    (void)pthread_mutex_unlock(&st->lock);
   }
-  /* The modules of the first run may not be in the area any more: its stack was numbered before. */
-  add_crash(&f, &traced);
-  d->traced = &traced;
-  d->failure = &f.failure;
-  (void)pthread_mutex_lock(&st->lock);
-  if (is_confirmed(d->outcome, d->precision) && !(d->finding = find_cause(st, &f))) {
-    d->is_new = true;
-    r = add_finding(st, &f, &d->finding);
-  }
-  if (r == 0) r = tell(st, d);
-  (void)pthread_mutex_unlock(&st->lock);
-  lab_result_done(&traced);
+  if (t.cut) return r;
+  r = stop ? 0 : tell_repeated(st, d, &f, &t);
+  lab_result_done(&t.traced);
   return r;
 }
 
@@ -243,6 +346,7 @@ static int hold(held_list *held, const struct sweep_done *d) {
                      .outcome = d->outcome,
                      .difference = strdup(d->difference),
                      .event = r->event,
+                     .first = r->first,
                      .status = r->seen.status,
                      .injected = r->injected,
                      .attached = r->attached,
@@ -256,6 +360,7 @@ static int hold(held_list *held, const struct sweep_done *d) {
 
 static int tell_held(struct state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
   result->event = h->event;
+  result->first = h->first;
   result->seen.status = h->status;
   result->injected = h->injected;
   result->attached = h->attached;
@@ -268,27 +373,35 @@ static int tell_held(struct state *st, const struct lab *l, const struct held *h
   return tell_locked(st, &d);
 }
 
-/*
- * HELD: the lab is busy with branches. Then 1 if it must be made again, since a failure is new and cannot be repeated
- * now; what is no failure is held.
- */
-static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
-                       held_list *held) {
+static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, held_list *held) {
   struct text what = {0};
-  int r = 0;
-  struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
   bool failed = false;
-  d.outcome = judge(st->s, experiment, result, &what, &failed);
-  d.difference = what.at ? what.at : "";
-  if (stopped(st->s)) {
-    /* It may have ended because somebody wants everything to end. */
+  int r = 0;
+  d->outcome = judge(st, d->experiment, d->result, &what, &failed);
+  d->difference = what.at ? what.at : "";
+  if (stopped(st->s) || is_cut(st->s, d->result)) {
+    /* It may have ended because everything is to end. */
   } else if (failed) {
-    r = handle_failure(st, l, &d, held != NULL);
+    r = handle_failure(st, l, d, held != NULL);
   } else {
-    r = held ? hold(held, &d) : tell_locked(st, &d);
+    r = held ? hold(held, d) : tell_locked(st, d);
   }
   text_done(&what);
   return r;
+}
+
+/*
+ * HELD: the lab is busy with branches. Then AGAIN if it must be made again, since a failure is new and cannot be
+ * repeated now; what is no failure is held.
+ */
+static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                       held_list *held) {
+  int r = JUDGE_AGAIN;
+  for (unsigned i = 0; i < REPEATS && r == JUDGE_AGAIN; i++) {
+    struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
+    r = take_judged(st, l, &d, held);
+  }
+  return r == JUDGE_AGAIN ? 0 : r;
 }
 
 static const char *reason(const struct state *st) {
@@ -320,18 +433,29 @@ static int make_experiment(struct state *st, struct lab *l, size_t experiment, c
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* In their order, but what is known to fail at a point waits until everything else was tried. The lock is held. */
-static bool take_one(struct state *st, size_t *ret) {
+/* Those of one batch have one fault before them, or none. */
+static bool fits(const struct sweep *s, size_t i, const size_t *with) {
+  return !with || s->experiments[i].first == s->experiments[*with].first;
+}
+
+/*
+ * In their order, but what is known to fail at a point waits until everything else was tried. WITH: in one batch with
+ * this one; NULL for any. The lock is held.
+ */
+static bool take_one(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   while (st->next < s->n_experiments) {
-    size_t i = st->next++;
-    if (s->before && s->before[i] != BEFORE_NOTHING) continue;
+    size_t i = st->next;
+    bool known = s->before && s->before[i] != BEFORE_NOTHING;
+    if (!known && !fits(s, i, with)) return false;
+    st->next++;
+    if (known) continue;
     if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
     }
   }
-  while (st->next_later < st->later.n) {
+  while (st->next_later < st->later.n && fits(s, st->later.at[st->next_later], with)) {
     *ret = st->later.at[st->next_later++];
     if (!st->hung[s->experiments[*ret].point]) return true;
   }
@@ -339,11 +463,11 @@ static bool take_one(struct state *st, size_t *ret) {
 }
 
 /* The next experiment, if there is one and the budget allows it. */
-static bool take(struct state *st, size_t *ret) {
+static bool take(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
   bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !is_over(s);
-  if (more) more = take_one(st, ret);
+  if (more) more = take_one(st, with, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
   return more;
@@ -419,6 +543,13 @@ static int release(struct batch *b, bool trusted) {
   return r;
 }
 
+/* The run from which they branch looks as without faults, or as with the first alone. */
+static const struct observation *expected_of(const struct batch *b) {
+  const struct sweep *s = b->st->s;
+  size_t first = b->n ? s->experiments[b->taken[0]].first : 0;
+  return !first ? &s->baseline->runs[0].seen : s->alone ? &s->alone[first - 1] : NULL;
+}
+
 /* All that were not made yet; how many of them were now. */
 static int branch_once(struct batch *b, size_t *ret_made) {
   struct err e = {0};
@@ -431,10 +562,12 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   struct lab_branch branch = {.orders = b->orders,
                               .n = n,
                               .wall_ns = b->st->s->wall_ns,
+                              .until_ns = latest(b->st->s),
                               .done = branch_done,
                               .context = b,
-                              .expected = &b->st->s->baseline->runs[0].seen,
-                              .mask = &b->st->s->baseline->mask};
+                              .expected = expected_of(b),
+                              .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
+                              .first = b->orders[0].first};
   uint64_t start = now_ns();
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   uint64_t took = now_ns() - start;
@@ -485,7 +618,7 @@ static size_t next_size(size_t size, uint64_t took) {
 static void take_batch(struct batch *b, size_t size) {
   memset(b->made, 0, sizeof b->made);
   b->later = 0;
-  for (b->n = 0; b->n < size && take(b->st, &b->taken[b->n]);)
+  for (b->n = 0; b->n < size && take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
     b->n++;
 }
 
@@ -531,7 +664,7 @@ static void work(void *context, unsigned worker) {
   struct state *st = context;
   size_t experiment;
   if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
-  while (take(st, &experiment)) {
+  while (take(st, NULL, &experiment)) {
     int r = make_experiment(st, st->s->labs[worker], experiment, NULL);
     if (r < 0) fail(st, r);
   }
@@ -556,7 +689,7 @@ static int take_known(struct state *st) {
 }
 
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
-  struct state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER};
+  struct state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER, .mask = &s->baseline->mask};
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
@@ -570,6 +703,11 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   for (size_t i = 0; i < st.findings.n; i++)
     free(st.findings.at[i]);
   vec_done(&st.findings);
+  for (size_t i = 0; i < st.learnt.n; i++) {
+    observe_mask_done(st.learnt.at[i]);
+    free(st.learnt.at[i]);
+  }
+  vec_done(&st.learnt);
   *ret_done = st.done;
   if (st.r < 0 && e) *e = st.e;
   return st.r;

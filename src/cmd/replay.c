@@ -26,6 +26,7 @@ struct job {
 };
 
 static void job_done(struct job *job) {
+  again_done(&job->again);
   test_setup_done(&job->setup);
   test_known_done(&job->known);
   free(job->hidden);
@@ -103,8 +104,10 @@ static void add_crash(struct job *job, const struct lab_result *run, struct text
   for (size_t i = 0; r == 0 && i < frames.n && i < SHOWN_FRAMES; i++) {
     const struct store_frame *f = &frames.at[i];
     text_add(to, "  ");
-    text_add_plain(to, f->function ? f->function : f->module);
-    text_add(to, "  ");
+    if (f->function) {
+      text_add_plain(to, f->function);
+      text_add(to, "  ");
+    }
     text_add_plain(to, f->file && f->line ? f->file : f->module);
     text_addf(to, f->file && f->line ? ":%llu\n" : "+0x%llx\n",
               f->file && f->line ? (unsigned long long)f->line : (unsigned long long)f->offset);
@@ -141,7 +144,9 @@ static int tell_result(struct job *job, const struct again_result *a, struct err
 static int prepare(struct job *job, struct err *e) {
   struct test_scope *scope = &job->known.subject.scope;
   scope->functions.n = scope->errnos.n = scope->sites.n = 0;
-  if (vec_push(&scope->functions, job->known.is.function) < 0) return err_set(e, -ENOMEM, "out of memory");
+  const char *first = job->known.is.first.function;
+  if (vec_push(&scope->functions, job->known.is.function) < 0 || (first && vec_push(&scope->functions, first) < 0))
+    return err_set(e, -ENOMEM, "out of memory");
   job->setup.hidden = job->hidden;
   int r = replay_enter(&job->known.subject, e);
   if (r >= 0) r = test_setup_space(&job->setup, &job->known.subject, e);

@@ -151,7 +151,7 @@ static int leave_unknown(struct test_space *s, name_list *names) {
     const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
     if (!home || map_get(&known, (uintptr_t)home, NULL))
       names->at[n++] = names->at[i];
-    else
+    else if (!profile_facts_float(s->facts, names->at[i]) && !profile_facts_noreturn(s->facts, names->at[i]))
       r = vec_push(&s->untried, names->at[i]);
   }
   if (r >= 0) names->n = n;
@@ -229,6 +229,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   w->area = w->preload = "";
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
   w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
+  w->note = NULL;                         /* ... others are variables */
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = plan_array(s, plan_of(s)->functions);
@@ -326,10 +327,15 @@ static bool has_rules(const struct test_space *s, uint32_t function) {
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
+  struct map known = {0};
   struct wire_point p;
   int r = 0;
-  for (uint32_t i = 0; i < area->points.n && r == 0; i++)
-    if (run_area_point(area, i, &p) && has_rules(s, p.function)) r = vec_push(&found, p);
+  for (size_t i = 0; i < s->points.n && r == 0; i++)
+    r = map_put(&known, s->points.at[i].hash, 1);
+  for (uint32_t i = 0; (i = run_area_point_from(area, i)) < area->points.n && r == 0; i++)
+    if (run_area_point(area, i, &p) && has_rules(s, p.function) && !map_get(&known, p.hash, NULL))
+      r = vec_push(&found, p);
+  map_done(&known);
   if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);
@@ -360,7 +366,7 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
-/* Of functions of one library that were not tried, so many are named. */
+/* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -384,9 +390,9 @@ static int by_home(const void *a, const void *b, void *context) {
 }
 
 /* Those of one library: by name, or how many there are. */
-static void add_untried(const char *const *names, size_t n, const char *home, struct text *to) {
-  if (n > UNTRIED_SHOWN) text_addf(to, "%s%zu functions of %s", to->n ? ", " : "", n, home);
-  for (size_t i = 0; i < n && n <= UNTRIED_SHOWN; i++)
+static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
+  if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
+  for (size_t i = 0; i < n && named; i++)
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
@@ -407,7 +413,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     const char *home = home_of(s, names.at[i]);
     for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
       k++;
-    add_untried(names.at + i, k - i, home, &told);
+    add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
   }
   if (told.n)
     text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SHOWN_FILES = 8 };
 
@@ -49,7 +50,10 @@ static void say_entry(struct text *to, const struct observe_entry *a, const stru
   const struct observe_entry *e = a ? a : b;
   text_add_plain(to, e->path);
   if (!b)
-    text_addf(to, ": %s\n", a->kind == OBSERVE_DELETED ? "not deleted" : "missing");
+    text_addf(to, ": %s\n",
+              a->kind == OBSERVE_DELETED   ? "not deleted"
+              : access(a->path, F_OK) == 0 ? "not changed" /* it was there before the run, and still is as it was */
+                                           : "missing");
   else if (!a)
     text_addf(to, ": %s\n", b->kind == OBSERVE_DELETED ? "deleted" : "should not be there");
   else if (a->kind != b->kind)
@@ -165,11 +169,33 @@ static const char *common_pattern(struct arena *arena, const char *a, const char
   return pattern;
 }
 
+/* Stores name files by a hash of what is in them: for PATH with components of hexadecimal digits alone, any digits. */
+static const char *hash_pattern(struct arena *arena, const char *path) {
+  static const char digits[] = "0123456789abcdef", any[] = "[0-9a-f]";
+  char *pattern = arena_alloc(arena, strlen(path) * strlen(any) + 1), *to = pattern;
+  bool found = false;
+  while (pattern && *path) {
+    size_t n = strcspn(path, "/"), hex = strspn(path, digits);
+    bool hash = n >= 2 && hex >= n;
+    found |= hash;
+    for (size_t i = 0; i < n; i++, path++)
+      to = hash ? stpcpy(to, any) : (*to = *path, to + 1);
+    if (*path == '/') *to++ = *path++;
+  }
+  if (pattern) *to = '\0';
+  return found ? pattern : NULL;
+}
+
 static bool learn_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct learner *l = context;
   if (a && b) {
     const char *path = same_kind(a, b) ? arena_strdup(&l->mask->arena, a->path) : NULL;
     l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
+    return l->r == 0;
+  }
+  const char *hash = hash_pattern(&l->mask->arena, a ? a->path : b->path);
+  if (hash) {
+    l->r = vec_push(&l->mask->names, hash);
     return l->r == 0;
   }
   l->lonely[a ? 0 : 1] = a ? a : b;

@@ -5,13 +5,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12 };
+enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12, SHOWN_DOUBTS = 8 };
 
 static void add_frame(const struct store_frame *f, struct text *to) {
   struct text place = {0};
   text_add(to, "      ");
-  text_add_plain(to, report_function(f));
-  text_add(to, "  ");
+  if (f->function) {
+    text_add_plain(to, f->function);
+    text_add(to, "  ");
+  }
   report_place(f, &place);
   text_add_plain(to, place.at ? place.at : "");
   text_add(to, "\n");
@@ -40,7 +42,8 @@ void report_text_finding(const struct report_finding *f, struct text *to) {
   text_addf(to, "finding %" PRId64 ": ", f->is.id);
   report_title(f, to);
   text_add(to, "\n");
-  add_stack("the call that failed", &f->inject, to);
+  add_stack("the call that failed first", &f->first, to);
+  add_stack(f->first.n ? "the call that failed then" : "the call that failed", &f->inject, to);
   add_stack(report_ending(f), &f->crash, to);
   if (strcmp(f->is.kind, "silent") == 0 && f->is.difference[0]) {
     text_add(to, "    what is different:\n");
@@ -80,6 +83,26 @@ static void add_modes(const struct report *r, struct text *to) {
   text_add(to, "\n");
 }
 
+/* Failures that are no findings, and why. */
+static void add_doubts(const struct report *r, struct text *to) {
+  if (!r->doubts.n) return;
+  text_addf(to, "%zu failure%s no finding:\n", r->doubts.n, r->doubts.n == 1 ? " is" : "s are");
+  for (size_t i = 0; i < r->doubts.n && i < SHOWN_DOUBTS; i++) {
+    const struct store_doubt *d = &r->doubts.at[i];
+    struct store_frame at = {
+        .module = d->module, .function = d->in, .file = d->file, .offset = d->offset, .line = d->line};
+    struct text place = {0};
+    report_place(&at, &place);
+    text_addf(to, "  %s when %s", d->outcome, d->function);
+    report_fault(d->act, d->retval, d->error ? errno_name(d->error) : NULL, to);
+    text_add(to, " at ");
+    text_add_plain(to, place.at ? place.at : "?");
+    text_addf(to, ": %s\n", d->why);
+    text_done(&place);
+  }
+  if (r->doubts.n > SHOWN_DOUBTS) text_addf(to, "  and %zu others\n", r->doubts.n - SHOWN_DOUBTS);
+}
+
 void report_text(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->findings.n; i++)
     report_text_finding(&r->findings.at[i], to);
@@ -89,10 +112,9 @@ void report_text(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  if (r->pairs) text_addf(to, "%" PRIu64 " of them with two faults, the second where the first had led\n", r->pairs);
   add_modes(r, to);
   add_left(r, to);
   if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
-  if (r->unconfirmed)
-    text_addf(to, "%" PRIu64 " failure%s did not come again when repeated\n", r->unconfirmed,
-              r->unconfirmed == 1 ? "" : "s");
+  add_doubts(r, to);
 }

@@ -135,7 +135,8 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   pid_t pid = -1;
   uint64_t begin = now_ns();
   a.code = start(options, descriptors, request->trace, &pid, &a);
-  if (a.code >= 0 && !wait_for(pid, request->wall_ns ? begin + request->wall_ns : 0, &a, &stack)) {
+  struct patience p = {.start = begin, .wall_ns = request->wall_ns, .end = request->until_ns};
+  if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
     a.timed_out = true;
     if (request->trace) trace_interrupted(pid, &stack);
     (void)kill(pid, SIGKILL);

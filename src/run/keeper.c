@@ -93,9 +93,12 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
 
 void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                   struct keeper_answer *a, struct keeper_stack *stack) {
-  struct patience p = {
-      .start = start, .wall_ns = request->wall_ns, .most_ns = request->patience_ns, .but = {k->server.pid, k->trunk}};
-  uint64_t until = request->wall_ns ? start + request->wall_ns : 0;
+  struct patience p = {.start = start,
+                       .wall_ns = request->wall_ns,
+                       .most_ns = request->patience_ns,
+                       .but = {k->server.pid, k->trunk},
+                       .end = request->until_ns};
+  uint64_t until = patience_first(&p);
   bool ended;
   while (!(ended = keeper_wait(k, pid, until, a, stack)) && (until = patience_until(&p, keeper_now()))) {
   }

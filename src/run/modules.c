@@ -70,8 +70,10 @@ static const char *find_sanitizer(const struct run_modules *m) {
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* What a program beside the first exports is for its own libraries. */
 const struct run_module *run_modules_define(const struct run_modules *m, const char *function) {
   for (size_t i = 0; i < m->modules.n; i++) {
+    if (i > 0 && m->modules.at[i].program) continue;
     const struct image_symbol *s = image_export(m->modules.at[i].image, function, NULL);
     if (s && (s->kind == SYMBOL_FUNCTION || s->kind == SYMBOL_IFUNC)) return &m->modules.at[i];
   }

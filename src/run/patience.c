@@ -142,7 +142,12 @@ static bool may_end(struct patience *p, const struct glance *g) {
   return g->waits || moved || first;
 }
 
+static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end && time > p->end ? p->end : time; }
+
+uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(p, p->start + p->wall_ns) : p->end; }
+
 uint64_t patience_until(struct patience *p, uint64_t now) {
+  if (p->end && now >= p->end) return 0;
   struct glance g = look_around(p->but);
   uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
   /* Many threads that want to run are in each other's way, which is nobody else's fault. */
@@ -151,7 +156,7 @@ uint64_t patience_until(struct patience *p, uint64_t now) {
   if (elapsed >= longest * TIMES) return 0;
   if (had < p->wall_ns) {
     uint64_t left = p->wall_ns - had;
-    return now + (left > SHORTEST_NS ? left : SHORTEST_NS);
+    return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));
   }
-  return had < p->most_ns && may_end(p, &g) ? now + GLANCE_NS : 0;
+  return had < p->most_ns && may_end(p, &g) ? at_most(p, now + GLANCE_NS) : 0;
 }

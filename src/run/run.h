@@ -133,6 +133,8 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
 void run_area_done(struct run_area *a);
 /* As it was made, for another run; nobody else uses it now. */
 int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* The first entry of the table of points, from I on, that may be there; most of the file is a hole. */
+uint32_t run_area_point_from(const struct run_area *a, uint32_t i);
 /* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
@@ -276,6 +278,7 @@ struct sandbox_job {
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
   bool fork;            /* by the fork server, if that is possible; never with trace */
+  uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
 };
 
 /* A part of the file system that was changed. */
@@ -325,8 +328,9 @@ enum { SANDBOX_PID = 2 };
 struct sandbox_branch {
   int in, out, error; /* as of a job, for the trunk */
   int child_out,
-      child_error;  /* files for its children, one after another: they begin with what the trunk has written */
-  uint64_t wall_ns; /* of each child */
+      child_error;   /* files for its children, one after another: they begin with what the trunk has written */
+  uint64_t wall_ns;  /* of each child */
+  uint64_t until_ns; /* as of a job */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;

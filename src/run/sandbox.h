@@ -18,6 +18,7 @@ struct keeper_request {
   uint64_t wall_ns;
   uint64_t patience_ns;
   bool trace, fork;
+  uint64_t until_ns;
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
 
@@ -150,7 +151,10 @@ struct patience {
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
   uint64_t used; /* time on a processor, when it was looked at first */
+  uint64_t end;  /* nobody waits any longer then; 0 if there is no such time */
 };
+/* When a run that begins at START is looked at first; 0 for never. */
+uint64_t patience_first(const struct patience *p);
 /* The time is over: until when to wait on, or 0 if it hangs. */
 uint64_t patience_until(struct patience *p, uint64_t now);
 

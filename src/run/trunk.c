@@ -203,7 +203,9 @@ static void follow(struct trunk *t) {
   int end = (int)syscall(SYS_pidfd_open, t->k->trunk, 0);
   struct pollfd p[] = {{.fd = t->k->branches, .events = POLLIN}, {.fd = end, .events = POLLIN}};
   int r = 0;
-  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited)) {
+  uint64_t until = t->request->until_ns;
+  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited) &&
+         (!until || keeper_now() < until)) {
     if (poll(p, COUNT(p), LOOK_MS) <= 0 || !p[0].revents) {
       see_end(t);
       continue;

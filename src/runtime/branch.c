@@ -144,6 +144,7 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
+  struct wire_order first = rt.area->first;
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);
   if (!good) rt_store(&b->refusal, (uint32_t)m.value);
   bool hello = m.value != 0;
@@ -158,6 +159,7 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   close_all(socket, files);
   rt_store(&rt.area->next_process, next);
   rt_store(&rt.area->processes, n);
+  rt.area->first = first;
   forget_heirs();
   return false;
 }

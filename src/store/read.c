@@ -68,7 +68,8 @@ static int experiment_row(sqlite3_stmt *st, void *closure) {
                                .difference = text_at(st, 13),
                                .finding = sqlite3_column_int64(st, 14),
                                .hash = number_at(st, 15),
-                               .act = text_at(st, 16)};
+                               .act = text_at(st, 16),
+                               .first = sqlite3_column_int64(st, 17)};
   return reader->function(reader->context, &x);
 }
 
@@ -100,7 +101,14 @@ static int finding_row(sqlite3_stmt *st, void *closure) {
                             .retval = sqlite3_column_int64(st, 15),
                             .error = sqlite3_column_int(st, 16),
                             .status = sqlite3_column_int(st, 17),
-                            .act = text_at(st, 18)};
+                            .act = text_at(st, 18),
+                            .first = {.function = text_at(st, 19),
+                                      .retval = sqlite3_column_int64(st, 20),
+                                      .error = sqlite3_column_int(st, 21),
+                                      .act = text_at(st, 22),
+                                      .call = number_at(st, 23),
+                                      .process = (uint32_t)number_at(st, 24),
+                                      .nth = number_at(st, 25)}};
   for (int i = 0; i < 2; i++) {
     f.keys[i] = sqlite3_column_blob(st, 6 + i);
     f.n_keys[i] = (size_t)sqlite3_column_bytes(st, 6 + i) / sizeof **f.keys;
@@ -111,6 +119,32 @@ static int finding_row(sqlite3_stmt *st, void *closure) {
 int store_findings(struct store *s, int (*function)(void *, const struct store_finding *), void *context,
                    struct err *e) {
   return each(s, FINDINGS, finding_row, &(struct finding_reader){function, context}, e);
+}
+
+struct doubt_reader {
+  int (*function)(void *, const struct store_doubt *);
+  void *context;
+};
+
+static int doubt_row(sqlite3_stmt *st, void *closure) {
+  struct doubt_reader *reader = closure;
+  struct store_doubt d = {.outcome = text_at(st, 0),
+                          .function = text_at(st, 1),
+                          .act = text_at(st, 2),
+                          .retval = sqlite3_column_int64(st, 3),
+                          .error = sqlite3_column_int(st, 4),
+                          .precision = sqlite3_column_type(st, 5) == SQLITE_NULL ? -1 : sqlite3_column_double(st, 5),
+                          .in = text_at(st, 6),
+                          .file = text_at(st, 7),
+                          .module = text_at(st, 8),
+                          .offset = number_at(st, 9),
+                          .line = (unsigned)number_at(st, 10),
+                          .why = text_at(st, 11)};
+  return reader->function(reader->context, &d);
+}
+
+int store_doubts(struct store *s, int (*function)(void *, const struct store_doubt *), void *context, struct err *e) {
+  return each(s, DOUBTS, doubt_row, &(struct doubt_reader){function, context}, e);
 }
 
 struct frame_reader {
@@ -133,7 +167,7 @@ int store_frames(struct store *s, int64_t finding, enum store_stack stack,
                  int (*function)(void *, const struct store_frame *), void *context, struct err *e) {
   sqlite3_stmt *st = s->statements[FRAMES];
   (void)sqlite3_bind_int64(st, 1, finding);
-  (void)sqlite3_bind_text(st, 2, stack == STORE_INJECT ? "inject" : "crash", -1, SQLITE_STATIC);
+  (void)sqlite3_bind_text(st, 2, store_stack_words[stack], -1, SQLITE_STATIC);
   return each(s, FRAMES, frame_row, &(struct frame_reader){function, context}, e);
 }
 

@@ -85,6 +85,8 @@ struct store_experiment {
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
+  const char *doubt;      /* it is a failure but no finding: why; else NULL. Only written */
+  int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
 };
 
 struct store_frame {
@@ -93,7 +95,16 @@ struct store_frame {
   unsigned line;
 };
 
-enum store_stack { STORE_INJECT, STORE_CRASH };
+enum store_stack { STORE_INJECT, STORE_CRASH, STORE_FIRST };
+
+/* The fault that came before, of an experiment with two; function is NULL if there is none. */
+struct store_first {
+  const char *function, *act;
+  int64_t retval;
+  int error;
+  uint64_t nth, call;
+  uint32_t process;
+};
 
 /* Experiments with one cause. What is not marked otherwise is written; the rest is that of its experiment. */
 struct store_finding {
@@ -114,6 +125,17 @@ struct store_finding {
   int64_t retval;
   int error, status;
   const char *act;
+  struct store_first first;
+};
+
+/* A failure that is no finding, since it did not come again or was not repeated; only read. */
+struct store_doubt {
+  const char *outcome, *function, *act, *in, *file, *module, *why;
+  int64_t retval;
+  int error;
+  double precision; /* negative if it was not repeated */
+  uint64_t offset;
+  unsigned line;
 };
 
 int store_add_point(struct store *s, struct store_point *p, struct err *e) MUST_USE;
@@ -134,6 +156,8 @@ int store_experiments(struct store *s, int (*function)(void *context, const stru
                       struct err *e) MUST_USE;
 int store_findings(struct store *s, int (*function)(void *context, const struct store_finding *f), void *context,
                    struct err *e) MUST_USE;
+int store_doubts(struct store *s, int (*function)(void *context, const struct store_doubt *d), void *context,
+                 struct err *e) MUST_USE;
 int store_frames(struct store *s, int64_t finding, enum store_stack stack,
                  int (*function)(void *context, const struct store_frame *f), void *context, struct err *e) MUST_USE;
 

@@ -756,6 +756,7 @@ struct wire_area {
    * in a process of which it does not know the number.
    */
   uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
+  struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */

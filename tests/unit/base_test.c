@@ -44,6 +44,18 @@ static void err_cuts_between_characters(void **state) {
   }
 }
 
+static void err_keeps_both_ends(void **state) {
+  (void)state;
+  struct err e;
+  char path[3000];
+  memset(path, 'p', sizeof path - 1);
+  path[sizeof path - 1] = '\0';
+  assert_int_equal(err_set(&e, -EIO, "/a/%s: does not exist (make it)", path), -EIO);
+  assert_int_equal(strncmp(e.text, "/a/ppp", 6), 0);
+  static const char end[] = "ppp: does not exist (make it)";
+  assert_string_equal(e.text + strlen(e.text) - strlen(end), end);
+}
+
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
 static void messages_say_where(void **state) {
@@ -517,6 +529,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(err_keeps_code_and_text),
       cmocka_unit_test(err_cuts_between_characters),
+      cmocka_unit_test(err_keeps_both_ends),
       cmocka_unit_test(messages_say_where),
       cmocka_unit_test(sources_are_text),
       cmocka_unit_test(hints_name_what_is_near),

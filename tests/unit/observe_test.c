@@ -188,6 +188,23 @@ static struct observation with_file(const char *path) {
   return o;
 }
 
+static void test_names_that_are_hashes(void **state) {
+  (void)state;
+  struct observation runs[] = {with_file("/x/objects/3f/00aabbccdd"), with_file("/x/objects/a0/12ffee9911")};
+  struct observation other = with_file("/x/objects/3f/00aabb.lock"), none = {0};
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, COUNT(runs), &mask, &what), 0);
+  assert_int_equal(observe_compare(&runs[1], &runs[0], &mask, NULL), 0);
+  assert_int_not_equal(observe_compare(&runs[0], &other, &mask, NULL), 0);
+  assert_int_not_equal(observe_compare(&runs[0], &none, &mask, NULL), 0);
+  observe_mask_done(&mask);
+  text_done(&what);
+  observation_done(&runs[0]);
+  observation_done(&runs[1]);
+  observation_done(&other);
+}
+
 /* The first two end alike by chance. */
 static void test_names_of_three_runs(void **state) {
   (void)state;
@@ -211,6 +228,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
+      cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_names_of_three_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

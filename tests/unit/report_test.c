@@ -114,6 +114,31 @@ static void test_text(void **state) {
   free(t);
 }
 
+static void test_doubts(void **state) {
+  (void)state;
+  struct store *s = make_store();
+  struct report r;
+  struct text t = {0}, json = {0};
+  struct store_experiment x = {.point = 1, .nth = 1, .retval = 1, .mode = "exec", .act = "short"};
+  const char *const doubts[] = {NULL, "it ended", "it is <b>" EVIL};
+  for (size_t i = 0; i < COUNT(doubts); i++) {
+    x.outcome = "hang";
+    x.doubt = doubts[i];
+    assert_int_equal(store_add_experiment(s, &x, NULL), 0);
+  }
+  assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
+  report_text(&r, &t);
+  report_json(&r, &json);
+  has(t.at,
+      "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it ended\n");
+  has(json.at, "\"unconfirmed\":2,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
+  has_not(json.at, "\033");
+  text_done(&t);
+  text_done(&json);
+  report_done(&r);
+  store_close(s);
+}
+
 static void test_json(void **state) {
   (void)state;
   char *t = made(report_json);
@@ -182,6 +207,7 @@ static void test_empty(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),
