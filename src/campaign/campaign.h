@@ -264,6 +264,31 @@ int campaign_signal(const struct lab_result *r);
 /* To be sure of a hang: so long may the run take. */
 void campaign_be_patient(struct lab_order *order);
 
+/* --- what an experiment costs (choice.c) -------------------------------------------------------------------------- */
+
+/* So many runs are made to learn what they cost. */
+enum { CAMPAIGN_PROBE = 4 };
+
+struct campaign_cost {
+  uint64_t ns;
+  size_t n; /* experiments that it was paid for */
+};
+
+struct campaign_costs {
+  struct campaign_cost branch, run;
+};
+
+enum campaign_choice {
+  CHOICE_BRANCH,
+  CHOICE_RUN,   /* each by itself */
+  CHOICE_PROBE, /* CAMPAIGN_PROBE of them by themselves, to see what is better */
+};
+
+/* N experiments were made so in NS; of CHOICE_BRANCH and CHOICE_RUN. */
+void campaign_cost_add(struct campaign_costs *c, enum campaign_choice way, uint64_t ns, size_t n);
+/* How to make the next ones. BASELINE_NS: what a run without faults takes that begins with exec. */
+enum campaign_choice campaign_choose(const struct campaign_costs *c, uint64_t baseline_ns);
+
 /* --- the sweep: one experiment after another (sweep.c) ------------------------------------------------------------ */
 
 /* What became of an experiment. */

@@ -36,6 +36,7 @@ struct state {
   size_t next_later;
   VEC(struct finding *) findings;
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
+  struct campaign_costs costs;
   int r;
   struct err e;
   /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */
@@ -409,12 +410,21 @@ static const char *reason(const struct state *st) {
 }
 
 /* WHY: it is not made by a branch; NULL for the reason that the sweep has met. */
+/* What hangs says nothing about the way that it was made. */
+static void note_cost(struct state *st, enum campaign_choice way, uint64_t ns, size_t n) {
+  (void)pthread_mutex_lock(&st->lock);
+  campaign_cost_add(&st->costs, way, ns, n);
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
 static int make_experiment(struct state *st, struct lab *l, size_t experiment, const char *why) {
   struct lab_order order = order_of(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
+  uint64_t start = now_ns();
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
+  if (!result.timed_out) note_cost(st, CHOICE_RUN, now_ns() - start, 1);
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
   r = take_result(st, l, experiment, &result, NULL);
   lab_result_done(&result);
@@ -484,6 +494,7 @@ struct batch {
   size_t again;               /* a new failure, which is to be made sure of before others are made */
   held_list held;
   size_t later; /* of the n, those that were put off */
+  uint64_t hung_ns;
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -504,6 +515,7 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   struct batch *b = context;
   (void)e;
   size_t at = b->index[i];
+  if (result->timed_out) b->hung_ns += result->wall_ns;
   int r = take_result(b->st, b->l, b->taken[at], result, &b->held);
   if (r < 0) return r;
   b->made[at] = r == 0;
@@ -556,7 +568,10 @@ static int branch_once(struct batch *b, size_t *ret_made) {
                               .expected = expected_of(b),
                               .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
                               .first = b->orders[0].first};
-  int r = n ? lab_branch(b->l, &branch, &e) : 0, told = release(b, !branch.unlike);
+  uint64_t start = now_ns();
+  int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  uint64_t took = now_ns() - start;
+  int told = release(b, !branch.unlike);
   if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
@@ -564,6 +579,8 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)
     made += b->made[b->index[i]];
+  note_cost(b->st, CHOICE_BRANCH, took > b->hung_ns ? took - b->hung_ns : 0, made);
+  b->hung_ns = 0;
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
   r = make_experiment(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself");
@@ -598,7 +615,34 @@ static size_t next_size(size_t size, uint64_t took) {
   return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 
-/* Batches, as long as a good part of each can be made by branches. */
+static void take_batch(struct batch *b, size_t size) {
+  memset(b->made, 0, sizeof b->made);
+  b->later = 0;
+  for (b->n = 0; b->n < size && take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
+    b->n++;
+}
+
+static enum campaign_choice choose(struct state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  enum campaign_choice choice = campaign_choose(&st->costs, st->s->baseline->wall_ns);
+  if (choice == CHOICE_RUN && !st->why[0])
+    (void)snprintf(st->why, sizeof st->why, "a branch takes longer than a run from the start");
+  (void)pthread_mutex_unlock(&st->lock);
+  return choice;
+}
+
+/* Are branches cheaper than runs that begin at main? If there is doubt, a few such runs tell. */
+static bool is_worth_it(struct batch *b) {
+  struct state *st = b->st;
+  if (choose(st) == CHOICE_PROBE) {
+    take_batch(b, CAMPAIGN_PROBE);
+    int r = make_rest(b);
+    if (r < 0) fail(st, r);
+  }
+  return choose(st) != CHOICE_RUN;
+}
+
+/* Batches, as long as branches are cheaper. */
 static void work_in_batches(struct state *st, struct lab *l) {
   struct batch *b = calloc(1, sizeof *b);
   if (!b) return; /* one by one, then */
@@ -606,15 +650,12 @@ static void work_in_batches(struct state *st, struct lab *l) {
   *b = (struct batch){.st = st, .l = l};
   do {
     uint64_t start = now_ns();
-    memset(b->made, 0, sizeof b->made);
-    b->later = 0;
-    for (b->n = 0; b->n < size && take(st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
-      b->n++;
+    take_batch(b, size);
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_rest(b);
     if (r < 0) fail(st, r);
     size = next_size(size, now_ns() - start);
-  } while (b->n > 0 && made * 4 >= b->n - b->later);
+  } while (b->n > 0 && is_worth_it(b));
   vec_done(&b->held);
   free(b);
 }

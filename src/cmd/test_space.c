@@ -99,11 +99,19 @@ int test_find_site(struct run_modules *m, const char *site, run_places *ret, str
 
 typedef VEC(const char *) name_list;
 
-static int add_imports(const struct test_scope *scope, const struct image *img, struct map *known, name_list *ret) {
+static int by_name(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
+
+/* Variables are imported too. */
+static bool is_function(const struct run_modules *m, const char *name) {
+  return m->functions.n && bsearch(name, m->functions.at, m->functions.n, sizeof *m->functions.at, by_name);
+}
+
+static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
+                       struct map *known, name_list *ret) {
   struct image_slot slot = {0};
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
-    if (!is_listed(&scope->functions, slot.name)) continue;
+    if (!is_listed(&scope->functions, slot.name) || !is_function(&s->modules, slot.name)) continue;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }
   return 0;
@@ -114,7 +122,7 @@ static int find_names(const struct test_space *s, const struct test_scope *scope
   struct map known = {0};
   int r = 0;
   for (size_t i = 0; i < s->modules.modules.n && r == 0; i++)
-    if (in_scope(s, scope, i)) r = add_imports(scope, s->modules.modules.at[i].image, &known, ret);
+    if (in_scope(s, scope, i)) r = add_imports(s, scope, s->modules.modules.at[i].image, &known, ret);
   map_done(&known);
   return r;
 }

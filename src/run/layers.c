@@ -608,8 +608,10 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
   if (!layers_changed(l) && l->held == held) return 0;
   l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
-    bool sunk = l->at.at[i].over && !held;
-    int r = is_changed(&l->at.at[i]) || sunk ? renew(l, &l->at.at[i], held, e) : 0;
+    bool sunk = l->at.at[i].over && !held, changed = is_changed(&l->at.at[i]);
+    /* What a run changes its branches will change, which would end the trunk if they shared it. */
+    l->at.at[i].branches |= changed;
+    int r = changed || sunk ? renew(l, &l->at.at[i], held, e) : 0;
     if (r < 0) return r;
   }
   return 0;

@@ -63,7 +63,7 @@ struct layer {
   bool fixed;         /* cannot be an overlay: read-only */
   bool over;          /* an overlay lies over one that the fork server stands on */
   unsigned below;     /* number of that one's upper folder */
-  bool branches;      /* children of trunks get one of their own here, since the trunk or a child has changed it */
+  bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   struct upper trunk;
 };

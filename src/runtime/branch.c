@@ -210,10 +210,17 @@ static enum wire_refusal judge(void) {
   return r == WIRE_FORK_GOOD ? rt_sound_memory(written, n) : r;
 }
 
-static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64_t hash) {
-  uint32_t rule = (uint32_t)c->rule, first = find(hash, rule);
-  if (first == trunk.n) return false;
-  uint64_t seen = rt_add(&trunk.orders[first].seen, 1) + 1;
+/* Is one of the orders from FIRST on, which are about this point, about this time that it is reached? */
+static bool is_due(uint32_t first, uint64_t seen) {
+  const struct wire_branch *b = &trunk.orders[first];
+  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == b->hash && trunk.orders[i].rule == b->rule; i++)
+    if (trunk.orders[i].nth == seen) return true;
+  return false;
+}
+
+static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint32_t first, uint64_t seen) {
+  const uint64_t hash = trunk.orders[first].hash;
+  const uint32_t rule = trunk.orders[first].rule;
   enum wire_refusal refusal = WIRE_REFUSALS; /* not asked yet */
   for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash && trunk.orders[i].rule == rule; i++) {
     struct wire_branch *b = &trunk.orders[i];
@@ -227,11 +234,13 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64
   return false;
 }
 
+/* Most calls are not those that an order is about, or come at another time: that is found out first. */
 __attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
   if (trunk.n == 0) return false;
-  uint64_t hash = rt_point_here(c);
+  uint32_t first = find(rt_point_here(c), (uint32_t)c->rule);
+  if (first == trunk.n || !is_due(first, rt_add(&trunk.orders[first].seen, 1) + 1)) return false;
   rt_stack_keep();
-  bool child = branch_all(c, hash);
+  bool child = branch_all(c, first, rt_load(&trunk.orders[first].seen));
   rt_stack_put_back();
   return child;
 }
