@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every experiment of many programs in the fast modes and by exec: what could be seen of them must be the same.
 
-run.py [--tap] [--most N] [--function F] [NAME...]: all programs, or those named, and only failures of F if it is given.
-With --tap as a test, else as a table. Needs MURPHY_BUILD. Exit status: 0 all are equal, 1 some differ or could not be
-compared.
+run.py [--tap] [--most N] [--function F] [--pairs] [NAME...]: all programs, or those named, and only failures of F if it is
+given; or pairs of faults. With --tap as a test, else as a table. Needs MURPHY_BUILD. Exit status: 0 all are equal, 1 some
+differ or could not be compared.
 """
 import argparse
 import glob
@@ -78,6 +78,7 @@ def compare(name, mode, arguments, folder):
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
     limit = (["-n", str(arguments.most)] if arguments.most else []) + (["-b"] if mode == "branch" else [])
     limit += ["-f", arguments.function] if arguments.function else []
+    limit += ["-d"] if arguments.pairs else []
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     said = done.stdout.strip()
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--most", type=int, default=0)
     parser.add_argument("--function")
+    parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--mode", default="fork,branch")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
