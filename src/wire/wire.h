@@ -680,7 +680,7 @@ enum wire_refusal {
   WIRE_FORK_LOCKS,    /* files are locked */
   WIRE_FORK_WORLD,    /* the files that it has changed cannot be given to a child, or not opened again */
   WIRE_FORK_SIGNALS,  /* signals wait to be delivered */
-  WIRE_FORK_NAMED,    /* there are IPC objects that a child would share */
+  WIRE_FORK_NAMED,    /* there are IPC objects, or connections that were closed, which a child would share */
   WIRE_FORK_KNOWN,    /* it has changed files, and knows device and inode of some, which are others in a copy */
   WIRE_FORK_READING,  /* it has changed files, and is in the middle of reading a folder */
   WIRE_REFUSALS,
