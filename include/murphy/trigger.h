@@ -101,7 +101,7 @@ static inline int murphy_trigger_number(struct murphy_trigger *t, const char *na
 
 /*
  * Names a class: MURPHY_TRIGGER(MyTrigger, .eval = my_eval, .state_size = sizeof(struct my_state)). Scenarios then say
- * class="MyTrigger". A shared object may have several.
+ * class="MyTrigger". A shared object may have several. C++ wants the fields in the order of the structure.
  */
 #define MURPHY_TRIGGER(class_name, ...)                                                                                \
   extern struct murphy_trigger_class murphy_trigger_##class_name;                                                      \

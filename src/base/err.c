@@ -2,8 +2,9 @@
 /*
  * Messages for people, and the end of a program that breaks its own rules.
  *
- * A message is built on the stack and cut if it does not fit the caller's struct; no memory is allocated, so that running out of
- * it can be reported too. must_fail is the only function of this room that writes to a descriptor or ends the process.
+ * A message is built on the stack and cut if it does not fit the caller's struct; no memory is allocated, so that
+ * running out of it can be reported too. must_fail is the only function of this room that writes to a descriptor or
+ * ends the process.
  */
 #include "base/base.h"
 
@@ -31,7 +32,9 @@ static void drop_half_character(char *text) {
   if (want > n - start + 1) text[start - 1] = '\0';
 }
 
-/* What is wrong stands at the end, and where at the beginning: if it is too long, the middle of some path is left out. */
+/*
+ * What is wrong stands at the end, and where at the beginning: if it is too long, the middle of some path is left out.
+ */
 static void keep_both_ends(const char *whole, size_t n, char to[ERR_MAX]) {
   static const char gap[] = "...";
   const size_t head = ERR_MAX / 3, room = ERR_MAX - 1;

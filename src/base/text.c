@@ -97,6 +97,7 @@ typedef bool escape_fn(unsigned char c, char escape[8]);
 
 static bool escape_json(unsigned char c, char escape[8]) {
   static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+  if (c >= 0x20 && c != '"' && c != '\\') return false;
   const char *which = memchr(named, c, sizeof named - 1);
   if (which)
     (void)snprintf(escape, 8, "\\%c", names[which - named]);

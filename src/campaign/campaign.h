@@ -242,7 +242,7 @@ struct baseline {
 int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) MUST_USE;
 void baseline_done(struct baseline *b);
 
-/* --- the verdict (judge.c) ------------------------------------------------------------------------------------------ */
+/* --- the verdict (judge.c) ---------------------------------------------------------------------------------------- */
 
 struct campaign_case {
   const struct baseline *baseline;

@@ -40,9 +40,10 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_GONE] = "the hub could not be reached; calls went on",
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
+    [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
 };
 
-static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED; }
+static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || kind == WIRE_TROUBLE_EXIT; }
 
 static void add_log(const struct wire_plan *plan, const struct wire_trigger *t, const char *what, struct text *log) {
   text_add(log, "{\"event\":\"trigger\",\"trigger\":");
@@ -80,25 +81,32 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
     text_add(&what, ": ");
     text_add_plain(&what, trouble->text);
   }
+  if (trouble->kind == WIRE_TROUBLE_EXIT) text_addf(&what, " %" PRIu32, trouble->pid);
   if (!is_fatal(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, is_fatal(trouble->kind), log, e);
   text_done(&what);
   return r;
 }
 
-/* A thread was in a plugin when its process ended. */
+/*
+ * A thread was in a plugin when its process ended, and nobody else had called exit. What became of processes that are
+ * not the command's first is not known.
+ */
 static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, int status, struct text *log,
                     struct err *e) {
-  const struct wire_trigger *t = trigger_of(plan, a->trigger);
+  const struct wire_trigger *t = trigger_of(plan, a->trigger - 1);
   struct text what = {0};
-  bool crash = is_crash(status);
-  if (!t || t->kind != WIRE_TRIGGER_PLUGIN) return 0;
-  text_addf(&what, "process %u ended while its thread %u was in this trigger", a->pid, a->tid);
+  bool crash = is_crash(status), ended = a->process == 1 && status < 128;
+  if (!t || t->kind != WIRE_TRIGGER_PLUGIN || (a->ended && !crash)) return 0;
+  text_addf(&what, "process %u ended while its thread %u was in this trigger", (unsigned)(a->owner >> 32),
+            (unsigned)a->owner);
   if (crash) {
     const char *name = signal_name(status - 128);
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
+  } else if (ended) {
+    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", status);
   }
-  int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash, log, e);
+  int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);
   text_done(&what);
   return r;
 }
@@ -114,8 +122,9 @@ int run_trouble(const struct run_area *area, const struct wire_plan *plan, int s
     int r = all.troubles[i].ready == 1 ? tell_trouble(plan, &all.troubles[i], all.unanswered, log, e) : 0;
     if (r < 0 && first >= 0) first = r;
   }
-  for (size_t i = 0; i < WIRE_ASKING; i++) {
-    int r = all.asking[i].tid ? tell_end(plan, &all.asking[i], status, log, e) : 0;
+  struct wire_asking asking;
+  for (uint32_t i = 0; run_area_asking(area, i, &asking); i++) {
+    int r = asking.trigger ? tell_end(plan, &asking, status, log, e) : 0;
     if (r < 0 && first >= 0) first = r;
   }
   return first;

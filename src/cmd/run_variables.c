@@ -7,11 +7,24 @@
 #include <errno.h>
 #include <string.h>
 
+static struct wire_location to_wire(const struct image_location *l, size_t module) {
+  _Static_assert((int)IMAGE_IS_ENTRY == (int)WIRE_IS_ENTRY, "kinds of locations are the same");
+  return (struct wire_location){.module = (uint32_t)module,
+                                .kind = (uint8_t)l->kind,
+                                .reg = l->reg,
+                                .piece = l->piece,
+                                .entry = l->entry,
+                                .start = l->start,
+                                .end = l->end,
+                                .offset = l->offset};
+}
+
 static int take(const struct image_variable *from, size_t module, struct scenario_variable *ret) {
   *ret = (struct scenario_variable){
       .local = from->local,
       .module = (uint32_t)module,
       .address = from->address,
+      .of_thread = from->of_thread,
       .n_steps = from->n_steps,
       .width = from->width,
       .sign = from->sign,
@@ -22,12 +35,10 @@ static int take(const struct image_variable *from, size_t module, struct scenari
   };
   for (size_t i = 0; i < from->n_steps; i++)
     ret->steps[i].offset = from->steps[i];
-  for (size_t i = 0; i < from->locations.n; i++) {
-    const struct image_location *l = &from->locations.at[i];
-    struct wire_location to = {
-        .module = (uint32_t)module, .kind = l->kind, .start = l->start, .end = l->end, .offset = l->offset};
-    if (vec_push(&ret->locations, to) < 0) return -ENOMEM;
-  }
+  for (size_t i = 0; i < from->locations.n; i++)
+    if (vec_push(&ret->locations, to_wire(&from->locations.at[i], module)) < 0) return -ENOMEM;
+  for (size_t i = 0; i < from->entries.n; i++)
+    if (vec_push(&ret->entries, to_wire(&from->entries.at[i], module)) < 0) return -ENOMEM;
   return 0;
 }
 

@@ -278,12 +278,20 @@ static void put_sanitizer_last(const struct run_modules *m, struct profile *p) {
   free(path);
 }
 
+/* What a person gives is meant as it stands. */
+static void mark_stated(struct profile *p) {
+  for (size_t i = 0; i < p->n_libraries; i++)
+    for (size_t k = 0; k < p->libraries[i].n_functions; k++)
+      ((struct profile_function *)&p->libraries[i].functions[k])->stated = true;
+}
+
 static int overlay(const struct run_world_request *request, struct run_world *w, struct err *e) {
   for (size_t i = 0; i < request->n_profiles; i++) {
     struct profile *file = &w->profiles[w->n_profiles];
     int r = profile_load(request->profiles[i], file, e);
     if (r < 0) return r;
     w->n_profiles++;
+    mark_stated(file);
     r = select_overlay(file - 1, file, file + 1);
     if (r < 0) return r;
     w->n_profiles++;

@@ -233,7 +233,7 @@ static const struct cmd_option test_options[] = {
      .help = "Run the command in the world as it is, where it may do harm. For machines that allow no sandbox."},
     {.id = OPT_TEST_FOLLOW,
      .name = "follow",
-     .help = "Let calls fail in programs that the command starts, too (the default)."},
+     .help = "Let calls fail in all programs that the command starts, those of the system too."},
     {.id = OPT_TEST_NO_FOLLOW, .name = "no-follow", .help = "Stay with the command and what it forks."},
     {.id = OPT_TEST_FORMAT,
      .name = "format",

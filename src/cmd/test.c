@@ -106,7 +106,7 @@ static int take_scope(struct job *job, const struct cmd_arg *arg, struct err *e)
     return set_timeout(job, arg->value, e);
   case OPT_TEST_FOLLOW:
   case OPT_TEST_NO_FOLLOW:
-    scope->follow = arg->option->id == OPT_TEST_FOLLOW;
+    scope->follow = scope->system = arg->option->id == OPT_TEST_FOLLOW;
     return 0;
   case OPT_TEST_NO_SANDBOX:
     job->subject.no_sandbox = true;
@@ -160,6 +160,7 @@ static int read_options(struct job *job, struct err *e) {
   job->cwd = getcwd(NULL, 0);
   if (!job->cwd) return err_set(e, -errno, "the working directory cannot be told: %m");
   job->subject.cwd = job->cwd;
+  if (test_subject_take_input(&job->subject) < 0) return err_set(e, -ENOMEM, "out of memory");
   ssize_t n = readlink("/proc/self/exe", job->murphy, sizeof job->murphy - 1);
   if (n > 0) job->murphy[n] = '\0';
   return 0;

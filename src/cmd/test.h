@@ -26,6 +26,7 @@ struct test_space {
   VEC(struct campaign_fault) faults;
   VEC(struct campaign_point) points;
   VEC(struct wire_point) seen; /* as many as points */
+  cmd_names opened;            /* libraries that it opens, which are modules too */
   run_places sites;            /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
@@ -40,14 +41,23 @@ struct test_scope {
                      folders */
   cmd_names functions, errnos, sites; /* only these, if there are any */
   bool follow;
+  cmd_names opened; /* libraries that it was seen to open */
+  bool system;      /* ... into programs of the system's folders too, though the command is none */
 };
 
 /* Finds the program and its modules. *ret_starts: it may start other processes. S has `data` and `runtime`. */
 int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) MUST_USE;
 /* Takes what a run has started: programs are added to the modules, notes say which are, or why not (test_tree.c). */
-int test_space_follow(struct test_space *s, const struct sandbox_tree *tree, struct err *e) MUST_USE;
+int test_space_follow(struct test_space *s, const struct test_scope *scope, const struct sandbox_tree *tree,
+                      struct err *e) MUST_USE;
+/* Is a program that the command starts left alone, as one of the system? */
+bool test_space_is_guest(const struct test_space *s, const struct test_scope *scope, const char *program);
 /* Finds all faults of the modules. */
 int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
+/* ... and once more, when there are more modules. */
+int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
+/* Is it in one of the folders of the system's libraries? */
+bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
 int test_space_judge(struct test_space *s, struct err *e) MUST_USE;
 /* All of these, of the program alone. */
@@ -85,11 +95,29 @@ struct test_subject {
 };
 
 void test_subject_done(struct test_subject *s);
+
+/*
+ * Adds libraries that the area's last run has opened, if they are not the system's, and notes them; *ret: whether there
+ * were any (test_opened.c).
+ */
+int test_space_take_opened(struct test_space *s, const struct test_subject *is, const struct run_area *area, bool *ret,
+                           struct err *e) MUST_USE;
+/* ... those that the scope knows already. */
+int test_space_add_opened(struct test_space *s, const struct test_scope *scope, struct err *e) MUST_USE;
+
+/*
+ * If no input was asked for and murphy's own is a file with a name, the command is given that one: every run begins at
+ * its start. What comes through a pipe could be given once only.
+ */
+int test_subject_take_input(struct test_subject *s) MUST_USE;
 /* "a,b" is two names. */
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
 /* As a JSON object, and from one. WHERE is what messages call it. */
 void test_subject_json(const struct test_subject *s, struct text *to);
 int test_subject_load(const json_t *from, const char *where, struct test_subject *ret, struct err *e) MUST_USE;
+/* A list of libraries, in JSON; the second adds it to the scope. */
+void test_opened_json(const cmd_names *opened, struct text *to);
+int test_subject_load_opened(const json_t *from, struct test_subject *to) MUST_USE;
 void test_command_json(char *const *command, struct text *to);
 void test_command_line(char *const *command, struct text *to);
 

@@ -80,6 +80,7 @@ static void add_json(const struct test_keeper *k, const struct test_finding *f, 
   test_modules_json(&k->setup->space.modules, to);
   text_add(to, ",\"subject\":");
   test_subject_json(k->setup->is, to);
+  test_opened_json(&k->setup->space.opened, to);
   text_add(to, "}\n");
 }
 
@@ -235,6 +236,8 @@ int test_finding_load(const char *path, struct test_known *ret, struct err *e) {
   if (r < 0)
     (void)err_set(e, r, r == -ENOMEM ? "%s: out of memory" : "%s: not a finding of murphy test (it is damaged)", path);
   if (r == 0) r = test_subject_load(json_object_get(from, "subject"), path, &k.subject, e);
+  if (r == 0 && test_subject_load_opened(json_object_get(from, "opened"), &k.subject) < 0)
+    r = err_set(e, -EINVAL, "%s: not a finding of murphy test (it is damaged)", path);
   if (r == 0) k.modules = json_incref(json_object_get(from, "modules"));
   json_decref(from);
   if (r < 0)

@@ -130,7 +130,7 @@ static int look_around(struct test_setup *s, struct err *e) {
     n_stoppable = 0;
   }
   if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
-  if (r >= 0) r = test_space_follow(&s->space, &result.tree, e);
+  if (r >= 0) r = test_space_follow(&s->space, &s->is->scope, &result.tree, e);
   lab_result_done(&result);
   lab_free(l);
   return refuse_lab(r);
@@ -148,6 +148,7 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   bool starts = false;
   r = test_space_open(subject->command.at, &s->space, &starts, e);
   if (r >= 0 && starts) r = look_around(s, e);
+  if (r >= 0) r = test_space_add_opened(&s->space, &subject->scope, e);
   if (r >= 0) r = test_space_fill(&subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
@@ -170,11 +171,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
   return refuse_lab(r);
 }
 
-int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
-  something_to_lose = 1;
-  if (s->is->no_sandbox)
-    cmd_complain(
-        "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
+static int make_labs(struct test_setup *s, unsigned n, struct err *e) {
   int r = make_lab(s, &s->recording, true, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;
@@ -185,6 +182,14 @@ int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
     }
   }
   return r;
+}
+
+int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
+  something_to_lose = 1;
+  if (s->is->no_sandbox)
+    cmd_complain(
+        "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
+  return make_labs(s, n, e);
 }
 
 struct judging {
@@ -200,7 +205,7 @@ static void *judge(void *context) {
 }
 
 /* Meanwhile the calls of the program are looked at: the runs are other processes, which wait for nothing here. */
-int test_setup_points(struct test_setup *s, struct err *e) {
+static int make_baseline(struct test_setup *s, struct err *e) {
   struct judging j = {.space = &s->space};
   pthread_t thread;
   bool beside = pthread_create(&thread, NULL, judge, &j) == 0;
@@ -212,6 +217,34 @@ int test_setup_points(struct test_setup *s, struct err *e) {
     (void)judge(&j);
   if (r >= 0 && j.r < 0 && e) *e = j.e;
   if (r >= 0) r = j.r;
+  return r;
+}
+
+static void drop_labs(struct test_setup *s) {
+  n_stoppable = 0;
+  lab_free(s->recorder);
+  s->recorder = NULL;
+  for (size_t i = 0; i < s->labs.n; i++)
+    lab_free(s->labs.at[i]);
+  vec_done(&s->labs);
+  if (s->has_baseline) baseline_done(&s->baseline);
+  s->has_baseline = false;
+}
+
+/* The plan lacks what the libraries import that came to light. */
+static int begin_again(struct test_setup *s, struct err *e) {
+  unsigned n = (unsigned)s->labs.n;
+  drop_labs(s);
+  int r = test_space_refill(&s->is->scope, &s->space, e);
+  if (r >= 0) r = make_labs(s, n, e);
+  return r < 0 ? r : make_baseline(s, e);
+}
+
+int test_setup_points(struct test_setup *s, struct err *e) {
+  bool more = false;
+  int r = make_baseline(s, e);
+  if (r >= 0) r = test_space_take_opened(&s->space, s->is, lab_area(s->recorder), &more, e);
+  if (r >= 0 && more) r = begin_again(s, e);
   return r < 0 ? r : test_take_points(&s->space, s->recorder, e);
 }
 
@@ -219,12 +252,7 @@ uint64_t test_setup_wall(const struct test_setup *s) { return s->baseline.wall_n
 
 void test_setup_done(struct test_setup *s) {
   something_to_lose = 1; /* a signal is only remembered from now on */
-  n_stoppable = 0;
-  lab_free(s->recorder);
-  for (size_t i = 0; i < s->labs.n; i++)
-    lab_free(s->labs.at[i]);
-  vec_done(&s->labs);
-  if (s->has_baseline) baseline_done(&s->baseline);
+  drop_labs(s);
   test_space_done(&s->space);
   free(s->data);
   free(s->runtime);

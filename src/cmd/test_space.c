@@ -11,18 +11,32 @@
 
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
-static bool is_system_folder(const char *path) {
+bool test_is_system_library(const char *path) {
   static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/lib32/", "/usr/lib32/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
   return false;
 }
 
+static bool is_system_program(const char *path) {
+  static const char *const folders[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/"};
+  for (size_t i = 0; i < COUNT(folders); i++)
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
+  return test_is_system_library(path);
+}
+
+/* Who tests a program of their own wants its bugs and not those of the shell that it starts. */
+bool test_space_is_guest(const struct test_space *s, const struct test_scope *scope, const char *program) {
+  if (scope->from.n || scope->system) return false;
+  return is_system_program(program) && !is_system_program(s->modules.modules.at[0].path);
+}
+
 static bool in_scope(const struct test_space *s, const struct test_scope *scope, size_t module) {
-  if (s->modules.modules.at[module].program && !scope->from.n) return true;
+  const struct run_module *m = &s->modules.modules.at[module];
+  if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
-  return !scope->from.n && !is_system_folder(s->modules.modules.at[module].path);
+  return !scope->from.n && !test_is_system_library(s->modules.modules.at[module].path);
 }
 
 static bool is_listed(const cmd_names *list, const char *name) {
@@ -130,10 +144,38 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
   return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
+/*
+ * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
+ * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
+ * many there are.
+ */
+static int add_stream_rules(struct test_space *s, const char *name, struct err *e) {
+  struct profile_roles is = profile_facts_roles(s->facts, site_likely_written(s->likely, name));
+  int n = 0, r = 0;
+  if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
+  for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
+    char rule[256];
+    if (!errno_name(error) || !site_likely_names(s->likely, name, error)) continue;
+    if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) continue;
+    r = scenario_add_rule(s->scenario, "murphy", rule, e);
+    n++;
+  }
+  return r < 0 ? r : n;
+}
+
+static int add_ways(struct test_space *s, const char *name, struct err *e) {
+  int n = add_stream_rules(s, name, e), r = n < 0 ? n : 0;
+  for (enum way way = n > 0 ? WAY_ERRORS + 1 : WAY_ERRORS; way < WAYS && r >= 0; way++)
+    if (may_fail(s, name, way)) r = add_rule(s, s->scenario, name, way, e);
+  return r;
+}
+
 static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
   struct run_world_request request = {.data = s->data};
   run_world_done(&s->world);
-  return run_world_make(&request, &s->modules, scenario, &s->world, e);
+  int r = run_world_make(&request, &s->modules, scenario, &s->world, e);
+  s->world.world.note = NULL; /* notes are for who wrote the rules */
+  return r;
 }
 
 /*
@@ -168,8 +210,7 @@ static int make_rules(struct test_space *s, const name_list *names, struct err *
     r = add_rule(s, all, names->at[i], WAY_ERRORS, e);
   if (r >= 0) r = make_world(s, all, e);
   for (size_t i = 0; i < names->n && r >= 0; i++)
-    for (enum way way = 0; way < WAYS && r >= 0; way++)
-      if (may_fail(s, names->at[i], way)) r = add_rule(s, s->scenario, names->at[i], way, e);
+    r = add_ways(s, names->at[i], e);
   scenario_free(all);
   return r;
 }
@@ -422,6 +463,26 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
   vec_done(&names);
 }
 
+/*
+ * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
+ * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a
+ * written file and another.
+ */
+static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
+                              const struct site_call *closed) {
+  uint32_t process = s->seen.at[p - s->points.at].process;
+  bool written = false;
+  for (size_t i = 0; i < s->points.n; i++) {
+    struct site_call c = call_of(s, &s->points.at[i]);
+    uint64_t to;
+    if (c.n_args == 0 || closed->n_args == 0 || s->seen.at[i].process != process) continue;
+    if (site_likely_writes(s->likely, &c, &to)) written |= to == closed->args[0] && c.writable;
+    bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
+    if (tells && c.args[0] == closed->args[0]) return false;
+  }
+  return written;
+}
+
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_of(s, p);
@@ -429,8 +490,9 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
-  return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) |
-         (t & SITE_LOSES ? TRAIT_LOSES : 0) | (rare ? TRAIT_RARE_END : 0);
+  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
+  return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
+         (rare ? TRAIT_RARE_END : 0);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -470,13 +532,15 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
   return r < 0 ? r : test_space_judge(s, e);
 }
 
-void test_space_done(struct test_space *s) {
+/* What test_space_fill and those after it have made. */
+static void drop_faults(struct test_space *s) {
   run_world_done(&s->world);
   scenario_free(s->scenario);
-  run_modules_done(&s->modules);
-  run_target_done(&s->target);
+  s->scenario = NULL;
   site_likely_free(s->likely);
+  s->likely = NULL;
   profile_facts_free(s->facts);
+  s->facts = NULL;
   map_done(&s->verdicts);
   vec_done(&s->faults);
   vec_done(&s->points);
@@ -484,6 +548,18 @@ void test_space_done(struct test_space *s) {
   vec_done(&s->sites);
   vec_done(&s->untried);
   text_done(&s->plan);
+}
+
+int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) {
+  drop_faults(s);
+  return test_space_fill(scope, s, e);
+}
+
+void test_space_done(struct test_space *s) {
+  drop_faults(s);
+  run_modules_done(&s->modules);
+  run_target_done(&s->target);
+  vec_done(&s->opened);
   text_done(&s->notes);
   arena_done(&s->arena);
 }

@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void test_subject_done(struct test_subject *s) {
   vec_done(&s->command);
@@ -16,7 +19,20 @@ void test_subject_done(struct test_subject *s) {
   vec_done(&s->scope.functions);
   vec_done(&s->scope.errnos);
   vec_done(&s->scope.sites);
+  vec_done(&s->scope.opened);
   arena_done(&s->arena);
+}
+
+int test_subject_take_input(struct test_subject *s) {
+  char path[PATH_MAX];
+  struct stat is, named;
+  if (s->input || fstat(STDIN_FILENO, &is) < 0 || !S_ISREG(is.st_mode)) return 0;
+  ssize_t n = readlink("/proc/self/fd/0", path, sizeof path);
+  if (n <= 0 || n == (ssize_t)sizeof path) return 0;
+  path[n] = '\0';
+  if (stat(path, &named) < 0 || named.st_dev != is.st_dev || named.st_ino != is.st_ino) return 0;
+  s->input = arena_strdup(&s->arena, path);
+  return s->input ? 0 : -ENOMEM;
 }
 
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) {
@@ -54,6 +70,8 @@ static void add_names(const char *key, const cmd_names *names, struct text *to) 
   text_add(to, "]");
 }
 
+void test_opened_json(const cmd_names *opened, struct text *to) { add_names("opened", opened, to); }
+
 void test_subject_json(const struct test_subject *s, struct text *to) {
   text_add(to, "{\"command\":");
   test_command_json(s->command.at, to);
@@ -64,8 +82,9 @@ void test_subject_json(const struct test_subject *s, struct text *to) {
     text_add_json(to, s->input);
   else
     text_add(to, "null");
-  text_addf(to, ",\"follow\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64, s->scope.follow ? "true" : "false",
-            s->no_sandbox ? "false" : "true", s->timeout_ns);
+  text_addf(to, ",\"follow\":%s,\"system\":%s,\"sandbox\":%s,\"timeout_ns\":%" PRIu64,
+            s->scope.follow ? "true" : "false", s->scope.system ? "true" : "false", s->no_sandbox ? "false" : "true",
+            s->timeout_ns);
   add_names("from", &s->scope.from, to);
   add_names("functions", &s->scope.functions, to);
   add_names("errnos", &s->scope.errnos, to);
@@ -128,6 +147,10 @@ static int load_names(const json_t *from, struct test_subject *to, cmd_names *re
   return 0;
 }
 
+int test_subject_load_opened(const json_t *from, struct test_subject *to) {
+  return load_names(from, to, &to->scope.opened);
+}
+
 static int load_command(const json_t *from, struct test_subject *to) {
   if (json_array_size(from) == 0) return -EINVAL;
   for (size_t i = 0; i < json_array_size(from); i++) {
@@ -148,6 +171,7 @@ static int load(const json_t *from, struct test_subject *to) {
   to->input = input ? arena_strdup(&to->arena, input) : NULL;
   to->timeout_ns = (uint64_t)timeout;
   to->scope.follow = json_is_true(json_object_get(from, "follow"));
+  to->scope.system = json_is_true(json_object_get(from, "system"));
   to->no_sandbox = json_is_false(json_object_get(from, "sandbox"));
   if (!to->cwd || (input && !to->input)) return -ENOMEM;
   int r = load_command(json_object_get(from, "command"), to);

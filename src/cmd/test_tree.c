@@ -11,16 +11,25 @@ static bool is_first(const struct test_space *s, const char *program) {
   return strcmp(s->modules.modules.at[0].path, program) == 0;
 }
 
-static int add_program(struct test_space *s, const char *program, struct text *with, struct text *without,
+struct notes {
+  struct text with, guests, without;
+};
+
+static void add_name(const char *name, const char *why, struct text *to) {
+  text_addf(to, "%s%s", to->n ? ", " : "", name);
+  if (why) text_addf(to, " (%s)", why);
+}
+
+static int add_program(struct test_space *s, const struct test_scope *scope, const char *program, struct notes *n,
                        struct err *e) {
   const char *obstacle = run_target_obstacle(program);
   if (obstacle) {
-    text_addf(without, "%s%s (%s)", without->n ? ", " : "", program, obstacle);
+    add_name(program, obstacle, &n->without);
     return 0;
   }
   int r = run_modules_add(&s->modules, program, e);
   if (r == -EEXIST || r == -ENOENT) return 0;
-  if (r == 0) text_addf(with, "%s%s", with->n ? ", " : "", program);
+  if (r == 0) add_name(program, NULL, test_space_is_guest(s, scope, program) ? &n->guests : &n->with);
   return r;
 }
 
@@ -28,18 +37,22 @@ static void add_note(const char *what, const struct text *names, const char *end
   if (names->n) text_addf(to, "%s%s%s\n", what, names->at, end);
 }
 
-int test_space_follow(struct test_space *s, const struct sandbox_tree *tree, struct err *e) {
-  struct text with = {0}, without = {0};
+int test_space_follow(struct test_space *s, const struct test_scope *scope, const struct sandbox_tree *tree,
+                      struct err *e) {
+  struct notes n = {0};
   int r = 0;
   for (size_t i = 0; i < tree->n_programs && r >= 0; i++)
-    if (!is_first(s, tree->programs[i])) r = add_program(s, tree->programs[i], &with, &without, e);
+    if (!is_first(s, tree->programs[i])) r = add_program(s, scope, tree->programs[i], &n, e);
   s->watch = tree->forks > 0;
-  s->follow = with.n > 0;
-  add_note("programs that it starts are tested with it: ", &with, " (--no-follow leaves them out)", &s->notes);
-  add_note("not tested: ", &without, "", &s->notes);
+  s->follow = n.with.n > 0;
+  add_note("programs that it starts are tested with it: ", &n.with, " (--no-follow leaves them out)", &s->notes);
+  add_note("not tested, as they are the system's: ", &n.guests, " (--follow tests them too)", &s->notes);
+  add_note("not tested: ", &n.without, "", &s->notes);
   if (tree->more) text_addf(&s->notes, "not tested: programs beyond the first %d\n", SANDBOX_PROGRAMS);
-  if (r >= 0 && (with.failed || without.failed || s->notes.failed)) r = err_set(e, -ENOMEM, "out of memory");
-  text_done(&with);
-  text_done(&without);
+  if (r >= 0 && (n.with.failed || n.guests.failed || n.without.failed || s->notes.failed))
+    r = err_set(e, -ENOMEM, "out of memory");
+  text_done(&n.with);
+  text_done(&n.guests);
+  text_done(&n.without);
   return r;
 }

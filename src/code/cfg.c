@@ -151,7 +151,8 @@ static bool never_returns(const struct builder *b, const struct insn *in) {
 static bool ends_run(const struct builder *b, const struct insn *in) {
   if (in->op != OP_CALL && in->op != OP_CALL_SLOT && in->op != OP_CALL_INDIRECT) return false;
   uint64_t next = in->address + in->length;
-  if (next == b->high || image_function_at(b->image, next)) return true;
+  bool inside = b->exact && next > b->low && next < b->high;
+  if (next == b->high || (!inside && image_function_at(b->image, next))) return true;
   if (in->op == OP_CALL_INDIRECT) return false;
   if (!padding_follows(b, in->address + in->length) && in->op == OP_CALL &&
       !code_follow_plt(b->image, (uint64_t)in->imm).slot)

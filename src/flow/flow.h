@@ -136,10 +136,18 @@ struct flow_hint {
   struct flow_path path;
 };
 
+/* What a summary asks of a call. */
+enum {
+  ASKED_VALUE = 1,     /* what it returns or sets, which is returned or stored */
+  ASKED_CONDITION = 2, /* whether it has failed */
+  ASKED_MADE = 4,      /* what it does, or returns for others to take */
+};
+
 struct flow_call {
   uint64_t at;
   uint64_t target; /* address or slot */
   uint8_t kind;
+  uint8_t asked;            /* bits; 0: nothing, and then nothing is known of it */
   struct flow_value number; /* of CALL_SYSTEM */
   struct flow_value args[FLOW_ARGS];
   const struct flow_path *paths; /* of CALL_POINTER in a kernel: the ways its pointer may have come */
@@ -212,6 +220,12 @@ struct flow_summary {
   bool makes_calls; /* of functions, or of the kernel */
 };
 
+/* Where a question has been. */
+struct origin_mark {
+  uint64_t hash;
+  uint32_t stamp;
+};
+
 /* What a thread keeps between functions. All zero is valid. */
 struct flow_worker {
   struct arena scratch; /* one function's graph and states */
@@ -220,6 +234,9 @@ struct flow_worker {
   struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
   struct map changed;                            /* by (image, function): the registers that it changes */
   struct map identities;                         /* of small functions: the argument that they return */
+  struct origin_mark *marks;                     /* of the questions so far; in the keep arena */
+  uint32_t stamp;                                /* the last question */
+  bool brief;                                    /* evidence is not looked for at any price */
   bool failed;                                   /* there was no memory for a transform */
 };
 void flow_worker_done(struct flow_worker *w);
@@ -415,6 +432,7 @@ struct flow_side {
   uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
   bool unknown;     /* set, but the value is not known */
   bool more;        /* ... and a system call's, of which others are known */
+  uint8_t width;    /* in bytes, as it is stored */
   uint16_t image;
   int64_t offset;
   int64_t value;
@@ -470,6 +488,15 @@ enum flow_known { FLOW_UNKNOWN, FLOW_PARTLY, FLOW_KNOWN };
 /* The errors of a system call as a bit set of errno values. */
 typedef enum flow_known (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
 
+/*
+ * How many calls away from what is wanted a call may be whose function is read, by what is asked of it; all 0: any.
+ * Calls that are farther away are as those of functions that are not there: what is not known for it is said to be not
+ * known. Errors of a function come from near it, and so does what proves them.
+ */
+struct flow_reach {
+  uint8_t value, condition, made;
+};
+
 struct flow_world_options {
   flow_syscalls syscalls;
   /* Which arguments of a system call decide on its errors, as a set of bits. May be NULL. */
@@ -483,6 +510,7 @@ struct flow_world_options {
    * calls it. May be NULL; the context is that of noreturn.
    */
   bool (*infallible)(void *context, const char *name);
+  struct flow_reach reach;
   unsigned workers;
   void (*progress)(void *context, size_t done, size_t total);
   void *progress_context;

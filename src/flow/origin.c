@@ -162,7 +162,7 @@ static uint64_t trace_hash(const struct trace *t) {
 /* Two traces may want the same place in the table; then one is looked at twice. */
 static bool been_there(struct walk *w, const struct search *s, uint64_t hash, uint32_t block) {
   uint64_t h = hash_mix(hash ^ block);
-  struct origin_mark *m = &w->marks[h % ORIGIN_MARKS];
+  struct origin_mark *m = &w->worker->marks[h % ORIGIN_MARKS];
   bool seen = m->stamp == s->stamp && m->hash == h;
   *m = (struct origin_mark){h, s->stamp};
   return seen;
@@ -296,7 +296,7 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
   struct flow_value none = {.kind = VALUE_NONE};
   s->n_todo = s->n_plain = s->n_pushed = s->insns = s->calls = 0;
   s->most = choices ? ARGUMENT_BLOCKS : ORIGIN_BLOCKS;
-  s->stamp = ++w->stamp;
+  s->stamp = ++w->worker->stamp;
   s->any = s->torn = s->several = s->call = false;
   s->choices = choices;
   s->n_choices = 0;

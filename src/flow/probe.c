@@ -54,7 +54,13 @@ bool flow_probe_noreturn(void *context, struct code_target t) {
   struct image_slot slot;
   uint64_t answer;
   if (t.slot && p->own && flow_own_slot(p->image, t.address, &t.address)) t.slot = false;
-  if (t.slot) return image_slot(p->image, t.address, &slot) && slot.kind == SLOT_IMPORT && named(p, slot.name);
+  uint64_t slot_key = hash_mix(t.address ^ 1);
+  if (t.slot && map_get(&p->known, slot_key, &answer)) return answer;
+  if (t.slot) {
+    answer = image_slot(p->image, t.address, &slot) && slot.kind == SLOT_IMPORT && named(p, slot.name);
+    if (map_put(&p->known, slot_key, answer) < 0) p->failed = true;
+    return answer;
+  }
   const struct image_function *f = image_function_at(p->image, t.address);
   if (f && named(p, f->name)) return true;
   if (p->depth >= PROBE_DEPTH) return false;

@@ -22,6 +22,7 @@ static int side_order(const struct flow_side *a, const struct flow_side *b) {
   if (a->unknown != b->unknown) return a->unknown < b->unknown ? -1 : 1;
   if (a->more != b->more) return a->more < b->more ? -1 : 1;
   if (a->value != b->value) return a->value < b->value ? -1 : 1;
+  if (a->width != b->width) return a->width < b->width ? -1 : 1;
   return 0;
 }
 
@@ -195,7 +196,7 @@ bool side_of_callee(const struct evaluation *e, const struct flow_call *c, struc
   s->from_arg = 0;
   s->ops = NULL;
   if (v.kind == VALUE_CONST && transform_apply(ops, NULL, v.value, &x, NULL)) {
-    s->value = stored(x, 4);
+    s->value = stored(x, s->width);
     return true;
   }
   if (v.kind == VALUE_ARG && (!ops || !v.ops || (ops->kind == XF_ZERO && !ops->next))) {
@@ -247,7 +248,7 @@ static void add_side_value(struct evaluation *e, void *context, const struct flo
 }
 
 void found_add_store(struct evaluation *e, const struct flow_outcome *o, const struct flow_store *st) {
-  struct flow_side s = {0};
+  struct flow_side s = {.width = (uint8_t)st->place.size};
   struct flow_value v = call_actual(e, st->value);
   if (!resolve_place(e, &st->place, &s)) return;
   switch (v.kind) {
@@ -293,7 +294,7 @@ static bool add_forwarded(struct evaluation *e, const struct flow_call *c, struc
     struct flow_result r = result_known(e, &e->node->summary.calls[a.call], rs->at[i]);
     if (r.kind != RESULT_CONST || !transform_apply(a.ops, NULL, r.value, &x, NULL)) continue;
     if (!transform_apply(ops, NULL, x, &x, NULL)) continue;
-    s.value = stored(x, 4);
+    s.value = stored(x, s.width);
     add_constant(e, s, r.reasons);
   }
   return true;

@@ -88,6 +88,12 @@ void state_push(struct walk *w, uint32_t block, uint32_t position, const struct 
   add_work(w, k);
 }
 
+void state_push_on(struct walk *w, uint32_t block, struct work_item *k) {
+  k->block = block;
+  k->position = w->code->blocks[block].n;
+  add_work(w, k);
+}
+
 /* Continues at the end of a block, if no state like this was there before. */
 void state_push_end(struct walk *w, uint32_t block, struct work_item *k) {
   uint64_t h = state_hash(&k->state, block);

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define EVIDENCE_BLOCKS 6
+#define BRIEF_BLOCKS 1000 /* in larger functions, no evidence is looked for if it should be brief */
+#define BRIEF_STEPS 4000
 #define KERNEL_PATIENCE 20 /* a kernel's functions are few, and large ones stand on many ways */
 
 /* --- one instruction ---------------------------------------------------------------------------------------------- */
@@ -312,7 +314,11 @@ static void push_preds(struct walk *w, uint32_t block, const struct state *s) {
       next->pending[next->n_pending++] = e->kind == EDGE_TAKEN ? last->cc : last->cc ^ 1;
     if (e->kind == EDGE_CASE) next->table_case = e->value;
     if (!state_live(next)) next->distance++;
-    state_push_end(w, e->from, k);
+    /* A block that leads nowhere else is told from others by where it leads to. */
+    if (e->kind == EDGE_PLAIN && !w->kernel)
+      state_push_on(w, e->from, k);
+    else
+      state_push_end(w, e->from, k);
   }
 }
 
@@ -396,7 +402,8 @@ static const struct effort {
   uint8_t guards, passed;
   bool simple;
   uint32_t budget, per_block;
-} efforts[] = {{3, 2, false, 400, 3}, {1, 0, false, 600, 3}, {0, 0, true, 2000, 6}};
+} efforts[] = {{3, 2, false, 400, 3}, {1, 0, false, 600, 3}, {0, 0, true, 2000, 6}},
+  brief_effort = {3, 2, false, 100, 2};
 
 /* False if the budget was not enough. */
 static bool walk_all(struct walk *w, const struct effort *e) {
@@ -406,6 +413,8 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   w->steps = 0;
   w->budget = e->budget + e->per_block * w->code->n_blocks;
   if (w->kernel && e->simple) w->budget *= KERNEL_PATIENCE;
+  if (w->worker->brief && w->code->n_blocks > BRIEF_BLOCKS && !e->simple) return false;
+  if (w->worker->brief && w->budget > BRIEF_STEPS) w->budget = BRIEF_STEPS;
   w->work.n = 0;
   w->outcomes.n = 0;
   map_clear(w->visited);
@@ -415,30 +424,31 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   return run(w) && w->outcomes.n < OUTCOMES_MAX;
 }
 
-/* Which calls matter. Those met so late that there is no room for them do not. */
+/* Which calls matter, and for what. Those met so late that there is no room for them do not. */
 struct used {
-  bool *at;
+  uint8_t *at;
   size_t room;
 };
 
-static void use_call(struct used *u, uint64_t call) {
-  if (call < u->room) u->at[call] = true;
+static void use_call(struct used *u, uint64_t call, uint8_t asked) {
+  if (call < u->room) u->at[call] |= asked;
 }
 
-static void use_value(struct used *u, const struct flow_value *v) {
-  if (v->kind == VALUE_CALL || v->kind == VALUE_SIDE) use_call(u, v->call);
-  if (v->kind == VALUE_SIDE && v->arg == PLACE_CALL) use_call(u, v->value);
+static void use_value(struct used *u, const struct flow_value *v, uint8_t asked) {
+  if (v->kind == VALUE_CALL || v->kind == VALUE_SIDE) use_call(u, v->call, asked);
+  if (v->kind == VALUE_SIDE && v->arg == PLACE_CALL) use_call(u, v->value, asked);
   for (uint64_t i = 0; v->kind == VALUE_CHOICE && i < v->value; i++)
-    use_value(u, &v->choices[i]);
+    use_value(u, &v->choices[i], asked);
 }
 
 static void use_outcome(struct used *u, const struct flow_outcome *o) {
-  use_value(u, &o->ret);
+  use_value(u, &o->ret, ASKED_VALUE);
   for (unsigned i = 0; i < o->n_guards; i++)
-    if (!o->guards[i].arg) use_call(u, o->guards[i].call);
+    if (!o->guards[i].arg)
+      use_call(u, o->guards[i].call, o->guards[i].cc == GUARD_PASSED ? ASKED_MADE : ASKED_CONDITION);
   for (unsigned i = 0; i < o->n_stores; i++) {
-    use_value(u, &o->stores[i].value);
-    if (o->stores[i].place.kind == PLACE_CALL) use_call(u, o->stores[i].place.call);
+    use_value(u, &o->stores[i].value, ASKED_VALUE);
+    if (o->stores[i].place.kind == PLACE_CALL) use_call(u, o->stores[i].place.call, ASKED_VALUE);
   }
 }
 
@@ -457,7 +467,7 @@ static void ask_pointer(struct walk *w, size_t call, struct used *used) {
   w->calls.at[call].paths = paths;
   w->calls.at[call].n_paths = (uint8_t)n;
   for (unsigned i = 0; i < n; i++)
-    if (paths[i].root == PATH_CALL) use_call(used, paths[i].call);
+    if (paths[i].root == PATH_CALL) use_call(used, paths[i].call, ASKED_VALUE);
 }
 
 /* The number and arguments of one call, and whose results these are. */
@@ -470,7 +480,7 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
   for (unsigned k = 0; k < FLOW_ARGS; k++) {
     struct flow_value v = argument(w, call, k);
     w->calls.at[call].args[k] = v;
-    use_value(used, &v);
+    use_value(used, &v, ASKED_MADE);
   }
   if (w->kernel && w->calls.at[call].kind == CALL_POINTER) ask_pointer(w, call, used);
 }
@@ -498,7 +508,10 @@ static void find_arguments(struct walk *w) {
     }
   }
   for (size_t i = 0; i < w->calls.n; i++)
-    if (i >= used.room || !done[i]) w->calls.at[i] = (struct flow_call){.at = w->calls.at[i].at, .kind = CALL_POINTER};
+    if (i >= used.room || !done[i])
+      w->calls.at[i] = (struct flow_call){.at = w->calls.at[i].at, .kind = CALL_POINTER};
+    else
+      w->calls.at[i].asked = used.at[i];
 }
 
 static int keep(struct walk *w, struct flow_summary *ret) {
@@ -544,8 +557,12 @@ int walk_start(struct walk *w, struct flow_worker *worker, const struct code *co
   *w = (struct walk){.worker = worker, .image = code->image, .code = code, .result = RAX};
   take_maps(w);
   w->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *w->stamps);
-  w->marks = arena_zalloc(&worker->scratch, ORIGIN_MARKS * sizeof *w->marks);
-  return w->stamps && w->marks ? 0 : -ENOMEM;
+  if (!worker->marks) worker->marks = arena_zalloc(&worker->keep, ORIGIN_MARKS * sizeof *worker->marks);
+  if (worker->stamp > UINT32_MAX / 2 && worker->marks) { /* no function asks that much */
+    memset(worker->marks, 0, ORIGIN_MARKS * sizeof *worker->marks);
+    worker->stamp = 0;
+  }
+  return w->stamps && worker->marks ? 0 : -ENOMEM;
 }
 
 static bool has_calls(const struct code *c) {
@@ -589,7 +606,7 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   w.assume = assume;
   w.result = result_register(&w);
   size_t effort = 0;
-  while (effort < COUNT(efforts) && !walk_all(&w, &efforts[effort]))
+  while (effort < COUNT(efforts) && !walk_all(&w, worker->brief && !effort ? &brief_effort : &efforts[effort]))
     effort++;
   if (effort == COUNT(efforts)) s.problems |= FLOW_COMPLEX;
   if (effort == COUNT(efforts) - 1) s.problems |= FLOW_REDUCED;

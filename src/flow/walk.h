@@ -80,12 +80,6 @@ struct work_item {
   struct state state;
 };
 
-/* Where a question has been. */
-struct origin_mark {
-  uint64_t hash;
-  uint32_t stamp;
-};
-
 #define ORIGIN_MARKS 256
 
 struct origin_entry {
@@ -110,8 +104,6 @@ struct walk {
   VEC(struct flow_outcome) outcomes;
   unsigned depth;   /* of origin questions inside each other */
   uint32_t *stamps; /* for each block, the last question that looked at it */
-  uint32_t stamp;
-  struct origin_mark *marks; /* ORIGIN_MARKS of them */
   unsigned steps, budget;
   uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
   bool simple;            /* constants only, no evidence */
@@ -231,6 +223,8 @@ struct work_item *state_work(struct walk *w);
 void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s);
 /* Continues at the end of a block, if no state like this was there before. */
 void state_push_end(struct walk *w, uint32_t block, struct work_item *k);
+/* The same, whatever was there before. */
+void state_push_on(struct walk *w, uint32_t block, struct work_item *k);
 void state_add_guard(struct state *s, struct flow_guard g);
 /* The way has come to its end: an outcome. */
 void state_emit(struct walk *w, const struct state *s);

@@ -124,6 +124,7 @@ static int node_get_for(struct flow_world *w, unsigned image, uint64_t address, 
   node->image = (uint16_t)image;
   node->address = address;
   node->ifunc = ifunc;
+  node->depth = UINT8_MAX;
   n = w->nodes.n;
   if (vec_push(&w->nodes, node) < 0 || map_put(&w->node_of, key, n) < 0) return -ENOMEM;
   return (int)n;
@@ -135,7 +136,9 @@ static int node_get(struct flow_world *w, unsigned image, uint64_t address, bool
 
 int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) {
   if (image >= w->images.n) return -EINVAL;
-  return node_get(w, image, address, ifunc);
+  int r = node_get(w, image, address, ifunc);
+  if (r >= 0) w->nodes.at[r]->depth = 0;
+  return r;
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -173,15 +176,25 @@ static struct bound bind_slot(const struct flow_world *w, unsigned image, uint64
 
 static uint64_t slot_key(unsigned image, uint64_t at) { return hash_mix(at) + hash_mix(image + 7); }
 
-/* With the lock held. Adds the node that a call goes to. */
-static int add_callee(struct flow_world *w, unsigned image, const struct flow_call *c, const struct bound *b) {
+/* With the lock held. The node that a call goes to, which is added if it is new; -ENOENT if it leads nowhere. */
+static int callee_get(struct flow_world *w, unsigned image, const struct flow_call *c, const struct bound *b) {
   uint64_t n;
-  if (c->kind == CALL_ADDRESS) return node_get(w, image, c->target, false) < 0 ? -ENOMEM : 0;
+  if (c->kind == CALL_ADDRESS) return node_get(w, image, c->target, false);
   uint64_t key = slot_key(image, c->target);
-  if (map_get(&w->slot_node, key, &n)) return 0;
-  int node = b->found ? node_get(w, b->image, b->address, b->ifunc) : -ENOENT;
+  if (map_get(&w->slot_node, key, &n)) return n ? (int)n - 1 : -ENOENT;
+  struct bound found = b ? *b : bind_slot(w, image, c->target);
+  int node = found.found ? node_get(w, found.image, found.address, found.ifunc) : -ENOENT;
   if (node < 0 && node != -ENOENT) return node;
-  return map_put(&w->slot_node, key, node < 0 ? 0 : (uint64_t)node + 1);
+  int r = map_put(&w->slot_node, key, node < 0 ? 0 : (uint64_t)node + 1);
+  return r < 0 ? r : node;
+}
+
+/* Is the call near enough for its function to be read? */
+static bool is_near(const struct flow_world *w, const struct node *n, const struct flow_call *c) {
+  const struct flow_reach *r = &w->options.reach;
+  if (!r->value) return true;
+  return (c->asked & ASKED_VALUE && n->depth < r->value) || (c->asked & ASKED_CONDITION && n->depth < r->condition) ||
+         (c->asked & ASKED_MADE && n->depth < r->made);
 }
 
 int flow_world_callee(const struct flow_world *w, uint32_t node, const struct flow_call *call) {
@@ -296,7 +309,17 @@ static int add_callees(struct flow_world *w, struct node *n) {
   return 0;
 }
 
-/* Adds what a new summary needs. With the lock held. */
+static int add_needs(struct flow_world *w, struct node *n, const struct bound *bounds);
+
+/* There is a way of DEPTH calls to NODE. What it needs may be near enough now. */
+static int come_near(struct flow_world *w, int node, unsigned depth) {
+  struct node *n = w->nodes.at[node];
+  if (!w->options.reach.value || depth >= n->depth) return 0;
+  n->depth = (uint8_t)depth;
+  return n->read ? add_needs(w, n, NULL) : 0;
+}
+
+/* Adds what a summary needs. With the lock held. BOUNDS: what the slots of its calls are bound to; may be NULL. */
 static int add_needs(struct flow_world *w, struct node *n, const struct bound *bounds) {
   if (w->kernel) {
     int r = add_pointers(w, n);
@@ -304,13 +327,16 @@ static int add_needs(struct flow_world *w, struct node *n, const struct bound *b
   }
   for (uint32_t i = 0; i < n->summary.n_calls; i++) {
     const struct flow_call *c = &n->summary.calls[i];
-    if (c->kind != CALL_ADDRESS && c->kind != CALL_SLOT) continue;
-    int r = add_callee(w, n->image, c, &bounds[i]);
-    if (r < 0) return r;
+    if ((c->kind != CALL_ADDRESS && c->kind != CALL_SLOT) || !is_near(w, n, c)) continue;
+    int r = callee_get(w, n->image, c, bounds ? &bounds[i] : NULL);
+    if (r >= 0) r = come_near(w, r, n->depth + 1u);
+    if (r < 0 && r != -ENOENT) return r;
   }
   for (uint32_t i = 0; n->ifunc && i < n->summary.n_outcomes; i++) {
     const struct flow_value *v = &n->summary.outcomes[i].ret;
-    if (v->kind == VALUE_ADDRESS && node_get(w, n->image, v->value, false) < 0) return -ENOMEM;
+    int r = v->kind == VALUE_ADDRESS ? node_get(w, n->image, v->value, false) : -ENOENT;
+    if (r >= 0) r = come_near(w, r, n->depth);
+    if (r < 0 && r != -ENOENT) return r;
   }
   return 0;
 }
@@ -357,6 +383,7 @@ static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow
   r = w->kernel ? learn_deciding(w, worker, n) : 0;
   if (r < 0) return r;
   MUST(pthread_mutex_lock(&w->lock) == 0);
+  n->read = true;
   r = add_needs(w, n, bounds);
   MUST(pthread_mutex_unlock(&w->lock) == 0);
   return r;
@@ -412,6 +439,8 @@ static int summarise_all(struct flow_world *w) {
     w->workers = calloc(n, sizeof *w->workers);
     if (!w->workers) return -ENOMEM;
     w->n_workers = n;
+    for (unsigned i = 0; i < n; i++)
+      w->workers[i].brief = w->options.reach.value;
   }
   return run_crew(w);
 }

@@ -37,6 +37,8 @@ struct node {
   bool ifunc;           /* a resolver; the results are those of the functions it returns */
   bool depends_on_args; /* makes a system call whose number or errors depend on its arguments */
   bool on_stack, indexed;
+  bool read;     /* there is a summary */
+  uint8_t depth; /* calls between what is wanted and it, the shortest way; only if there is a limit */
   uint64_t address;
   struct flow_summary summary;
   struct flow_results results;

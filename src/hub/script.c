@@ -4,18 +4,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 1 << 16 };
+/* Milliseconds that a script has to end when there is nothing left to read, and when it is told to. */
+enum { GRACE = 1000 };
 
 static void become(const char *command, int in, int out) {
   sigset_t none;
   (void)sigemptyset(&none);
   (void)signal(SIGPIPE, SIG_DFL);
-  if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+  /* A group of its own, so that what the shell has started ends with it. */
+  if (setpgid(0, 0) < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+      sigprocmask(SIG_SETMASK, &none, NULL) < 0)
     _exit(126);
   (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
   _exit(127);
@@ -28,6 +34,7 @@ int script_start(struct hub_script *s, const char *command, struct err *e) {
     s->pid = fork();
     if (s->pid == 0) become(command, to[0], from[1]);
     r = s->pid < 0 ? -errno : 0;
+    if (s->pid > 0) (void)setpgid(s->pid, s->pid); /* whoever of the two comes first */
   }
   if (to[0] >= 0) (void)close(to[0]);
   if (from[1] >= 0) (void)close(from[1]);
@@ -37,14 +44,31 @@ int script_start(struct hub_script *s, const char *command, struct err *e) {
   return r < 0 ? err_set(e, r, "cannot start '%s': %s", command, strerror(-r)) : 0;
 }
 
-/* At its end of input a script ends; one that does not is ended. */
+/* Has it ended within the time that it has? */
+static bool ends_soon(int process) {
+  struct pollfd p = {.fd = process, .events = POLLIN};
+  int r;
+  do
+    r = poll(&p, 1, GRACE);
+  while (r < 0 && errno == EINTR);
+  return r > 0;
+}
+
+/* At its end of input a script ends, and has time for it; one that does not is told to, and then not asked. */
+static void end_process(pid_t pid) {
+  int process = pidfd_open(pid, 0);
+  if (process < 0 || !ends_soon(process)) {
+    (void)kill(-pid, SIGTERM);
+    if (process < 0 || !ends_soon(process)) (void)kill(-pid, SIGKILL);
+  }
+  (void)waitpid(pid, NULL, 0);
+  if (process >= 0) (void)close(process);
+}
+
 void script_end(struct hub_script *s) {
   if (s->in >= 0) (void)close(s->in);
   if (s->out >= 0) (void)close(s->out);
-  if (s->pid > 0) {
-    (void)kill(s->pid, SIGTERM);
-    (void)waitpid(s->pid, NULL, 0);
-  }
+  if (s->pid > 0) end_process(s->pid);
   text_done(&s->to);
   text_done(&s->from);
   *s = (struct hub_script){.in = -1, .out = -1};

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +19,8 @@
 /* What is polled before the connections. */
 enum { POLL_SIGNAL, POLL_LISTEN, POLL_SCRIPT_OUT, POLL_SCRIPT_IN, POLL_FIRST };
 #define MAX_CONNECTIONS 4096
+#define OTHER_FILES 64
+#define FULL_PAUSE 100 /* milliseconds until connections are tried again, if there were no descriptors for one */
 #define NOBODY SIZE_MAX
 
 struct client {
@@ -45,6 +48,7 @@ struct hub {
   struct hub_state state;
   int listener, signals;
   bool bound; /* the socket's file is ours */
+  bool full;  /* who wants to connect waits */
   VEC(struct client) clients;
   VEC(struct pollfd) polled;
   VEC(struct pending) pending;
@@ -143,7 +147,11 @@ static int read_client(struct hub *h, struct client *c, struct err *e) {
 
 static int accept_client(struct hub *h, struct err *e) {
   int on = 1, fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return 0; /* gone again, or there are no descriptors left: it will time out */
+  if (fd < 0) {
+    /* Or gone again. What waits would wake us at once, again and again. */
+    h->full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    return 0;
+  }
   if (h->clients.n >= MAX_CONNECTIONS) {
     (void)close(fd);
     return 0;
@@ -224,7 +232,7 @@ static int fill_polled(struct hub *h) {
   h->polled.n = 0;
   struct pollfd first[POLL_FIRST] = {
       [POLL_SIGNAL] = {.fd = h->signals, .events = POLLIN},
-      [POLL_LISTEN] = {.fd = h->listener, .events = POLLIN},
+      [POLL_LISTEN] = {.fd = h->full ? -1 : h->listener, .events = POLLIN},
       [POLL_SCRIPT_OUT] = {.fd = h->script.out, .events = POLLIN},
       [POLL_SCRIPT_IN] = {.fd = h->script.to.n ? h->script.in : -1, .events = POLLOUT},
   };
@@ -250,10 +258,11 @@ static int serve_clients(struct hub *h, struct err *e) {
 static int loop(struct hub *h, struct err *e) {
   for (;;) {
     if (fill_polled(h) < 0) return no_memory(e);
-    if (poll(h->polled.at, h->polled.n, -1) < 0) {
+    if (poll(h->polled.at, h->polled.n, h->full ? FULL_PAUSE : -1) < 0) {
       if (errno == EINTR) continue;
       return err_set(e, -errno, "poll: %s", strerror(errno));
     }
+    h->full = false;
     if (h->polled.at[POLL_SIGNAL].revents) return 0;
     int r = serve_clients(h, e);
     if (r >= 0 && h->polled.at[POLL_LISTEN].revents) r = accept_client(h, e);
@@ -276,9 +285,19 @@ static void hub_done(struct hub *h) {
   text_done(&h->line);
 }
 
+/* Each thread that asks has a connection; usual limits are for programs that have less to do with the world. */
+static void want_descriptors(void) {
+  struct rlimit l;
+  rlim_t wanted = MAX_CONNECTIONS + OTHER_FILES;
+  if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= wanted) return;
+  l.rlim_cur = l.rlim_max < wanted ? l.rlim_max : wanted;
+  (void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int hub_serve(const struct hub_options *options, struct hub_totals *ret, struct err *e) {
   struct hub h = {.options = options, .listener = -1, .signals = -1, .script = {.in = -1, .out = -1}};
   h.state.policy = options->policy;
+  want_descriptors();
   h.signals = signalfd(-1, options->ends, SFD_CLOEXEC);
   int r = h.signals < 0 ? err_set(e, -errno, "signalfd: %s", strerror(errno)) : 0;
   if (r >= 0 && options->policy.script) r = script_start(&h.script, options->policy.script, e);

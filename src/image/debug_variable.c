@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables by name: where they are. Of those of a function that is for each piece of its code, and for some there is
- * nothing: they are in a register that nobody keeps, or nowhere.
+ * nothing: they are in a register that nobody keeps, or nowhere. What expressions mean is in debug_location.c.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -57,117 +57,6 @@ static bool is_variable(Dwarf_Die *die) {
 
 /* --- where -------------------------------------------------------------------------------------------------------- */
 
-/* What the frame base of a function is: fbreg counts from there. */
-struct base {
-  bool known;
-  enum image_location_kind kind;
-  int64_t offset;
-};
-
-static struct base frame_base(Dwarf_Die *function) {
-  Dwarf_Attribute a;
-  Dwarf_Op *ops;
-  size_t n;
-  struct base b = {false};
-  if (!variable_attr(function, DW_AT_frame_base, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n != 1) return b;
-  switch (ops[0].atom) {
-  case DW_OP_call_frame_cfa:
-    return (struct base){true, IMAGE_AT_CFA, 0};
-  case DW_OP_reg6:
-    return (struct base){true, IMAGE_AT_RBP, 0};
-  case DW_OP_reg7:
-    return (struct base){true, IMAGE_AT_RSP, 0};
-  case DW_OP_breg6:
-    return (struct base){true, IMAGE_AT_RBP, (int64_t)ops[0].number};
-  case DW_OP_breg7:
-    return (struct base){true, IMAGE_AT_RSP, (int64_t)ops[0].number};
-  default:
-    return b;
-  }
-}
-
-static bool is_constant(const Dwarf_Op *op, int64_t *ret) {
-  if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31) {
-    *ret = op->atom - DW_OP_lit0;
-    return true;
-  }
-  *ret = (int64_t)op->number;
-  return op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts;
-}
-
-/* An address itself, or its number in a table. */
-static bool read_address(Dwarf_Attribute *a, const Dwarf_Op *op, uint64_t *ret) {
-  Dwarf_Attribute indirect;
-  Dwarf_Addr address;
-  if (op->atom == DW_OP_addr) {
-    *ret = op->number;
-    return true;
-  }
-  if (op->atom != DW_OP_addrx && op->atom != DW_OP_GNU_addr_index) return false;
-  if (dwarf_getlocation_attr(a, op, &indirect) != 0 || dwarf_formaddr(&indirect, &address) != 0) return false;
-  *ret = address;
-  return true;
-}
-
-/* One expression, of the forms that compilers write for what is somewhere; false for all others. */
-static bool read_ops(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct base *base,
-                     struct image_location *to) {
-  uint64_t address;
-  bool value = n == 2 && ops[1].atom == DW_OP_stack_value;
-  to->offset = n > 0 ? (int64_t)ops[0].number : 0;
-  if (value && is_constant(&ops[0], &to->offset)) {
-    to->kind = IMAGE_IS_NUMBER;
-    return true;
-  }
-  if (value && ops[0].atom == DW_OP_breg6) {
-    to->kind = IMAGE_IS_RBP;
-    return true;
-  }
-  if (n != 1) return false;
-  switch (ops[0].atom) {
-  case DW_OP_fbreg:
-    to->kind = base->kind;
-    to->offset += base->offset;
-    return base->known;
-  case DW_OP_breg6:
-  case DW_OP_breg7:
-    to->kind = ops[0].atom == DW_OP_breg6 ? IMAGE_AT_RBP : IMAGE_AT_RSP;
-    return true;
-  case DW_OP_call_frame_cfa:
-    to->kind = IMAGE_AT_CFA;
-    to->offset = 0;
-    return true;
-  case DW_OP_reg6:
-    to->kind = IMAGE_IS_RBP;
-    to->offset = 0;
-    return true;
-  default:
-    if (!read_address(a, &ops[0], &address)) return false;
-    to->kind = IMAGE_AT_STATIC;
-    to->offset = (int64_t)address;
-    return true;
-  }
-}
-
-/* Of a variable in pieces, the one that has all of what is asked for; it is told as if the rest were around it. */
-static bool read_pieces(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct base *base,
-                        const struct image_variable *v, struct image_location *to) {
-  uint64_t at = 0, wanted = (uint64_t)v->steps[0], width = v->n_steps > 1 ? 8 : v->width ? v->width : 1;
-  for (size_t i = 0; i < n; i++) {
-    bool empty = ops[i].atom == DW_OP_piece, whole = !empty && i + 1 < n && ops[i + 1].atom == DW_OP_piece;
-    if (!empty && !whole) return false;
-    uint64_t size = ops[whole ? i + 1 : i].number;
-    if (wanted >= at && wanted - at < size && width <= size - (wanted - at)) {
-      if (!whole || !read_ops(a, &ops[i], 1, base, to)) return false;
-      to->offset -= (int64_t)at;
-      return to->kind != IMAGE_IS_RBP && to->kind != IMAGE_IS_NUMBER;
-    }
-    at += size;
-    i += whole;
-  }
-  return false;
-}
-
 /* Where it is as long as its block is: in all of the block's ranges. */
 static int add_everywhere(struct variable_search *s, struct image_location l, Dwarf_Die *block) {
   int r = debug_ranges(s->d, block);
@@ -179,7 +68,8 @@ static int add_everywhere(struct variable_search *s, struct image_location l, Dw
   return r == -EBADMSG ? 0 : r;
 }
 
-static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, const struct base *base) {
+static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block,
+                         const struct location_base *base) {
   Dwarf_Attribute a;
   Dwarf_Addr list, start, end;
   Dwarf_Op *ops;
@@ -195,7 +85,8 @@ static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *b
   if (!dwarf_attr(die, DW_AT_location, &a)) return 0;
   for (ptrdiff_t at = 0; r >= 0 && (at = dwarf_getlocations(&a, at, &list, &start, &end, &ops, &n)) > 0;) {
     if (!take_budget(s)) return 0;
-    if (!read_ops(&a, ops, n, base, &l) && !read_pieces(&a, ops, n, base, s->ret, &l)) continue;
+    if (!location_read(&a, ops, n, base, &l) && !location_of_piece(&a, ops, n, base, s->ret, &l)) continue;
+    if (l.kind == IMAGE_IS_ENTRY) s->entered = true;
     bool always = start == 0 && end == UINT64_MAX;
     l.start = start;
     l.end = end;
@@ -206,7 +97,7 @@ static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *b
 
 /* --- of functions ------------------------------------------------------------------------------------------------- */
 
-static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, const struct base *base) {
+static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, const struct location_base *base) {
   Dwarf_Die type;
   if (!s->found) {
     if (!variable_type(die, &type)) return err_set(s->e, -ENODATA, "the type of '%s' is not known", s->name);
@@ -218,7 +109,7 @@ static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, con
 }
 
 /* Inner blocks first: what is in them hides what is outside. */
-static int search_block(struct variable_search *s, Dwarf_Die *block, const struct base *base, unsigned depth) {
+static int search_block(struct variable_search *s, Dwarf_Die *block, const struct location_base *base, unsigned depth) {
   Dwarf_Die child;
   int r = 0;
   if (depth > BLOCK_DEPTH) return 0;
@@ -249,10 +140,14 @@ static int search_scope(struct variable_search *s, struct debug_scope *scope, Dw
   const char *name = debug_scope_name(s->d, scope);
   int r = 0;
   if (name && debug_is_tail(name, s->function, "::")) {
-    struct base base = frame_base(function);
+    struct location_base base = location_base(function);
     s->function_found = true;
     if (!s->name) s->name = parameter_name(s, &scope->die);
+    bool before = s->entered;
+    s->entered = false;
     if (s->name) r = search_block(s, &scope->die, &base, 0);
+    if (r >= 0 && s->entered) r = vec_push(&s->callees, *function);
+    s->entered |= before;
   }
   for (struct debug_scope *i = scope->inner; i && r >= 0 && depth < DEBUG_DEPTH; i = i->next)
     r = search_scope(s, i, function, depth + 1);
@@ -278,8 +173,12 @@ static int take_global(struct variable_search *s, Dwarf_Die *die) {
   Dwarf_Die type;
   size_t n;
   if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n == 0) return 0;
-  if (n != 1 || !read_address(&a, &ops[0], &s->ret->address))
-    return err_set(s->e, -ENOTSUP, "'%s' is a variable of each thread, which conditions cannot ask for", s->name);
+  struct image_location l = {0};
+  bool placed = location_read(&a, ops, n, &(struct location_base){.known = false}, &l);
+  if (!placed || (l.kind != IMAGE_AT_STATIC && l.kind != IMAGE_AT_THREAD))
+    return err_set(s->e, -ENOTSUP, "where '%s' is cannot be told: it has no address of its own", s->name);
+  s->ret->address = (uint64_t)l.offset;
+  s->ret->of_thread = l.kind == IMAGE_AT_THREAD;
   if (!variable_type(die, &type)) return err_set(s->e, -ENODATA, "the type of '%s' is not known", s->name);
   int r = variable_follow(s, &type);
   if (r >= 0) s->found = true;
@@ -314,6 +213,8 @@ static int search_units(struct image_debug *d, void *context) {
     if (debug_unit_load(d, u) == -ENOMEM) return -ENOMEM;
     r = s->function ? search_functions(s, u) : search_space(s, &u->body, NULL, 0);
   }
+  for (size_t i = 0; i < d->units.n && r >= 0 && s->callees.n; i++)
+    r = entry_search(s, d->units.at[i]);
   return r;
 }
 
@@ -358,8 +259,12 @@ int image_debug_variable(struct image_debug *d, const char *function, const char
   if (r >= 0 && !s.found) r = not_found(&s);
   if (r == -ENOMEM) r = err_set(e, -ENOMEM, "out of memory");
   vec_done(&s.names);
+  vec_done(&s.callees);
   if (r < 0) image_variable_done(ret);
   return r < 0 ? r : 0;
 }
 
-void image_variable_done(struct image_variable *v) { vec_done(&v->locations); }
+void image_variable_done(struct image_variable *v) {
+  vec_done(&v->locations);
+  vec_done(&v->entries);
+}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two files about variables share: where one is (debug_variable.c), and the way to a part (debug_type.c). */
+/*
+ * What the files about variables share: which one is meant (debug_variable.c), where it is (debug_location.c), what a
+ * function was called with (debug_entry.c), and the way to a part (debug_type.c).
+ */
 #pragma once
 
 #include "image/debug.h"
@@ -16,11 +19,34 @@ struct variable_search {
   struct image_variable *ret;
   struct err *e;
   bool found, function_found;
+  bool entered;            /* some location is IMAGE_IS_ENTRY */
+  VEC(Dwarf_Die) callees;  /* functions for which it is */
   VEC(const char *) names; /* that there are instead */
 };
 
 /* Takes the way that S->path says from a variable of TYPE. -EINVAL or -ENOENT with a message. */
 int variable_follow(struct variable_search *s, Dwarf_Die *type);
+/* What the frame base of a function is: fbreg counts from there. */
+struct location_base {
+  bool known;
+  enum image_location_kind kind; /* IMAGE_AT_CFA or IMAGE_AT_REGISTER */
+  uint8_t reg;
+  int64_t offset;
+};
+struct location_base location_base(Dwarf_Die *function);
+/* What the expression of A says, if it has one of the forms that compilers write for what can be found. */
+bool location_read(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct location_base *base,
+                   struct image_location *to);
+/* Of a variable in pieces, the one that has all of what V asks for. */
+bool location_of_piece(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct location_base *base,
+                       const struct image_variable *v, struct image_location *to);
+/* The value of an argument at a call: what is at a place means what is stored there, in at least WIDTH bytes. */
+bool location_of_argument(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct location_base *base,
+                          unsigned width, struct image_location *to);
+
+/* Adds to S->ret what calls in U hand to the functions of S->callees. */
+int entry_search(struct variable_search *s, struct debug_unit *u);
+
 /* An attribute of DIE, or of what it says more about. */
 bool variable_attr(Dwarf_Die *die, unsigned attribute, Dwarf_Attribute *ret);
 /*

@@ -325,15 +325,21 @@ int image_debug_line(struct image_debug *d, const char *file, unsigned line, ima
 
 /* Where a variable of a function is while the function is at START up to END. Written into plans as it is. */
 enum image_location_kind {
-  IMAGE_AT_CFA,    /* at the frame's CFA + offset */
-  IMAGE_AT_RBP,    /* at rbp + offset */
-  IMAGE_AT_RSP,    /* at rsp + offset */
-  IMAGE_AT_STATIC, /* at offset, an address as in the image */
-  IMAGE_IS_RBP,    /* rbp + offset itself is the value */
-  IMAGE_IS_NUMBER, /* offset itself is */
+  IMAGE_AT_CFA,      /* at the frame's CFA + offset */
+  IMAGE_AT_REGISTER, /* at what is in `reg` + offset */
+  IMAGE_AT_STATIC,   /* at offset, an address as in the image */
+  IMAGE_AT_THREAD,   /* at offset of the thread's own variables of the image */
+  IMAGE_IS_CFA,      /* the CFA + offset itself is the value */
+  IMAGE_IS_REGISTER, /* what is in `reg` + offset is */
+  IMAGE_IS_STATIC,   /* offset, an address as in the image, is */
+  IMAGE_IS_NUMBER,   /* offset itself is */
+  IMAGE_IS_ENTRY,    /* what was in `reg` when the function was called + offset is */
 };
 struct image_location {
   enum image_location_kind kind;
+  uint8_t reg;   /* the psABI's number, below 16 */
+  uint8_t piece; /* the value is that of the variable from this byte on */
+  uint8_t entry; /* of `entries`: the register that gets it */
   uint64_t start, end;
   int64_t offset;
 };
@@ -344,7 +350,10 @@ struct image_location {
 struct image_variable {
   bool local;       /* of a function: locations say where, and nothing where it cannot be known */
   uint64_t address; /* of another one, as in the image */
+  bool of_thread;   /* ... address is the offset in the block that each thread has of the image's variables */
   VEC(struct image_location) locations;
+  /* For IMAGE_IS_ENTRY: what calls of the function put into registers; start is in the call instruction. */
+  VEC(struct image_location) entries;
   int64_t steps[IMAGE_STEPS]; /* bytes to go on; before each but the first, a pointer is followed */
   size_t n_steps;
   unsigned width; /* in bytes: 1, 2, 4 or 8 */

@@ -65,6 +65,13 @@ static int rela_load(struct image *img, struct rela_table *t, struct bytes b) {
 /* The first entry at or behind ADDRESS, in one of the two parts of a table. */
 static bool rela_after(const struct rela_table *t, bool ordered, uint64_t address, Elf64_Rela *ret) {
   uint32_t low = 0, end = ordered ? t->n_order : t->ascending, high = end;
+  if (end == 0) return false;
+  /* The words of a PLT follow each other, so that of ADDRESS is found at once. */
+  uint64_t first = rela_offset(t, ordered ? t->order[0] : 0), guess = (address - first) / sizeof(uint64_t);
+  if (address >= first && guess < end && rela_offset(t, ordered ? t->order[guess] : (uint32_t)guess) == address &&
+      (guess == 0 || rela_offset(t, ordered ? t->order[guess - 1] : (uint32_t)guess - 1) < address)) {
+    low = high = (uint32_t)guess;
+  }
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
     if (rela_offset(t, ordered ? t->order[mid] : mid) < address)
@@ -261,8 +268,15 @@ bool image_slot_after(const struct image *img, uint64_t address, struct image_sl
 }
 
 bool image_slot(const struct image *img, uint64_t address, struct image_slot *ret) {
-  struct image_slot slot;
-  if (!image_slot_after(img, address, &slot) || slot.at != address) return false;
-  *ret = slot;
+  const struct rela_table *tables[] = {&img->jmprel, &img->rela};
+  Elf64_Rela r;
+  uint64_t relr;
+  for (size_t i = 0; i < 2 * COUNT(tables); i++)
+    if (rela_after(tables[i / 2], i % 2 == 1, address, &r) && r.r_offset == address) {
+      slot_from_rela(img, &r, ret);
+      return true;
+    }
+  if (!relr_after(img, address, &relr) || relr != address) return false;
+  *ret = (struct image_slot){.at = relr, .kind = SLOT_LOCAL, .value = word_at(img, relr)};
   return true;
 }

@@ -49,6 +49,9 @@ enum calling_fact {
   CALL_FLAGS,
   CALL_MODE,
   CALL_VARIADIC,
+  CALL_CODE,
+  CALL_MISNAMED,
+  CALL_BY_ERRNO,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

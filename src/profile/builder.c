@@ -93,14 +93,14 @@ int profile_builder_side(struct profile_builder *b, const struct profile_side *p
 
 /* --- an error ----------------------------------------------------------------------------------------------------- */
 
-/* The places of the sorted values, each with its own, no value twice. */
+/* The places of the sorted values, each with its own, no value twice; of several widths the largest. */
 static int merge_sides(struct profile_builder *b) {
   int64_t *values = arena_alloc(&b->result.arena, b->sides.n * sizeof *values);
   if (!values) return -ENOMEM;
   b->merged.n = 0;
   for (size_t i = 0; i < b->sides.n; i++) {
     const struct profile_side_value *s = &b->sides.at[i];
-    if (i > 0 && compare_side_values(s - 1, s) == 0) continue;
+    bool again = i > 0 && compare_side_values(s - 1, s) == 0;
     if (i == 0 || compare_places(&s[-1].place, &s->place) != 0) {
       struct profile_side *side = vec_more(&b->merged);
       if (!side) return -ENOMEM;
@@ -108,8 +108,11 @@ static int merge_sides(struct profile_builder *b) {
       side->values = values;
       side->n_values = 0;
     }
+    struct profile_side *side = &b->merged.at[b->merged.n - 1];
+    if (s->place.width > side->width) side->width = s->place.width;
+    if (again) continue;
     *values++ = s->value;
-    b->merged.at[b->merged.n - 1].n_values++;
+    side->n_values++;
   }
   return 0;
 }

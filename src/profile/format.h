@@ -31,6 +31,8 @@ int profile_read_word(const char *text, const char *const *words, size_t n, unsi
 unsigned profile_reason_bit(const char *word, size_t n);
 /* Names of letters, digits, _ and -, with one space between them; or nothing. */
 bool profile_is_words(const char *s);
+/* How many bytes a side is wide; 0: not known. False if NUMBER is nothing that can be stored. */
+bool profile_read_width(int64_t number, unsigned *ret) MUST_USE;
 /* "libfoo.so.1+0x18 (foo_errno)", "arg 2 + 0x10". */
 void profile_side_where(const struct profile_side *side, struct text *to);
 
@@ -83,6 +85,7 @@ struct profile_builder {
   VEC(const char *) evidence;
   VEC(struct profile_side) merged; /* kept for its memory */
   struct map functions_seen, retvals_seen;
+  bool brief; /* evidence is not put into words */
 };
 
 /* NULL if there is no memory. */

@@ -80,6 +80,13 @@ bool profile_facts_done(const struct profile_facts *facts, const char *name) {
   return calling(facts, CALL_DONE, name) >= 0;
 }
 
+bool profile_facts_by_errno(const struct profile_facts *facts, const char *name, int64_t *ret) {
+  uint64_t n;
+  if (!map_get(&facts->knowledge.calling, calling_key(CALL_BY_ERRNO, name), &n)) return false;
+  *ret = (int64_t)n;
+  return true;
+}
+
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
   int stream = calling(facts, CALL_STREAM, name);
   struct profile_roles roles = {
@@ -99,6 +106,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .path = calling(facts, CALL_PATH, name),
       .flags = calling(facts, CALL_FLAGS, name),
       .mode = calling(facts, CALL_MODE, name),
+      .code = calling(facts, CALL_CODE, name),
+      .misnamed = calling(facts, CALL_MISNAMED, name),
       .variadic = calling(facts, CALL_VARIADIC, name) >= 0,
       .throws = calling(facts, CALL_THROWS, name) >= 0,
   };
@@ -137,30 +146,26 @@ static int add_import(struct analysis *a, const struct image_symbol *symbol, uns
   return r < 0 ? r : vec_push(ret, import);
 }
 
-static int find_imports(struct analysis *a, const struct image *program, import_vec *ret) {
+static int find_imports(struct analysis *a, const struct image *program, struct map *seen, import_vec *ret) {
   struct image_slot slot = {0};
-  struct map seen = {0};
   int r = 0;
   for (uint64_t at = 0; r >= 0 && image_slot_after(program, at, &slot); at = slot.at + 1) {
     unsigned image = 0;
     if (slot.kind != SLOT_IMPORT || image_export(program, slot.name, NULL)) continue;
     const struct image_symbol *symbol = defined(&a->set, slot.name, slot.version, &image);
-    if (symbol) r = add_import(a, symbol, image, &seen, ret);
+    if (symbol) r = add_import(a, symbol, image, seen, ret);
   }
-  map_done(&seen);
   return r < 0 ? r : 0;
 }
 
 /* Of all libraries that define one: what stands before another (a sanitizer, an allocator) mostly calls that. */
-static int find_named(struct analysis *a, const char *const *names, size_t n, import_vec *ret) {
-  struct map seen = {0};
+static int find_named(struct analysis *a, const char *const *names, size_t n, struct map *seen, import_vec *ret) {
   int r = 0;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < a->set.images.n && r >= 0; k++) {
       const struct image_symbol *symbol = image_export(a->set.images.at[k], names[i], NULL);
-      if (symbol) r = add_import(a, symbol, (unsigned)k, &seen, ret);
+      if (symbol) r = add_import(a, symbol, (unsigned)k, seen, ret);
     }
-  map_done(&seen);
   return r < 0 ? r : 0;
 }
 
@@ -171,8 +176,8 @@ static int by_image_and_name(const void *x, const void *y) {
   return r ? r : (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-static int write_imports(struct analysis *a, const import_vec *imports, struct profile *ret) {
-  struct profile_builder b = {0};
+static int write_imports(struct analysis *a, const import_vec *imports, bool brief, struct profile *ret) {
+  struct profile_builder b = {.brief = brief};
   int r = 0;
   for (size_t i = 0; i < imports->n && r >= 0; i++) {
     const struct import *m = &imports->at[i];
@@ -187,31 +192,58 @@ static int write_imports(struct analysis *a, const import_vec *imports, struct p
   return r;
 }
 
-/* What PROGRAM imports, or, if NAMES is not NULL, what it would bind these to. */
-static int profile_bound(const struct profile_request *request, const struct image *program, const char *const *names,
-                         size_t n, struct profile *ret, struct err *e) {
+/* What is read before anything is known: the libraries, and the data. */
+struct reading {
+  const struct profile_request *request;
+  const struct image *program;
+  struct analysis *a;
+  struct err *e;
+  int libraries, data;
+  unsigned n; /* threads */
+};
+
+static void read_part(void *context, unsigned worker) {
+  struct reading *r = context;
+  if (worker + 1 == r->n) r->libraries = image_set_needs(r->program, &r->a->set);
+  if (worker == 0) r->data = knowledge_load(r->request->data, r->request->no_cache, &r->a->knowledge, r->e);
+}
+
+static int read_all(const struct profile_request *request, const struct image *program, struct analysis *a,
+                    struct err *e) {
+  unsigned n = request->workers ? request->workers : worker_count();
+  struct reading r = {request, program, a, e, 0, 0, n > 1 ? 2 : 1};
+  r.libraries = r.n > 1 ? 1 : 0;
+  worker_run(r.n, read_part, &r);
+  if (r.libraries > 0) r.libraries = image_set_needs(program, &a->set); /* the thread could not be started */
+  return r.data < 0 ? r.data : r.libraries;
+}
+
+/* What PROGRAM imports if ALL, and what it would bind NAMES to. */
+static int profile_bound(const struct profile_request *request, const struct image *program, bool all,
+                         const char *const *names, size_t n, struct profile *ret, struct err *e) {
   struct analysis a = {0};
   import_vec imports = {0};
-  int r = image_set_needs(program, &a.set);
-  if (r >= 0) r = knowledge_load(request->data, request->no_cache, &a.knowledge, e);
+  struct map seen = {0};
+  int r = read_all(request, program, &a, e);
   if (r >= 0) r = analysis_make_world(request, &a);
-  if (r >= 0) r = names ? find_named(&a, names, n, &imports) : find_imports(&a, program, &imports);
+  if (r >= 0 && all) r = find_imports(&a, program, &seen, &imports);
+  if (r >= 0) r = find_named(&a, names, n, &seen, &imports);
+  map_done(&seen);
   if (r >= 0 && imports.n) qsort(imports.at, imports.n, sizeof *imports.at, by_image_and_name);
   if (r >= 0) r = flow_world_solve(a.world);
-  if (r >= 0) r = write_imports(&a, &imports, ret);
+  if (r >= 0) r = write_imports(&a, &imports, request->brief, ret);
   vec_done(&imports);
   analysis_done(&a);
   if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");
   return r;
 }
 
-int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
-                    struct err *e) {
-  return profile_bound(request, program, NULL, 0, ret, e);
+int profile_imports(const struct profile_request *request, const struct image *program, const char *const *names,
+                    size_t n, struct profile *ret, struct err *e) {
+  return profile_bound(request, program, true, names, n, ret, e);
 }
 
 int profile_functions(const struct profile_request *request, const struct image *program, const char *const *names,
                       size_t n, struct profile *ret, struct err *e) {
-  static const char *const none[] = {NULL};
-  return profile_bound(request, program, n ? names : none, n, ret, e);
+  return profile_bound(request, program, false, names, n, ret, e);
 }

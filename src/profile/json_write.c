@@ -56,7 +56,7 @@ static void write_side(const struct profile_side *side, struct text *to) {
   add_offset(to, "offset", side->offset);
   text_add(to, ",");
   add_field(to, "name", side->name);
-  text_add(to, "}");
+  text_addf(to, ",\"width\":%u}", side->width);
 }
 
 static void write_error(const struct profile_error *e, struct text *to) {

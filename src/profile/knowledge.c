@@ -93,13 +93,15 @@ static int read_argument(struct lines *at, enum calling_fact fact, const char *w
   bool in = strcmp(word, "stdin") == 0, out = strcmp(word, "stdout") == 0;
   if (fact == CALL_STREAM && (in || out))
     n = in ? STREAM_STDIN : STREAM_STDOUT;
+  else if (fact == CALL_BY_ERRNO)
+    return number_parse(word, (int64_t *)ret) < 0 ? lines_bad(at, "not a number:", word) : 0;
   else if (number_parse(word, &n) < 0 || n < 0 || n > 15)
     return lines_bad(at, "not the number of an argument:", word);
   *ret = (uint64_t)n;
   return 0;
 }
 
-/* KIND NAME, or KIND N NAME where the fact is about an argument. */
+/* KIND NAME, or KIND N NAME where the fact is about an argument or a value. */
 static int read_calling(struct lines *at, const char *kind, const char *word, char **save) {
   static const struct {
     const char *word;
@@ -115,6 +117,8 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_MESSAGE] = {"message", true},     [CALL_THROWS] = {"throws", false},
       [CALL_PATH] = {"path", true},           [CALL_FLAGS] = {"flags", true},
       [CALL_MODE] = {"mode", true},           [CALL_VARIADIC] = {"variadic", false},
+      [CALL_CODE] = {"code", true},           [CALL_MISNAMED] = {"misnamed", true},
+      [CALL_BY_ERRNO] = {"by-errno", true},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

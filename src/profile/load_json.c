@@ -229,6 +229,13 @@ static int load_argument(struct reader *r, const struct place *at, json_t *value
   return 0;
 }
 
+static int load_width(struct reader *r, const struct place *at, json_t *value) {
+  json_int_t width = json_integer_value(value);
+  if (!profile_read_width(width, &r->side.width))
+    return FAIL(r, at, "%lld is not a width (write 1, 2, 4 or 8 bytes)", (long long)width);
+  return 0;
+}
+
 /* The readable place must be that of the other fields, or an edit of it would be lost without a word. */
 static int check_where(struct reader *r, const struct place *at) {
   struct text where = {0};
@@ -252,6 +259,7 @@ static int load_side(struct reader *r, const struct place *at, json_t *value) {
       {"name", TYPE(STRING) | TYPE(NULL), false, load_variable},
       {"offset", TYPE(STRING) | TYPE(INTEGER), false, load_side_offset},
       {"argument", TYPE(INTEGER), false, load_argument},
+      {"width", TYPE(INTEGER), false, load_width},
   };
   r->side = (struct profile_side){0};
   r->where = NULL;

@@ -39,6 +39,7 @@ enum attribute {
   ARGUMENT,
   ERRNO,
   VALUE,
+  WIDTH,
   N_ATTRIBUTES
 };
 
@@ -66,6 +67,7 @@ static const char *const attribute_names[N_ATTRIBUTES] = {
     [ARGUMENT] = "argument",
     [ERRNO] = "errno",
     [VALUE] = "value",
+    [WIDTH] = "width",
 };
 
 struct reader;
@@ -406,6 +408,14 @@ static int get_argument(struct reader *r, unsigned *ret) {
   return e;
 }
 
+static int get_width(struct reader *r, unsigned *ret) {
+  int64_t width;
+  int e = get_number(r, WIDTH, &width);
+  if (e == 0 && !profile_read_width(width, ret))
+    e = FAIL_ATTRIBUTE(r, WIDTH, "width=\"%lld\" is not a width (write 1, 2, 4 or 8 bytes)", (long long)width);
+  return e;
+}
+
 static int get_place(struct reader *r, struct profile_side *place) {
   bool argument = place->kind == SIDE_ARG;
   int e = argument ? get_argument(r, &place->argument) : must_have(r, MODULE);
@@ -415,6 +425,7 @@ static int get_place(struct reader *r, struct profile_side *place) {
                        argument ? "an argument" : "a variable", attribute_names[argument ? MODULE : ARGUMENT]);
   if (e == 0) e = keep(r, MODULE, &place->module);
   if (e == 0) e = keep(r, NAME, &place->name);
+  if (e == 0 && r->values[WIDTH]) e = get_width(r, &place->width);
   return e == 0 && r->values[OFFSET] ? get_offset(r, OFFSET, &place->offset) : e;
 }
 
@@ -456,8 +467,9 @@ static const struct element elements[N_ELEMENTS] = {
     [ERROR_CODES] = {BIT(FUNCTION), BIT(RETVAL) | BIT(WIDE) | BIT(ERRNO_UNKNOWN) | BIT(CONFIDENCE), false,
                      open_error_codes, close_error_codes},
     [SIDE_EFFECT] = {BIT(ERROR_CODES),
-                     BIT(TYPE) | BIT(MODULE) | BIT(OFFSET) | BIT(NAME) | BIT(ARGUMENT) | BIT(ERRNO) | BIT(VALUE), true,
-                     nothing, close_side_effect},
+                     BIT(TYPE) | BIT(MODULE) | BIT(OFFSET) | BIT(NAME) | BIT(ARGUMENT) | BIT(ERRNO) | BIT(VALUE) |
+                         BIT(WIDTH),
+                     true, nothing, close_side_effect},
     [EVIDENCE] = {BIT(ERROR_CODES), 0, true, nothing, close_evidence},
 };
 

@@ -24,6 +24,7 @@ struct profile_side {
   uint64_t offset; /* in the module's TLS block, the variable's address in the module, or bytes behind the argument */
   const int64_t *values; /* sorted */
   size_t n_values;
+  unsigned width; /* bytes that are stored: 1, 2, 4, 8; 0 if it is not known */
 };
 
 /* Sets of errno values: bit E of word E / 64. */
@@ -65,6 +66,7 @@ struct profile_function {
   size_t n_errors;
   unsigned unknown; /* of enum profile_unknown */
   bool alone;       /* it calls nothing: its errors can only be about its arguments; not kept in files */
+  bool stated;      /* somebody has written it down, with --profile; not kept in files */
   unsigned syscall; /* number + 1 of the system call that it is; 0 for functions of libraries */
 };
 
@@ -127,6 +129,7 @@ struct profile_request {
   bool all_ways;           /* through all of a kernel's tables, those that ordinary programs do not meet too */
   bool no_cache;
   bool trusting;    /* what data/functions says does not fail hands no error on to who calls it */
+  bool brief;       /* errors that come from far below a function, through many calls, need not be found */
   unsigned workers; /* threads; 0 for one a processor */
   /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
   void (*progress)(void *context, size_t done, size_t total);
@@ -137,12 +140,12 @@ struct profile_request {
 int profile_analyse(const struct profile_request *request, struct profile *ret, struct err *e) MUST_USE;
 
 /*
- * The functions that PROGRAM imports, and no others, of the libraries that define them as the dynamic loader would
- * bind them; INPUTS and FOR_PROGRAM of the request are not used, nor is the cache: it is made faster than it is read.
- * A library that is not found is left out.
+ * The functions that PROGRAM imports, and those that are called NAMES, and no others, of the libraries that define them
+ * as the dynamic loader would bind them; INPUTS and FOR_PROGRAM of the request are not used, nor is the cache: it is
+ * made faster than it is read. A library that is not found is left out.
  */
-int profile_imports(const struct profile_request *request, const struct image *program, struct profile *ret,
-                    struct err *e) MUST_USE;
+int profile_imports(const struct profile_request *request, const struct image *program, const char *const *names,
+                    size_t n, struct profile *ret, struct err *e) MUST_USE;
 
 /*
  * The same of the functions with these NAMES, whether the program itself imports them or one of its libraries, in all
@@ -184,6 +187,8 @@ bool profile_facts_float(const struct profile_facts *facts, const char *name);
 bool profile_facts_returned(const struct profile_facts *facts, const char *name);
 /* Has it done its work even if it reports a failure, as close(2) has? */
 bool profile_facts_done(const struct profile_facts *facts, const char *name);
+/* Which of its error values says to look at errno? False if none does, or it is -1 as everywhere. */
+bool profile_facts_by_errno(const struct profile_facts *facts, const char *name, int64_t *ret);
 /* What its arguments are, counted from 0; -1 if there is none such, or it is not known. */
 struct profile_roles {
   int descriptor, size;
@@ -200,6 +205,8 @@ struct profile_roles {
   int path;             /* the name of a file */
   int flags, mode;      /* how it is opened, with which permissions it is made */
   bool throws;          /* it fails with std::bad_alloc */
+  int code;             /* a pointer to where a code for the error is put */
+  int misnamed;         /* a name: with one that there is not, it fails for real */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 

@@ -58,6 +58,12 @@ bool profile_is_words(const char *s) {
   return inside || !*s;
 }
 
+bool profile_read_width(int64_t number, unsigned *ret) {
+  if (number != 0 && number != 1 && number != 2 && number != 4 && number != 8) return false;
+  *ret = (unsigned)number;
+  return true;
+}
+
 void profile_side_where(const struct profile_side *side, struct text *to) {
   if (side->kind == SIDE_ARG) {
     text_addf(to, "arg %u", side->argument);

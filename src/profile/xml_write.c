@@ -40,6 +40,7 @@ static void write_side(const struct profile_side *side, struct text *to) {
       add_attribute(to, "module", side->module ? side->module : "");
     add_offset(to, "offset", side->offset);
     add_attribute(to, "name", side->name);
+    if (side->width) text_addf(to, " width=\"%u\"", side->width);
     text_addf(to, ">%lld</side-effect>\n", (long long)side->values[i]);
   }
 }

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* The file is sparse: what no event reaches costs nothing. */
-enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16, BRANCHES = 4096 };
+enum { EVENTS = 1 << 14, LOADED = 2048, POINTS = 1 << 16, BRANCHES = 4096, ASKING = 1024 };
 /* So many wait to be written at most; then the ring fills, and the target waits. */
 enum { PENDING_MAX = 1 << 16, BATCH = 64 };
 /*
@@ -74,6 +74,7 @@ static void write_header(struct run_area *a) {
       .points = a->points,
       .counts = a->counts,
       .branches = a->branches,
+      .asking = a->asking,
   };
 }
 
@@ -86,6 +87,7 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   a.events = place(&end, EVENTS, sizeof(struct wire_event));
   a.points = place(&end, points ? POINTS : 0, sizeof(struct wire_point));
   a.branches = place(&end, BRANCHES, sizeof(struct wire_branch));
+  a.asking = place(&end, ASKING, sizeof(struct wire_asking));
   a.size = end;
   int r = map_file(path, a.size, &at, &a.file, e);
   if (r < 0) return r;
@@ -302,8 +304,7 @@ int run_area_totals(const struct run_area *a, struct run_totals *ret) {
 
 int run_area_troubles(const struct run_area *a, struct run_troubles *ret) {
   struct run_troubles t = {0};
-  int r = look(copy_bytes, t.asking, a->at->asking, sizeof t.asking);
-  if (r >= 0) r = look(copy_bytes, t.troubles, a->at->troubles, sizeof t.troubles);
+  int r = look(copy_bytes, t.troubles, a->at->troubles, sizeof t.troubles);
   if (r >= 0) r = LOAD(a->at->unanswered, &t.unanswered);
   if (r >= 0) *ret = t;
   return r;
@@ -312,6 +313,11 @@ int run_area_troubles(const struct run_area *a, struct run_troubles *ret) {
 int run_area_stop(struct run_area *a) {
   uint32_t stop = 1;
   return STORE(a->at->stop, &stop);
+}
+
+bool run_area_asking(const struct run_area *a, uint32_t i, struct wire_asking *ret) {
+  const struct wire_asking *t = (const struct wire_asking *)((const char *)a->at + a->asking.at) + i;
+  return i < a->asking.n && look(copy_bytes, ret, t, sizeof *ret) == 0;
 }
 
 bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *ret) {

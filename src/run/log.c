@@ -54,9 +54,9 @@ static void add_errno(int error, struct text *to) {
 }
 
 static void add_side(const struct wire_plan *p, const struct wire_side *s, bool missed, struct text *to) {
-  static const char *const kinds[] = {"arg", "global", "tls", "stream"};
+  static const char *const kinds[] = {"arg", "global", "tls", "stream", "misnamed"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
-  if (s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !s->name))
+  if (s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_MISNAMED || (s->kind == WIRE_SIDE_STREAM && !s->name))
     text_addf(to, ",\"argument\":%u", s->argument + 1u);
   const struct wire_module *m = plan_at(p, p->modules, s->module, sizeof *m);
   if (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) {

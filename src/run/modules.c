@@ -129,7 +129,7 @@ static int find_functions(struct run_modules *m, bool exports) {
   return r;
 }
 
-/* --- programs beside the first ------------------------------------------------------------------------------------- */
+/* --- programs beside the first ------------------------------------------------------------------------------------ */
 
 static bool has_path(const struct run_modules *m, const char *path) {
   for (size_t i = 0; i < m->modules.n; i++)

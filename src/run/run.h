@@ -111,7 +111,7 @@ struct run_area {
   struct wire_area *at;
   size_t size;
   int file; /* of the mapping, for run_area_reset */
-  struct wire_span events, loaded, points, counts, branches;
+  struct wire_span events, loaded, points, counts, branches, asking;
   uint64_t read;
   VEC(struct wire_event) pending; /* read, and not yet taken */
   size_t taken;
@@ -151,9 +151,10 @@ bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *r
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
 /* 0 or -EIO. */
 int run_area_totals(const struct run_area *a, struct run_totals *ret) MUST_USE;
+/* A copy of entry I of the threads that asked plugins; false if there is none. */
+bool run_area_asking(const struct run_area *a, uint32_t i, struct wire_asking *ret);
 /* What became of triggers that were asked outside of the plan: copies. Text in it need not end. */
 struct run_troubles {
-  struct wire_asking asking[WIRE_ASKING];
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t unanswered;
 };

@@ -8,11 +8,16 @@
 
 /* A plugin's own calls, and a signal handler's that come in the middle of a question, are not asked about. */
 static __thread uint32_t asking __attribute__((tls_model("initial-exec")));
+static bool ready, hubs; /* hubs: there are some among the triggers */
 
-bool rt_ask(const struct rt_call *c, uint32_t trigger) {
-  if (asking || !rt.area) return false;
+static bool is_hub(uint32_t trigger) {
+  return rt_array(triggers, struct wire_trigger)[trigger].kind == WIRE_TRIGGER_HUB;
+}
+
+RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
+  if (asking || !rt_load(&ready)) return false;
   asking = 1;
-  bool hub = rt_array(triggers, struct wire_trigger)[trigger].kind == WIRE_TRIGGER_HUB;
+  bool hub = __builtin_expect(hubs, 0) && is_hub(trigger);
   bool answer = hub ? rt_hub_ask(c, trigger) : rt_plugin_ask(c, trigger);
   asking = 0;
   return answer;
@@ -36,7 +41,9 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
 void rt_ask_start(void) {
   if (rt_load(&rt.ready) != RT_READY || rt.plan->triggers.n == 0) return;
   asking = 1;
+  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
+    hubs |= is_hub(i);
   rt_hub_start();
-  rt_plugin_start();
+  rt_store(&ready, rt_plugin_start());
   asking = 0;
 }

@@ -12,7 +12,8 @@ void rt_ask_start(void) RT_HIDDEN;
 /* For murphy to tell: TRIGGER is of no use. TEXT may be NULL. Each kind once for each trigger. */
 void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) RT_HIDDEN;
 
-void rt_plugin_start(void) RT_HIDDEN;
+/* False if there is no memory. */
+bool rt_plugin_start(void) RT_HIDDEN;
 bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
 
 void rt_hub_start(void) RT_HIDDEN;

@@ -42,7 +42,7 @@ static bool thread_stack(uint64_t sp, uint64_t self) {
   return false;
 }
 
-struct rt_bounds rt_bounds_of(uint64_t sp) {
+RT_HOT struct rt_bounds rt_bounds_of(uint64_t sp) {
   if (sp % 8 == 0 && stack_end - sp < MAIN_STACK && stack_end - sp > 8) return (struct rt_bounds){sp, stack_end, 0};
   uint64_t self = rt_thread_pointer();
   if (sp % 8 == 0 && sp + 8 < self && thread_stack(sp, self)) return (struct rt_bounds){sp, self & ~7ull, 0};

@@ -50,15 +50,51 @@ static int64_t ordered(const struct rt_call *c) {
   return rt_trunk() ? rt_branch(c) : comes(c, &rt.area->order);
 }
 
-bool rt_holds(const struct rt_call *c) {
+/* Terms that look at the call alone, and that most conditions begin with or consist of. False if it is none. */
+static inline bool look(const struct rt_call *c, uint32_t instruction, bool *ret) {
+  switch ((enum wire_op)(instruction & 0xff)) {
+  case WIRE_OP_CALLER:
+    *ret = rt_caller_in(c, instruction >> 8);
+    return true;
+  case WIRE_OP_STACK:
+    *ret = rt_stack_has(c, instruction >> 8);
+    return true;
+  case WIRE_OP_ASK:
+    *ret = rt_ask(c, instruction >> 8);
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool compute(const struct rt_call *c, const uint32_t *at, const int64_t *first);
+
+/* The instruction at AT, where the value 0 comes to if it is what decides a conjunction. */
+static inline const uint32_t *behind_zero(const uint32_t *at) {
+  while ((*at & 0xff) == WIRE_OP_IF_ZERO)
+    at += 1 + (*at >> 8);
+  return at;
+}
+
+/* A chain of such terms, each of which must hold, needs no stack. */
+RT_HOT bool rt_holds(const struct rt_call *c) {
   const uint32_t *at = rt.code + rt.rules[c->rule].code;
+  bool holds;
+  for (; look(c, *at, &holds); at++) {
+    if (!holds) at = behind_zero(at + 1) - 1;
+    enum wire_op next = (enum wire_op)(*++at & 0xff);
+    if (next == WIRE_OP_END) return holds;
+    if (holds && next == WIRE_OP_IF_ZERO) continue;
+    return compute(c, at, &(int64_t){holds});
+  }
+  return compute(c, at, NULL);
+}
+
+/* All that a condition can be, from AT on. FIRST: what is on the stack already; or NULL. */
+static __attribute__((noinline)) bool compute(const struct rt_call *c, const uint32_t *at, const int64_t *first) {
   int64_t stack[WIRE_STACK + 1], *top = stack; /* top is the first free one */
   bool unknown = false;
-  /* Most conditions that are no numbers alone start with this, and many are nothing else. */
-  if ((*at & 0xff) == WIRE_OP_CALLER) {
-    *top++ = rt_caller_in(c, *at++ >> 8);
-    if ((*at & 0xff) == WIRE_OP_END) return top[-1] != 0;
-  }
+  if (first) *top++ = *first;
   for (;; at++) {
     enum wire_op op = (enum wire_op)(*at & 0xff);
     uint32_t operand = *at >> 8;

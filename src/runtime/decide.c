@@ -101,6 +101,16 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
   return true;
 }
 
+/* The rules, in their order; the call has its number, if any of them asks for it. */
+static inline enum rt_action judge(struct rt_call *c, const struct rt_function *f) {
+  const struct wire_rule *r = &rt.rules[f->rule];
+  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
+    c->rule = f->rule + i;
+    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
+  }
+  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
+}
+
 static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) {
   bool counted = c->index & WIRE_COUNTED;
   c->index &= ~(uint64_t)WIRE_COUNTED;
@@ -113,25 +123,21 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
   if (__builtin_expect(busy, 0) && !prepare(c, busy)) return RT_PASS;
   struct rt_function *f = &rt.functions[c->index];
   c->number = 0;
-  if (!rt_count(c, f, counted)) return RT_PASS;
-  const struct wire_rule *r = &rt.rules[f->rule];
-  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
-    c->rule = f->rule + i;
-    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
-  }
-  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
+  return rt_count(c, f, counted) ? judge(c, f) : RT_PASS;
 }
 
-/* The way of most calls under a rule about their caller: it is another one, or means another thing. */
-enum rt_action rt_decide(struct rt_call *c) {
+/* The way of most calls: nothing but rules, which are about other callers, or mean another thing; or ask no number. */
+RT_HOT enum rt_action rt_decide(struct rt_call *c) {
   struct wire_allowance *mine = rt_mine;
   if (rt_load(&rt.busy) || !mine) return decide_fully(c);
   uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
   const struct rt_function *f = &rt.functions[index];
   c->real = rt.entries[index].real;
-  if (c->real == 0 || rt_guard_admits(&f->guard, c)) return decide_fully(c);
+  if (c->real == 0 || f->how != RT_TALLY) return decide_fully(c);
   rt_tally(&mine[index]);
-  return RT_PASS;
+  if (!rt_guard_admits(&f->guard, c)) return RT_PASS;
+  c->number = 0;
+  return judge(c, f);
 }
 
 enum rt_action rt_after(struct rt_call *c) { return rt_fault_apply(c); }

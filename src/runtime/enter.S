@@ -36,7 +36,7 @@
 	mov	R10(%rsp), %r10
 	.endm
 
-	.text
+	.section .text.hot, "ax", @progbits
 	.globl	murphy_rt_enter
 	.type	murphy_rt_enter, @function
 	.p2align 6

@@ -30,6 +30,7 @@ static bool area_good(const struct wire_area *a, uint64_t size) {
   return points && span_fits(a, a->events, sizeof(struct wire_event)) && a->events.n > 0 &&
          span_fits(a, a->loaded, sizeof(struct wire_loaded)) && span_fits(a, a->points, sizeof(struct wire_point)) &&
          (a->branches.n == 0 || span_fits(a, a->branches, sizeof(struct wire_branch))) &&
+         (a->asking.n == 0 || span_fits(a, a->asking, sizeof(struct wire_asking))) &&
          span_fits(a, a->counts, sizeof(uint64_t)) && (a->counts.n == 0 || a->counts.n >= rt.plan->functions.n);
 }
 

@@ -3,7 +3,8 @@
  * Libraries that are opened while the program runs (plugins, extensions of interpreters, what NSS needs) are not in the
  * plan. Their .eh_frame is in memory like their code: it is searched by .eh_frame_hdr, and the call frame instructions
  * are carried out up to the address, for the CFA, rbp and the return address, as image_unwind does it on the host. The
- * table of steps keeps the result, so an address costs that once.
+ * table of steps keeps the result, so an address costs that once. The other registers that functions keep for their
+ * callers are found in the same way where variables in them are asked for, in all modules, each time.
  *
  * Nothing is read outside of the segment. Forms that no linker writes for x86-64 are not known here.
  */
@@ -143,14 +144,21 @@ static uint64_t search(const struct rt_frames *f, uint64_t pc) {
 
 /* --- instructions ------------------------------------------------------------------------------------------------- */
 
-/* Where rbp and the return address are: as they were, at an offset from the CFA, behind a register, or lost. */
+/* Where a register of the caller is: as it was, at an offset from the CFA, behind a register, or lost. */
 enum where { SAME, FROM_CFA, FROM_RBP, FROM_RSP, LOST };
+struct saved {
+  uint8_t where; /* of enum where */
+  int64_t at;
+};
+
+/* The registers that are followed; all others are the function's own. */
+enum { SAVED_RBP, SAVED_RIP, SAVED_KEPT, SAVED_COUNT = SAVED_KEPT + RT_KEPT };
 struct rules {
   uint8_t cfa; /* of enum wire_cfa */
   uint8_t add;
-  uint8_t rbp, rip; /* of enum where */
   uint64_t reg;
-  int64_t offset, rbp_at, rip_at;
+  int64_t offset;
+  struct saved saved[SAVED_COUNT];
 };
 
 struct machine {
@@ -166,9 +174,20 @@ static void set_cfa(struct rules *r, uint64_t reg, int64_t offset) {
   r->add = 0;
 }
 
+/* SAVED_COUNT if the register is not followed. */
+static unsigned place_of(uint64_t reg) {
+  unsigned kept = rt_kept(reg);
+  return reg == RBP ? SAVED_RBP : reg == RIP ? SAVED_RIP : kept < RT_KEPT ? SAVED_KEPT + kept : SAVED_COUNT;
+}
+
 static void set_saved(struct rules *r, uint64_t reg, enum where where, int64_t at) {
-  if (reg == RBP) r->rbp = (uint8_t)where, r->rbp_at = at;
-  if (reg == RIP) r->rip = (uint8_t)where, r->rip_at = at;
+  unsigned i = place_of(reg);
+  if (i < SAVED_COUNT) r->saved[i] = (struct saved){(uint8_t)where, at};
+}
+
+static void restore(struct rules *r, uint64_t reg, const struct rules *initial) {
+  unsigned i = place_of(reg);
+  if (i < SAVED_COUNT) r->saved[i] = initial->saved[i];
 }
 
 static struct reader expression(struct reader *r) {
@@ -238,8 +257,7 @@ static bool about_register(struct machine *m, struct reader *r, uint64_t op) {
   else if (op == 0x11 || op == 0x2f) /* offset_extended_sf, GNU_negative_offset_extended */
     set_saved(now, reg, FROM_CFA, times(op == 0x11 ? leb128(r, true) : -leb128(r, false), align));
   else if (high == 0xc0 || op == 0x06) /* restore */
-    set_saved(now, reg, (enum where)(reg == RBP ? m->initial.rbp : m->initial.rip),
-              reg == RBP ? m->initial.rbp_at : m->initial.rip_at);
+    restore(now, reg, &m->initial);
   else if (op == 0x08) /* same_value */
     set_saved(now, reg, SAME, 0);
   else if (op == 0x10) /* expression */
@@ -309,35 +327,62 @@ static bool run(struct machine *m, struct reader r, uint64_t at, uint64_t pc) {
 }
 
 static bool is_signal(const struct rules *r) {
-  return r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && r->rip == FROM_RSP && r->rip_at == 168 &&
-         r->rbp == FROM_RSP && r->rbp_at == 120;
+  const struct saved *rip = &r->saved[SAVED_RIP], *rbp = &r->saved[SAVED_RBP];
+  return r->cfa == WIRE_CFA_AT_RSP && r->offset == 160 && r->add == 0 && rip->where == FROM_RSP && rip->at == 168 &&
+         rbp->where == FROM_RSP && rbp->at == 120;
 }
 
 static struct wire_row to_row(const struct rules *r) {
   struct wire_row row = {.cfa = r->cfa, .add = r->add, .offset = (int32_t)r->offset}, end = {.cfa = WIRE_CFA_END};
+  const struct saved *rip = &r->saved[SAVED_RIP], *old = &r->saved[SAVED_RBP];
   bool aligned = r->cfa == WIRE_CFA_AT_RBP;
-  bool rbp = r->rbp == SAME       ? !aligned
-             : r->rbp == FROM_CFA ? r->rbp_at != 0 && r->rbp_at >= INT16_MIN && r->rbp_at <= INT16_MAX
-                                  : aligned && r->rbp == FROM_RBP && r->rbp_at == 0;
+  bool rbp = old->where == SAME       ? !aligned
+             : old->where == FROM_CFA ? old->at != 0 && old->at >= INT16_MIN && old->at <= INT16_MAX
+                                      : aligned && old->where == FROM_RBP && old->at == 0;
   if (is_signal(r)) return (struct wire_row){.cfa = WIRE_CFA_SIGNAL};
-  if (r->cfa == WIRE_CFA_END || r->rip != FROM_CFA || r->rip_at != -8 || !rbp || row.offset != r->offset) return end;
-  row.rbp = r->rbp == FROM_CFA ? (int16_t)r->rbp_at : 0;
+  bool returns = rip->where == FROM_CFA && rip->at == -8;
+  if (r->cfa == WIRE_CFA_END || !returns || !rbp || row.offset != r->offset) return end;
+  row.rbp = old->where == FROM_CFA ? (int16_t)old->at : 0;
   return row;
 }
 
-struct wire_row rt_frames_row(const struct rt_frames *f, uint64_t pc) {
-  struct wire_row none = {.cfa = WIRE_CFA_NONE}, end = {.cfa = WIRE_CFA_END};
-  if (f->header < f->start || f->header >= f->end) return none;
+/* What the tables say of PC: READ, NOTHING, or that they say what cannot be read. */
+enum found { READ, NOTHING, UNREADABLE };
+static enum found rules_at(const struct rt_frames *f, uint64_t pc, struct rules *ret) {
+  if (f->header < f->start || f->header >= f->end) return NOTHING;
   struct reader r = entry_at(f, search(f, pc));
   struct common c;
   uint64_t here = r.at, back = number(&r, 4);
-  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return none;
+  if (r.failed || back == 0 || !read_common(f, here - back, &c)) return NOTHING;
   uint64_t start = pointer(&r, c.encoding), size = number(&r, c.encoding == PE_PCREL4 ? 4 : 8);
   if (c.sized) skip(&r, leb128(&r, false));
-  if (r.failed || pc - start >= size) return none;
-  struct machine m = {.common = &c, .now = {.cfa = WIRE_CFA_END, .rip = LOST, .reg = UINT64_MAX}};
+  if (r.failed || pc - start >= size) return NOTHING;
+  struct machine m = {.common = &c, .now = {.cfa = WIRE_CFA_END, .reg = UINT64_MAX}};
+  m.now.saved[SAVED_RIP].where = LOST;
   m.initial = m.now;
-  if (!run(&m, c.program, 0, UINT64_MAX)) return end;
+  if (!run(&m, c.program, 0, UINT64_MAX)) return UNREADABLE;
   m.initial = m.now;
-  return run(&m, r, start, pc) ? to_row(&m.now) : end;
+  if (!run(&m, r, start, pc)) return UNREADABLE;
+  *ret = m.now;
+  return READ;
+}
+
+struct wire_row rt_frames_row(const struct rt_frames *f, uint64_t pc) {
+  struct rules rules;
+  enum found found = rules_at(f, pc, &rules);
+  return found == READ ? to_row(&rules) : (struct wire_row){.cfa = found == NOTHING ? WIRE_CFA_NONE : WIRE_CFA_END};
+}
+
+bool rt_frames_kept(const struct rt_frames *f, uint64_t pc, struct rt_saved ret[RT_KEPT]) {
+  struct rules rules;
+  if (rules_at(f, pc, &rules) != READ) return false;
+  for (unsigned i = 0; i < RT_KEPT; i++) {
+    const struct saved *s = &rules.saved[SAVED_KEPT + i];
+    ret[i].how = s->where == SAME       ? RT_SAVED_NOT
+                 : s->where == FROM_CFA ? RT_SAVED_AT
+                 : s->where == FROM_RSP ? RT_SAVED_RSP
+                                        : RT_SAVED_LOST;
+    ret[i].offset = s->at;
+  }
+  return true;
 }

@@ -2,6 +2,7 @@
 /* Opening, closing and asking libraries. */
 #include "hooks.h"
 
+#include "modules.h"
 #include "names.h"
 #include "numbers.h"
 #include "operand.h"
@@ -53,6 +54,11 @@ static void show_existing(const char *name, uint64_t pc) {
 
 typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
 
+/* Where points are recorded, murphy wants to know of libraries that the program has opened and uses. */
+static void note_opened(const struct link_map *handle) {
+  if (rt.area && rt.area->points.n && handle) (void)rt_modules_learn((uint64_t)handle->l_ld);
+}
+
 /*
  * Handles that depend on who asks are asked by a jump, so that the loader sees the caller; dlsym finds the shim's
  * symbols by itself then. But dlvsym passes over those that have no version: if it would find the real function,
@@ -61,6 +67,7 @@ typedef uint64_t looking(uint64_t, uint64_t, uint64_t);
 static enum rt_action hook_dlsym(struct rt_call *c, bool version) {
   const char *name = (const char *)c->args[1];
   bool depends = c->args[0] == DEFAULT_HANDLE || c->args[0] == NEXT_HANDLE;
+  if (!depends) note_opened((const struct link_map *)c->args[0]);
   if (!name || next_named(name, 0) == rt.plan->functions.n) return RT_PASS;
   uint64_t pc = depends ? rt_return_address(c) - 1 : 0;
   if (depends) show_existing(name, pc);

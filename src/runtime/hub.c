@@ -239,16 +239,21 @@ static struct connection *own_connection(uint32_t trigger) {
   return found;
 }
 
-/* In a fork's child: what came over from the parent is closed, or the hub would not see the parent's end. */
+/*
+ * In a fork's child: what came over from the parent is closed, or the hub would not see the parent's end. An entry is
+ * this thread's until that is done: another one that found it free would put a descriptor of its own there.
+ */
 static void close_inherited(void) {
   static uint32_t done_for;
   uint32_t process = rt_process();
+  uint64_t self = (uint64_t)process << 32 | rt_tid();
   if (rt_load(&done_for) == process) return;
   rt_store(&done_for, process);
   for (uint32_t i = 0; i < CONNECTIONS; i++) {
     uint64_t owner = rt_load(&connections[i].owner);
-    if (owner == 0 || owner >> 32 == process || !rt_swap_if(&connections[i].owner, &owner, 0)) continue;
+    if (owner == 0 || owner >> 32 == process || !rt_swap_if(&connections[i].owner, &owner, self)) continue;
     drop(&connections[i]);
+    rt_store(&connections[i].owner, 0);
   }
 }
 

@@ -99,6 +99,19 @@ struct rt_frames rt_object_frames(const struct link_map *m) {
   return (struct rt_frames){0};
 }
 
+bool rt_object_thread_block(const struct link_map *m, uint64_t *ret_address, uint64_t *ret_size, uint64_t *ret_align) {
+  unsigned n;
+  const ElfW(Phdr) *p = headers(m, &n);
+  for (unsigned i = 0; p && i < n; i++) {
+    if (p[i].p_type != PT_TLS) continue;
+    *ret_address = p[i].p_vaddr;
+    *ret_size = p[i].p_memsz;
+    *ret_align = p[i].p_align;
+    return true;
+  }
+  return false;
+}
+
 static bool same_bytes(const uint8_t *a, const uint8_t *b, uint32_t n) {
   while (n > 0 && a[n - 1] == b[n - 1])
     n--;

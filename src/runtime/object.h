@@ -30,5 +30,8 @@ static inline bool rt_object_same(const struct rt_object *a, const struct rt_obj
 bool rt_object_extent(const struct link_map *m, uint64_t *ret_start, uint64_t *ret_end) RT_HIDDEN;
 /* Its unwinding tables; their header is 0 if it has none. */
 struct rt_frames rt_object_frames(const struct link_map *m) RT_HIDDEN;
+/* Its variables of each thread, as the file has them: where they start, how large they are; false if it has none. */
+bool rt_object_thread_block(const struct link_map *m, uint64_t *ret_address, uint64_t *ret_size,
+                            uint64_t *ret_align) RT_HIDDEN;
 /* Is its build ID the N bytes at ID? */
 bool rt_object_is(const struct link_map *m, const uint8_t *id, uint32_t n) RT_HIDDEN;

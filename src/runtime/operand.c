@@ -14,6 +14,7 @@ void rt_operand_start(void) {
   start_time = rt_time();
   rt_watch_start();
   rt_fresh_start();
+  rt_variable_start();
 }
 
 /*
@@ -63,8 +64,9 @@ static int64_t known_if(bool known, int64_t value, bool *unknown) {
   return known ? value : 0;
 }
 
-static int64_t static_address(const int64_t pair[2], bool *unknown) {
-  uint64_t address = rt_static((uint32_t)pair[0], (uint64_t)pair[1]);
+static int64_t address_of(enum wire_op op, const int64_t pair[2], bool *unknown) {
+  uint32_t module = (uint32_t)pair[0];
+  uint64_t at = (uint64_t)pair[1], address = op == WIRE_OP_TLS ? rt_of_thread(module, at) : rt_static(module, at);
   return known_if(address != 0, (int64_t)address, unknown);
 }
 
@@ -88,7 +90,8 @@ int64_t *rt_operand(const struct rt_call *c, enum wire_op op, uint32_t operand, 
     break;
   }
   case WIRE_OP_STATIC:
-    *top++ = static_address(rt.numbers + operand, unknown);
+  case WIRE_OP_TLS:
+    *top++ = address_of(op, rt.numbers + operand, unknown);
     break;
   case WIRE_OP_LOCAL: {
     bool known = rt_local(c, &rt_array(variables, struct wire_variable)[operand], &value);

@@ -32,6 +32,9 @@ bool rt_regex(const uint16_t *table, const char *s, size_t n) RT_HIDDEN;
 
 /* The address of what is at the ELF address ADDRESS of a module of the plan; 0 if that is not there. */
 uint64_t rt_static(uint32_t module, uint64_t address) RT_HIDDEN;
+/* The same of a variable of each thread, OFFSET bytes in the module's block. */
+uint64_t rt_of_thread(uint32_t module, uint64_t offset) RT_HIDDEN;
+void rt_variable_start(void) RT_HIDDEN;
 /* The value of a variable, or its address; false if it cannot be known. */
 bool rt_local(const struct rt_call *c, const struct wire_variable *v, int64_t *ret) RT_HIDDEN;
 /* What WIDTH bytes at ADDRESS are; false if they cannot be read. */

@@ -3,7 +3,8 @@
  * Triggers of the user's own, in shared objects that the shim needs, so that the loader has them ready before anything
  * runs. Their calls of functions that the plan intercepts are led around it: they are not the program's.
  *
- * The area says which thread is in which plugin, so that murphy can tell a crash there from one of the program.
+ * The area says which thread is in which plugin, so that murphy can tell a crash there, or an exit, from one of the
+ * program.
  */
 #include <elf.h>
 
@@ -27,7 +28,8 @@ struct plugin {
 };
 
 static struct plugin *plugins;
-static int *(*errno_location)(void);
+static struct murphy_call *known; /* by function: what is the same in all calls */
+static int64_t errno_offset;      /* from the thread pointer: libc's variables are at the same place in all threads */
 
 /* --- its own calls ------------------------------------------------------------------------------------------------ */
 
@@ -78,7 +80,7 @@ static void lead_around(const struct link_map *m, int64_t table, int64_t size) {
   }
 }
 
-/* --- start -------------------------------------------------------------------------------------------------------- */
+/* --- what there is ------------------------------------------------------------------------------------------------ */
 
 /* The object at PATH. The last part of it will do: the loader may name a file otherwise than it was asked for. */
 static const struct link_map *find_object(const char *path) {
@@ -115,28 +117,69 @@ static bool make_room(struct murphy_trigger *t, const struct wire_trigger *w, si
   return true;
 }
 
-/* A thread is in a plugin from here on; NULL if there is no place to say so. */
-static struct wire_asking *enter_plugin(uint32_t trigger) {
-  uint32_t tid = rt_tid();
-  for (uint32_t i = 0; i < WIRE_ASKING; i++) {
-    struct wire_asking *a = &rt.area->asking[(tid + i) % WIRE_ASKING];
-    uint32_t none = 0;
-    if (!rt_swap_if(&a->tid, &none, tid)) continue;
-    a->pid = rt_pid();
-    a->trigger = trigger;
-    return a;
+/* --- who is in one ------------------------------------------------------------------------------------------------ */
+
+#define NEAR 16 /* entries of the area that are looked at for a place */
+
+/* Where this thread says what it is in; somebody else's by now if `owner` is another. */
+static __thread struct wire_asking *mark __attribute__((tls_model("initial-exec")));
+
+static uint64_t own_name(void) { return (uint64_t)rt_pid() << 32 | rt_tid(); }
+
+/*
+ * A place for the thread: a free one, or else one of a thread that is in no plugin. Should that go into one at this
+ * very moment, the two share the entry for once, and one of them may be missing in it.
+ */
+static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
+  struct wire_asking *all = rt_area_array(asking, struct wire_asking);
+  uint32_t n = rt.area->asking.n;
+  for (uint32_t i = 0; n > 0 && i < 2 * NEAR; i++) {
+    struct wire_asking *a = &all[((uint32_t)self + i % NEAR) % n];
+    uint64_t owner = rt_load(&a->owner);
+    bool possible = i < NEAR ? owner == 0 : rt_load(&a->trigger) == 0;
+    if (!possible || !rt_swap_if(&a->owner, &owner, self)) continue;
+    a->process = rt_process();
+    a->ended = 0;
+    return mark = a;
   }
   return NULL;
 }
 
-static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
-  struct wire_asking *mark = enter_plugin(trigger);
-  int *error = errno_location ? errno_location() : NULL, kept = error ? *error : 0;
+/* A thread is in a plugin from here on; NULL if there is no place to say so. */
+static inline struct wire_asking *enter_plugin(uint32_t trigger) {
+  struct wire_asking *m = mark;
+  /* A fork's child is a thread of another number. */
+  if (__builtin_expect(!m || (uint32_t)rt_load(&m->owner) != rt_tid(), 0)) m = take_mark(own_name());
+  if (m) rt_store(&m->trigger, trigger + 1);
+  return m;
+}
+
+static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+  struct wire_asking *m = enter_plugin(trigger);
+  int *error = errno_offset ? (int *)(rt_thread_pointer() + (uint64_t)errno_offset) : NULL, kept = error ? *error : 0;
   uint64_t result = rt_foreign(function, a, b);
   if (error) *error = kept;
-  if (mark) rt_store(&mark->tid, 0);
+  if (m) rt_store(&m->trigger, 0);
   return result;
 }
+
+/*
+ * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
+ * plugins, which is no fault of these.
+ */
+__attribute__((destructor)) static void note_exit(void) {
+  uint64_t self = plugins ? own_name() : 0;
+  struct wire_asking *m = plugins && mark && rt_load(&mark->owner) == self ? mark : NULL;
+  uint32_t trigger = m ? rt_load(&m->trigger) : 0;
+  if (trigger != 0) rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
+  if (trigger != 0) rt_store(&m->trigger, 0);
+  for (uint32_t i = 0; plugins && i < rt.area->asking.n; i++) {
+    struct wire_asking *a = &rt_area_array(asking, struct wire_asking)[i];
+    if (rt_load(&a->owner) >> 32 == self >> 32) rt_store(&a->ended, 1);
+  }
+}
+
+/* --- start -------------------------------------------------------------------------------------------------------- */
 
 static void start_one(uint32_t i) {
   const struct wire_trigger *w = &rt_array(triggers, struct wire_trigger)[i];
@@ -157,25 +200,34 @@ static void start_one(uint32_t i) {
   rt_store(&p->class, class);
 }
 
-void rt_plugin_start(void) {
-  plugins = rt_map(rt.plan->triggers.n * sizeof *plugins);
-  errno_location = (int *(*)(void))rt_link_real("__errno_location", NULL);
-  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++)
-    if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+static void learn_functions(void) {
+  const struct wire_function *f = rt_array(functions, struct wire_function);
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
+    known[i] = (struct murphy_call){.size = sizeof *known,
+                                    .n_args = f[i].n_args,
+                                    .function = rt_text(f[i].written ? f[i].written : f[i].name),
+                                    .symbol = rt_text(f[i].name)};
 }
 
-bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
-  struct plugin *p = plugins ? &plugins[trigger] : NULL;
-  struct murphy_trigger_class *class = p ? rt_load(&p->class) : NULL;
+bool rt_plugin_start(void) {
+  int *(*location)(void) = (int *(*)(void))rt_link_real("__errno_location", NULL);
+  errno_offset = location ? (int64_t)location() - (int64_t)rt_thread_pointer() : 0;
+  size_t size = rt.plan->triggers.n * sizeof *plugins;
+  plugins = rt_map(size + rt.plan->functions.n * sizeof *known);
+  if (!plugins) return false;
+  known = (struct murphy_call *)((char *)plugins + size);
+  learn_functions();
+  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
+    if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+  return true;
+}
+
+RT_HOT bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = &plugins[trigger];
+  struct murphy_trigger_class *class = rt_load(&p->class);
   if (!class || rt_load(&class->ended)) return false;
-  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
-  struct murphy_call call = {
-      .size = sizeof call,
-      .n_args = f->n_args,
-      .function = rt_text(f->written ? f->written : f->name),
-      .symbol = rt_text(f->name),
-      .args = c->args,
-      .caller = (const void *)rt_return_address(c),
-  };
+  struct murphy_call call = known[c->index];
+  call.args = c->args;
+  call.caller = (const void *)rt_return_address(c);
   return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
 }

@@ -24,10 +24,10 @@ struct own {
 
 static struct {
   struct own *own;
-  uint32_t tid_offset; /* from the thread pointer; 0 if not known */
   int (*clock)(long, struct timespec *);
 } who;
 static struct own fallback;
+uint32_t rt_tid_offset;
 
 /*
  * libc keeps the thread's number in its own structure, at a place that differs between versions. It is the first word
@@ -88,7 +88,7 @@ void rt_process_start(void) {
   who.own = rt_map(PAGE);
   if (who.own && rt_system(SYS_madvise, (long)who.own, PAGE, WIPE_ON_FORK, 0, 0, 0) < 0) who.own = NULL;
   if (!who.own) who.own = &fallback;
-  who.tid_offset = find_tid();
+  rt_tid_offset = find_tid();
   find_clock();
   inherit();
 }
@@ -150,12 +150,8 @@ uint32_t rt_process(void) { return rt_load(&own()->process); }
 
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }
 
-uint32_t rt_tid(void) {
-  return who.tid_offset ? *(const volatile uint32_t *)(rt_thread_pointer() + who.tid_offset) : rt_pid();
-}
-
 uint32_t *rt_process_tid(void) {
-  return who.tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + who.tid_offset) : NULL;
+  return rt_tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + rt_tid_offset) : NULL;
 }
 
 void rt_process_forked(void) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime.h"
+#include "system.h"
 
 /* Once, at the start. */
 void rt_process_start(void) RT_HIDDEN;
@@ -23,7 +24,12 @@ uint32_t rt_process_lineage(void) RT_HIDDEN;
 /* This process is about to become another program. */
 void rt_process_leave(void) RT_HIDDEN;
 uint32_t rt_pid(void) RT_HIDDEN;
-uint32_t rt_tid(void) RT_HIDDEN;
+/* Where libc keeps the number of a thread, from the thread pointer; 0 if not known. */
+extern uint32_t rt_tid_offset RT_HIDDEN;
+static inline uint32_t rt_tid(void) {
+  uint32_t offset = rt_tid_offset;
+  return offset ? *(const volatile uint32_t *)(rt_thread_pointer() + offset) : rt_pid();
+}
 /* Where libc keeps the number of the thread; NULL if that is not known. */
 uint32_t *rt_process_tid(void) RT_HIDDEN;
 /* In the child of a fork that the runtime has made itself: it has a number of its own. */

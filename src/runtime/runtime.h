@@ -23,6 +23,8 @@
 #include "wire/wire.h"
 
 #define RT_HIDDEN __attribute__((visibility("hidden")))
+/* On the way of every question: the linker puts such code together, so that it is on few pages. */
+#define RT_HOT __attribute__((hot))
 
 /*
  * A call that reached a gate, as enter.S lays it down on the stack; start.c asserts the offsets that it knows.

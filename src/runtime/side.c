@@ -6,6 +6,7 @@
 #include "object.h"
 #include "scope.h"
 #include "system.h"
+#include "thread_place.h"
 #include "words.h"
 
 static uint64_t argument(const struct rt_call *c, uint32_t i) { return i < 6 ? c->args[i] : c->sp[1 + i - 6]; }
@@ -45,43 +46,13 @@ static bool is_module(const struct link_map *m, uint32_t module) {
  * Where a side effect is. What is found at the start stays there; what comes with a library that is opened later is
  * looked for each time, since it may be gone or there may be several, as the caller sees them.
  */
-enum where { NOWHERE, ADDRESS, FUNCTION /* that says where */, FROM_THREAD, IN_BLOCK /* of a module's variables */ };
+enum where { NOWHERE, ADDRESS, FUNCTION /* that says where */, OF_THREAD };
 struct place {
-  uint32_t where, block;
+  uint32_t where;
   uint64_t at;
+  struct rt_thread_place thread;
 };
 static struct place *places; /* one for each side of the plan */
-
-/* Blocks of thread-local variables by module, as libc's thread structure points to them; [-1] says how many. */
-struct thread_block {
-  uint64_t at, to_free;
-};
-
-static uint64_t relocations_size(const struct link_map *m) {
-  for (const Elf64_Dyn *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
-    if (d->d_tag == DT_RELASZ) return d->d_un.d_val;
-  return 0;
-}
-
-/*
- * The thread's variables of a module: the loader's number of the module, or their distance from the thread pointer, is
- * what it has stored for the module's own relocations.
- */
-static struct place thread_place(const struct link_map *m, uint64_t offset) {
-  const Elf64_Rela *r = (const void *)rt_link_table(m, DT_RELA);
-  const Elf64_Sym *symbols = (const void *)rt_link_table(m, DT_SYMTAB);
-  uint64_t n = r ? relocations_size(m) / sizeof *r : 0;
-  for (uint64_t i = 0; i < n; i++) {
-    uint64_t type = ELF64_R_TYPE(r[i].r_info), symbol = ELF64_R_SYM(r[i].r_info);
-    if (symbol != 0 && (!symbols || symbols[symbol].st_shndx == SHN_UNDEF)) continue;
-    uint64_t stored = *(const uint64_t *)(m->l_addr + r[i].r_offset);
-    uint64_t own = symbol != 0 ? symbols[symbol].st_value : 0;
-    if (type == R_X86_64_TPOFF64)
-      return (struct place){.where = FROM_THREAD, .at = stored - own - (uint64_t)r[i].r_addend + offset};
-    if (type == R_X86_64_DTPMOD64) return (struct place){.where = IN_BLOCK, .block = (uint32_t)stored, .at = offset};
-  }
-  return (struct place){.where = NOWHERE};
-}
 
 /* One side effect that is looked for, object by object. */
 struct search {
@@ -101,8 +72,11 @@ static bool look_in(const struct link_map *m, void *context) {
     if (says_where(s)) x->function = found;
     x->place = (struct place){.where = says_where(s) ? FUNCTION : ADDRESS, .at = found.address};
   } else if (is_module(m, s->module)) {
-    x->place = s->kind == WIRE_SIDE_TLS ? thread_place(m, s->offset)
-                                        : (struct place){.where = ADDRESS, .at = m->l_addr + s->offset};
+    x->place = (struct place){.where = ADDRESS, .at = m->l_addr + s->offset};
+    if (s->kind == WIRE_SIDE_TLS)
+      x->place = (struct place){.where = rt_thread_place(m, &x->place.thread) ? OF_THREAD : NOWHERE,
+                                .at = s->offset,
+                                .thread = x->place.thread};
   }
   return x->place.where != NOWHERE;
 }
@@ -154,13 +128,8 @@ static uint64_t variable(const struct rt_call *c, const struct wire_side *s) {
     return p.at;
   case FUNCTION:
     return ((uint64_t(*)(void))p.at)() + s->offset;
-  case FROM_THREAD:
-    return rt_thread_pointer() + p.at;
-  case IN_BLOCK: {
-    const struct thread_block *blocks = *(const struct thread_block *const *)(rt_thread_pointer() + 8);
-    bool there = p.block <= blocks[-1].at && blocks[p.block].at != UINT64_MAX;
-    return there ? blocks[p.block].at + p.at : 0;
-  }
+  case OF_THREAD:
+    return rt_thread_at(&p.thread, p.at);
   case NOWHERE:
     break;
   }
@@ -177,7 +146,36 @@ static void set_flags(uint64_t stream, int64_t bits) {
   if (bits & WIRE_STREAM_EMPTIED) words[5] = words[4];
 }
 
+/* --- failing for real --------------------------------------------------------------------------------------------- */
+
+#define NAME_MAX 256
+
+/* The name that the caller has given, and more: whatever is looked for, there is none such. */
+static void misname(uint64_t from, char to[NAME_MAX]) {
+  static const char behind[] = ".missing";
+  const char *name = from ? (const char *)from : "";
+  size_t n = 0;
+  for (; name[n] && n < NAME_MAX - sizeof behind; n++)
+    to[n] = name[n];
+  for (size_t i = 0; i < sizeof behind; i++)
+    to[n + i] = behind[i];
+}
+
+typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+static bool fail_for_real(const struct rt_call *c, uint32_t argument) {
+  char name[NAME_MAX];
+  uint64_t a[6];
+  for (unsigned i = 0; i < 6; i++)
+    a[i] = c->args[i];
+  misname(a[argument], name);
+  a[argument] = (uint64_t)name;
+  (void)((six *)c->real)(a[0], a[1], a[2], a[3], a[4], a[5]);
+  return true;
+}
+
 bool rt_side(const struct rt_call *c, const struct wire_side *s) {
+  if (s->kind == WIRE_SIDE_MISNAMED) return fail_for_real(c, s->argument);
   uint64_t at = has_variable(s) ? variable(c, s) : argument(c, s->argument);
   if (at != 0 && s->kind == WIRE_SIDE_STREAM && s->name != 0) at = *(const uint64_t *)at;
   if (at == 0) return false;

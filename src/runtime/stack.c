@@ -18,7 +18,7 @@
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
 
-bool rt_caller_in(const struct rt_call *c, uint32_t place) {
+RT_HOT bool rt_caller_in(const struct rt_call *c, uint32_t place) {
   uint64_t pc = rt_return_address(c) - 1;
   int in = rt_place_has(place, pc);
   if (__builtin_expect(in >= 0, 1)) return in;
@@ -55,16 +55,21 @@ static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, b
 enum outcome { VOID = -1, ABSENT, PRESENT };
 
 /* One frame, anywhere: what nearly all patterns are. Its first range is at hand, most have no other. */
-RT_RAW static int has_frame(const struct rt_call *c, uint32_t place) {
+RT_RAW RT_HOT static int has_frame(const struct rt_call *c, uint32_t place) {
   struct rt_walk w;
   if (!rt_walk_start(c, &w)) return ABSENT;
   const struct rt_modules *list = w.modules;
-  struct rt_range first = list->ranges[place];
+  uint64_t start = list->ranges[place].start, size = list->ranges[place].size_last >> 1;
+  bool more = !(list->ranges[place].size_last & 1);
   unsigned depth = 0;
   bool found;
   do {
-    if (__builtin_expect(w.modules != list, 0)) first = (list = w.modules)->ranges[place];
-    found = w.pc - first.start < first.size_last >> 1 || (!(first.size_last & 1) && rt_in_range(list, place + 1, w.pc));
+    if (__builtin_expect(w.modules != list, 0)) {
+      list = w.modules;
+      start = list->ranges[place].start;
+      size = list->ranges[place].size_last >> 1;
+    }
+    found = w.pc - start < size || (more && rt_in_range(list, place + 1, w.pc));
   } while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
   return rt_walk_valid(&w) ? found : VOID;
 }
@@ -81,7 +86,7 @@ RT_RAW static int has_frames(const struct rt_call *c, const struct wire_pattern 
   return rt_walk_valid(&w) ? found : VOID;
 }
 
-bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
+RT_HOT bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
   const struct wire_pattern *at = rt_array(patterns, struct wire_pattern) + pattern;
   unsigned n = 1;
   int found = VOID;

@@ -46,6 +46,12 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
+/* What the runtime itself has to do at its calls. Some of it is for a trunk, which only a fork server can become. */
+static uint16_t hook_of(const struct wire_function *f) {
+  bool server = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION;
+  return !server && (f->hook == WIRE_HOOK_LOOK || f->hook == WIRE_HOOK_SELF) ? WIRE_HOOK_NONE : f->hook;
+}
+
 /* How a function's calls are counted, from what its rules ask. */
 static void learn_rules(uint32_t function, uint32_t *owners) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
@@ -63,13 +69,13 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
       if (op == WIRE_OP_NEXT || op == WIRE_OP_ONCE || op == WIRE_OP_RANDOM) own_slot(owners, *at >> 8, function);
     }
   }
-  bool seen = rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || f->hook != WIRE_HOOK_NONE;
+  rt.functions[function].hook = hook_of(f);
+  bool seen = rt.plan->flags & (WIRE_COUNT | WIRE_POINTS) || rt.functions[function].hook != WIRE_HOOK_NONE;
   /* Where nothing asks for the number there is no piece of numbers to grant. */
   bool granted = counts && asks && !unused && !seen;
   rt.functions[function].how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
-  rt.functions[function].hook = f->hook;
   rt_guard_learn(function);
 }
 

@@ -9,7 +9,7 @@
 /* A frame on a stack whose limits are not known is not larger. */
 #define FRAME_MAX (1u << 20)
 
-RT_RAW static bool read_word(struct rt_walk *w, uint64_t address, uint64_t *ret) {
+RT_RAW bool rt_walk_word(struct rt_walk *w, uint64_t address, uint64_t *ret) {
   bool inside = address >= w->bounds.low && address < w->bounds.high && address % 8 == 0;
   if (!inside && !rt_bounds_try(&w->bounds, address)) return false;
   *ret = *(const uint64_t *)address;
@@ -32,8 +32,8 @@ bool rt_walk_find(struct rt_walk *w, uint64_t from) {
 /* The caller's frame is above CFA; its rbp was saved at SAVED, or is in the register still if that is 0. */
 static bool go_up(struct rt_walk *w, uint64_t cfa, uint64_t saved) {
   uint64_t address, rbp = w->rbp, from = STEP_KIND(w->step);
-  if (cfa <= w->sp || !read_word(w, cfa - 8, &address)) return false;
-  if (saved && !read_word(w, saved, &rbp)) return false;
+  if (cfa <= w->sp || !rt_walk_word(w, cfa - 8, &address)) return false;
+  if (saved && !rt_walk_word(w, saved, &rbp)) return false;
   w->pc = address - 1;
   w->sp = cfa;
   w->rbp = rbp;
@@ -44,7 +44,8 @@ static bool go_up(struct rt_walk *w, uint64_t cfa, uint64_t saved) {
 static bool by_signal(struct rt_walk *w) {
   enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
   uint64_t sp, pc, rbp;
-  if (!read_word(w, w->sp + UC_RSP, &sp) || !read_word(w, w->sp + UC_RIP, &pc) || !read_word(w, w->sp + UC_RBP, &rbp))
+  if (!rt_walk_word(w, w->sp + UC_RSP, &sp) || !rt_walk_word(w, w->sp + UC_RIP, &pc) ||
+      !rt_walk_word(w, w->sp + UC_RBP, &rbp))
     return false;
   /* The handler may have its own stack; one change is enough, or a walk could go round. */
   if (sp <= w->sp && w->moved++) return false;
@@ -69,7 +70,7 @@ static bool by_row(struct rt_walk *w) {
     break;
   case WIRE_CFA_AT_RSP:
   case WIRE_CFA_AT_RBP:
-    if (!read_word(w, (r->cfa == WIRE_CFA_AT_RSP ? w->sp : w->rbp) + (uint64_t)r->offset, &cfa)) return false;
+    if (!rt_walk_word(w, (r->cfa == WIRE_CFA_AT_RSP ? w->sp : w->rbp) + (uint64_t)r->offset, &cfa)) return false;
     cfa += r->add;
     break;
   case WIRE_CFA_PLT:

@@ -26,6 +26,8 @@ struct rt_walk {
   unsigned moved;                 /* from one stack to another */
 };
 
+/* The word at ADDRESS of W's stack; false if nothing is there. */
+bool rt_walk_word(struct rt_walk *w, uint64_t address, uint64_t *ret) RT_HIDDEN;
 /* Any step. */
 bool rt_walk_slowly(struct rt_walk *w) RT_HIDDEN;
 /* The step for W's pc, to which a step of the kind FROM has led, if it is not in the table. False if it cannot be. */

@@ -62,6 +62,8 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.path = from.path < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.path);
   r.flags = from.flags < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flags);
   r.mode = from.mode < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.mode);
+  r.code = from.code < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.code);
+  r.misnamed = from.misnamed < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.misnamed);
   r.throws = from.throws || own.throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   if (r.n_args < 0 && from.arguments > 0)

@@ -47,6 +47,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_MATCH] = "match",
     [WIRE_OP_LOAD] = "load",
     [WIRE_OP_STATIC] = "static",
+    [WIRE_OP_TLS] = "of thread",
     [WIRE_OP_LOCAL] = "local",
     [WIRE_OP_THREAD] = "thread",
     [WIRE_OP_TIME] = "time",
@@ -117,16 +118,26 @@ static void add_match(const struct dump *d, const int64_t *n) {
     text_add_json(d->to, string(d, (uint32_t)n[2]));
 }
 
+static void add_location(const struct dump *d, const struct wire_location *l) {
+  static const char *const kinds[WIRE_LOCATION_COUNT] = {"at cfa", "at",      "at",     "at thread's", "cfa",
+                                                         "",       "address", "number", "entered with"};
+  static const char *const registers[16] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                                            "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+  bool named = l->kind == WIRE_AT_REGISTER || l->kind == WIRE_IS_REGISTER || l->kind == WIRE_IS_ENTRY;
+  text_addf(d->to, "%s%s%s %lld", kinds[l->kind], named && *kinds[l->kind] ? " " : "", named ? registers[l->reg] : "",
+            (long long)l->offset);
+}
+
 static void add_local(const struct dump *d, uint32_t at) {
-  static const char *const kinds[WIRE_LOCATION_COUNT] = {"at cfa", "at rbp", "at rsp", "at", "rbp", "number"};
   const struct wire_variable *v = &ARRAY(d, struct wire_variable, variables)[at];
   text_addf(d->to, " + %lld (%u bytes%s) in", (long long)v->offset, v->width, v->sign ? ", signed" : "");
   add_places(d, v->place);
   for (uint32_t i = 0; i < v->n_locations; i++) {
     const struct wire_location *l = &ARRAY(d, struct wire_location, locations)[v->location + i];
-    text_addf(d->to, "; [0x%llx,0x%llx) %s %lld", (unsigned long long)l->start, (unsigned long long)l->end,
-              kinds[l->kind], (long long)l->offset);
+    text_addf(d->to, "; [0x%llx,0x%llx) ", (unsigned long long)l->start, (unsigned long long)l->end);
+    add_location(d, l);
   }
+  if (v->n_entries) text_addf(d->to, "; called from %u places", v->n_entries);
 }
 
 static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand) {
@@ -148,6 +159,7 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
   case WIRE_OP_LOAD:
     text_addf(d->to, " %u bytes%s", operand & 15, operand & 16 ? ", signed" : "");
     break;
+  case WIRE_OP_TLS:
   case WIRE_OP_STATIC: {
     const int64_t *pair = &ARRAY(d, int64_t, numbers)[operand];
     text_addf(d->to, " %s + 0x%llx", string(d, ARRAY(d, struct wire_module, modules)[pair[0]].name),
@@ -206,14 +218,15 @@ static void add_code(const struct dump *d, uint32_t at) {
 }
 
 static void add_side(const struct dump *d, const struct wire_side *s) {
-  static const char *const kinds[] = {"argument", "global", "tls", "stream"};
+  static const char *const kinds[] = {"argument", "global", "tls", "stream", "misnamed"};
   text_addf(d->to, ", %s", kinds[s->kind]);
   if (s->name)
     text_addf(d->to, " %s", string(d, s->name));
-  else if (s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM)
+  else if (s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_STREAM || s->kind == WIRE_SIDE_MISNAMED)
     text_addf(d->to, " %u", s->argument);
   else
     text_addf(d->to, " %s", string(d, ARRAY(d, struct wire_module, modules)[s->module].name));
+  if (s->kind == WIRE_SIDE_MISNAMED) return;
   if (s->offset) text_addf(d->to, " + 0x%llx", (unsigned long long)s->offset);
   text_addf(d->to, " := %lld (%u bytes)", (long long)s->value, s->width);
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define STREAM_ERROR 0x20 /* _IO_ERR_SEEN in the first word of glibc's FILE */
 #define TOLD_MAX 8
 
 /* The errors of a function, and how it tells them. */
@@ -20,6 +19,8 @@ struct errors {
   bool incomplete; /* there are errnos, or values, that the profile does not know */
   bool numbers;    /* it returns the error number itself, and leaves errno alone */
   bool negative;   /* it returns the error number with a minus sign */
+  bool looked;     /* it is known which value says to look at errno: */
+  int64_t look;    /* that one; else -1, which does nearly everywhere */
 };
 
 /* --- what is known of a function ---------------------------------------------------------------------------------- */
@@ -85,6 +86,8 @@ static int collect(struct plan *p, const struct subject *s, struct errors *es) {
   es->numbers =
       profile_facts_returned(p->facts, s->name) || profile_facts_returned(p->facts, s->written) || returns_numbers(es);
   es->negative = !es->numbers && returns_negative(es);
+  es->look = -1;
+  es->looked = profile_facts_by_errno(p->facts, s->written, &es->look);
   return r < 0 ? plan_no_memory(p) : 0;
 }
 
@@ -158,15 +161,15 @@ static unsigned errno_count(const struct errno_set *s) {
 }
 
 /*
- * Of several values with this errno: -1, which says to look at errno; else the one that has the fewest others, for it
- * is the one that means it.
+ * Of several values with this errno: the one that says to look at errno, which is -1 of nearly all functions; else the
+ * one that has the fewest others, for it is the one that means it.
  */
 static const struct profile_error *with_errno(const struct errors *es, int error) {
   const struct profile_error *best = NULL;
   for (size_t i = 0; i < es->list.n; i++) {
     const struct profile_error *x = &es->list.at[i];
     if (!errno_set_has(&x->errnos, error)) continue;
-    if (x->retval == -1) return x;
+    if (x->retval == es->look) return x;
     if (!best || errno_count(&x->errnos) < errno_count(&best->errnos)) best = x;
   }
   return best;
@@ -196,6 +199,13 @@ static const struct profile_error *for_any(const struct errors *es) {
 static bool choose(const struct errors *es, int error, struct wire_fault *ret, const struct profile_error **ret_from,
                    bool *known) {
   const struct profile_error *x = NULL;
+  if (es->looked) {
+    *ret_from = with_value(es, es->look);
+    *known = *ret_from && (errno_set_has(&(*ret_from)->errnos, error) || (*ret_from)->errno_unknown);
+    ret->retval = es->look;
+    ret->error = error;
+    return true;
+  }
   if (es->numbers || es->negative) {
     ret->retval = es->numbers ? error : -error;
     *ret_from = with_value(es, ret->retval);
@@ -212,128 +222,11 @@ static bool choose(const struct errors *es, int error, struct wire_fault *ret, c
   return true;
 }
 
-/* --- side channels ------------------------------------------------------------------------------------------------ */
-
-static int module_index(struct plan *p, const char *name, uint32_t *ret) {
-  const struct scenario_world *w = p->world;
-  for (size_t i = 0; name && i < w->n_modules; i++) {
-    const char *path = w->module_names[i], *slash = strrchr(path, '/');
-    if (strcmp(path, name) != 0 && strcmp(slash ? slash + 1 : path, name) != 0) continue;
-    *ret = (uint32_t)i;
-    return 0;
-  }
-  return -ENOENT;
-}
-
-/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
-static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
-  for (uint32_t i = 0; i < f->n_sides; i++)
-    if (memcmp(&p->sides.at[f->side + i], side, sizeof *side) == 0) return true;
-  return false;
-}
-
-static int push_side(struct plan *p, struct wire_fault *f, struct wire_side side, const char *name) {
-  int r = plan_string(p, name, &side.name);
-  if (r < 0 || has_side(p, f, &side)) return r;
-  if (!f->n_sides) f->side = (uint32_t)p->sides.n;
-  f->n_sides++;
-  return vec_push(&p->sides, side) < 0 ? plan_no_memory(p) : 0;
-}
-
-/* A failed function of stdio leaves the error flag of its stream set. */
-static int add_stream(struct plan *p, const struct subject *s, struct wire_fault *f) {
-  if (s->roles.stream < 0 && !s->roles.stream_name) return 0;
-  struct wire_side side = {
-      .kind = WIRE_SIDE_STREAM,
-      .width = 4,
-      .argument = s->roles.stream < 0 ? 0 : (uint16_t)s->roles.stream,
-      .value = STREAM_ERROR,
-  };
-  return push_side(p, f, side, s->roles.stream < 0 ? s->roles.stream_name : NULL);
-}
-
-/* What could not be written when the stream was flushed will not be written later either. */
-static int add_emptied(struct plan *p, const struct subject *s, struct wire_fault *f) {
-  if (s->roles.emptied < 0) return 0;
-  struct wire_side side = {
-      .kind = WIRE_SIDE_STREAM, .width = 4, .argument = (uint16_t)s->roles.emptied, .value = WIRE_STREAM_EMPTIED};
-  return push_side(p, f, side, NULL);
-}
-
-/* Functions that return their result behind an argument leave NULL there. */
-static int add_cleared(struct plan *p, const struct subject *s, struct wire_fault *f) {
-  if (s->roles.cleared < 0) return 0;
-  struct wire_side side = {.kind = WIRE_SIDE_ARG, .width = 8, .argument = (uint16_t)s->roles.cleared};
-  return push_side(p, f, side, NULL);
-}
-
-static unsigned width_of(int64_t value) { return value >= INT32_MIN && value <= UINT32_MAX ? 4 : 8; }
-
-/*
- * Variables that the library exports by name are part of how it tells of the error, if there is but one value. Others,
- * and what is behind arguments, may be half of a change inside the library that did not happen.
- */
-static int add_exported(struct plan *p, const struct profile_error *x, struct wire_fault *f) {
-  for (size_t i = 0; x && i < x->n_sides; i++) {
-    const struct profile_side *side = &x->sides[i];
-    struct wire_side to = {.kind = side->kind == SIDE_TLS ? WIRE_SIDE_TLS : WIRE_SIDE_GLOBAL, .offset = side->offset};
-    if (side->kind == SIDE_ARG || !side->name || side->n_values != 1) continue;
-    if (module_index(p, side->module, &to.module) < 0) continue;
-    bool by_name = side->kind == SIDE_GLOBAL;
-    if (by_name) to.offset = 0;
-    to.value = side->values[0];
-    to.width = (uint8_t)width_of(to.value);
-    int r = push_side(p, f, to, by_name ? side->name : NULL);
-    if (r < 0) return r;
-  }
-  return 0;
-}
-
-/*
- * A variable that no module exports cannot be set. A library that is opened later may have it; the log tells whether
- * one did.
- */
-static int check_variable(struct plan *p, const struct side_effect *s) {
-  bool by_name = s->name && (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_STREAM);
-  const struct scenario_world *w = p->world;
-  if (!by_name || !w->variable || w->variable(w->context, s->name)) return 0;
-  struct err note;
-  if (!(w->flags & WIRE_FOLLOW) && !plan_opens(p))
-    return FAIL_AT(s->at, p->e, -ENOENT,
-                   "no module of the program exports a variable '%.60s' (write module=\"…\" offset=\"…\")", s->name);
-  (void)FAIL_AT(s->at, &note, -ENOENT, "no module exports a variable '%.60s' yet; it is set once one does", s->name);
-  if (w->note) w->note(w->context, note.text);
-  return 0;
-}
-
-static int add_written(struct plan *p, const struct rule *rule, struct wire_fault *f) {
-  for (size_t i = 0; i < rule->fault.n_sides; i++) {
-    const struct side_effect *from = &rule->fault.sides[i];
-    struct wire_side to = {.kind = (uint8_t)from->kind,
-                           .width = (uint8_t)(from->width ? from->width : width_of(from->value)),
-                           .argument = (uint16_t)from->argument,
-                           .offset = from->offset,
-                           .value = from->value};
-    if (from->module && module_index(p, from->module, &to.module) < 0)
-      return FAIL_AT(from->at, p->e, -ENOENT, "the program uses no module '%.60s' (write the name of a library)",
-                     from->module);
-    int r = check_variable(p, from);
-    if (r >= 0) r = push_side(p, f, to, from->name);
-    if (r < 0) return r;
-  }
-  return 0;
-}
+/* --- one fault ---------------------------------------------------------------------------------------------------- */
 
 static int add_fault(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault f,
                      const struct profile_error *from) {
-  /* An explicit value may be a success that is made up: a short count, the end of a file. */
-  bool explicit = rule->fault.form == FAULT_EXPLICIT;
-  int r = explicit && !f.error ? 0 : add_stream(p, s, &f);
-  /* Behind the real call, the stream may not be there any more. */
-  if (r >= 0 && !(explicit && !f.error) && !rule->fault.then) r = add_emptied(p, s, &f);
-  if (r >= 0 && !(explicit && f.retval == 0)) r = add_cleared(p, s, &f);
-  if (r >= 0) r = add_exported(p, from, &f);
-  if (r >= 0) r = add_written(p, rule, &f);
+  int r = plan_sides(p, rule, s, from, &f);
   return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;
 }
 
@@ -367,13 +260,21 @@ static int add_errno(struct plan *p, const struct rule *rule, const struct subje
   return add_fault(p, rule, s, f, from);
 }
 
-/* A stream that does less than it was asked for has failed. */
 static int add_act(struct plan *p, const struct rule *rule, const struct subject *s) {
   struct wire_fault f;
   int r = plan_act(p, rule, s, &f);
-  if (r >= 0 && f.act == WIRE_ACT_SHORT && f.length == WIRE_LENGTH_ITEMS) r = add_stream(p, s, &f);
-  if (r >= 0) r = add_written(p, rule, &f);
+  if (r >= 0) r = plan_act_sides(p, rule, s, &f);
   return r >= 0 && vec_push(&p->faults, f) < 0 ? plan_no_memory(p) : r;
+}
+
+static int add_explicit(struct plan *p, const struct rule *rule, const struct subject *s, const struct errors *es) {
+  struct wire_fault f = {.retval = rule->fault.retval, .error = rule->fault.error};
+  if (rule->fault.named) {
+    int r = plan_constant(p, rule->fault.named, &f.retval);
+    if (r < 0) return r;
+    if (rule->fault.negated) f.retval = (int64_t) - (uint64_t)f.retval;
+  }
+  return add_fault(p, rule, s, f, with_value(es, f.retval));
 }
 
 int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s, uint32_t *ret, uint32_t *ret_n) {
@@ -384,8 +285,7 @@ int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s
   if (r >= 0 && fault->form == FAULT_ERRNO) r = add_errno(p, rule, s, &es);
   if (r >= 0 && fault->form == FAULT_PROFILE) r = add_profile(p, rule, s, &es);
   if (r >= 0 && fault->form == FAULT_ACT) r = add_act(p, rule, s);
-  if (r >= 0 && fault->form == FAULT_EXPLICIT)
-    r = add_fault(p, rule, s, (struct wire_fault){.retval = fault->retval, .error = fault->error}, NULL);
+  if (r >= 0 && fault->form == FAULT_EXPLICIT) r = add_explicit(p, rule, s, &es);
   vec_done(&es.list);
   if (r < 0) return r;
   *ret = (uint32_t)first;

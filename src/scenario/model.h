@@ -142,8 +142,10 @@ struct fault {
   int error;
   const struct side_effect *sides;
   size_t n_sides;
-  enum wire_act act; /* WIRE_ACT_EINTR is a FAULT_ERRNO */
-  int64_t amount;    /* bytes, nanoseconds */
+  enum wire_act act;  /* WIRE_ACT_EINTR is a FAULT_ERRNO */
+  int64_t amount;     /* bytes, nanoseconds */
+  struct expr *named; /* of FAULT_EXPLICIT: a constant in place of `retval`; or NULL */
+  bool negated;       /* ... with a minus sign */
 };
 
 struct rule {
@@ -284,6 +286,11 @@ bool expr_one_shot(const struct expr *x);
 int rule_parse(struct scenario *s, const struct source_text *source, size_t start, size_t end, struct err *e) MUST_USE;
 /* A number, NULL, EOF, MAP_FAILED, an errno's name with or without a sign. -EINVAL if it is none. */
 int retval_parse(const char *text, int64_t *ret) MUST_USE;
+/*
+ * The same for F, whose value stands at AT; other names of capitals are constants that are looked up later. -EINVAL if
+ * it is none, or -ENOMEM.
+ */
+int fault_retval(struct arena *a, const char *text, struct where at, struct fault *f) MUST_USE;
 /* An errno's name or number. -EINVAL if it is none. */
 int errno_parse(const char *text, int *ret) MUST_USE;
 /* A time with its unit, 10ms, in nanoseconds. -EINVAL if it is none, -ERANGE if it is too long. */

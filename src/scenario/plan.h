@@ -17,6 +17,7 @@ struct roles {
   enum wire_length how;
   bool throws;
   int path, flags, mode; /* arguments by what they are */
+  int code, misnamed;    /* how it tells what went wrong */
 };
 
 /* The function that a rule is being compiled for. */
@@ -182,6 +183,14 @@ int plan_constant(struct plan *p, const struct expr *x, int64_t *ret) MUST_USE;
 
 /* --- fault.c ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * What FROM, an error of the function's profile, or NULL, and the rule itself set beside value and errno, as sides of
+ * *F, which has them already.
+ */
+int plan_sides(struct plan *p, const struct rule *rule, const struct subject *s, const struct profile_error *from,
+               struct wire_fault *f) MUST_USE;
+/* The same of a fault that does something to the call. */
+int plan_act_sides(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *f) MUST_USE;
 /* The faults of a rule for a function; they are behind each other. */
 int plan_faults(struct plan *p, const struct rule *rule, const struct subject *s, uint32_t *ret,
                 uint32_t *ret_n) MUST_USE;

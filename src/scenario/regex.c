@@ -3,7 +3,7 @@
  * Regular expressions, as automata that look at each byte once.
  *
  *   alternatives = sequence { "|" sequence }
- *   sequence     = { piece [ "*" | "+" | "?" ] }
+ *   sequence     = { piece { "*" | "+" | "?" | "{" least [ "," [ most ] ] "}" } }
  *   piece        = "(" alternatives ")" | "[" set "]" | "." | "\" character | character | "^" | "$"
  *
  * The expression is looked for anywhere in the text; ^ and $ are its start and end. First a graph is made whose edges
@@ -15,7 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define NODES_MAX 1000
+#define NODES_MAX 4000
+#define REPEATS_MAX 255 /* POSIX: RE_DUP_MAX */
 #define STATES_MAX 1000
 #define DEPTH_MAX 50
 #define WORDS ((NODES_MAX + 63) / 64)
@@ -81,9 +82,13 @@ static const struct {
   const char *name;
   const char *ranges;
 } classes[] = {
-    {"[:digit:]", "09"}, {"[:alpha:]", "azAZ"},    {"[:alnum:]", "azAZ09"}, {"[:lower:]", "az"},
-    {"[:upper:]", "AZ"}, {"[:xdigit:]", "09afAF"}, {"[:space:]", "\t\r  "}, {"[:punct:]", "!/:@[`{~"},
+    {"[:digit:]", "09"},     {"[:alpha:]", "azAZ"},          {"[:alnum:]", "azAZ09"}, {"[:lower:]", "az"},
+    {"[:upper:]", "AZ"},     {"[:xdigit:]", "09afAF"},       {"[:space:]", "\t\r  "}, {"[:punct:]", "!/:@[`{~"},
+    {"[:blank:]", "\t\t  "}, {"[:cntrl:]", "\1\37\177\177"}, {"[:graph:]", "!~"},     {"[:print:]", " ~"},
 };
+
+/* Names of classes that there are not must not be taken for sets of their letters. */
+static bool is_class(const struct regex *r) { return r->pattern[r->at] == '[' && r->pattern[r->at + 1] == ':'; }
 
 static bool read_class(struct regex *r, struct bytes *to) {
   for (size_t i = 0; i < COUNT(classes); i++) {
@@ -98,6 +103,38 @@ static bool read_class(struct regex *r, struct bytes *to) {
   return false;
 }
 
+/* A character of a set: itself, or as [.x.] or [=x=]. */
+static int read_element(struct regex *r, unsigned *ret) {
+  const char *p = r->pattern + r->at;
+  bool named = p[0] == '[' && (p[1] == '.' || p[1] == '=');
+  if (named && (!p[2] || p[3] != p[1] || p[4] != ']'))
+    return fail(r, "this names no single character (write it as it is)");
+  *ret = (unsigned char)(named ? p[2] : p[0]);
+  r->at += named ? 5 : 1;
+  return 0;
+}
+
+static int read_range(struct regex *r, struct bytes *to) {
+  unsigned low, high;
+  size_t start = r->at;
+  int e = read_element(r, &low);
+  if (e < 0) return e;
+  high = low;
+  const char *p = r->pattern + r->at;
+  if (p[0] == '-' && p[1] && p[1] != ']') {
+    r->at++;
+    e = read_element(r, &high);
+  }
+  if (e < 0) return e;
+  if (high < low) {
+    r->at = start;
+    return fail(r, "this range is empty (write the smaller one first)");
+  }
+  for (unsigned c = low; c <= high; c++)
+    put(to, c);
+  return 0;
+}
+
 static int read_set(struct regex *r, struct bytes *ret) {
   const char *p = r->pattern;
   struct bytes in = {{0}};
@@ -106,14 +143,11 @@ static int read_set(struct regex *r, struct bytes *ret) {
   r->at += not ;
   for (size_t first = r->at; p[r->at] && (p[r->at] != ']' || r->at == first);) {
     if (read_class(r, &in)) continue;
-    unsigned low = (unsigned char)p[r->at++], high = low;
-    if (p[r->at] == '-' && p[r->at + 1] && p[r->at + 1] != ']') {
-      high = (unsigned char)p[r->at + 1];
-      r->at += 2;
-    }
-    if (high < low) return fail(r, "this range is empty (write the smaller one first)");
-    for (unsigned c = low; c <= high; c++)
-      put(&in, c);
+    if (is_class(r))
+      return fail(r, "there is no such class (write alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, "
+                     "space, upper or xdigit between [: and :])");
+    int e = read_range(r, &in);
+    if (e < 0) return e;
   }
   if (!p[r->at]) {
     r->at = start;
@@ -140,15 +174,16 @@ static int read_group(struct regex *r, struct piece *ret) {
 }
 
 /* Such have meanings behind a backslash that differ from tool to tool. */
-static bool is_letter(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_special(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("<>`'", c));
+}
 
 static int read_piece(struct regex *r, struct piece *ret) {
   struct bytes bytes = {{0}};
   char c = r->pattern[r->at];
   if (c == '(') return read_group(r, ret);
-  if (c == '*' || c == '+' || c == '?')
+  if (c == '*' || c == '+' || c == '?' || c == '{')
     return fail(r, "there is nothing to repeat (write .*, or \\\\* for the character)");
-  if (c == '{') return fail(r, "numbers of repetitions are not known here (write the piece several times)");
   if (c == '^' || c == '$') {
     r->at++;
     return add_piece(r, c == '^' ? NODE_START : NODE_END, bytes, ret);
@@ -158,7 +193,7 @@ static int read_piece(struct regex *r, struct piece *ret) {
     return e < 0 ? e : add_piece(r, NODE_BYTE, bytes, ret);
   }
   bool escaped = c == '\\' && r->pattern[r->at + 1];
-  if (escaped && is_letter(r->pattern[r->at + 1]))
+  if (escaped && is_special(r->pattern[r->at + 1]))
     return fail(r, "this is not known in a regular expression (write a set: [a-z], [[:digit:]])");
   if (escaped) c = r->pattern[++r->at];
   r->at++;
@@ -178,14 +213,94 @@ static int repeat(struct regex *r, struct piece *p, char how) {
   return 0;
 }
 
+/* The same again: all nodes from LO up to HI are its own. */
+static int copy_piece(struct regex *r, int lo, int hi, struct piece p, struct piece *ret) {
+  int shift = r->n - lo;
+  for (int i = lo; i < hi; i++) {
+    const struct node from = r->nodes[i];
+    int made = add(r, (enum node_kind)from.kind, from.out[0] < 0 ? -1 : from.out[0] + shift,
+                   from.out[1] < 0 ? -1 : from.out[1] + shift);
+    if (made < 0) return made;
+    r->nodes[made].bytes = from.bytes;
+  }
+  *ret = (struct piece){p.first + shift, p.last + shift};
+  return 0;
+}
+
+/* The digits that stand here; -1 if there are none. */
+static int read_count(struct regex *r) {
+  int n = -1;
+  for (char c; (c = r->pattern[r->at]) >= '0' && c <= '9' && n <= REPEATS_MAX; r->at++)
+    n = (n < 0 ? 0 : n) * 10 + (c - '0');
+  return n;
+}
+
+/* {LEAST,MOST}; *MOST is -1 if there is no limit. */
+static int read_bounds(struct regex *r, int *least, int *most) {
+  size_t start = r->at++;
+  *least = *most = read_count(r);
+  if (r->pattern[r->at] == ',') {
+    r->at++;
+    *most = read_count(r);
+  }
+  bool ended = r->pattern[r->at] == '}' && *least >= 0;
+  bool large = *least > REPEATS_MAX || *most > REPEATS_MAX, empty = *most >= 0 && *most < *least;
+  if (ended && !large && !empty) {
+    r->at++;
+    return 0;
+  }
+  r->at = start;
+  return fail(r, large ? "there are at most 255 repetitions"
+                 : empty
+                     ? "the second number is smaller than the first (write {2,5})"
+                     : "numbers of repetitions were expected (write {3}, {2,} or {2,5}, or \\\\{ for the character)");
+}
+
+/* P, whose nodes are those from LO on, LEAST to MOST times. */
+static int repeat_counted(struct regex *r, int lo, int least, int most, struct piece *p) {
+  int hi = r->n, copies = most > least ? most : least, e = 0;
+  struct piece all = {0, 0}, next = *p, pure = *p;
+  if (copies == 0 && most == 0) {
+    int node = add(r, NODE_FREE, -1, -1);
+    *p = (struct piece){node, node};
+    return node < 0 ? node : 0;
+  }
+  if (copies == 0) return repeat(r, p, '*');
+  /* The piece itself comes last: it is what all others are copies of. */
+  for (int i = 0; i < copies && e >= 0; i++) {
+    next = pure;
+    if (i + 1 < copies) e = copy_piece(r, lo, hi, pure, &next);
+    if (e >= 0 && i >= least) e = repeat(r, &next, '?');
+    if (e >= 0 && most < 0 && i + 1 == copies) e = repeat(r, &next, '+');
+    if (e < 0) break;
+    if (i > 0) r->nodes[all.last].out[0] = (int16_t)next.first;
+    all = (struct piece){i > 0 ? all.first : next.first, next.last};
+  }
+  *p = all;
+  return e;
+}
+
+/* A piece, with all that says how often. */
+static int read_repeated(struct regex *r, struct piece *ret) {
+  int lo = r->n, least, most, e = read_piece(r, ret);
+  for (char c; e >= 0 && (c = r->pattern[r->at]) && strchr("*+?{", c);) {
+    if (c == '{') {
+      e = read_bounds(r, &least, &most);
+      if (e >= 0) e = repeat_counted(r, lo, least, most, ret);
+    } else {
+      e = repeat(r, ret, c);
+      r->at++;
+    }
+  }
+  return e;
+}
+
 static int read_sequence(struct regex *r, struct piece *ret) {
   int node = add(r, NODE_FREE, -1, -1);
   struct piece all = {node, node};
   while (node >= 0 && r->pattern[r->at] && r->pattern[r->at] != '|' && r->pattern[r->at] != ')') {
     struct piece next;
-    int e = read_piece(r, &next);
-    for (char c; e >= 0 && ((c = r->pattern[r->at]) == '*' || c == '+' || c == '?'); r->at++)
-      e = repeat(r, &next, c);
+    int e = read_repeated(r, &next);
     if (e < 0) return e;
     r->nodes[all.last].out[0] = (int16_t)next.first;
     all.last = next.last;

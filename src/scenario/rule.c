@@ -34,6 +34,22 @@ int retval_parse(const char *text, int64_t *ret) {
   return 0;
 }
 
+/* EAI_AGAIN, but not Eai_Again or 3X. */
+static bool is_constant(const char *name) {
+  bool capital = *name >= 'A' && *name <= 'Z';
+  return capital && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
+}
+
+int fault_retval(struct arena *a, const char *text, struct where at, struct fault *f) {
+  if (retval_parse(text, &f->retval) == 0) return 0;
+  f->negated = text[0] == '-';
+  if (!is_constant(text + f->negated)) return -EINVAL;
+  f->named = expr_new(a, EXPR_SYMBOL, TYPE_NUMBER, at);
+  if (!f->named) return -ENOMEM;
+  f->named->string = arena_strdup(a, text + f->negated);
+  return f->named->string ? 0 : -ENOMEM;
+}
+
 /* The text of a value: its sign and the token behind it. */
 static int read_value(struct lexer *l, char ret[80], struct where *ret_at) {
   char found[80];
@@ -50,8 +66,10 @@ static int read_value(struct lexer *l, char ret[80], struct where *ret_at) {
 
 static int bad_errno(const struct lexer *l, struct where at, const char *text) {
   char way[SOURCE_HINT];
+  char value[SOURCE_HINT];
+  (void)snprintf(value, sizeof value, "write ret=%.40s if that is what is returned", text);
   return FAIL_AT(at, l->e, -EINVAL, "'%.60s' is not an errno of Linux (%s)", text,
-                 source_hint(errno_nearest(text), "write EIO, or ret=-1 errno=EIO", way));
+                 source_hint(errno_nearest(text), is_constant(text) ? value : "write EIO, or ret=-1 errno=EIO", way));
 }
 
 /* KEY "=" VALUE, with the lexer at KEY. */
@@ -77,8 +95,10 @@ static int read_explicit(struct lexer *l, struct fault *f) {
     int r = read_setting(l, error ? "errno" : "ret", text, &at);
     if (r < 0) return r;
     if (error && errno_parse(text, &f->error) < 0) return bad_errno(l, at, text);
-    if (!error && retval_parse(text, &f->retval) < 0)
-      return FAIL_AT(at, l->e, -EINVAL, "'%.60s' is not a return value (write -1, 0x1f, NULL, EOF, MAP_FAILED or -EIO)",
+    r = error ? 0 : fault_retval(l->arena, text, at, f);
+    if (r == -ENOMEM) return source_no_memory(l->source, l->e);
+    if (r < 0)
+      return FAIL_AT(at, l->e, r, "'%.60s' is not a return value (write -1, 0x1f, NULL, EOF, MAP_FAILED or -EIO)",
                      text);
     has_ret |= !error;
     if (l->token.kind == TOKEN_COMMA) r = lexer_next(l);

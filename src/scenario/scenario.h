@@ -72,7 +72,9 @@ struct scenario_variable {
   bool local;       /* of a function: locations say where it is; else it is at `address` */
   uint32_t module;  /* of `address` */
   uint64_t address; /* ELF address */
+  bool of_thread;   /* ... or, of a variable of each thread, its offset in the module's block */
   VEC(struct wire_location) locations;
+  VEC(struct wire_location) entries; /* what callers hand over, for WIRE_IS_ENTRY */
   struct scenario_step steps[SCENARIO_STEPS];
   size_t n_steps;
   unsigned width; /* in bytes, of what is asked for */

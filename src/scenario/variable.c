@@ -19,7 +19,29 @@ static int emit_static(struct emitter *m, const struct expr *x, const struct sce
   size_t at = p->numbers.n;
   if (vec_push(&p->numbers, (int64_t)v->module) < 0 || vec_push(&p->numbers, (int64_t)v->address) < 0)
     return plan_no_memory(p);
-  return at > OPERAND_MAX ? too_many(m, x) : emit(m, WIRE_OP_STATIC, (uint32_t)at);
+  return at > OPERAND_MAX ? too_many(m, x) : emit(m, v->of_thread ? WIRE_OP_TLS : WIRE_OP_STATIC, (uint32_t)at);
+}
+
+/* Can this place be known at all: is it memory, or a register that is kept, or one that callers are known to set? */
+static bool is_readable(const struct scenario_variable *v, const struct wire_location *l) {
+  bool kept = l->reg == 3 || l->reg == 6 || l->reg == 7 || l->reg >= 12;
+  if (l->kind == WIRE_AT_REGISTER || l->kind == WIRE_IS_REGISTER) return kept;
+  for (size_t i = 0; l->kind == WIRE_IS_ENTRY && i < v->entries.n; i++)
+    if (v->entries.at[i].entry == l->reg) return true;
+  return l->kind != WIRE_IS_ENTRY;
+}
+
+/* A condition about what the compiler has left nowhere looks like one that is never true. */
+static void note_unreadable(const struct plan *p, const struct expr *x, const struct scenario_variable *v) {
+  struct err note;
+  for (size_t i = 0; i < v->locations.n; i++)
+    if (is_readable(v, &v->locations.at[i])) return;
+  if (!p->world->note) return;
+  (void)FAIL_AT(x->at, &note, -ENODATA,
+                "the compiler has kept this variable of %.60s nowhere that can be read, so it is never known (compile "
+                "with -O0 or -Og)",
+                x->args[0]->string);
+  p->world->note(p->world->context, note.text);
 }
 
 /* What is read of a local variable is read where its frame is found: its value may be in a register. */
@@ -35,6 +57,10 @@ static int emit_local(struct emitter *m, const struct expr *x, const struct scen
   int r = emit_places(m, &frame, x->args[0]->at, &w.place);
   for (size_t i = 0; i < v->locations.n && r >= 0; i++)
     if (vec_push(&p->locations, v->locations.at[i]) < 0) r = plan_no_memory(p);
+  w.entry = (uint32_t)p->locations.n;
+  w.n_entries = (uint32_t)v->entries.n;
+  for (size_t i = 0; i < v->entries.n && r >= 0; i++)
+    if (vec_push(&p->locations, v->entries.at[i]) < 0) r = plan_no_memory(p);
   if (r < 0) return r;
   if (vec_push(&p->variables, w) < 0) return plan_no_memory(p);
   return p->variables.n > OPERAND_MAX ? too_many(m, x) : emit(m, WIRE_OP_LOCAL, (uint32_t)p->variables.n - 1);
@@ -102,6 +128,7 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) {
   const struct expr *named = global || outer || r == -ESRCH ? x->args[0] : x->args[1];
   if (r < 0) r = FAIL_AT(named->at, m->plan->e, r, "%s", why.text[0] ? why.text : "there is no such variable");
   if (r >= 0) r = check(m, x, &v, text);
+  if (r >= 0 && v.local) note_unreadable(m->plan, x, &v);
   /* An array of characters is where it is; of a pointer, where that points. */
   bool address = text && !v.pointer;
   unsigned width = address ? 0 : v.width;
@@ -109,5 +136,6 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) {
   if (r >= 0) r = emit_steps(m, &v, width, v.sign);
   if (r >= 0 && !text) r = emit_bits(m, &v);
   vec_done(&v.locations);
+  vec_done(&v.entries);
   return r;
 }

@@ -229,13 +229,20 @@ static int parse_kind(struct parser *p, unsigned how, struct expr *left, struct 
   return 0;
 }
 
+/* Where byte AT of a string in quotes is written: a backslash before it belongs to it. */
+static struct where in_string(const struct expr *string, size_t at) {
+  struct where w = {string->at.source, string->at.offset + 1};
+  for (size_t i = 0; i < at && w.offset < w.source->size; i++)
+    w.offset += w.source->bytes[w.offset] == '\\' ? 2 : 1;
+  return w;
+}
+
 static int compile(struct parser *p, struct expr *x, const struct expr *pattern) {
   const char *why = "";
   size_t at = 0;
   int r = regex_compile(p->l->arena, pattern->string, &x->table, &x->n_table, &why, &at);
-  struct where where = {pattern->at.source, pattern->at.offset + 1 + at};
   if (r == -ENOMEM) return source_no_memory(p->l->source, p->l->e);
-  return r < 0 ? FAIL_AT(where, p->l->e, r, "%s", why) : 0;
+  return r < 0 ? FAIL_AT(in_string(pattern, at), p->l->e, r, "%s", why) : 0;
 }
 
 int parse_match(struct parser *p, unsigned how, struct expr *left, struct expr *right, struct where at,

@@ -59,7 +59,8 @@ static int read_place(struct xml_reader *r, const struct xml_node *n, struct sid
   const struct xml_attribute *argument = xml_find(n, "argument"), *module = xml_find(n, "module"),
                              *name = xml_find(n, "name");
   int64_t number;
-  bool by_argument = s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && !name);
+  bool by_argument =
+      s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_MISNAMED || (s->kind == WIRE_SIDE_STREAM && !name);
   int e = by_argument && !argument ? xml_must_have(r, n, "argument", &argument) : 0;
   if (e >= 0 && !by_argument && !name && !module)
     e = FAIL(r, n->at, "<side> does not say where (write module=\"…\" offset=\"…\", or name=\"…\")");
@@ -67,7 +68,7 @@ static int read_place(struct xml_reader *r, const struct xml_node *n, struct sid
   if (e < 0) return e;
   if (argument && !by_argument)
     return FAIL(r, argument->at, "this side effect is not behind an argument (remove argument)");
-  if ((module || name) && s->kind == WIRE_SIDE_ARG)
+  if ((module || name) && (s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_MISNAMED))
     return FAIL(r, module ? module->at : name->at, "what is behind an argument has no module or name (remove it)");
   if (argument) s->argument = (unsigned)number - 1;
   s->module = module ? module->value.text : NULL;
@@ -77,7 +78,7 @@ static int read_place(struct xml_reader *r, const struct xml_node *n, struct sid
 
 static int read_side(struct xml_reader *r, const struct xml_node *n, struct side_effect *s) {
   static const char *const known[] = {"kind", "argument", "module", "name", "offset", "width", "value"};
-  static const char *const kinds[] = {"arg", "global", "tls", "stream"};
+  static const char *const kinds[] = {"arg", "global", "tls", "stream", "misnamed"};
   const struct xml_attribute *kind, *value, *offset = xml_find(n, "offset"), *width = xml_find(n, "width");
   int64_t number = 0;
   unsigned k = 0;
@@ -90,9 +91,9 @@ static int read_side(struct xml_reader *r, const struct xml_node *n, struct side
   while (k < COUNT(kinds) && strcmp(kinds[k], kind->value.text) != 0)
     k++;
   if (k == COUNT(kinds))
-    return FAIL(
-        r, kind->value.start, "'%.60s' is not a kind of side effect (%s)", kind->value.text,
-        source_hint(name_nearest(kind->value.text, kinds, COUNT(kinds)), "there are arg, global, tls, stream", way));
+    return FAIL(r, kind->value.start, "'%.60s' is not a kind of side effect (%s)", kind->value.text,
+                source_hint(name_nearest(kind->value.text, kinds, COUNT(kinds)),
+                            "there are arg, global, tls, stream, misnamed", way));
   *s = (struct side_effect){.kind = (enum wire_side_kind)k, .at = xml_where(r, n->at)};
   e = read_place(r, n, s);
   if (e >= 0 && offset) e = xml_number(r, offset, 0, INT64_MAX, &number);
@@ -110,7 +111,9 @@ static int read_side(struct xml_reader *r, const struct xml_node *n, struct side
 
 static int read_retval(struct xml_reader *r, const struct xml_attribute *a, struct fault *f, bool *ret_unused) {
   *ret_unused = strcmp(a->value.text, "unused") == 0;
-  if (*ret_unused || retval_parse(a->value.text, &f->retval) == 0) return 0;
+  int e = *ret_unused ? 0 : fault_retval(&r->s->arena, a->value.text, xml_where(r, a->value.start), f);
+  if (e == -ENOMEM) return xml_no_memory(r);
+  if (e == 0) return 0;
   return FAIL(r, a->value.start,
               "'%.60s' is not a return value (write -1, 0x1f, NULL, EOF, MAP_FAILED, -EIO or unused)", a->value.text);
 }

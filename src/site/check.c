@@ -41,7 +41,6 @@ static void program_done(struct program *p) {
   for (size_t i = 0; i < p->n_overlays; i++)
     profile_done(&p->overlays[i]);
   free(p->overlays);
-  profile_done(&p->written);
   profile_facts_free(p->facts);
   relevance_free(p->relevance);
   image_debug_free(p->debug);
@@ -58,10 +57,12 @@ static int load_overlays(struct program *p, struct err *e) {
   return 0;
 }
 
-static int program_start(struct program *p, struct err *e) {
+static int program_start(struct program *p, struct profile *profile, struct err *e) {
   int r = load_overlays(p, e);
   if (r >= 0) r = profile_facts_load(p->request->data, &p->facts, e);
   if (r >= 0) r = relevance_load(p->request->data, &p->relevance, e);
+  if (r >= 0) r = imports_profile(p, profile, e);
+  p->profile = profile;
   if (r >= 0) r = imports_find(p, e);
   if (r >= 0 && image_debug_open(p->image, &p->debug, NULL) == -ENOMEM) r = -ENOMEM;
   if (r < 0) return r;
@@ -166,9 +167,9 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static int check_program(struct program *p, struct site_list *ret, struct err *e) {
+static int check_program(struct program *p, struct profile *profile, struct site_list *ret, struct err *e) {
   struct site_list l = {0};
-  int r = program_start(p, e);
+  int r = program_start(p, profile, e);
   if (r >= 0) r = functions_read(p);
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
@@ -193,15 +194,13 @@ static int check_program(struct program *p, struct site_list *ret, struct err *e
 static int check_image(const struct site_request *request, const struct image *img, struct site_list *ret,
                        struct err *e) {
   struct profile profile = {0};
-  struct program p = {.request = request, .image = img, .profile = &profile};
-  struct profile_request wanted = {.data = request->data, .workers = request->workers, .trusting = true};
+  struct program p = {.request = request, .image = img};
   if (!image_is_dynamic(img))
     return err_set(e, -EINVAL,
                    "%s: is statically linked: there are no calls of libraries to see (check the program linked "
                    "dynamically, or the libraries it is made of)",
                    request->program);
-  int r = profile_imports(&wanted, img, &profile, e);
-  if (r >= 0) r = check_program(&p, ret, e);
+  int r = check_program(&p, &profile, ret, e);
   program_done(&p);
   profile_done(&profile);
   return r;

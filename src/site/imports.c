@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+typedef VEC(const char *) name_vec;
+
 const struct import *program_import(const struct program *p, uint64_t slot) {
   uint64_t i;
   return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
@@ -96,25 +98,39 @@ static bool lacks_errors(const struct program *p, const struct import *m) {
          !profile_facts_infallible(p->facts, m->written);
 }
 
-/* Aliases without errors, as __fread_chk, take those of what was written, which has to be profiled for it. */
-static int take_written(struct program *p, struct err *e) {
-  struct profile_request wanted = {.data = p->request->data, .workers = p->request->workers};
-  VEC(const char *) names = {0};
-  int r = 0;
-  for (size_t i = 0; i < p->imports.n && r >= 0; i++)
-    if (lacks_errors(p, &p->imports.at[i])) r = vec_push(&names, p->imports.at[i].written);
-  if (r >= 0 && names.n) r = profile_functions(&wanted, p->image, names.at, names.n, &p->written, e);
-  vec_done(&names);
-  for (size_t i = 0; i < p->imports.n && r >= 0; i++) {
+/* Aliases without errors, as __fread_chk, take those of what was written. */
+static void take_written(struct program *p) {
+  for (size_t i = 0; i < p->imports.n; i++) {
     struct import *m = &p->imports.at[i];
     const char *library;
-    const struct profile_function *f = lacks_errors(p, m) ? profile_in(&p->written, m->written, &library) : NULL;
+    const struct profile_function *f = lacks_errors(p, m) ? profile_in(p->profile, m->written, &library) : NULL;
     if (!f || !f->n_errors) continue;
     m->profile = f;
     take_errors(p, m);
     m->wanted = is_wanted(p, m);
   }
-  return r < 0 ? r : 0;
+}
+
+/* The names that were written for aliases, and may be needed in their place. */
+static int find_written(const struct program *p, name_vec *ret) {
+  struct image_slot slot = {0};
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
+    const char *written = slot.kind == SLOT_IMPORT && slot.name ? relevance_written(p->relevance, slot.name) : NULL;
+    if (!written || written == slot.name || !relevance_knows(p->relevance, written)) continue;
+    if (!profile_facts_infallible(p->facts, written)) r = vec_push(ret, written);
+  }
+  return r;
+}
+
+int imports_profile(struct program *p, struct profile *ret, struct err *e) {
+  struct profile_request wanted = {
+      .data = p->request->data, .workers = p->request->workers, .trusting = true, .brief = true};
+  name_vec names = {0};
+  int r = find_written(p, &names);
+  if (r >= 0) r = profile_imports(&wanted, p->image, names.at, names.n, ret, e);
+  vec_done(&names);
+  return r;
 }
 
 static bool imported(const struct program *p, const char *name) {
@@ -157,6 +173,7 @@ int imports_find(struct program *p, struct err *e) {
     if (r >= 0) r = map_put(&p->import_of, slot.at, i);
   }
   map_done(&by_name);
-  if (r >= 0) r = take_written(p, e);
-  return r < 0 ? r : check_names(p, e);
+  if (r < 0) return r;
+  take_written(p);
+  return check_names(p, e);
 }

@@ -67,6 +67,27 @@ bool site_likely_knows(const struct site_likely *l, const char *function) {
   return relevance_knows(l->relevance, relevance_written(l->relevance, function));
 }
 
+bool site_likely_names(const struct site_likely *l, const char *function, int error) {
+  return relevance_names(l->relevance, relevance_written(l->relevance, function), error, -1);
+}
+
+const char *site_likely_written(const struct site_likely *l, const char *function) {
+  return relevance_written(l->relevance, function);
+}
+
+bool site_likely_writes(const struct site_likely *l, const struct site_call *c, uint64_t *ret) {
+  int arg = relevance_writes(l->relevance, relevance_written(l->relevance, c->function));
+  if (arg < 0 || arg >= RELEVANCE_ARGS) return false;
+  int at = relevance_argument_of(l->relevance, c->function, (unsigned)arg);
+  if (at < 0 || (unsigned)at >= c->n_args) return false;
+  *ret = c->args[at];
+  return true;
+}
+
+bool site_likely_closes(const struct site_likely *l, const char *function) {
+  return relevance_closes(l->relevance, relevance_written(l->relevance, function));
+}
+
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;

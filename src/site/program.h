@@ -96,7 +96,6 @@ struct program {
   struct profile_facts *facts;
   struct relevance *relevance;
   const struct profile *profile;
-  struct profile written;   /* of functions whose aliases are imported and have no errors of their own */
   struct profile *overlays; /* from files; the last counts */
   size_t n_overlays;
   VEC(struct import) imports;
@@ -124,6 +123,8 @@ struct program {
 /* The import that the slot is, or NULL. */
 const struct import *program_import(const struct program *p, uint64_t slot);
 int imports_find(struct program *p, struct err *e) MUST_USE;
+/* The profile of what the program imports. */
+int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_USE;
 
 /* Reads the function at ENTRY: its sites, its calls, what it refers to. */
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
@@ -263,6 +264,11 @@ int recovery_note_checks(const struct program *p, const struct code *code, const
 int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
+
+/* --- rust_path.c -------------------------------------------------------------------------------------------------- */
+
+/* site_rust_name for the newer form of symbols. */
+bool rust_path_name(const char *symbol, struct text *to);
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 

@@ -423,6 +423,7 @@ void relevance_free(struct relevance *r) {
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);
+  map_done(&r->fails);
   vec_done(&r->rules);
   vec_done(&r->tests);
   vec_done(&r->values);

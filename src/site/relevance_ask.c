@@ -15,6 +15,13 @@ int relevance_ready(struct relevance *r) {
     r->rules.at[i].next = (uint32_t)first;
     if (map_put(&r->rules_of, r->rules.at[i].name, i + 1) < 0) return -ENOMEM;
   }
+  map_clear(&r->fails);
+  for (size_t i = 0; i < r->rules.n; i++) {
+    const struct rule *u = &r->rules.at[i];
+    enum fail_about about = u->any ? FAIL_ANY : u->code ? FAIL_CODE : FAIL_ERROR;
+    uint64_t key = fail_key(u->name, about, u->any ? 0 : u->code ? u->retval : u->error);
+    if (u->kind == RULE_FAIL && map_put(&r->fails, key, i + 1) < 0) return -ENOMEM;
+  }
   return 0;
 }
 
@@ -129,15 +136,20 @@ static const struct rule *next_rule(const struct relevance *r, const struct rule
   return rule->next ? &r->rules.at[rule->next - 1] : NULL;
 }
 
-static const struct rule *fail_rule(const struct relevance *r, const char *name, int error, int64_t retval, bool any) {
-  const struct rule *found = NULL;
-  for (const struct rule *u = first_rule(r, name); u; u = next_rule(r, u)) {
-    if (u->kind != RULE_FAIL || u->any != any) continue;
-    bool meant = any || (u->code ? u->retval == retval : u->error == error);
-    if (meant) found = u; /* the last one that was written counts */
+/* The last one that was written counts. */
+static const struct rule *fail_rule(const struct relevance *r, uint64_t name, int error, int64_t retval, bool any) {
+  uint64_t by_error = 0, by_code = 0;
+  if (any)
+    (void)map_get(&r->fails, fail_key(name, FAIL_ANY, 0), &by_error);
+  else {
+    (void)map_get(&r->fails, fail_key(name, FAIL_ERROR, error), &by_error);
+    (void)map_get(&r->fails, fail_key(name, FAIL_CODE, retval), &by_code);
   }
-  return found;
+  uint64_t last = by_error > by_code ? by_error : by_code;
+  return last ? &r->rules.at[last - 1] : NULL;
 }
+
+static uint64_t any_function(void) { return hash_string("*"); }
 
 static enum likelihood weigh(const struct relevance *r, const struct rule *u, const struct relevance_call *c) {
   enum answer a = ask_all(r, u, c);
@@ -148,22 +160,24 @@ static enum likelihood weigh(const struct relevance *r, const struct rule *u, co
 
 enum likelihood relevance_likelihood(const struct relevance *r, const struct relevance_call *c, int error,
                                      int64_t retval) {
-  const struct rule *u = fail_rule(r, c->name, error, retval, false);
-  if (!u) u = fail_rule(r, c->name, error, retval, true);
-  if (!u) u = fail_rule(r, "*", error, retval, false);
-  if (!u) u = fail_rule(r, "*", error, retval, true);
+  uint64_t name = hash_string(c->name);
+  const struct rule *u = fail_rule(r, name, error, retval, false);
+  if (!u) u = fail_rule(r, name, error, retval, true);
+  if (!u) u = fail_rule(r, any_function(), error, retval, false);
+  if (!u) u = fail_rule(r, any_function(), error, retval, true);
   return u ? weigh(r, u, c) : LIKELY_POSSIBLE;
 }
 
 bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval) {
-  return fail_rule(r, name, error, retval, false) != NULL;
+  return fail_rule(r, hash_string(name), error, retval, false) != NULL;
 }
 
 enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval) {
-  const struct rule *u = fail_rule(r, name, error, retval, false);
-  if (!u) u = fail_rule(r, name, error, retval, true);
-  if (!u || !u->cause) u = fail_rule(r, "*", error, retval, false);
-  if (!u || !u->cause) u = fail_rule(r, "*", error, retval, true);
+  uint64_t own = hash_string(name);
+  const struct rule *u = fail_rule(r, own, error, retval, false);
+  if (!u) u = fail_rule(r, own, error, retval, true);
+  if (!u || !u->cause) u = fail_rule(r, any_function(), error, retval, false);
+  if (!u || !u->cause) u = fail_rule(r, any_function(), error, retval, true);
   return u ? (enum cause)u->cause : CAUSE_NONE;
 }
 

@@ -42,9 +42,17 @@ struct relevance {
   const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */
+  struct map fails;    /* RULE_FAIL by its name and error (fail_key): its number + 1; of several the last */
   VEC(struct rule) rules;
   VEC(struct test) tests;
   VEC(int64_t) values;
 };
+
+/* Of an errno, of a returned code, or of any error. */
+enum fail_about { FAIL_ERROR, FAIL_CODE, FAIL_ANY };
+
+static inline uint64_t fail_key(uint64_t name, enum fail_about about, int64_t value) {
+  return hash_mix(name ^ hash_mix((uint64_t)value * 4 + about));
+}
 
 static inline uint64_t effect_salt(unsigned arg, bool null) { return 1000 + arg * 2ull + null; }

@@ -78,7 +78,7 @@ static bool next_part(const char **at, const char **ret, size_t *ret_n) {
 bool site_rust_name(const char *symbol, struct text *to) {
   const char *p = symbol + 3, *part = NULL;
   size_t n = 0, parts = 0;
-  if (strncmp(symbol, "_ZN", 3) != 0) return false;
+  if (strncmp(symbol, "_ZN", 3) != 0) return rust_path_name(symbol, to);
   while (next_part(&p, &part, &n))
     parts++;
   if (parts < 2 || *p != 'E' || !is_hash(part, n)) return false;

@@ -115,7 +115,7 @@ const char *site_names_alias(const struct site_names *n, const char *written, co
 /* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
 
-/* Adds what a symbol of Rust, in its older form, is called in the source. False if it is none. */
+/* Adds what a symbol of Rust, in either of its forms, is called in the source. False if it is none. */
 bool site_rust_name(const char *symbol, struct text *to);
 
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
@@ -194,6 +194,14 @@ int site_likely_load(const char *data, struct site_likely **ret, struct err *e) 
 void site_likely_free(struct site_likely *l);
 /* Does the data say anything about the function? */
 bool site_likely_knows(const struct site_likely *l, const char *function);
+/* ... about this errno of it? */
+bool site_likely_names(const struct site_likely *l, const char *function, int error);
+/* The name that a programmer wrote for an imported one. */
+const char *site_likely_written(const struct site_likely *l, const char *function);
+/* The value of the argument that the call writes to, a descriptor or a stream; false if it writes to none. */
+bool site_likely_writes(const struct site_likely *l, const struct site_call *c, uint64_t *ret);
+/* Does the function end a descriptor or a stream? */
+bool site_likely_closes(const struct site_likely *l, const char *function);
 /*
  * 0: never, but for a mistake of the program's own or by what it was given to read, or nothing is known of the
  * function; 1 rare, 2 possible, 3 common.

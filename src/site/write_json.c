@@ -4,19 +4,44 @@
  */
 #include "site/site.h"
 
+/* There are many of both, and printf's ways are long. */
+static void add_name(struct text *t, const char *name) {
+  text_add(t, ",\"");
+  text_add(t, name);
+  text_add(t, "\":");
+}
+
+static void add_number(struct text *t, int64_t value) {
+  char digits[24], *at = digits + sizeof digits;
+  uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+  do
+    *--at = (char)('0' + rest % 10);
+  while ((rest /= 10) != 0);
+  if (value < 0) *--at = '-';
+  text_add_bytes(t, at, (size_t)(digits + sizeof digits - at));
+}
+
 static void add_string(struct text *t, const char *name, const char *value) {
-  text_addf(t, ",\"%s\":", name);
+  add_name(t, name);
   if (value)
     text_add_json(t, value);
   else
     text_add(t, "null");
 }
 
+static void add_truth(struct text *t, const char *name, bool value) {
+  add_name(t, name);
+  text_add(t, value ? "true" : "false");
+}
+
 static void add_values(struct text *t, const char *name, const int64_t *values, size_t n, const struct errno_set *set) {
   bool first = true;
-  text_addf(t, ",\"%s\":[", name);
-  for (size_t i = 0; i < n; i++, first = false)
-    text_addf(t, "%s%lld", first ? "" : ",", (long long)values[i]);
+  add_name(t, name);
+  text_add(t, "[");
+  for (size_t i = 0; i < n; i++, first = false) {
+    if (!first) text_add(t, ",");
+    add_number(t, values[i]);
+  }
   for (int e = 1; e <= ERRNO_MAX; e++) {
     if (!errno_set_has(set, e) || !errno_name(e)) continue;
     text_addf(t, "%s\"%s\"", first ? "" : ",", errno_name(e));
@@ -78,12 +103,17 @@ static void add_site(struct text *t, const struct site_list *l, const struct sit
   add_values(t, "missing", errno_set_empty(&s->missing_errnos) ? s->missing : NULL,
              errno_set_empty(&s->missing_errnos) ? s->n_missing : 0,
              errno_set_empty(&s->missing_errnos) ? &none : &s->missing_errnos);
-  text_addf(t, ",\"recovery_blocks\":%zu", s->n_recovery);
+  add_name(t, "recovery_blocks");
+  add_number(t, (int64_t)s->n_recovery);
   if (recovery) add_recovery(t, s);
   add_string(t, "reason", s->reason);
-  text_addf(t, ",\"rank\":%d,\"quiet\":%s,\"reachable\":%s,\"suppressed\":%s,\"baseline\":%s}", s->rank,
-            s->rank < SITE_QUIET ? "true" : "false", s->unreached ? "false" : "true", s->suppressed ? "true" : "false",
-            s->in_baseline ? "true" : "false");
+  add_name(t, "rank");
+  add_number(t, s->rank);
+  add_truth(t, "quiet", s->rank < SITE_QUIET);
+  add_truth(t, "reachable", !s->unreached);
+  add_truth(t, "suppressed", s->suppressed);
+  add_truth(t, "baseline", s->in_baseline);
+  text_add(t, "}");
 }
 
 static void add_list(struct text *t, const struct site_list *l, const struct site_text_options *o) {

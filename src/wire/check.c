@@ -76,11 +76,12 @@ static const char *check_variables(const struct wire_plan *p) {
   const struct wire_variable *v = array(p, p->variables);
   for (uint32_t i = 0; i < p->variables.n; i++, v++)
     if (v->place >= p->places.n || !run_fits(v->location, v->n_locations, p->locations.n) ||
-        (v->width != 0 && !width_fits(v->width)))
+        !run_fits(v->entry, v->n_entries, p->locations.n) || (v->width != 0 && !width_fits(v->width)))
       return "a bad variable";
   const struct wire_location *l = array(p, p->locations);
   for (uint32_t i = 0; i < p->locations.n; i++, l++)
-    if (l->module >= p->modules.n || l->kind >= WIRE_LOCATION_COUNT) return "a bad place of a variable";
+    if (l->module >= p->modules.n || l->kind >= WIRE_LOCATION_COUNT || l->reg > 15 || l->entry > 15)
+      return "a bad place of a variable";
   const uint32_t *memory = array(p, p->memories);
   for (uint32_t i = 0; i < p->memories.n; i++)
     if (memory[i] >= p->text.n) return "a bad file of stacks";
@@ -96,7 +97,8 @@ static const char *check_faults(const struct wire_plan *p) {
   }
   const struct wire_side *s = array(p, p->sides);
   for (uint32_t i = 0; i < p->sides.n; i++, s++) {
-    if (s->kind > WIRE_SIDE_STREAM || !width_fits(s->width) || s->name >= p->text.n) return "a bad side effect";
+    if (s->kind > WIRE_SIDE_MISNAMED || !width_fits(s->width) || s->name >= p->text.n) return "a bad side effect";
+    if (s->kind == WIRE_SIDE_MISNAMED && s->argument >= WIRE_ARGS) return "a name that is no argument";
     bool by_argument = s->kind == WIRE_SIDE_ARG || (s->kind == WIRE_SIDE_STREAM && s->name == 0);
     if (by_argument && s->argument >= WIRE_MAX_ARGS) return "a side effect behind no argument";
     bool by_module = (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS) && s->name == 0;
@@ -205,6 +207,7 @@ static const struct {
     [WIRE_OP_MATCH] = {1, 1, A_MATCH},
     [WIRE_OP_LOAD] = {1, 1, A_WIDTH},
     [WIRE_OP_STATIC] = {0, 1, A_STATIC},
+    [WIRE_OP_TLS] = {0, 1, A_STATIC},
     [WIRE_OP_LOCAL] = {0, 1, A_VARIABLE},
     [WIRE_OP_THREAD] = {0, 1, NO_OPERAND},
     [WIRE_OP_TIME] = {0, 1, NO_OPERAND},

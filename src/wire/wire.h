@@ -191,7 +191,8 @@ enum wire_side_kind {
   WIRE_SIDE_ARG,    /* stored behind argument `argument`, `offset` bytes on, unless the pointer is NULL */
   WIRE_SIDE_GLOBAL, /* at symbol `name`, or at `offset` in module `module` if name is 0 */
   WIRE_SIDE_TLS, /* the thread's variable at `offset` of the module's TLS block; or where the function `name` points */
-  WIRE_SIDE_STREAM, /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
+  WIRE_SIDE_STREAM,   /* bits of a FILE's flags that are set: argument `argument`, or the variable `name` (stdout) */
+  WIRE_SIDE_MISNAMED, /* the real function is called, with a name that there is not as argument `argument` */
 };
 
 /* Beside the bits of a stream: what is still in its buffer is forgotten. */
@@ -347,6 +348,7 @@ enum wire_op {
                      text, or an index in tables. Pops a pointer, a descriptor or anything: 1 if it matches */
   WIRE_OP_LOAD,    /* operand: width, | 16 if it has a sign. Pops an address: what is there, if it can be read */
   WIRE_OP_STATIC,  /* operand: index of two numbers, a module and an ELF address: the address */
+  WIRE_OP_TLS,     /* operand: index of two numbers, a module and an offset in its block: where the thread has it */
   WIRE_OP_LOCAL,   /* operand: variable. Its value, or where it is if its width is 0, in its innermost frame */
   WIRE_OP_THREAD,  /* number of the thread, from 1 */
   WIRE_OP_TIME,    /* nanoseconds since the process image was started, a few milliseconds fine */
@@ -406,21 +408,32 @@ struct wire_variable {
   uint8_t width; /* of what is read; 0: its address is wanted */
   uint8_t sign;
   uint16_t pad;
-  int64_t offset; /* of what is read, in it */
+  int64_t offset;            /* of what is read, in it */
+  uint32_t entry, n_entries; /* locations: what its callers hand over, for WIRE_IS_ENTRY */
 };
 
-/* Where it is while the function is at START up to END, ELF addresses of MODULE. */
+/*
+ * Where it is while the function is at START up to END, ELF addresses of MODULE; or, of an entry, what register ENTRY
+ * gets at the call there, in the frame of the caller. Registers have the psABI's numbers: rbx 3, rbp 6, rsp 7.
+ */
 enum wire_location_kind {
-  WIRE_AT_CFA,    /* at the frame's CFA + offset */
-  WIRE_AT_RBP,    /* at rbp + offset */
-  WIRE_AT_RSP,    /* at rsp + offset */
-  WIRE_AT_STATIC, /* at offset, an ELF address of the module */
-  WIRE_IS_RBP,    /* rbp + offset itself is the value */
-  WIRE_IS_NUMBER, /* offset itself is */
+  WIRE_AT_CFA,      /* at the frame's CFA + offset */
+  WIRE_AT_REGISTER, /* at what is in `reg` + offset */
+  WIRE_AT_STATIC,   /* at offset, an ELF address of the module */
+  WIRE_AT_THREAD,   /* at offset of the thread's own block of the module */
+  WIRE_IS_CFA,      /* the CFA + offset itself is the value */
+  WIRE_IS_REGISTER, /* what is in `reg` + offset is */
+  WIRE_IS_STATIC,   /* offset, an ELF address of the module, is */
+  WIRE_IS_NUMBER,   /* offset itself is */
+  WIRE_IS_ENTRY,    /* what was in `reg` when the function was called + offset is */
   WIRE_LOCATION_COUNT,
 };
 struct wire_location {
-  uint32_t module, kind;
+  uint32_t module;
+  uint8_t kind;  /* of enum wire_location_kind */
+  uint8_t reg;   /* below 16 */
+  uint8_t piece; /* the value is that of the variable from this byte on */
+  uint8_t entry; /* below 16 */
   uint64_t start, end;
   int64_t offset;
 };
@@ -611,12 +624,17 @@ struct wire_order {
   uint64_t about;   /* the first argument then: who tries again asks for the same */
 };
 
-/* A thread that is in a plugin right now, so that a crash there is not taken for one of the program. */
-#define WIRE_ASKING 32
+/*
+ * A thread that asks plugins, and which one it is in right now, so that what happens there is not taken for something
+ * that the program did. It keeps its entry, since to take one costs more than the question; when all near its place are
+ * taken, one that is in no plugin loses its own.
+ */
 struct wire_asking {
-  uint32_t tid, pid; /* tid: 0 if the entry is free */
-  uint32_t trigger;  /* index in the plan */
-  uint32_t pad;
+  uint64_t owner;   /* pid << 32 | tid; 0: free */
+  uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
+  uint32_t process; /* number of its process */
+  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t pad[11]; /* a cache line for each */
 };
 
 /* Something that makes a trigger useless, for the user to know. Complete once `ready` is 1. */
@@ -628,6 +646,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_GONE,    /* no connection to the hub */
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
+  WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -746,7 +765,7 @@ struct wire_area {
   uint32_t processes;        /* process images that have taken a number */
   uint32_t pad;
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
-  struct wire_asking asking[WIRE_ASKING];
+  struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];
   uint32_t next_trouble; /* how many were begun */
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */

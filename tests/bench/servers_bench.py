@@ -13,16 +13,17 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from servers import apache, asked, mariadb, precision  # noqa: E402
+from servers import apache, asked, counted, mariadb, precision  # noqa: E402
 from servers.measure import Failed, missing  # noqa: E402
 
-TABLES = {"asked": asked, "precision": precision, "apache": apache, "mariadb": mariadb}
+TABLES = {"asked": asked, "counted": counted, "precision": precision, "apache": apache, "mariadb": mariadb}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", nargs="*", choices=[*TABLES, []], help="which ones (all)")
-    parser.add_argument("--rounds", type=int, default=60, help="how often each server is measured (60)")
+    parser.add_argument("--rounds", type=int, default=16, help="how often each server is measured (16)")
+    parser.add_argument("--starts", type=int, default=5, help="how often all servers are started anew (5)")
     parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
     status = 0

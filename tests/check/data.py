@@ -87,9 +87,9 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
-NUMBERED = "arguments|cleared|descriptor|emptied|flags|items|length|message|mode|path|size|stream|vector"
+NUMBERED = "arguments|cleared|code|descriptor|emptied|flags|items|length|message|misnamed|mode|path|size|stream|vector"
 FACT = (
-    rf"noreturn|infallible|errno|error -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
+    rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
     rf"|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )

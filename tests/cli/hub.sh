@@ -140,6 +140,38 @@ holds 'a script that ends, ends the hub: exit status 3' test $? = 3
 holds '... with a word' grep -q "^murphy: 'read line' has ended" hub.err
 holds '... and calls go on' test "$(cat out)" = '.. 3'
 
+# A script has time to end by itself, and no more than that.
+start "$socket" --policy 'script=while read -r line; do echo no; done; sleep 0.2; touch ended'
+calls 2
+stop
+holds 'a script ends when there are no more questions' test -e ended
+start "$socket" --policy 'script=echo $$ >script.pid; trap "" TERM; while :; do sleep 60; done'
+began=$SECONDS
+stop
+holds 'a script that ignores all that does not keep the hub' test $((SECONDS - began)) -lt 20
+holds '... and is gone' test ! -e "/proc/$(cat script.pid)"
+
+# Each connection is a descriptor.
+(ulimit -n 16 && exec "$MURPHY" hub --policy always "$socket" >full.out 2>full.err) &
+hub=$!
+for ((i = 0; i < 100; i++)); do ! grep -q listening full.out || break; sleep 0.1; done
+holds 'a hub without descriptors left waits for some' python3 - "$work/socket" $hub <<'END'
+import socket, sys, time
+def used():
+    return sum(map(int, open(f"/proc/{sys.argv[2]}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+connections = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+for c in connections:
+    c.connect(sys.argv[1])
+time.sleep(0.2)
+before = used()
+time.sleep(1)
+# In hundredths of a second.
+assert used() - before < 20, used() - before
+END
+calls 2
+holds '... and goes on when it has' test "$(cat out)" = 'xx 3'
+stop
+
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)
 run run --hub "$address" hub.xml -- ./calls 3

@@ -177,6 +177,15 @@ MURPHY_DEBUG_PATH=$work run run --fail 'close:EIO when global("server_of_mine") 
 refused 'names need debug information' '--fail:23: '
 holds '... which the program has not' grep -q '/stripped.*have debug\|/stripped has no debug information' err
 
+cat >gone.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) int f(int gone) { return close(gone * 0 - 1); }
+int main(int argc, char **argv) { return f(argc * 5) == 0 && argv; }
+END
+cc -g -O2 -o gone gone.c
+run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
+holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 if command -v git >/dev/null; then

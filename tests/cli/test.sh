@@ -15,23 +15,27 @@ if [ "$status" = 3 ] && grep -q namespaces err; then
 fi
 
 compile() { # compile NAME [OPTION]
-  cc -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.c" -lpthread
+  if [ -e "$examples/$1.cc" ]; then
+    c++ -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.cc"
+  else
+    cc -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.c" -lpthread
+  fi
 }
 
 # --- examples: the bug is found, and its mended twin is not blamed ------------------------------------------------------
 
 # All of them in the release build; sanitizers make murphy slow, not the examples.
 # Of two processes that race on a busy machine, one may be late: pipe_length is for ./dev try.
-chosen=$(cd "$examples" && ls *.c | grep -v pipe_length)
+chosen=$(cd "$examples" && ls *.c *.cc | grep -v pipe_length)
 [ -z "${MURPHY_SANITIZED:-}" ] || chosen='alloc_deref.c fclose_ignored.c'
 for source in $chosen; do
   source=$examples/$source
-  name=$(basename "$source" .c)
+  name=$(basename "${source%.*}")
   expected=$(sed -n 's/^ \* expect: //p' "$source")
   depth=$(sed -n 's/^ \* depth: //p' "$source")
   compile "$name"
   compile "$name" -DFIXED
-  run test --depth "${depth:-1}" --budget 20s --format json -- "./$name"
+  run test --depth "${depth:-1}" --budget 40s --format json -- "./$name"
   holds "$name: $expected is found" python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
@@ -40,7 +44,7 @@ sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] > 0.5 for f in foun
 import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
-  run test --depth "${depth:-1}" --budget 20s --format json -- "./$name-fixed"
+  run test --depth "${depth:-1}" --budget 40s --format json -- "./$name-fixed"
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
 

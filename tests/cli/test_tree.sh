@@ -47,6 +47,23 @@ holds '... and verified' grep -q 'still there (crash)$' out
 run test --no-follow --function malloc --budget 20runs --format json -- ./script
 holds '--no-follow stays with the shell' found 'not f'
 
+cat >shell.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  if (system("./child a > one && ./child b > two") == 0) return 0;
+  fputs("no luck\n", stderr);
+  return 1;
+}
+END
+cc -g -O1 -w -o shell shell.c
+run test --budget 200runs -- ./shell
+holds 'the shell that a program starts is not blamed on it' grep -q "^not tested, as they are the system's: /[a-z/]*sh (" out
+holds '... but what the shell starts is' grep -q '^finding 1: crash .* when malloc' out
+holds '... and nothing else' test "$(grep -c ^finding out)" = 1
+run test --follow --function close --budget 2runs -- ./shell
+holds '--follow tests it too' grep -q '^programs that it starts are tested with it: .*sh' out
+
 if cc -static -w -o still child.c 2>/dev/null; then
   run test --budget 5runs -- sh -c './still; ./child; exit 0'
   holds 'programs are named that are tested too' grep -q '^programs that it starts are tested with it: .*/child (' out
@@ -74,6 +91,29 @@ END
 cc -g -O0 -w -o forks forks.c
 run test --function malloc --format json -- ./forks
 holds 'a child that crashes is found, though nobody looks' found 'len(f) == 1 and f[0]["kind"] == "crash"'
+
+# --- libraries that it opens ---------------------------------------------------------------------------------------------
+
+cat >plugin.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+char *copy_of(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+END
+cat >host.c <<'END'
+#include <dlfcn.h>
+int main(void) {
+  void *h = dlopen("./plugin.so", RTLD_NOW);
+  char *(*copy_of)(const char *) = h ? (char *(*)(const char *))dlsym(h, "copy_of") : 0;
+  return !copy_of || copy_of("text")[0] != 't' || dlclose(h);
+}
+END
+cc -g -O1 -w -shared -fPIC -o plugin.so plugin.c
+cc -g -O1 -w -o host host.c
+run test -- ./host
+holds 'a library that it opens is tested with it' grep -q '^finding 1: crash .* when malloc' out
+holds '... and named' grep -q '^libraries that it opens are tested with it: /.*/plugin.so$' out
+run verify
+holds '... and verified, though the program itself never calls it' grep -q 'still there (crash)$' out
 
 # --- faults that are no errors ------------------------------------------------------------------------------------------
 
@@ -138,6 +178,14 @@ run test --function fgets --format json -- ./copy
 holds 'an error that is taken for the end of the file' found 'len(f) == 1 and f[0]["kind"] == "silent"'
 run test --function fgets --format json -- ./copy-fixed
 holds '... and one that is not' found 'not f'
+
+printf '#include <stdio.h>\nint main(void) { int c = getchar(); putchar(c == EOF ? 48 : c); return fflush(stdout); }\n' >first.c
+cc -w -o first first.c
+echo 7 >seven
+holds 'standard input that is a file is given to the command' \
+  "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 7' <seven
+cat seven | "$MURPHY" test --budget 1runs -- sh -c 'test "$(./first)" = 0' >out 2>err
+holds '... and one that is a pipe is not' test $? = 0
 run test --budget 20runs -- ./copy-fixed
 holds 'a variable that is imported, as stdout, is not taken for a function' sh -c '! grep -q note: err'
 finish

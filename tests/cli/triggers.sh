@@ -287,6 +287,53 @@ MURPHY_TRIGGER(Crash, %s);\n' "${how#*:}" | build own/crash.so -Wno-unused-funct
   holds '... is said to be the trigger'"'"'s' grep -q "class Crash of .*crash.so): process [0-9]* ended .* by SIGSEGV: a crash of the trigger, not of the program" err
   holds '... also in the log' grep -q '"event":"trigger".*"class":"Crash"' log
 done
+# Nor is its end the program's, whatever it looks like from outside.
+for how in 'exit(0)' '_exit(0)' 'exit(1)'; do
+  printf '#include <murphy/trigger.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int end(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; %s; return 0; }
+MURPHY_TRIGGER(Ends, .eval = end);\n' "$how" | build own/ends.so || exit 1
+  one Ends
+  run run --triggers own --log log one.xml -- ./pipe
+  holds "a trigger that calls $how: exit status 3" test "$status" = 3
+  holds '... is said to be the trigger'"'"'s' grep -q '^murphy: trigger .t. (class Ends of .*ends.so): .*\(called exit\|not of the program\)' err
+  holds '... also in the log' grep -q '"event":"trigger".*"class":"Ends"' log
+done
+# A thread that is in a trigger when the program ends in good order has nothing to do with it.
+build own/waits.so <<'END' || exit 1
+#include <murphy/trigger.h>
+#include <unistd.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)t;
+  (void)c;
+  (void)!write(9, "x", 1);
+  for (;;) pause();
+  return 0;
+}
+MURPHY_TRIGGER(Waits, .eval = eval);
+END
+cat >leaves.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *work(void *unused) {
+  (void)!getppid();
+  return unused;
+}
+int main(void) {
+  int ends[2];
+  char b;
+  pthread_t t;
+  /* The trigger writes to descriptor 9 when it is asked. */
+  if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
+  return pthread_create(&t, NULL, work, NULL) || read(ends[0], &b, 1) != 1;
+}
+END
+cc -o leaves leaves.c -pthread || exit 1
+printf '<trigger id="t" class="Waits" /><function name="getppid" return="-1"><reftrigger ref="t" /></function>' >waits.xml
+run run --triggers own waits.xml -- ./leaves
+accepted 'a thread that is in a trigger when the program ends does not matter'
+
 cat >crashes.c <<'END'
 #include <unistd.h>
 int main(void) {

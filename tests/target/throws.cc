@@ -11,6 +11,10 @@
 // @run 1 0 -f '_ZnwmSt11align_val_t:throw' -- aligned
 // @run 1 0 -f '_Znwm:throw when stack("allocate")' -- c
 // @run 3 0 -f '_Znwm:throw when stack("allocate")' -- thrice
+// @run 1 0 -f '_ZnwmRKSt9nothrow_t:ENOMEM' -- nothrow
+// @run 1 0 -f '_ZnamRKSt9nothrow_t:ret=NULL' -- nothrow-array
+// @run 1 0 -f '_ZnwmSt11align_val_tRKSt9nothrow_t:ENOMEM' -- nothrow-aligned
+// @run 1 0 -f '_ZnamSt11align_val_t:throw' -- aligned-array
 // @run 1 134 -f '_Znwm:throw when stack("allocate")' -- uncaught
 // @run 0 1 -f '_Znwm:throw when call==100000' -- new
 #include <cstdlib>
@@ -51,6 +55,11 @@ static bool caught(const std::string &what) {
       Wide *volatile p = new Wide;
       (void)p;
     }
+    if (what == "aligned-array") {
+      Guard guard;
+      Wide *volatile p = new Wide[2];
+      (void)p;
+    }
     if (what == "c") {
       int numbers[] = {2, 1};
       std::qsort(numbers, 2, sizeof *numbers, compare);
@@ -61,11 +70,21 @@ static bool caught(const std::string &what) {
   return false;
 }
 
+/* These return NULL, and throw nothing. */
+static bool is_null(const std::string &what) {
+  char *volatile p = nullptr;
+  if (what == "nothrow") p = reinterpret_cast<char *>(new (std::nothrow) int);
+  if (what == "nothrow-array") p = new (std::nothrow) char[1000];
+  if (what == "nothrow-aligned") p = reinterpret_cast<char *>(new (std::nothrow) Wide);
+  return !p;
+}
+
 static void uncaught() noexcept { allocate(1); }
 
 int main(int argc, char **argv) {
   std::string what = argc > 1 ? argv[1] : "";
   if (what == "uncaught") uncaught();
+  if (what.compare(0, 7, "nothrow") == 0) return is_null(what) ? 0 : 1;
   bool good = caught(what);
   for (int i = 0; i < 2 && what == "thrice"; i++) {
     destroyed = 0;

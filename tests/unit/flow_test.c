@@ -570,6 +570,54 @@ static void test_long_functions(void **state) {
   image_free(img);
 }
 
+static const char far_text[] =
+    ".intel_syntax noprefix\n.text\n.macro fn name\n.globl \\name\n.type \\name, @function\n\\name:\n.endm\n"
+    "fn v0\n push rax\n call v1\n pop rcx\n ret\nfn v1\n push rax\n call v2\n pop rcx\n ret\n"
+    "fn v2\n push rax\n call v3\n pop rcx\n ret\nfn v3\n mov eax, -7\n ret\n"
+    "fn d0\n push rax\n call c0\n pop rcx\n ret\n"
+    "fn c0\n push rax\n call c1\n test eax, eax\n js 1f\n xor eax, eax\n pop rcx\n ret\n"
+    "1: mov eax, -9\n pop rcx\n ret\n"
+    "fn c1\n test edi, edi\n jne 1f\n xor eax, eax\n ret\n1: mov rax, errno@gottpoff[rip]\n"
+    " mov dword ptr fs:[rax], 5\n mov eax, -1\n ret\n";
+
+/* What each of the functions returns if those of WANTED are, and callees are read as far as REACH says. */
+static void check_reach(const struct image *far, struct flow_reach reach, unsigned workers, const char *const *wanted,
+                        const char *const *results) {
+  struct flow_world_options o = {.syscalls = call_errors, .workers = workers, .reach = reach};
+  struct flow_world *w = NULL;
+  int nodes[4];
+  assert_int_equal(flow_world_new(&o, &w), 0);
+  assert_true(flow_world_add(w, far) >= 0);
+  assert_true(flow_world_add(w, images[1]) >= 0);
+  for (size_t i = 0; wanted[i]; i++)
+    nodes[i] = flow_world_want(w, 0, image_export(far, wanted[i], NULL)->address, false);
+  assert_int_equal(flow_world_solve(w), 0);
+  for (size_t i = 0; wanted[i]; i++) {
+    char *text = described(w, nodes[i]);
+    assert_string_equal(text, results[i]);
+    free(text);
+  }
+  flow_world_free(w);
+}
+
+/* A function that is called by one that is far away, and is wanted too, is near. */
+static void test_reach(void **state) {
+  (void)state;
+  static const char *const wanted[] = {"v0", "d0", NULL}, *const more[] = {"v0", "d0", "c0", "v2", NULL};
+  static const char *const all[] = {"-7", "-9{errno=5} 0", "-9{errno=5} 0", "-7"}, *const far_off[] = {"opaque",
+                                                                                                       "-9 0"};
+  assert_int_equal(file_write(in_folder("far.s"), far_text, sizeof far_text - 1, NULL), 0);
+  must("${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic far.s -o far.so");
+  struct image *far = open_image("far.so");
+  for (unsigned workers = 1; workers < 5; workers += 3) {
+    check_reach(far, (struct flow_reach){0}, workers, wanted, all);
+    check_reach(far, (struct flow_reach){3, 2, 1}, workers, wanted, all);
+    check_reach(far, (struct flow_reach){2, 1, 1}, workers, wanted, far_off);
+    check_reach(far, (struct flow_reach){2, 1, 1}, workers, more, all);
+  }
+  image_free(far);
+}
+
 #if OWN_ALLOCATOR
 /* Fails allocation N; 1 if there are fewer. */
 static int fail_allocation(long n) {
@@ -612,6 +660,7 @@ int main(void) {
     cmocka_unit_test(test_transforms_that_load),
     cmocka_unit_test(test_conditions),
     cmocka_unit_test(test_long_functions),
+    cmocka_unit_test(test_reach),
 #if OWN_ALLOCATOR
     cmocka_unit_test(test_lack_of_memory),
 #endif

@@ -236,6 +236,7 @@ static const char *const wrong[][3] = {
     {SIDE("type=\"ARG\">1"), "4:3:", "has no argument"},
     {SIDE("type=\"ARG\" argument=\"0\">1"), "4:27:", "count from 1"},
     {SIDE("type=\"ARG\" argument=\"1\" module=\"m\">1"), "4:40:", "has no module"},
+    {SIDE("type=\"ARG\" argument=\"1\" width=\"3\">1"), "4:40:", "write 1, 2, 4 or 8 bytes"},
     {SIDE("type=\"ARG\" argument=\"1\" errno=\"EIO\">5"), "4:40:", "thread-local"},
     {IN_ERROR("<side-effect type='TLS' module='libc.so.6' offset='1'>5</side-effect>\n"
               "<side-effect type='TLS' module='libc.so.6' offset='2'>5</side-effect>\n"),
@@ -270,6 +271,7 @@ static const char *const wrong[][3] = {
     {J_SIDE("{\"kind\": \"arg\", \"argument\": 1, \"values\": [1, \"2\"]}"), "4:46:", "integer"},
     {J_SIDE("{\"kind\": \"arg\", \"argument\": 1, \"module\": \"m\", \"values\": [1]}"), "4:1:", "\"module\""},
     {J_SIDE("{\"kind\": \"tls\", \"module\": \"m\", \"offset\": \"q\", \"values\": [1]}"), "4:42:", "offset"},
+    {J_SIDE("{\"kind\": \"arg\", \"argument\": 1, \"width\": 16, \"values\": [1]}"), "4:41:", "not a width"},
     {J_SIDE("{\"kind\": \"arg\", \"where\": \"arg 2\", \"argument\": 1, \"values\": [1]}"), "4:1:", "arg 1"},
 };
 

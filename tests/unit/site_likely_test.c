@@ -88,6 +88,45 @@ static void test_traits(void **state) {
   assert_int_equal(traits("write", DESCRIPTOR_FILE, EIO), 0);
 }
 
+/* close tells of what was written through it; write itself does not. */
+static void test_close_of_output_loses(void **state) {
+  (void)state;
+  struct site_call c = {.function = "close", .descriptor = DESCRIPTOR_FILE};
+  assert_int_equal(site_likely_traits(likely, &c, EIO, -1), 0);
+  c.writable = true;
+  assert_int_equal(site_likely_traits(likely, &c, EIO, -1), SITE_LOSES);
+  assert_true(site_likely_closes(likely, "close") && !site_likely_closes(likely, "fsync"));
+}
+
+static void test_errnos_of_streams(void **state) {
+  (void)state;
+  assert_true(site_likely_names(likely, "fclose", ENOSPC));
+  assert_true(site_likely_names(likely, "__fprintf_chk", ENOSPC));
+  assert_false(site_likely_names(likely, "fclose", ENOENT));
+}
+
+static void test_where_it_writes_to(void **state) {
+  (void)state;
+  struct site_call c = {.function = "__fprintf_chk", .args = {7, 8}, .n_args = 2};
+  uint64_t to = 0;
+  assert_true(site_likely_writes(likely, &c, &to));
+  assert_int_equal(to, 7);
+  c.function = "puts";
+  assert_false(site_likely_writes(likely, &c, &to));
+  assert_string_equal(site_likely_written(likely, "__fprintf_chk"), "fprintf");
+}
+
+/* Children that ignore SIGCHLD have no status; waiting for any ends with ECHILD in any case. */
+static void test_who_is_waited_for(void **state) {
+  (void)state;
+  struct site_call c = {.function = "waitpid", .args = {42}, .n_args = 3};
+  assert_true(site_likely_of(likely, &c, ECHILD, -1) > 0);
+  c.args[0] = UINT32_MAX;
+  assert_int_equal(site_likely_of(likely, &c, ECHILD, -1), 0);
+  c.args[0] = UINT64_MAX;
+  assert_int_equal(site_likely_of(likely, &c, ECHILD, -1), 0);
+}
+
 static void test_standard_output_is_excused(void **state) {
   (void)state;
   assert_true(site_likely_excused(likely, "puts"));
@@ -114,6 +153,10 @@ int main(void) {
       cmocka_unit_test(test_mistakes_are_not_likely),
       cmocka_unit_test(test_errno_that_is_not_known),
       cmocka_unit_test(test_traits),
+      cmocka_unit_test(test_close_of_output_loses),
+      cmocka_unit_test(test_errnos_of_streams),
+      cmocka_unit_test(test_where_it_writes_to),
+      cmocka_unit_test(test_who_is_waited_for),
       cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
   };

@@ -3,15 +3,14 @@
 import os
 import subprocess
 
-from .measure import Failed, Server, build_trigger, cpu_seconds, free_port, print_table, program, run, wait_until
+from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
+                      run, wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
 PAGES = {"static": ("index.html", 200), "PHP": ("info.php", 20)}
 # What a request calls of APR that has a file or socket as first argument: 11 calls for the static page.
 FUNCTIONS = ["apr_file_read", "apr_socket_recv", "apr_socket_sendv", "apr_socket_opt_set"]
 
-# Lets everything through, but only when all else has been asked and was true.
-NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
     "A": '<trigger id="A" class="AprSocket" />',
     "B": '<trigger id="B" class="CallStackTrigger"><args><frame><module>apache2</module></frame></args></trigger>',
@@ -25,15 +24,16 @@ MUTEX = ("pthread_mutex_lock", "pthread_mutex_unlock")
 
 
 def rule(letters, function):
-    asked = "".join(f'<reftrigger ref="{x}" />' for x in [*letters, "never"])
-    return f'<function name="{function}" return="70014">{asked}</function>'
+    """Unused: triggers are asked as for a fault, and then the call goes on."""
+    asked = "".join(f'<reftrigger ref="{x}" />' for x in letters)
+    return f'<function name="{function}" return="unused">{asked}</function>'
 
 
 def scenario(name):
     """A+B: both must be true, as in the paper. A,B: each by itself, so that both are asked at each call."""
     letters = name.replace("+", "").replace(",", "")
     groups = name.split(",")
-    lines = ["<scenario>", NEVER, *(DECLARED[x] for x in letters)]
+    lines = ["<scenario>", *(DECLARED[x] for x in letters)]
     lines += [rule(group.split("+"), f) for group in groups for f in FUNCTIONS]
     if "E" in letters:
         lines += [f'<function name="{f}" return="unused"><reftrigger ref="E" /></function>' for f in MUTEX]
@@ -71,14 +71,14 @@ def modules_folder():
     return run([program("apxs"), "-q", "LIBEXECDIR"]).strip()
 
 
-def configure(folder, port, php):
+def configure(folder, port, php, change_user=True):
     os.makedirs(f"{folder}/pages")
     with open(f"{folder}/pages/index.html", "w", encoding="ascii") as f:
         f.write("<html><body>" + "A line of a static page.\n" * 200 + "</body></html>\n")
     with open(f"{folder}/pages/info.php", "w", encoding="ascii") as f:
         f.write("<?php phpinfo(); ?>\n")
     path = f"{folder}/apache.conf"
-    user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+    user = "User www-data\nGroup www-data" if change_user and os.getuid() == 0 else ""
     load = f"LoadModule php_module {php}\nAddType application/x-httpd-php .php" if php else ""
     with open(path, "w", encoding="utf-8") as f:
         f.write(CONFIG.format(folder=folder, port=port, modules=modules_folder(), user=user, php=load))
@@ -93,7 +93,7 @@ def answers(port):
 
 
 def load(server, page, requests):
-    """Seconds of the clock and of the processors for so many requests."""
+    """Seconds of the clock and of the processors for a request."""
     before = cpu_seconds(server.pids())
     text = run([program("ab"), "-q", "-n", str(requests), "-c", "1", f"http://127.0.0.1:{server.port}/{page}"])
     server.check()
@@ -101,11 +101,11 @@ def load(server, page, requests):
              line.split(":")[1].strip()}
     if int(found["Complete requests"]) != requests or "Non-2xx responses" in found:
         raise Failed(f"{server.name}: not all requests were answered\n{text[-800:]}")
-    return float(found["Time taken for tests"]), cpu_seconds(server.pids()) - before
+    return 1 / float(found["Requests per second"]), (cpu_seconds(server.pids()) - before) / requests
 
 
 def start(folder, sets, triggers, php):
-    name = sets or "no triggers"
+    name = sets or BASE
     place = f"{folder}/{free_port()}"
     os.makedirs(place)
     port = free_port()
@@ -125,40 +125,43 @@ def start(folder, sets, triggers, php):
     return server
 
 
-def rows(servers, page, requests, rounds):
-    clock, cpu = {s.name: [] for s in servers}, {s.name: [] for s in servers}
-    for server in servers:
-        load(server, page, max(requests // 4, 50))
-    for i in range(rounds):
-        # Another order each time, so that nobody is always behind the same one.
-        for server in servers[i % len(servers):] + servers[:i % len(servers)]:
-            seconds, used = load(server, page, requests)
-            clock[server.name].append(1000 * seconds / requests)
-            cpu[server.name].append(1000 * used / requests)
-    return clock, cpu
-
-
-def table(folder, options):
+def build(folder):
     triggers = f"{folder}/triggers"
     os.makedirs(triggers)
     apr = run(["apxs", "-q", "INCLUDEDIR"]).strip()
     build_trigger(triggers, "apr_state", f"-I{apr}", *run(["apr-config", "--includes", "--cppflags"]).split())
-    php = next((p for p in [f"{modules_folder()}/libphp{v}.so" for v in ("8.2", "8.3", "8.4", "7.4")]
-                if os.path.exists(p)), None)
-    print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
+    return triggers
+
+
+def once(folder, triggers, php, pages, rounds):
+    """One start of all servers: page -> what was measured."""
     servers = []
     try:
         for sets in SETS:
             servers.append(start(folder, sets, triggers, php))
-        # The same once more: what the figures are good for.
         servers.append(start(folder, "", triggers, php))
-        servers[-1].name = "no triggers, again"
-        for what, (page, requests) in PAGES.items():
-            if what == "PHP" and not php:
-                print("  PHP: not measured, there is no libapache2-mod-php")
-                continue
-            clock, cpu = rows(servers, page, requests, options.rounds)
-            print_table(f"{what}, {requests} requests a round", "ms each", clock, cpu)
+        servers[-1].name = AGAIN
+        found = {}
+        for what in pages:
+            page, requests = PAGES[what]
+            for server in servers:
+                load(server, page, requests)
+            found[what] = in_turn(servers, rounds, lambda s, p=page, n=requests: load(s, p, n))
+        return found
     finally:
         for server in servers:
             server.stop()
+
+
+def table(folder, options):
+    triggers = build(folder)
+    php = next((p for p in [f"{modules_folder()}/libphp{v}.so" for v in ("8.2", "8.3", "8.4", "7.4")]
+                if os.path.exists(p)), None)
+    print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
+    pages = [what for what in PAGES if what != "PHP" or php]
+    starts = [once(folder, triggers, php, pages, options.rounds) for _ in range(options.starts)]
+    for what in pages:
+        requests = PAGES[what][1]
+        print_table(f"{what}, {requests} requests a round", [found[what] for found in starts], 1e6)
+    if not php:
+        print("  PHP: not measured, there is no libapache2-mod-php")

@@ -20,7 +20,7 @@ static int apr_socket(struct murphy_trigger *t, const struct murphy_call *call) 
   apr_os_file_t fd = -1;
   struct stat s;
   (void)t;
-  if (strncmp(call->function, "apr_file_", 9) != 0) return strncmp(call->function, "apr_socket_", 11) == 0;
+  if (call->function[4] != 'f') return 1; /* apr_socket_... */
   return apr_os_file_get(&fd, (apr_file_t *)call->args[0]) == 0 && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
 }
 
@@ -33,8 +33,15 @@ static int slot = -1;
 
 static void forget(void) { slot = -1; }
 
+struct method {
+  const char *text;
+  size_t length;
+};
+
 static int method_init(struct murphy_trigger *t) {
-  (void)t;
+  struct method *m = t->state;
+  m->text = murphy_trigger_text(t, "method", "POST");
+  m->length = strlen(m->text);
   return pthread_atfork(NULL, NULL, forget);
 }
 
@@ -50,22 +57,18 @@ static int method_is(struct murphy_trigger *t, const struct murphy_call *call) {
   if (!&ap_scoreboard_image || !ap_scoreboard_image) return 0;
   if (slot < 0) slot = own_slot(ap_scoreboard_image);
   if (slot < 0) return 0;
-  const char *method = murphy_trigger_text(t, "method", "POST");
-  return strncmp(ap_scoreboard_image->servers[slot][0].request, method, strlen(method)) == 0;
+  const struct method *m = t->state;
+  return strncmp(ap_scoreboard_image->servers[slot][0].request, m->text, m->length) == 0;
 }
 
-MURPHY_TRIGGER(MethodIs, .init = method_init, .eval = method_is);
+MURPHY_TRIGGER(MethodIs, .init = method_init, .eval = method_is, .state_size = sizeof(struct method));
 
 static __thread int held;
 
 static int mutex_held(struct murphy_trigger *t, const struct murphy_call *call) {
   (void)t;
-  if (strcmp(call->function, "pthread_mutex_lock") == 0)
-    held++;
-  else if (strcmp(call->function, "pthread_mutex_unlock") == 0)
-    held--;
-  else
-    return held > 0;
+  if (call->function[0] != 'p') return held > 0;
+  held += strcmp(call->function, "pthread_mutex_lock") == 0 ? 1 : -1;
   return 0;
 }
 

@@ -5,16 +5,16 @@ import re
 import shutil
 import subprocess
 
-from .measure import Failed, Server, build_trigger, cpu_seconds, print_table, program, run, wait_until
+from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, in_turn, print_table, program, run,
+                      wait_until)
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
-SECONDS = 1
+TRANSACTIONS = 100  # a round
 ROWS = 10000
 WORKLOADS = {"read-only": "oltp_read_only", "read-write": "oltp_read_write"}
 # The paper's function is fcntl, which today's server hardly calls; these are what it calls for each statement.
 FUNCTIONS = ["fcntl", "recv", "send", "sendto", "recvfrom", "poll", "pread64", "pwrite64", "fdatasync", "fsync"]
 
-NEVER = '<trigger id="never" class="RandomTrigger"><args><probability>1e-18</probability></args></trigger>'
 DECLARED = {
     "1": "",
     "2": '<trigger id="2" class="GlobalIs"><args><symbol>THR_thread_count</symbol><above>64</above></args></trigger>',
@@ -23,21 +23,23 @@ DECLARED = {
 }
 
 
-# F_GETLK is 5; the other one is that the caller is the program itself.
-CONDITIONS = {"1": "int(arg(2)) == 5", "4": 'caller("mariadbd")'}
+def condition(number, function):
+    """F_GETLK is 5; the other one is that the caller is the program itself."""
+    argument = 1 if function in ("fsync", "fdatasync") else 2  # they have no second one
+    return {"1": f"int(arg({argument})) == 5", "4": 'caller("mariadbd")'}.get(number)
 
 
 def rule(number, function):
-    if number in CONDITIONS:
-        return (f"<function name=\"{function}\" errno=\"EIO\" return=\"-1\" "
-                f"when='{CONDITIONS[number]} and random(1e-18)' />")
-    return (f'<function name="{function}" errno="EIO" return="-1"><reftrigger ref="{number}" /><reftrigger ref="never" />'
-            "</function>")
+    """Unused: triggers are asked as for a fault, and then the call goes on."""
+    when = condition(number, function)
+    if when:
+        return f"<function name=\"{function}\" return=\"unused\" when='{when}' />"
+    return f'<function name="{function}" return="unused"><reftrigger ref="{number}" /></function>'
 
 
 def scenario(numbers):
     """Each trigger by itself, so that all of them are asked at each call."""
-    lines = ["<scenario>", NEVER, *(DECLARED[x] for x in numbers)]
+    lines = ["<scenario>", *(DECLARED[x] for x in numbers)]
     return "\n".join([*lines, *(rule(x, f) for x in numbers for f in FUNCTIONS), "</scenario>"])
 
 
@@ -99,15 +101,39 @@ def copy_data(data, place):
         shutil.chown(place, "mysql")
 
 
-def measure(server, workload):
-    """Transactions a second, and seconds of the processors for each."""
+def load(server, workload):
+    """Seconds of the clock and of the processors for a transaction."""
     before = cpu_seconds(server.pids())
-    text = sysbench(server, workload, f"--time={SECONDS}", "run")
+    text = sysbench(server, workload, "--time=0", f"--events={TRANSACTIONS}", "run")
     server.check()
-    found = re.search(r"transactions:\s+(\d+)\s+\(([\d.]+) per sec", text)
-    if not found or int(found.group(1)) == 0:
-        raise Failed(f"{server.name}: no transactions\n{text[-800:]}")
-    return float(found.group(2)), (cpu_seconds(server.pids()) - before) / int(found.group(1))
+    count = re.search(r"transactions:\s+(\d+) ", text)
+    seconds = re.search(r"total time:\s+([\d.]+)s", text)
+    if not count or not seconds or int(count.group(1)) != TRANSACTIONS:
+        raise Failed(f"{server.name}: not all transactions were made\n{text[-800:]}")
+    return float(seconds.group(1)) / TRANSACTIONS, (cpu_seconds(server.pids()) - before) / TRANSACTIONS
+
+
+def once(folder, data, triggers, rounds):
+    """One start of all servers, each with tables of its own: workload -> what was measured."""
+    servers, places = [], []
+    try:
+        for numbers in ("", "1", "12", "123", "1234", None):
+            place = f"{folder}/server-{len(servers)}"
+            places.append(place)
+            copy_data(data, place)
+            name = AGAIN if numbers is None else ",".join(numbers) or BASE
+            servers.append(launch(place, name, scenario(numbers) if numbers else None, triggers))
+        found = {}
+        for what, workload in WORKLOADS.items():
+            for server in servers:
+                load(server, workload)
+            found[what] = in_turn(servers, rounds, lambda s, w=workload: load(s, w))
+        return found
+    finally:
+        for server in servers:
+            server.stop()
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def table(folder, options):
@@ -115,23 +141,7 @@ def table(folder, options):
     os.makedirs(triggers)
     build_trigger(triggers, "db_state")
     print(f"table IX: {run([program('mariadbd'), '--no-defaults', '--version']).strip()}")
-    data, servers = make_data(folder), []
-    try:
-        for numbers in ("", "1", "12", "123", "1234"):
-            place = f"{folder}/server-{numbers or 'plain'}"
-            copy_data(data, place)
-            servers.append(launch(place, ",".join(numbers) or "no triggers", scenario(numbers) if numbers else None,
-                                  triggers))
-        copy_data(data, f"{folder}/server-again")
-        servers.append(launch(f"{folder}/server-again", "no triggers, again", None, None))
-        for what, workload in WORKLOADS.items():
-            rate, cpu = {s.name: [] for s in servers}, {s.name: [] for s in servers}
-            for i in range(options.rounds):
-                for server in servers[i % len(servers):] + servers[:i % len(servers)]:
-                    transactions, used = measure(server, workload)
-                    rate[server.name].append(transactions)
-                    cpu[server.name].append(1000 * used)
-            print_table(what, "transactions/s", rate, cpu)
-    finally:
-        for server in servers:
-            server.stop()
+    data = make_data(folder)
+    starts = [once(folder, data, triggers, options.rounds) for _ in range(options.starts)]
+    for what in WORKLOADS:
+        print_table(f"{what}, {TRANSACTIONS} transactions a round", [found[what] for found in starts], 1e6)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that are started, found, measured in turn and ended again; by pid, and only what was started here."""
 import os
+import random
 import shutil
 import signal
 import socket
@@ -120,31 +121,53 @@ class Server:
             self.process.wait()
 
 
-def spread(values):
-    """Half of the middle half: what the median is good for."""
-    quarters = statistics.quantiles(values, n=4)
-    return (quarters[2] - quarters[0]) / 2
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+BASE, AGAIN = "no triggers", "no triggers, again"
 
 
-def quiet(values):
-    """The mean of the fastest tenth: what it takes while nobody else uses the machine."""
-    return statistics.mean(sorted(values)[:max(1, len(values) // 10)])
+def middle(values):
+    """The mean of the middle half: what others do on the machine makes single rounds long, not all of them."""
+    ordered, cut = sorted(values), len(values) // 4
+    return statistics.mean(ordered[cut:len(values) - cut])
 
 
-def over(value, baseline):
-    return f"{100 * (value / baseline - 1):+.1f} %"
+def in_turn(servers, rounds, measure):
+    """ROUNDS times all servers, in another order each time: name -> what MEASURE returned for it, by round."""
+    found = {s.name: [] for s in servers}
+    order, random_order = list(servers), random.Random(1)
+    for _ in range(rounds):
+        random_order.shuffle(order)
+        for server in order:
+            found[server.name].append(measure(server))
+    return found
 
 
-def print_table(title, unit, figures, processor):
-    """FIGURES and PROCESSOR: name → what was measured in each round; the first is the baseline."""
-    base = next(iter(figures))
-    faster = {name: [-v for v in values] for name, values in figures.items()} if unit.endswith("/s") else figures
-    print(f"  {title:36} {unit:>16} {'fastest':>9} {'overhead':>9}  {'processor, ms each':>18} {'fastest':>9} {'overhead':>9}")
-    for name, values in figures.items():
-        best, used = abs(quiet(faster[name])), quiet(processor[name])
-        # A rate that is lower is a time that is longer.
-        times = (1 / best, 1 / abs(quiet(faster[base]))) if unit.endswith("/s") else (best, quiet(faster[base]))
-        first, second = ("", "") if name == base else (over(*times), over(used, quiet(processor[base])))
-        print(f"    {name:34} {f'{statistics.median(values):.3f} ± {spread(values):.3f}':>16} {best:9.3f} {first:>9}  "
-              f"{f'{statistics.median(processor[name]):.4f} ± {spread(processor[name]):.4f}':>18} {used:9.4f} {second:>9}",
-              flush=True)
+def overheads(starts, index):
+    """
+    STARTS: for each start of the servers what in_turn found; of each measurement, number INDEX. For each name, what it
+    takes more than the two servers without triggers in the same round, in percent: the middle of each start's rounds,
+    and of these the mean and its standard error.
+    """
+    result = {}
+    for name in starts[0]:
+        each = []
+        for start in starts:
+            base = [(a[index] + b[index]) / 2 for a, b in zip(start[BASE], start[AGAIN])]
+            more = [m[index] - b for m, b in zip(start[name], base)]
+            each.append(100 * middle(more) / middle(base))
+        error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
+        result[name] = (statistics.mean(each), error)
+    return result
+
+
+def print_table(title, starts, scale=1.0):
+    """Two figures were measured in each round: on the clock, and of the processors; in microseconds after SCALE."""
+    clock, used = overheads(starts, 0), overheads(starts, 1)
+
+    def each(name, index):
+        return scale * statistics.median(m[index] for start in starts for m in start[name])
+    print(f"  {title:38} {'clock, us':>10} {'overhead':>16}   {'processor, us':>13} {'overhead':>16}")
+    for name in starts[0]:
+        over = [f"{mean:+.1f} \u00b1 {error:.1f} %" for mean, error in (clock[name], used[name])]
+        print(f"    {name:36} {each(name, 0):10.1f} {over[0]:>16}   {each(name, 1):13.1f} {over[1]:>16}", flush=True)
