@@ -77,6 +77,9 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_DUP:
+  case WIRE_HOOK_FCNTL:
+  case WIRE_HOOK_STREAM:
   case WIRE_HOOK_LOOK_FILE:
   case WIRE_HOOK_LOOK_AT:
   case WIRE_HOOK_LOOK_X:

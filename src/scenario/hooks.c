@@ -42,6 +42,9 @@ static const char *const kinds[] = {
     [WIRE_HOOK_LOOK_AT_OLD] = "look-at-old",
     [WIRE_HOOK_TELL] = "tell",
     [WIRE_HOOK_MOVE] = "move",
+    [WIRE_HOOK_DUP] = "dup",
+    [WIRE_HOOK_FCNTL] = "fcntl",
+    [WIRE_HOOK_STREAM] = "stream",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {
