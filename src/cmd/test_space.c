@@ -396,10 +396,15 @@ static bool has_rules(const struct test_space *s, uint32_t function) {
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
+  struct map known = {0};
   struct wire_point p;
   int r = 0;
-  for (uint32_t i = 0; i < area->points.n && r == 0; i++)
-    if (run_area_point(area, i, &p) && has_rules(s, p.function)) r = vec_push(&found, p);
+  for (size_t i = 0; i < s->points.n && r == 0; i++)
+    r = map_put(&known, s->points.at[i].hash, 1);
+  for (uint32_t i = 0; (i = run_area_point_from(area, i)) < area->points.n && r == 0; i++)
+    if (run_area_point(area, i, &p) && has_rules(s, p.function) && !map_get(&known, p.hash, NULL))
+      r = vec_push(&found, p);
+  map_done(&known);
   if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);

@@ -130,8 +130,14 @@ enum wire_hook {
   WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
-  WIRE_HOOK_TELL, /* tells such numbers in another way */
-  WIRE_HOOK_MOVE, /* gives files other names */
+  WIRE_HOOK_TELL,      /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,      /* gives files other names */
+  WIRE_HOOK_WHOM,      /* the first argument is the number of a process, or with a minus of a group */
+  WIRE_HOOK_WHOM_2,    /* ... the second */
+  WIRE_HOOK_WHOMS,     /* ... both */
+  WIRE_HOOK_ADVISE,    /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_RENAME,    /* (path, path): the file has another name, and no longer the one it had */
+  WIRE_HOOK_RENAME_AT, /* (fd, path, fd, path) */
   WIRE_HOOK_COUNT,
 };
 
@@ -638,7 +644,7 @@ struct wire_asking {
   uint64_t owner;   /* pid << 32 | tid; 0: free */
   uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
   uint32_t process; /* number of its process */
-  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t ended;   /* the process exits in good order, or becomes another program: not because of this */
   uint32_t pad[11]; /* a cache line for each */
 };
 
@@ -664,7 +670,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 1
+#define WIRE_SERVER_VERSION 2
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -685,6 +691,9 @@ enum wire_refusal {
   WIRE_FORK_LOCKS,    /* files are locked */
   WIRE_FORK_WORLD,    /* the files that it has changed cannot be given to a child, or not opened again */
   WIRE_FORK_SIGNALS,  /* signals wait to be delivered */
+  WIRE_FORK_NAMED,    /* there are IPC objects, or connections that were closed, which a child would share */
+  WIRE_FORK_KNOWN,    /* it has changed files, and knows device and inode of some, which are others in a copy */
+  WIRE_FORK_READING,  /* it has changed files, and is in the middle of reading a folder */
   WIRE_REFUSALS,
 };
 
@@ -721,11 +730,17 @@ struct wire_branch {
 };
 
 enum wire_branch_what {
-  WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is not 0 if the program knows its files by their numbers */
-  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along */
-  WIRE_BRANCH_NOT,   /* keeper: that cannot be */
+  WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is of enum wire_branch_state */
+  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along; `value`: it must say hello */
+  WIRE_BRANCH_NOT,   /* keeper: that cannot be; `value` is of enum wire_refusal */
   WIRE_BRANCH_BORN,  /* trunk: its number is `value`, or a negative errno */
   WIRE_BRANCH_DONE,  /* keeper: it has ended, go on */
+  WIRE_BRANCH_HELLO, /* trunk or child, on a connection of its own: it begins, once it has heard that it may */
+  WIRE_BRANCH_GO,    /* keeper: what it starts will have the right numbers */
+};
+enum wire_branch_state {
+  WIRE_BRANCH_LOOKED = 1,  /* the program knows its files by their numbers */
+  WIRE_BRANCH_READING = 2, /* it is in the middle of reading a folder */
 };
 struct wire_branch_message {
   uint32_t what, order;
@@ -771,6 +786,7 @@ struct wire_area {
    * in a process of which it does not know the number.
    */
   uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
+  struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */

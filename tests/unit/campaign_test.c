@@ -212,6 +212,28 @@ static void test_causes(void **state) {
   assert_false(campaign_same_cause(&a, &b));
 }
 
+static void test_the_cheaper_way(void **state) {
+  (void)state;
+  struct campaign_costs c = {0};
+  assert_int_equal(campaign_choose(&c, 100), CHOICE_BRANCH); /* nothing is known */
+  campaign_cost_add(&c, CHOICE_BRANCH, 7000, 7);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_BRANCH); /* too few to tell */
+  campaign_cost_add(&c, CHOICE_BRANCH, 1000, 1);
+  assert_int_equal(campaign_choose(&c, 2000), CHOICE_BRANCH); /* no run can be better */
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_PROBE);
+  campaign_cost_add(&c, CHOICE_RUN, 900 * CAMPAIGN_PROBE, CAMPAIGN_PROBE);
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_RUN);
+  campaign_cost_add(&c, CHOICE_RUN, 1000 * CAMPAIGN_PROBE, CAMPAIGN_PROBE / 2);
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_BRANCH); /* it came out otherwise */
+  c = (struct campaign_costs){0};
+  campaign_cost_add(&c, CHOICE_BRANCH, 7999, 0); /* all was in vain */
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_BRANCH);
+  campaign_cost_add(&c, CHOICE_BRANCH, 1, 0);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_PROBE);
+  campaign_cost_add(&c, CHOICE_RUN, 1000 * CAMPAIGN_PROBE, CAMPAIGN_PROBE);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_RUN);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_outcomes),
@@ -223,6 +245,7 @@ int main(void) {
       cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_the_cheaper_way),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
