@@ -352,6 +352,16 @@ static bool is_wanted(const struct test_space *s, const char *path, uint64_t aft
   return s->sites.n == 0;
 }
 
+/* The loader names what was opened as the program did: by a path from where it stood, perhaps. */
+static const char *path_of(const struct test_space *s, const char *loaded) {
+  const char *last = strrchr(loaded, '/');
+  for (size_t i = 0; loaded[0] != '/' && last && i < s->opened.n; i++) {
+    const char *name = strrchr(s->opened.at[i], '/');
+    if (name && strcmp(name, last) == 0) return s->opened.at[i];
+  }
+  return loaded;
+}
+
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
@@ -360,10 +370,10 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .verdict = 1,
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
-  if (s->sites.n && !(known && is_wanted(s, loaded.path, p->frames[0].at))) return 0;
+  if (s->sites.n && !(known && is_wanted(s, path_of(s, loaded.path), p->frames[0].at))) return 0;
   if (known) {
     uint64_t verdict;
-    add.site = site_key(loaded.path, p->frames[0].at);
+    add.site = site_key(path_of(s, loaded.path), p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
       add.verdict = (int)(verdict & 0xff);
       add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));

@@ -118,6 +118,12 @@ holds 'a library that it opens is tested with it' grep -q '^finding 1: crash .* 
 holds '... and named' grep -q '^libraries that it opens are tested with it: /.*/plugin.so$' out
 run verify
 holds '... and verified, though the program itself never calls it' grep -q 'still there (crash)$' out
+for narrow in '--function malloc' '--from plugin.so' '--only-site plugin.c:3'; do
+  run test $narrow -- ./host
+  holds "... and found with $narrow" grep -q '^finding 1: crash .* when malloc' out
+done
+run test --from host -- ./host
+holds '... and not with another --from' test "$status" = 0
 
 # --- faults that are no errors ------------------------------------------------------------------------------------------
 
