@@ -92,6 +92,8 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_LOOK_AT_OLD:
   case WIRE_HOOK_TELL:
   case WIRE_HOOK_MOVE:
+  case WIRE_HOOK_RENAME:
+  case WIRE_HOOK_RENAME_AT:
   case WIRE_HOOK_COUNT:
     return false;
   }

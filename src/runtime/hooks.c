@@ -148,6 +148,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_MOVE:
     rt_numbers_move();
     return RT_PASS;
+  case WIRE_HOOK_RENAME:
+  case WIRE_HOOK_RENAME_AT:
+    return rt_numbers_rename(c, f->hook == WIRE_HOOK_RENAME_AT);
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;
     c->retval = rt_trunk_shown(((looking *)c->real)(rt_trunk_meant(c->args[0]), c->args[1], c->args[2]));

@@ -130,12 +130,14 @@ enum wire_hook {
   WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
-  WIRE_HOOK_TELL,   /* tells such numbers in another way */
-  WIRE_HOOK_MOVE,   /* gives files other names */
-  WIRE_HOOK_WHOM,   /* the first argument is the number of a process, or with a minus of a group */
-  WIRE_HOOK_WHOM_2, /* ... the second */
-  WIRE_HOOK_WHOMS,  /* ... both */
-  WIRE_HOOK_ADVISE, /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_TELL,      /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,      /* gives files other names */
+  WIRE_HOOK_WHOM,      /* the first argument is the number of a process, or with a minus of a group */
+  WIRE_HOOK_WHOM_2,    /* ... the second */
+  WIRE_HOOK_WHOMS,     /* ... both */
+  WIRE_HOOK_ADVISE,    /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_RENAME,    /* (path, path): the file has another name, and no longer the one it had */
+  WIRE_HOOK_RENAME_AT, /* (fd, path, fd, path) */
   WIRE_HOOK_COUNT,
 };
 
