@@ -32,9 +32,7 @@ static void drop_half_character(char *text) {
   if (want > n - start + 1) text[start - 1] = '\0';
 }
 
-/*
- * What is wrong stands at the end, and where at the beginning: if it is too long, the middle of some path is left out.
- */
+/* What is wrong stands at the end, and where at the beginning: of what is too long, the middle is left out. */
 static void keep_both_ends(const char *whole, size_t n, char to[ERR_MAX]) {
   static const char gap[] = "...";
   const size_t head = ERR_MAX / 3, room = ERR_MAX - 1;

@@ -106,7 +106,8 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   /* Whoever waits for it may not care, or say so and go on. */
   if (f->died) return outcome_of_signal(f->died, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
-  if (differs) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+  /* Who cannot remove a temporary file has nobody to tell. */
+  if (differs & ~(unsigned)DIFFERS_LITTER) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");

@@ -308,6 +308,10 @@ enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
   struct finding f;
   describe(&f, d->outcome, l, d->result);
+  /*
+   * If it was traced, where it ended is known already: to make sure of one hang more that ends there would take long.
+   */
+  if (d->outcome != OUTCOME_SILENT) add_crash(&f, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, &f);
   bool unsure = !d->finding && !busy && !has_time(st->s, d->outcome);

@@ -3,16 +3,23 @@
  * A finding in a debugger. gdb starts the command with murphy's library in it and the order in the area, and stops in
  * murphy_rt_fault, which the runtime calls when it has decided that a call fails and before anything of that happened.
  *
+ * Of a command with several processes it is not known which one that will be, so the one that comes to the call waits
+ * there for gdb.
+ *
  * This is outside of the sandbox, since whoever debugs wants a terminal, sources and time.
  */
 #include "cmd/replay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { TICK_NS = 20000000 };
 
 typedef VEC(const char *) arguments;
 
@@ -115,15 +122,78 @@ static int run_gdb(const arguments *args, struct err *e) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* --- one of several processes ------------------------------------------------------------------------------------- */
+
+/* In the child, in a group of its own; the terminal's input is gdb's. */
+static _Noreturn void become_command(const struct test_setup *s, const char *preload) {
+  int in = open(s->is->input ? s->is->input : "/dev/null", O_RDONLY | O_NOCTTY);
+  (void)setpgid(0, 0);
+  if (in >= 0 && dup2(in, STDIN_FILENO) >= 0 && setenv("LD_PRELOAD", preload, 1) == 0)
+    (void)execv(s->space.target.path, s->space.target.argv);
+  _exit(127);
+}
+
+/* Waits until a process of the command's is at the call; 0 if that never comes. */
+static pid_t wait_for_call(const struct place *p, pid_t command) {
+  for (;;) {
+    uint32_t held = __atomic_load_n(&p->area.at->order.held, __ATOMIC_ACQUIRE);
+    if (held) return (pid_t)held;
+    if (waitpid(command, NULL, WNOHANG) == command) return 0;
+    (void)nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+  }
+}
+
+/* gdb's own commands for a process that waits, then the user's. */
+static int attach_arguments(pid_t pid, struct arena *arena, const char *const *more, size_t n_more, arguments *ret) {
+  char number[16];
+  (void)snprintf(number, sizeof number, "%d", (int)pid);
+  const char *const first[] = {
+      "gdb", "-q",       "-p",  arena_strdup(arena, number),      "-ex", "break murphy_rt_fault",
+      "-ex", "continue", "-ex", "frame function murphy_rt_enter", "-ex", "up"};
+  int r = first[3] ? 0 : -ENOMEM;
+  for (size_t i = 0; i < COUNT(first) && r == 0; i++)
+    r = vec_push(ret, first[i]);
+  for (size_t i = 0; i < n_more && r == 0; i++)
+    r = vec_push(ret, more[i]);
+  return r < 0 ? r : vec_push(ret, NULL);
+}
+
+static int attach_gdb(struct test_setup *s, struct place *p, const char *const *more, size_t n_more,
+                      struct arena *arena, struct err *e) {
+  arguments args = {0};
+  p->area.at->order.hold = 1;
+  pid_t command = fork();
+  if (command == 0) become_command(s, p->preload.at);
+  if (command < 0) return err_set(e, -errno, "cannot start the command: %m");
+  pid_t held = wait_for_call(p, command);
+  if (!held) {
+    cmd_complain("outside of the sandbox the call was not made");
+    return EXIT_NOTHING;
+  }
+  int r = attach_arguments(held, arena, more, n_more, &args);
+  if (r >= 0) r = run_gdb(&args, e);
+  (void)kill(-command, SIGKILL);
+  while (waitpid(command, NULL, 0) < 0 && errno == EINTR) {
+  }
+  vec_done(&args);
+  return r;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
 int replay_gdb(struct test_setup *s, const struct lab_order *order, const char *const *more, size_t n_more,
                struct err *e) {
   struct place p = {0};
   struct arena arena = {0};
   arguments args = {0};
   int r = place_make(s, order, &p, e);
-  if (r >= 0) r = make_arguments(s, &arena, p.preload.at, more, n_more, &args);
+  if (r >= 0 && s->space.watch) {
+    r = attach_gdb(s, &p, more, n_more, &arena, e);
+  } else {
+    if (r >= 0) r = make_arguments(s, &arena, p.preload.at, more, n_more, &args);
+    if (r >= 0) r = run_gdb(&args, e);
+  }
   if (r == -ENOMEM) (void)err_set(e, r, "out of memory");
-  if (r >= 0) r = run_gdb(&args, e);
   vec_done(&args);
   arena_done(&arena);
   place_done(&p);

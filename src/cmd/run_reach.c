@@ -81,6 +81,9 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_WHOM_2:
   case WIRE_HOOK_WHOMS:
   case WIRE_HOOK_ADVISE:
+  case WIRE_HOOK_DUP:
+  case WIRE_HOOK_FCNTL:
+  case WIRE_HOOK_STREAM:
   case WIRE_HOOK_LOOK_FILE:
   case WIRE_HOOK_LOOK_AT:
   case WIRE_HOOK_LOOK_X:

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
@@ -99,11 +100,11 @@ int test_find_site(struct run_modules *m, const char *site, run_places *ret, str
 
 typedef VEC(const char *) name_list;
 
-static int by_name(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-/* Variables are imported too. */
+/* ... and not a variable, as stdout is? */
 static bool is_function(const struct run_modules *m, const char *name) {
-  return m->functions.n && bsearch(name, m->functions.at, m->functions.n, sizeof *m->functions.at, by_name);
+  return m->functions.n && bsearch(&name, m->functions.at, m->functions.n, sizeof name, by_name);
 }
 
 static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
@@ -144,6 +145,13 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
   return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
+/* Of functions of which nobody minds what they say, the likeliest will do. */
+static bool is_worth(const struct test_space *s, const char *name, int error) {
+  struct site_call any = {.function = name};
+  if (!site_likely_names(s->likely, name, error)) return false;
+  return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
+}
+
 /*
  * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
  * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
@@ -155,7 +163,7 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
   for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
     char rule[256];
-    if (!errno_name(error) || !site_likely_names(s->likely, name, error)) continue;
+    if (!errno_name(error) || !is_worth(s, name, error)) continue;
     if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) continue;
     r = scenario_add_rule(s->scenario, "murphy", rule, e);
     n++;
@@ -297,6 +305,9 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
 
 /* --- call sites --------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a program's file. */
+enum { JUDGED_MAX = 8 << 20 };
+
 static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
 
 static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
@@ -315,10 +326,17 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   return r;
 }
 
+/* To judge all calls of a compiler takes longer than to try some; of the command itself they are judged always. */
+static bool is_huge(const struct test_space *s, size_t module) {
+  struct stat st;
+  return module > 0 && stat(s->modules.modules.at[module].path, &st) == 0 && st.st_size > JUDGED_MAX;
+}
+
 int test_space_judge(struct test_space *s, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
-    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE) r = add_verdicts(s, s->modules.modules.at[i].path, e);
+    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE && !is_huge(s, i))
+      r = add_verdicts(s, s->modules.modules.at[i].path, e);
   return r;
 }
 

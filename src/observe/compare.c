@@ -95,17 +95,45 @@ static bool same_varying(const struct observation *a, const struct observation *
   return counts[0] == counts[1];
 }
 
+/* --- what is left in folders for temporary files -------------------------------------------------------------------- */
+
+static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
+  for (size_t i = 0; i < o->entries.n; i++) {
+    const char *at = o->entries.at[i].path;
+    if (strncmp(at, path, n) == 0 && at[n] == '\0') return &o->entries.at[i];
+  }
+  return NULL;
+}
+
+/*
+ * Is a file of B that A does not have only litter: in a folder for temporary files, or in one that B has made there?
+ * Whoever works in such a folder has made it before.
+ */
+static bool is_litter(const struct observation *a, const struct observation *b, const char *path) {
+  static const char *const folders[] = {"/tmp/", "/var/tmp/", "/dev/shm/"};
+  for (size_t i = 0; i < COUNT(folders); i++) {
+    size_t n = strlen(folders[i]);
+    if (strncmp(path, folders[i], n) != 0) continue;
+    size_t top = n + strcspn(path + n, "/");
+    const struct observe_entry *made = find_entry(b, path, top);
+    return made && made->kind != OBSERVE_DELETED && !find_entry(a, path, top);
+  }
+  return false;
+}
+
 struct shown {
+  const struct observation *a, *b;
   struct text *to;
-  size_t n;
+  size_t n, litter;
   bool loss;
 };
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
+  s->litter += !a && is_litter(s->a, s->b, b->path);
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
   s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
-  return !s->loss || (s->to && s->n <= SHOWN_FILES);
+  return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
@@ -120,14 +148,15 @@ static bool same_stream(const struct observation *a, const struct observation *b
 
 static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
                               struct text *what) {
-  struct shown shown = {.to = what};
+  struct shown shown = {.a = a, .b = b, .to = what};
   compare_entries(a, b, mask, show_entry, &shown);
   for (size_t i = 0; i < mask->names.n; i++)
     if (!same_varying(a, b, mask->names.at[i])) {
       if (what) text_addf(what, "%s: more or fewer of these files\n", mask->names.at[i]);
       shown.n++;
     }
-  return shown.n ? DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) : 0;
+  if (shown.n == shown.litter) return shown.n ? DIFFERS_LITTER : 0;
+  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0);
 }
 
 unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,

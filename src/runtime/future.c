@@ -147,6 +147,7 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     *top = anything;
     break;
   case WIRE_OP_LOAD:
+  case WIRE_OP_STREAM:
   case WIRE_OP_WRITTEN:
     *top = anything;
     break;

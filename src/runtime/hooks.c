@@ -166,6 +166,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_DUP:
+  case WIRE_HOOK_FCNTL:
+  case WIRE_HOOK_STREAM:
     return rt_hook_watch(c, f);
   case WIRE_HOOK_MAIN:
     rt_server();

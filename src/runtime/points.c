@@ -3,8 +3,10 @@
  * Fault points: a function and the call stack that reached it, as a number that is the same in each run.
  *
  * Two processes that run the same code come by the same stacks, one of them perhaps before the other in this run and
- * behind it in the next: points of an order or of the table are those of one process. Addresses differ from run to run;
- * a module's name and the ELF address in it do not. Code in no module counts as a frame without an address.
+ * behind it in the next: points of an order or of the table are those of one process.
+ *
+ * Addresses differ from run to run; a module's name and the ELF address in it do not. Code in no module counts as a
+ * frame without an address.
  */
 #include <fcntl.h>
 

@@ -19,7 +19,7 @@ bool plan_about(const struct plan *p, const struct rule *rule, const char *name)
 /* Some are there only for what conditions ask. */
 static enum wire_hook wanted(const struct plan *p, enum wire_hook kind) {
   bool locks = kind == WIRE_HOOK_LOCK || kind == WIRE_HOOK_UNLOCK;
-  bool written = kind == WIRE_HOOK_OUTPUT || kind == WIRE_HOOK_CLOSE;
+  bool written = kind >= WIRE_HOOK_OUTPUT && kind <= WIRE_HOOK_STREAM;
   return (locks && !p->locks) || (written && !p->written) ? WIRE_HOOK_NONE : kind;
 }
 
@@ -190,8 +190,10 @@ static int find_written(struct plan *p) {
 int plan_choose(struct plan *p) {
   const struct scenario *s = p->scenario;
   int r = find_written(p);
-  for (size_t i = 0; i < s->names.n && r >= 0; i++)
+  for (size_t i = 0; i < s->names.n && r >= 0; i++) {
     r = choose_function(p, s->names.at[i]);
+    if (r < 0 && r != -ENOMEM && p->world->lenient) r = 0;
+  }
   if (r < 0) return r;
   for (size_t i = 0; i < p->marks.n && r >= 0; i++)
     r = choose_marked(p, &p->marks.at[i]);

@@ -48,6 +48,9 @@ static const char *const kinds[] = {
     [WIRE_HOOK_WHOM_2] = "whom2",
     [WIRE_HOOK_WHOMS] = "whoms",
     [WIRE_HOOK_ADVISE] = "advise",
+    [WIRE_HOOK_DUP] = "dup",
+    [WIRE_HOOK_FCNTL] = "fcntl",
+    [WIRE_HOOK_STREAM] = "stream",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

@@ -260,6 +260,7 @@ int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   size_t first = w->found.n;
   t.whole = p->request->n_functions && has_wanted(&t);
   r = gather_blocks(&t);
+  if (r >= 0) r = again_find(p, w, t.g, &t.failing, first);
   if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
   vec_done(&t.failing);
   flow_graph_close(t.g);

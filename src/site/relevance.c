@@ -341,6 +341,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "short") == 0) return read_short(rd, words, n);
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
+  if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_mark, &rd->r->again);
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
@@ -418,8 +419,8 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants,   &r->known,   &r->answers, &r->nothing, &r->kept,    &r->groups,
-                        &r->descriptors, &r->effects, &r->openers, &r->aliases, &r->writers, &r->closers};
+  struct map *maps[] = {&r->constants, &r->known,   &r->answers, &r->nothing, &r->kept,    &r->groups, &r->descriptors,
+                        &r->effects,   &r->openers, &r->aliases, &r->writers, &r->closers, &r->again};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

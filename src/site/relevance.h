@@ -95,6 +95,8 @@ int relevance_argument_of(const struct relevance *r, const char *imported, unsig
 bool relevance_knows(const struct relevance *r, const char *name);
 bool relevance_answers(const struct relevance *r, const char *name);
 bool relevance_nothing(const struct relevance *r, const char *name);
+/* Does it answer the same if it is asked again? */
+bool relevance_again(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */
 int relevance_kept(const struct relevance *r, const char *name);
 /* What the function does with NULL, or with -1, as its argument ARG. */

@@ -70,6 +70,10 @@ bool relevance_nothing(const struct relevance *r, const char *name) {
   return map_get(&r->nothing, hash_string(name), NULL);
 }
 
+bool relevance_again(const struct relevance *r, const char *name) {
+  return map_get(&r->again, hash_string(name), NULL);
+}
+
 static int role(const struct map *m, const char *name) {
   uint64_t arg;
   return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;

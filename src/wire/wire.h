@@ -69,6 +69,7 @@ enum wire_thread_slot {
   WIRE_THREAD_TID,    /* whose the slots are */
   WIRE_THREAD_NUMBER, /* of the thread, from 1 */
   WIRE_THREAD_LOCKS,  /* how many locks it holds */
+  WIRE_THREAD_BEFORE, /* how many bytes it had written when the call began that it is in, plus 2 */
   WIRE_THREAD_OWN
 };
 
@@ -88,10 +89,12 @@ struct wire_function {
   uint8_t n_args;    /* integer arguments worth logging, at most 6 */
   int8_t descriptor; /* which argument is a descriptor, from 0; -1 if none */
   int8_t size;       /* which argument is a size in bytes; -1 if none */
-  int8_t stream;     /* which argument is a FILE *; -1 if none */
+  int8_t stream;     /* which argument is a FILE *; -1 if none, or WIRE_STDIN, WIRE_STDOUT */
   uint16_t hook;     /* of enum wire_hook: what the runtime does itself around the call */
   uint32_t written;  /* text: the name that programmers know it by, if that is another one; else 0 */
 };
+
+enum { WIRE_STDIN = -2, WIRE_STDOUT = -3 };
 
 enum wire_hook {
   WIRE_HOOK_NONE,
@@ -117,7 +120,10 @@ enum wire_hook {
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
   WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,     /* the descriptor will be another one */
+  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
   WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
   WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
   WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
@@ -163,7 +169,7 @@ enum wire_act {
   WIRE_ACT_RETURN, /* it is not made (with WIRE_THEN it is, first): retval, error and sides */
   WIRE_ACT_SHORT,  /* it is made with at most `retval` bytes; of streams, error and sides come behind it */
   WIRE_ACT_DELAY,  /* it is made, after `retval` nanoseconds */
-  WIRE_ACT_EINTR,  /* as RETURN, but before it returns a signal is handled, if there is a handler that ends calls */
+  WIRE_ACT_EINTR,  /* as RETURN, but before it returns a signal is handled, if there is a handler for one */
   WIRE_ACT_KILL,   /* the process dies of SIGKILL */
   WIRE_ACT_THROW,  /* it is not made: std::bad_alloc is thrown */
   WIRE_ACT_COUNT,
@@ -357,6 +363,7 @@ enum wire_op {
   WIRE_OP_MARK,    /* operand: slot of the thread. Sets it to the top, which stays */
   WIRE_OP_MARKED,  /* operand: slot of the thread: what is in it */
   WIRE_OP_SINCE,   /* operand: slot of the thread: what is in it, which is one more then unless it is 0 */
+  WIRE_OP_STREAM,  /* operand: 0, -WIRE_STDIN, -WIRE_STDOUT. Pops a FILE, or anything: its descriptor; -1: none */
   WIRE_OP_WRITTEN, /* pops a descriptor: how many bytes were written to it */
   WIRE_OP_FRESH,   /* operand: memory. 1 if the call's stack is not in it; then it is */
   WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
@@ -624,6 +631,8 @@ struct wire_order {
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
   uint64_t about;   /* the first argument then: who tries again asks for the same */
+  uint32_t hold;    /* not 0: the call waits, before anything of its failure happens, until a debugger is there */
+  uint32_t held;    /* the process that does */
 };
 
 /*

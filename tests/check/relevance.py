@@ -49,6 +49,7 @@ LINES = {
     "short": rf"(?P<names>{NAMES}) (?:common|possible|rare)(?: if (?P<tests>{TESTS}))?",
     "answer": rf"(?P<names>{NAMES})",
     "nothing": rf"(?P<names>{NAMES})",
+    "again": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "delayed": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",

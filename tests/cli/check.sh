@@ -323,6 +323,24 @@ holds 'what calls nothing does not fail for want of something' json '
   at("thing_data", "main")["quiet"] and not at("thing_make", "main")["quiet"]
   and at("thing_data", "main")["use"] == at("thing_make", "main")["use"] == "dereferenced"'
 
+# What was asked before, and answered, need not be asked whether it is there again.
+cat >again.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+size_t tested(void) { return getenv("HOME") ? strlen(getenv("HOME")) : 0; }
+size_t given(const char *n) { if (!getenv(n)) abort(); return strlen(getenv(n)); }
+size_t other(void) { return getenv("HOME") ? strlen(getenv("PATH")) : 0; }
+size_t behind(int c) { if (c && !getenv("HOME")) abort(); return strlen(getenv("HOME")); }
+size_t failed(void) { return getenv("HOME") ? 0 : strlen(getenv("HOME")); }
+int main(int c, char **v) { return (int)(tested() + given(*v) + other() + behind(c) + failed()); }
+C
+${CC:-cc} -O0 -g again.c -o again || exit 1
+run check --format json --verdict none again
+holds 'what was answered before is not shown' json '
+  all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed"))
+  and all(at("getenv", f)["quiet"] for f in ("tested", "given"))
+  and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed"))'
+
 # Who reads what is stored in an object on the heap is not known: no finding, and no check either.
 cat >stored.c <<'C'
 #include <stdlib.h>

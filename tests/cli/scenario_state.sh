@@ -142,6 +142,12 @@ END
 holds '... which is said' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in other' err
 holds '... as it was' test "$(cat other)" = 'not a memory'
 
+scenario 'CoverageTrigger: a file that cannot be made' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
+<trigger id="t" class="CoverageTrigger"><args><file>nowhere/other</file></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+holds '... is told, too' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in nowhere/other' err
+
 # --- the name of the process ------------------------------------------------------------------------------------------
 
 ln -sf target linked
@@ -168,6 +174,7 @@ run run --fail 'close:EIO when local("handle", "lift") == 1' -- ./target
 refused 'a local variable that there is not' "--fail:32: no variable or argument 'lift' in handle (did you mean left?)"
 run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
 refused 'a function that there is not' "--fail:22: no function 'handel'"
+holds '... with a name like it' grep -q '(did you mean handle?)' err
 run run --fail 'close:EIO when global("server.name") == 3' -- ./target
 holds 'a pointer is a number, too' test "$status" = 0
 run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
@@ -185,6 +192,11 @@ END
 cc -g -O2 -o gone gone.c
 run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
 holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
+
+# Columns count in the file, whatever its escapes stand for.
+echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~ &quot;a[b&quot;" /></scenario>' >escapes.xml
+run run escapes.xml -- ./target
+refused 'a position behind escapes' 'escapes.xml:1:83: this set has no end'
 
 # --- real programs ----------------------------------------------------------------------------------------------------
 

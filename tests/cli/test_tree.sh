@@ -40,6 +40,10 @@ import json; r = json.load(open("out")); assert r["points"] == 3 and r["outcomes
 run replay 1
 holds '... and is repeated' test "$status" = 1
 holds '... by its name' grep -q '^murphy: crash (SIGSEGV): it came again$' err
+if command -v gdb >/dev/null; then
+  run replay 1 --gdb -- -batch -ex bt
+  holds '... in gdb, which stops in the process that it is about' grep -q 'in main (.*child.c:5$' out
+fi
 run verify
 holds '... and verified' grep -q 'still there (crash)$' out
 # With sanitizers the rest is the same again, slower.

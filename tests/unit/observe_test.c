@@ -79,6 +79,38 @@ static void test_difference_shows_the_first_line(void **state) {
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
+static void leave(struct observation *o, const char *path, enum observe_kind kind) {
+  assert_true(vec_push(&o->entries, ((struct observe_entry){.path = path, .kind = kind, .mode = 0600})) >= 0);
+}
+
+static unsigned compare_left(struct observation *a, struct observation *b) {
+  struct observe_mask mask = {0};
+  observe_finish(a);
+  observe_finish(b);
+  unsigned differs = observe_compare(a, b, &mask, NULL);
+  observation_done(a);
+  observation_done(b);
+  *a = *b = (struct observation){0};
+  return differs;
+}
+
+static void test_temporary_files_are_litter(void **state) {
+  (void)state;
+  struct observation a = {0}, b = {0};
+  leave(&b, "/tmp/x.12345", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&b, "/tmp/made", OBSERVE_FOLDER);
+  leave(&b, "/tmp/made/x", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&b, "/tmp/there/x", OBSERVE_FILE); /* a folder that was there before */
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&b, "/home/x", OBSERVE_FILE);
+  leave(&b, "/tmp/x", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&a, "/tmp/x", OBSERVE_FILE); /* and one that is not there any more is a loss */
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
+}
+
 struct world {
   char lower[64], upper[64];
 };
@@ -225,6 +257,7 @@ int main(void) {
       cmocka_unit_test(test_levels),
       cmocka_unit_test(test_masked_numbers_are_still_there),
       cmocka_unit_test(test_difference_shows_the_first_line),
+      cmocka_unit_test(test_temporary_files_are_litter),
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
