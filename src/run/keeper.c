@@ -10,11 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -191,11 +189,11 @@ static void end_server(struct keeper *k) {
 
 int keeper_renew(struct keeper *k, struct err *e) {
   int r = 0;
-  if (ipc_used(k)) {
-    /* The server would stay where they are. */
-    if (k->server.pid) end_server(k);
-    r = ipc_renew(k, e);
-  }
+  bool objects = ipc_used(k), connections = network_used(k);
+  /* The server would stay where they are. */
+  if ((objects || connections) && k->server.pid) end_server(k);
+  if (objects) r = ipc_renew(k, e);
+  if (r == 0 && connections) r = network_renew(k, e);
   return r < 0 ? r : layers_renew(&k->layers, k->server.pid != 0, e);
 }
 
@@ -242,14 +240,6 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
 
-static void bring_loopback_up(void) {
-  struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  (void)ioctl(fd, SIOCSIFFLAGS, &request);
-  (void)close(fd);
-}
-
 /*
  * RLIMIT_NPROC does not hold for root. Since Linux 6.14 a pid namespace has a pid_max of its own; before that, the file
  * is that of the whole machine, and must be left alone.
@@ -283,13 +273,13 @@ static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
-  bring_loopback_up();
   int r = layers_mount(&k->layers, k->options, e);
   if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;
   /* The keeper's own, of its namespace: stacks are read through it. */
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
+  network_watch(k);
   limit_pids(k->options->limits.processes);
   k->most_pid = find_most_pid();
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
@@ -305,6 +295,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
                      .children = -1,
                      .branches = -1,
                      .queues = -1,
+                     .connections = -1,
                      .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};

@@ -19,6 +19,7 @@ struct keeper {
   int branches;     /* the socket that trunks connect to, or -1 */
   int queues;       /* the folder of message queues, or -1 */
   off_t no_queues;  /* its size when it is empty */
+  int connections;  /* descriptor of how many there are, or -1 */
   char root[PATH_MAX];
 };
 
@@ -42,7 +43,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
 /* Tells murphy, with the layers that were changed. */
 int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
                        const struct keeper_stack *stack) MUST_USE;
-/* Files, shared memory, semaphores and queues as before the first run. */
+/* Files, shared memory, semaphores, queues and ports as before the first run. */
 int keeper_renew(struct keeper *k, struct err *e) MUST_USE;
 /* A fork of the server, which is started if need be. TRUNK: it is to branch. */
 int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) MUST_USE;
@@ -51,6 +52,11 @@ int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *r
 int ipc_watch(struct keeper *k, struct err *e) MUST_USE;
 bool ipc_used(const struct keeper *k);
 int ipc_renew(struct keeper *k, struct err *e) MUST_USE;
+
+/* The same of connections (network.c). */
+void network_watch(struct keeper *k);
+bool network_used(const struct keeper *k);
+int network_renew(struct keeper *k, struct err *e) MUST_USE;
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

@@ -149,7 +149,7 @@ static enum wire_refusal make_world(struct trunk *t, int64_t state, const int fi
   enum wire_refusal why = WIRE_FORK_WORLD;
   struct err e = {0};
   if (!keeper_is_alone(t->k)) return WIRE_FORK_CHILDREN;
-  if (ipc_used(t->k)) return WIRE_FORK_NAMED;
+  if (ipc_used(t->k) || network_used(t->k)) return WIRE_FORK_NAMED;
   if (files[0] < 0 || copy_output(t->files[1], files[1]) < 0 || copy_output(t->files[2], files[2]) < 0) return why;
   return layers_branch(&t->k->layers, state, &why, &e) == 0 ? WIRE_FORK_GOOD : why;
 }
@@ -162,7 +162,7 @@ static int branch(struct trunk *t, const struct wire_branch_message *ask) {
   bool ready = why == WIRE_FORK_GOOD;
   int r = ready ? raise_child(t, ask->order, files) : say(t->socket, WIRE_BRANCH_NOT, (int64_t)why, NULL, 0);
   int after = layers_unbranch(&t->k->layers, ready, &e);
-  if (after == 0 && ready && ipc_used(t->k)) after = -ESTALE;
+  if (after == 0 && ready && (ipc_used(t->k) || network_used(t->k))) after = -ESTALE;
   if (r == 0) r = after;
   if (files[0] >= 0) (void)close(files[0]);
   return r < 0 || !ready ? r : say(t->socket, WIRE_BRANCH_DONE, 0, NULL, 0);

@@ -644,7 +644,7 @@ struct wire_asking {
   uint64_t owner;   /* pid << 32 | tid; 0: free */
   uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
   uint32_t process; /* number of its process */
-  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t ended;   /* the process exits in good order, or becomes another program: not because of this */
   uint32_t pad[11]; /* a cache line for each */
 };
 
@@ -691,7 +691,7 @@ enum wire_refusal {
   WIRE_FORK_LOCKS,    /* files are locked */
   WIRE_FORK_WORLD,    /* the files that it has changed cannot be given to a child, or not opened again */
   WIRE_FORK_SIGNALS,  /* signals wait to be delivered */
-  WIRE_FORK_NAMED,    /* there are IPC objects that a child would share */
+  WIRE_FORK_NAMED,    /* there are IPC objects, or connections that were closed, which a child would share */
   WIRE_FORK_KNOWN,    /* it has changed files, and knows device and inode of some, which are others in a copy */
   WIRE_FORK_READING,  /* it has changed files, and is in the middle of reading a folder */
   WIRE_REFUSALS,
