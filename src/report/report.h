@@ -40,6 +40,7 @@ struct report {
   VEC(struct report_count) outcomes, modes, left, functions;
   VEC(struct report_finding) findings; /* the worst first */
   VEC(struct store_doubt) doubts;
+  unsigned columns; /* of the terminal that report_text is for; 0 if it is for none */
 };
 
 /* FOLDER is the campaign's as the user names it, for the commands that are told. */

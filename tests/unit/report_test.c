@@ -139,6 +139,20 @@ static void test_doubts(void **state) {
   store_close(s);
 }
 
+static void test_folded(void **state) {
+  (void)state;
+  struct store *s = make_store();
+  struct report r;
+  struct text t = {0};
+  assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
+  r.columns = 40;
+  report_text(&r, &t);
+  has(t.at, "2 findings; 2 of 9 experiments at 1\n    places in 1.5 s: 1 crash 1 hang\nmodes: 1 by exec, 1 by fork\n");
+  text_done(&t);
+  report_done(&r);
+  store_close(s);
+}
+
 static void test_json(void **state) {
   (void)state;
   char *t = made(report_json);
@@ -208,6 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_folded, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),
