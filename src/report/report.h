@@ -36,7 +36,7 @@ struct report {
   const char *left_why;            /* experiments are left, if it is finished */
   const char *resume;              /* the command that goes on with it */
   double seconds;
-  uint64_t points, planned, done, unconfirmed;
+  uint64_t points, planned, done, unconfirmed, excused;
   VEC(struct report_count) outcomes, modes, left, functions;
   VEC(struct report_finding) findings; /* the worst first */
   VEC(struct store_doubt) doubts;

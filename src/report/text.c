@@ -113,6 +113,9 @@ static void add_summary(const struct report *r, struct text *to) {
   add_left(r, to);
   if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
   add_doubts(r, to);
+  if (r->excused)
+    text_addf(to, "%" PRIu64 " silent failure%s no finding: where it came, it is custom not to look\n", r->excused,
+              r->excused == 1 ? " is" : "s are");
 }
 
 /* Between words, if the reader has so many columns; what follows is indented. */

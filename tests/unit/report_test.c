@@ -126,12 +126,16 @@ static void test_doubts(void **state) {
     x.doubt = doubts[i];
     assert_int_equal(store_add_experiment(s, &x, NULL), 0);
   }
+  x.outcome = "silent";
+  x.doubt = NULL;
+  assert_int_equal(store_add_experiment(s, &x, NULL), 0);
   assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
   report_text(&r, &t);
   report_json(&r, &json);
   has(t.at,
       "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it ended\n");
-  has(json.at, "\"unconfirmed\":2,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
+  has(t.at, "1 silent failure is no finding: where it came, it is custom not to look\n");
+  has(json.at, "\"unconfirmed\":2,\"excused\":1,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
   has_not(json.at, "\033");
   text_done(&t);
   text_done(&json);
