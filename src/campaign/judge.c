@@ -17,6 +17,13 @@ static bool is_custom(const struct campaign_case *c, unsigned differs) {
   return c->point->excused || (quiet && !(differs & DIFFERS_LOSS));
 }
 
+/* The signal of a crash of some process that no run without faults had. */
+static int died_anew(const struct baseline *b, const struct lab_result *r) {
+  for (size_t i = 0; i < b->n; i++)
+    if (b->runs[i].tree.died == r->tree.died) return 0;
+  return r->tree.died;
+}
+
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
                             bool *ret_failed) {
   const struct lab_result *before = &c->baseline->runs[0];
@@ -27,7 +34,7 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .timed_out = r->timed_out,
                                 .error = c->fault->error,
                                 .traits = c->traits,
-                                .died = r->tree.died == before->tree.died ? 0 : r->tree.died};
+                                .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
   enum outcome o = outcome_of(&facts, what, &differs);
   *ret_failed = outcome_is_failure(o) && !(o == OUTCOME_SILENT && is_custom(c, differs));

@@ -169,21 +169,41 @@ static const char *common_pattern(struct arena *arena, const char *a, const char
   return pattern;
 }
 
-/* Stores name files by a hash of what is in them: for PATH with components of hexadecimal digits alone, any digits. */
-static const char *hash_pattern(struct arena *arena, const char *path) {
-  static const char digits[] = "0123456789abcdef", any[] = "[0-9a-f]";
-  char *pattern = arena_alloc(arena, strlen(path) * strlen(any) + 1), *to = pattern;
-  bool found = false;
-  while (pattern && *path) {
-    size_t n = strcspn(path, "/"), hex = strspn(path, digits);
-    bool hash = n >= 2 && hex >= n;
-    found |= hash;
-    for (size_t i = 0; i < n; i++, path++)
-      to = hash ? stpcpy(to, any) : (*to = *path, to + 1);
-    if (*path == '/') *to++ = *path++;
+static bool is_hex(const char *at, size_t n) { return n && strspn(at, "0123456789abcdef") >= n; }
+
+static char *add_hex(char *to, size_t n) {
+  while (n--)
+    to = stpcpy(to, "[0-9a-f]");
+  return to;
+}
+
+static char *add_plain(char *to, const char *at, size_t n) {
+  for (; n--; at++) {
+    if (strchr("*?[\\", *at)) *to++ = '\\';
+    *to++ = *at;
   }
-  if (pattern) *to = '\0';
-  return found ? pattern : NULL;
+  return to;
+}
+
+/*
+ * Stores name files by a hash of what is in them, and put them into folders by its first two digits: any digits for the
+ * last component of such a path, and for the one before it.
+ */
+static const char *hash_pattern(struct arena *arena, const struct observe_entry *e) {
+  enum { SHORTEST = 8, FOLDER = 2, WIDEST = 8 /* bytes for each */ };
+  size_t n = strlen(e->path);
+  const char *name = strrchr(e->path, '/');
+  if (!name) return NULL;
+  size_t length = n - (size_t)(++name - e->path), above = (size_t)(name - e->path);
+  bool hash = length >= SHORTEST && is_hex(name, length);
+  if (!hash && !(e->kind == OBSERVE_FOLDER && length == FOLDER && is_hex(name, length))) return NULL;
+  bool folded = hash && above >= FOLDER + 2 && name[-FOLDER - 2] == '/' && is_hex(name - FOLDER - 1, FOLDER);
+  char *pattern = arena_alloc(arena, n * WIDEST + 1), *to = pattern;
+  if (!pattern) return NULL;
+  to = add_plain(to, e->path, folded ? above - FOLDER - 1 : above);
+  if (folded) to = stpcpy(add_hex(to, FOLDER), "/");
+  *add_hex(to, length) = '\0';
+  return pattern;
 }
 
 static bool learn_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
@@ -193,7 +213,7 @@ static bool learn_entry(void *context, const struct observe_entry *a, const stru
     l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
     return l->r == 0;
   }
-  const char *hash = hash_pattern(&l->mask->arena, a ? a->path : b->path);
+  const char *hash = hash_pattern(&l->mask->arena, a ? a : b);
   if (hash) {
     l->r = vec_push(&l->mask->names, hash);
     return l->r == 0;

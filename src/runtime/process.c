@@ -58,18 +58,21 @@ static uint32_t left_by(uint64_t *table, uint32_t pid) {
   return seen >> 32 == pid && rt_swap_if(place, &seen, 0) ? (uint32_t)seen : 0;
 }
 
-/* Never 0, which is the first process's. */
+/* Never even: 0 is the first process's lineage, which the tables have as FIRST, since 0 is nothing there. */
+#define FIRST 2u
+#define STRANGER 0xfffffffeu
 static uint32_t descend(uint32_t from, uint32_t child) {
   uint64_t h = (((uint64_t)from << 32 | child) + 1) * 0x9e3779b97f4a7c15u;
   return (uint32_t)(h >> 32) | 1;
 }
 
-/* This process has NUMBER; 0 for the next one. LINEAGE: 0 if nobody has told it. */
+/* This process has NUMBER; 0 for the next one. LINEAGE as the tables have it: 0 if nobody has told it. */
 static void take(uint32_t number, uint32_t lineage) {
   uint32_t none = 0;
   if (number == 0) number = rt.area ? give(1) : 1;
   rt_store(&who.own->pid, own_pid());
-  rt_store(&who.own->lineage, lineage || number == 1 ? lineage : descend(0, number));
+  if (!lineage && number != 1) lineage = descend(STRANGER, number);
+  rt_store(&who.own->lineage, lineage == FIRST ? 0 : lineage);
   if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
 }
 
@@ -134,7 +137,7 @@ void rt_process_leave(void) {
   if (number == 0) number = give(1);
   if (itself) rt_store(&o->next, number);
   uint32_t lineage = itself ? rt_load(&o->lineage) : next_lineage(o);
-  rt_store(&rt.area->lineages[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
+  rt_store(&rt.area->lineages[pid % WIRE_HEIRS], (uint64_t)pid << 32 | (lineage ? lineage : FIRST));
   rt_store(&rt.area->heirs[pid % WIRE_HEIRS], (uint64_t)pid << 32 | number);
 }
 

@@ -205,6 +205,21 @@ static void test_names_that_are_hashes(void **state) {
   observation_done(&other);
 }
 
+/* A folder whose name is made of such digits is no hash, whatever lies in it. */
+static void test_folders_are_no_hashes(void **state) {
+  (void)state;
+  struct observation runs[] = {with_file("/srv/ada/2024/tmpg5m1"), with_file("/srv/ada/2024/tmpi2ml")};
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, COUNT(runs), &mask, &what), 0);
+  assert_int_equal(mask.names.n, 1);
+  assert_string_equal(mask.names.at[0], "/srv/ada/2024/tmp*");
+  observe_mask_done(&mask);
+  text_done(&what);
+  observation_done(&runs[0]);
+  observation_done(&runs[1]);
+}
+
 /* The first two end alike by chance. */
 static void test_names_of_three_runs(void **state) {
   (void)state;
@@ -229,6 +244,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
       cmocka_unit_test(test_names_that_are_hashes),
+      cmocka_unit_test(test_folders_are_no_hashes),
       cmocka_unit_test(test_names_of_three_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
