@@ -7,9 +7,8 @@
 
 #include <sys/wait.h>
 
-/* Who sleeps and tries again has so long to give up, and who computes so many times its limit. */
+/* To be sure of a hang, a run has so many times its limit. */
 enum { TIMES = 2 };
-#define PATIENCE_NS 10000000000u
 
 /* Nobody expects a program to notice this. */
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
@@ -48,5 +47,5 @@ int campaign_signal(const struct lab_result *r) {
 
 void campaign_be_patient(struct lab_order *order) {
   order->wall_ns *= TIMES;
-  order->patience_ns = PATIENCE_NS;
+  order->patience_ns = CAMPAIGN_PATIENCE_NS;
 }

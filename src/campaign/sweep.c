@@ -16,14 +16,13 @@
 
 /* A hang is repeated with more time, and less often. */
 enum { REPEATS = 3, HANG_REPEATS = 1, LEARNT_MAX = 16 };
-/* To be sure of one takes so long at most. */
-#define HANG_NS 10000000000u
 /* What runs when the time is over may come to its end. */
 #define GRACE_NS 500000000u
 
 struct finding {
   struct campaign_failure failure;
   uint64_t inject[WIRE_FRAMES], crash[SANDBOX_FRAMES];
+  bool numbered; /* inject is there */
 };
 
 struct state {
@@ -69,11 +68,13 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
   return r->n_frames;
 }
 
+/* The stack is numbered once: the lab's list of modules is that of its last run. */
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
+  size_t n = f->numbered ? f->failure.inject.n : number_inject(lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
-  f->failure.inject =
-      (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
+  f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
+  f->numbered = true;
 }
 
 static void add_crash(struct finding *f, const struct lab_result *traced) {
@@ -137,8 +138,8 @@ static enum outcome judge(const struct state *st, size_t experiment, const struc
 }
 
 /*
- * One more run without faults, which looks like none before: what varies is learnt anew, of this one too, which is kept.
- * False if it is too much. The lock is held.
+ * One more run without faults, which looks like none before: what varies is learnt anew, of this one too, which is
+ * kept. False if it is too much. The lock is held.
  */
 static bool learn_of(struct state *st, struct observation *again) {
   const struct baseline *b = st->s->baseline;
@@ -255,7 +256,7 @@ static int tell(struct state *st, const struct sweep_done *d) {
 
 /* To make sure of a hang takes long: is there time for it, or for most of it? */
 static bool has_time(const struct sweep *s, enum outcome outcome) {
-  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + HANG_NS / 2 < s->deadline;
+  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + CAMPAIGN_PATIENCE_NS / 2 < s->deadline;
 }
 
 static int keep_error(struct state *st, int r, const struct err *e) {
@@ -297,13 +298,13 @@ static int tell_repeated(struct state *st, struct sweep_done *d, struct finding 
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
 /* A failure: known, or to be confirmed. */
-static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy, bool may_learn) {
-  struct finding f;
-  describe(&f, d->outcome, l, d->result);
-  /* If it was traced, where it ended is known already: to make sure of one hang more that ends there would take long. */
-  if (d->outcome != OUTCOME_SILENT) add_crash(&f, d->result);
+static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, bool busy,
+                          bool may_learn) {
+  describe(f, d->outcome, l, d->result);
+  /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
+  if (d->outcome != OUTCOME_SILENT) add_crash(f, d->result);
   (void)pthread_mutex_lock(&st->lock);
-  d->finding = find_cause(st, &f);
+  d->finding = find_cause(st, f);
   bool unsure = !d->finding && !busy && !has_time(st->s, d->outcome);
   int r = d->finding ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
@@ -322,12 +323,13 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
     (void)pthread_mutex_unlock(&st->lock);
   }
   if (t.cut) return r;
-  r = stop ? 0 : tell_repeated(st, d, &f, &t);
+  r = stop ? 0 : tell_repeated(st, d, f, &t);
   lab_result_done(&t.traced);
   return r;
 }
 
-static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, bool busy, bool may_learn) {
+static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, bool busy,
+                       bool may_learn) {
   struct text what = {0};
   bool failed = false;
   int r = 0;
@@ -336,7 +338,7 @@ static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, bo
   if (stopped(st->s) || is_cut(st->s, d->result)) {
     /* It may have ended because everything is to end. */
   } else if (failed) {
-    r = handle_failure(st, l, d, busy, may_learn);
+    r = handle_failure(st, l, d, f, busy, may_learn);
   } else {
     (void)pthread_mutex_lock(&st->lock);
     r = tell(st, d);
@@ -349,9 +351,11 @@ static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, bo
 /* AGAIN if it must be made again, since a failure is new and the lab cannot repeat it now (BUSY). */
 static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result, bool busy) {
   int r = JUDGE_AGAIN;
+  struct finding f;
+  f.numbered = false;
   for (unsigned i = 0; i < REPEATS && r == JUDGE_AGAIN; i++) {
     struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-    r = take_judged(st, l, &d, busy, i + 1 < REPEATS);
+    r = take_judged(st, l, &d, &f, busy, i + 1 < REPEATS);
   }
   return r;
 }

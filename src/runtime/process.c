@@ -76,6 +76,15 @@ static void take(uint32_t number, uint32_t lineage) {
   if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
 }
 
+/* Of the processes that PID has libc start, this is the next one; 0 if it does not do that. */
+static uint32_t next_of(uint32_t pid) {
+  uint64_t *place = &rt.area->spawned[pid % WIRE_HEIRS], seen = rt_load(place);
+  while (seen >> 32 == pid)
+    if (rt_swap_if(place, &seen, (seen & ~0xffull) | ((seen + 1) & 0xff)))
+      return descend((uint32_t)seen >> 8, (uint32_t)seen & 0xff);
+  return 0;
+}
+
 /* What the process that has become this program left for it, or the one that has started it. */
 static void inherit(void) {
   if (!rt.area) {
@@ -83,7 +92,7 @@ static void inherit(void) {
     return;
   }
   uint32_t pid = own_pid(), number = left_by(rt.area->heirs, pid), lineage = left_by(rt.area->lineages, pid);
-  if (!number) lineage = left_by(rt.area->spawned, (uint32_t)rt_system(SYS_getppid, 0, 0, 0, 0, 0, 0));
+  if (!number) lineage = next_of((uint32_t)rt_system(SYS_getppid, 0, 0, 0, 0, 0, 0));
   take(number, lineage);
 }
 
@@ -141,10 +150,16 @@ void rt_process_leave(void) {
   rt_store(&rt.area->heirs[pid % WIRE_HEIRS], (uint64_t)pid << 32 | number);
 }
 
-/* Its number is not known here; whoever starts several at a time may have them take each other's lineage. */
+/*
+ * Its number is not known here. Those that this process starts so are counted by themselves, in the order in which they
+ * begin: pid << 32 | what they have in common << 8 | how many there were.
+ */
 void rt_process_spawn(void) {
-  uint32_t pid = own_pid(), lineage = next_lineage(own());
-  if (rt.plan->flags & WIRE_FOLLOW) rt_store(&rt.area->spawned[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
+  uint32_t pid = own_pid();
+  uint64_t *place = rt.area ? &rt.area->spawned[pid % WIRE_HEIRS] : NULL;
+  if (!(rt.plan->flags & WIRE_FOLLOW) || !place || rt_load(place) >> 32 == pid) return;
+  uint32_t common = descend(rt_load(&own()->lineage), STRANGER) & 0xffffff;
+  rt_store(place, (uint64_t)pid << 32 | common << 8);
 }
 
 uint32_t rt_process_lineage(void) { return rt_load(&own()->lineage); }
