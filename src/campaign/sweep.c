@@ -221,12 +221,27 @@ static int repeat_runs(struct state *st, struct lab *l, size_t experiment, enum 
   return 0;
 }
 
+/* A process beside the first has crashed: do such crash without faults, too, now and then? */
+static int check_others(struct state *st, struct lab *l, int died, enum steadiness *ret, struct err *e) {
+  for (unsigned i = 0; i < REPEATS && *ret == STEADY; i++) {
+    struct lab_order order = {.wall_ns = st->s->wall_ns, .until_ns = latest(st->s)};
+    struct lab_result again;
+    int r = lab_run(l, &order, &again, e);
+    if (r < 0) return r;
+    if (again.tree.died == died) *ret = UNSTEADY;
+    lab_result_done(&again);
+  }
+  return 0;
+}
+
 static int repeat(struct state *st, struct lab *l, const struct sweep_done *d, bool may_learn, struct repeats *ret,
                   struct err *e) {
   enum outcome outcome = d->outcome;
   enum steadiness steady = STEADY;
   *ret = (struct repeats){.n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS};
   int r = outcome == OUTCOME_SILENT ? check_baseline(st, l, may_learn, &steady, e) : 0;
+  if (outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT)
+    r = d->result->tree.died ? check_others(st, l, d->result->tree.died, &steady, e) : 0;
   ret->learnt = steady == LEARNT;
   ret->steady = steady != UNSTEADY;
   return r < 0 || ret->learnt ? r : repeat_runs(st, l, d->experiment, outcome, ret, e);

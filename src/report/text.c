@@ -82,6 +82,15 @@ static void add_modes(const struct report *r, struct text *to) {
   text_add(to, "\n");
 }
 
+/* A campaign that meets few of its calls has not tested much. */
+static void add_missed(const struct report *r, struct text *to) {
+  for (size_t i = 0; i < r->outcomes.n; i++)
+    if (strcmp(r->outcomes.at[i].name, "missed") == 0 && r->outcomes.at[i].n * 2 > r->done)
+      text_add(to,
+               "most experiments did not come to their call: the command does not make it in every run (does it depend "
+               "on the time, or on which process is first?)\n");
+}
+
 /* Failures that are no findings, and why. */
 static void add_doubts(const struct report *r, struct text *to) {
   if (!r->doubts.n) return;
@@ -109,6 +118,7 @@ static void add_summary(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  add_missed(r, to);
   add_modes(r, to);
   add_left(r, to);
   if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);

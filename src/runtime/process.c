@@ -76,13 +76,32 @@ static void take(uint32_t number, uint32_t lineage) {
   if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
 }
 
-/* Of the processes that PID has libc start, this is the next one; 0 if it does not do that. */
+/* FNV-1a of the program's path. */
+static uint32_t own_name(void) {
+  char path[512];
+  long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof path, 0, 0, 0);
+  uint32_t h = 0x811c9dc5u;
+  for (long i = 0; i < n; i++)
+    h = (h ^ (unsigned char)path[i]) * 0x01000193u;
+  return h;
+}
+
+/* How many processes of PID's have begun to run the program NAME before this one: pid << 32 | name << 16 | how many. */
+static uint32_t count_begun(uint32_t pid, uint32_t name) {
+  uint64_t *place = &rt.area->begun[(pid ^ name) % WIRE_HEIRS], seen = rt_load(place), next;
+  uint64_t whose = (uint64_t)pid << 32 | (uint64_t)(name & 0xffff) << 16;
+  do
+    next = (seen & ~0xffffull) == whose ? whose | ((seen + 1) & 0xffff) : whose | 1;
+  while (!rt_swap_if(place, &seen, next));
+  return (uint32_t)(next - 1) & 0xffff;
+}
+
+/* Of the processes that PID has libc start, this is one; 0 if it does not do that. */
 static uint32_t next_of(uint32_t pid) {
-  uint64_t *place = &rt.area->spawned[pid % WIRE_HEIRS], seen = rt_load(place);
-  while (seen >> 32 == pid)
-    if (rt_swap_if(place, &seen, (seen & ~0xffull) | ((seen + 1) & 0xff)))
-      return descend((uint32_t)seen >> 8, (uint32_t)seen & 0xff);
-  return 0;
+  uint64_t seen = rt_load(&rt.area->spawned[pid % WIRE_HEIRS]);
+  if (seen >> 32 != pid) return 0;
+  uint32_t name = own_name();
+  return descend((uint32_t)seen ^ name, count_begun(pid, name));
 }
 
 /* What the process that has become this program left for it, or the one that has started it. */
@@ -151,15 +170,14 @@ void rt_process_leave(void) {
 }
 
 /*
- * Its number is not known here. Those that this process starts so are counted by themselves, in the order in which they
- * begin: pid << 32 | what they have in common << 8 | how many there were.
+ * Its number is not known here. Those that this process starts so are counted by themselves, for each program in the
+ * order in which they begin.
  */
 void rt_process_spawn(void) {
   uint32_t pid = own_pid();
-  uint64_t *place = rt.area ? &rt.area->spawned[pid % WIRE_HEIRS] : NULL;
-  if (!(rt.plan->flags & WIRE_FOLLOW) || !place || rt_load(place) >> 32 == pid) return;
-  uint32_t common = descend(rt_load(&own()->lineage), STRANGER) & 0xffffff;
-  rt_store(place, (uint64_t)pid << 32 | common << 8);
+  if (!(rt.plan->flags & WIRE_FOLLOW)) return;
+  uint32_t common = descend(rt_load(&own()->lineage), STRANGER);
+  rt_store(&rt.area->spawned[pid % WIRE_HEIRS], (uint64_t)pid << 32 | common);
 }
 
 uint32_t rt_process_lineage(void) { return rt_load(&own()->lineage); }

@@ -760,10 +760,10 @@ struct wire_area {
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
   /*
    * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
-   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; and of those that libc has started
-   * for it, pid << 32 | what they have in common << 8 | how many have begun.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; and what those have in common that
+   * libc has started for it; and by pid and program, how many of these have begun.
    */
-  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS], begun[WIRE_HEIRS];
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */

@@ -154,6 +154,25 @@ cc -g -O0 -w -o exec exec.c
 run test --function malloc --from child --format json -- ./exec
 holds 'the first process stays itself, whatever others do meanwhile' found 'len(f) == 1 and f[0]["kind"] == "crash"'
 
+cat >spawn.c <<'END'
+#include <spawn.h>
+#include <sys/wait.h>
+extern char **environ;
+int main(void) {
+  char *a[] = {"child", (char *)0};
+  pid_t pid;
+  if (posix_spawn(&pid, "./child", 0, 0, a, environ) || posix_spawn(&pid, "./twin", 0, 0, a, environ)) return 1;
+  while (wait((int *)0) > 0) {
+  }
+  return 0;
+}
+END
+cc -g -O0 -w -o spawn spawn.c
+cp child twin
+run test --function malloc --from child,twin --format json -- ./spawn
+holds 'programs that are started at the same time' python3 -c '
+import json; r = json.load(open("out")); assert r["points"] == 2 and r["outcomes"] == {"crash": r["experiments"]}'
+
 if cc -fsanitize=address -w -o asan forks.c 2>/dev/null && ./asan; then
   run test --budget 5runs --function wait -- ./asan
   holds 'a program with a sanitizer may start processes, too' test "$status" != 3
