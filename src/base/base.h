@@ -163,6 +163,9 @@ struct source_text {
   const char *bytes;
   size_t size;
   bool one_line; /* positions are columns alone */
+  /* A text that stands in another one in other bytes: where each of its own comes from, and the end; or NULL. */
+  const struct source_text *of;
+  const size_t *origins;
 };
 
 /* "name:line:column: message" for the byte at OFFSET. Returns CODE. */

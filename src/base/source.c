@@ -34,6 +34,8 @@ int source_error(const struct source_text *s, size_t offset, struct err *e, int 
   for (char *c = message; *c; c++)
     if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
   size_t line, column;
+  for (; s->of; s = s->of)
+    offset = s->origins[offset < s->size ? offset : s->size];
   position_of(s, offset, &line, &column);
   if (s->one_line) return err_set(e, code, "%s:%zu: %s", s->name, column, message);
   return err_set(e, code, "%s:%zu:%zu: %s", s->name, line, column, message);

@@ -82,6 +82,7 @@ struct campaign_experiment {
   bool onwards;    /* from then on, every time */
   int weight;      /* the higher the sooner */
   unsigned traits; /* enum campaign_trait */
+  size_t first;    /* the experiment, from 1, whose fault comes before, in one run; 0 if there is none */
 };
 
 /*
@@ -151,6 +152,13 @@ void lab_stop(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 
+/* A fault that comes before the one that a run is about. */
+struct lab_first {
+  uint64_t hash, nth;
+  uint32_t rule, fault;
+  bool armed;
+};
+
 struct lab_order {
   uint64_t hash, nth;
   uint32_t rule, fault;
@@ -159,6 +167,7 @@ struct lab_order {
   uint64_t wall_ns;
   uint64_t patience_ns; /* as of struct sandbox_job */
   uint64_t until_ns;    /* ... */
+  struct lab_first first;
 };
 
 /* How a run was made. */
@@ -179,6 +188,7 @@ struct lab_result {
   char why[SANDBOX_WHY]; /* it was not made in the fastest way; else "" */
   unsigned left;         /* processes that still ran when the command had ended, and were killed */
   struct sandbox_tree tree;
+  struct wire_event first; /* the injection of lab_order.first, if it came */
 };
 
 /* One run. *ret is initialised by this, and only on success. */
@@ -197,6 +207,14 @@ struct lab_branch {
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;
   char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
+  /*
+   * What the run from which they branch must look like at its end, since no fault but `first` is injected there; NULL
+   * if nothing is known. The first time in a lab, it is tried without any branch.
+   */
+  const struct observation *expected;
+  const struct observe_mask *mask;
+  bool unlike;            /* out: it does not look so, and what was DONE is not to be trusted */
+  struct lab_first first; /* of all orders: the run from which they branch has it */
 };
 
 /*
@@ -231,7 +249,8 @@ struct campaign_case {
   const struct observe_mask *mask; /* what varies without faults; NULL for the baseline's */
   const struct campaign_point *point;
   const struct campaign_fault *fault;
-  unsigned traits; /* enum campaign_trait */
+  unsigned traits;                 /* enum campaign_trait */
+  const struct observation *alone; /* what the fault before it did alone; NULL if there is none */
 };
 
 /*
@@ -246,6 +265,31 @@ int campaign_signal(const struct lab_result *r);
 #define CAMPAIGN_PATIENCE_NS 10000000000u
 /* To be sure of a hang: so long may the run take. */
 void campaign_be_patient(struct lab_order *order);
+
+/* --- what an experiment costs (choice.c) -------------------------------------------------------------------------- */
+
+/* So many runs are made to learn what they cost. */
+enum { CAMPAIGN_PROBE = 4 };
+
+struct campaign_cost {
+  uint64_t ns;
+  size_t n; /* experiments that it was paid for */
+};
+
+struct campaign_costs {
+  struct campaign_cost branch, run;
+};
+
+enum campaign_choice {
+  CHOICE_BRANCH,
+  CHOICE_RUN,   /* each by itself */
+  CHOICE_PROBE, /* CAMPAIGN_PROBE of them by themselves, to see what is better */
+};
+
+/* N experiments were made so in NS; of CHOICE_BRANCH and CHOICE_RUN. */
+void campaign_cost_add(struct campaign_costs *c, enum campaign_choice way, uint64_t ns, size_t n);
+/* How to make the next ones. BASELINE_NS: what a run without faults takes that begins with exec. */
+enum campaign_choice campaign_choose(const struct campaign_costs *c, uint64_t baseline_ns);
 
 /* --- the sweep: one experiment after another (sweep.c) ------------------------------------------------------------ */
 
@@ -291,6 +335,8 @@ struct sweep {
   const struct campaign_failure *known;
   size_t n_known;
   const uint8_t *before;
+  /* Of experiments that are `first` of others, what became of the run with that fault alone; NULL if there are none. */
+  const struct observation *alone;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
 };

@@ -28,6 +28,9 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
+  bool paired, first_came; /* there is a fault before the one that a run is about; it came */
+  struct wire_event first;
+  bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -158,6 +161,11 @@ static int rewind_files(struct lab *l, struct err *e) {
 }
 
 static void give_order(struct lab *l, const struct lab_order *order) {
+  const struct lab_first *first = &order->first;
+  l->paired = first->armed;
+  l->first_came = false;
+  l->area.at->first = (struct wire_order){
+      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
   l->area.at->order = (struct wire_order){.hash = order->hash,
                                           .nth = order->nth,
                                           .rule = order->rule,
@@ -179,6 +187,8 @@ static int see_events(struct lab *l, struct lab_result *ret) {
   int r = run_area_drain(&l->area, true);
   if (r == -EIO) return 0;
   if (r < 0) return r;
+  if (l->paired && !l->first_came) l->first_came = run_area_take(&l->area, &l->first);
+  if (l->first_came) ret->first = l->first;
   ret->injected = run_area_take(&l->area, &ret->event);
   struct run_totals totals;
   ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
@@ -257,6 +267,7 @@ struct branching {
   struct lab *l;
   struct lab_branch *b;
   size_t *index; /* of the orders in the area, which are sorted */
+  bool ended;    /* the trunk, by itself */
 };
 
 static int by_hash(const void *a, const void *b, void *context) {
@@ -301,29 +312,71 @@ static void find_why(const struct branching *g) {
       (void)snprintf(g->b->why, sizeof g->b->why, "%s", sandbox_refusal(is.refusal));
 }
 
+/* The trunk has come to its end: was it what it would have been without murphy's detours? */
+static int trunk_ended(void *context, const struct sandbox_result *from, struct err *e) {
+  struct branching *g = context;
+  struct lab_result *result = g->b->expected ? calloc(1, sizeof *result) : NULL;
+  if (!g->b->expected) return 0;
+  if (!result) return err_set(e, -ENOMEM, "out of memory");
+  int r = see(g->l, from, g->l->out, g->l->error, result, e);
+  g->ended = true;
+  g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, NULL) != 0;
+  lab_result_done(result);
+  free(result);
+  return r;
+}
+
+static int run_trunk(struct branching *g, struct err *e) {
+  struct lab *l = g->l;
+  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, e);
+  if (r < 0) return r;
+  give_branches(g);
+  struct sandbox_branch branch = {.in = l->in,
+                                  .out = l->out,
+                                  .error = l->error,
+                                  .child_out = l->child_out,
+                                  .child_error = l->child_error,
+                                  .wall_ns = g->b->wall_ns,
+                                  .until_ns = g->b->until_ns,
+                                  .done = child_done,
+                                  .context = g,
+                                  .ended = trunk_ended};
+  r = sandbox_branch(l->sandbox, &branch, g->b->why, e);
+  find_why(g);
+  return r;
+}
+
+static void say_unlike(struct lab_branch *b) {
+  b->unlike = true;
+  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline");
+}
+
+/* Once for each lab. */
+static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
+  struct lab_branch none = {
+      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
+  struct branching g = {.l = l, .b = &none};
+  if (!b->expected || l->proved) return 0;
+  int r = run_trunk(&g, e);
+  l->unlike = r == 0 && !none.why[0] && (none.unlike || !g.ended);
+  l->proved = r == 0;
+  memcpy(b->why, none.why, sizeof b->why);
+  return r;
+}
+
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
   MUST(b->n <= LAB_BRANCHES);
   b->why[0] = '\0';
+  b->unlike = false;
   if (!g.index) return err_set(e, -ENOMEM, "out of memory");
   for (size_t i = 0; i < b->n; i++)
     g.index[i] = i;
   qsort_r(g.index, b->n, sizeof *g.index, by_hash, (void *)(uintptr_t)b->orders);
-  int r = prepare(l, &(struct lab_order){0}, true, e);
-  if (r == 0) {
-    give_branches(&g);
-    struct sandbox_branch branch = {.in = l->in,
-                                    .out = l->out,
-                                    .error = l->error,
-                                    .child_out = l->child_out,
-                                    .child_error = l->child_error,
-                                    .wall_ns = b->wall_ns,
-                                    .until_ns = b->until_ns,
-                                    .done = child_done,
-                                    .context = &g};
-    r = sandbox_branch(l->sandbox, &branch, b->why, e);
-    find_why(&g);
-  }
+  int r = prove_trunk(l, b, e);
+  if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
+  l->unlike |= b->unlike;
+  if (l->unlike) say_unlike(b);
   free(g.index);
   return r;
 }

@@ -35,6 +35,7 @@ struct state {
   size_t next_later;
   VEC(struct finding *) findings;
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
+  struct campaign_costs costs;
   int r;
   struct err e;
   /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */
@@ -102,6 +103,19 @@ static int add_finding(struct state *st, const struct finding *f, size_t *ret) {
   return 0;
 }
 
+/* What is told of an experiment by a branch that is no failure, until it is known that the branch can be trusted. */
+struct held {
+  size_t experiment;
+  enum outcome outcome;
+  char *difference;
+  struct wire_event event, first;
+  int status;
+  bool injected, attached;
+  unsigned left;
+  uint64_t wall_ns, memory;
+};
+typedef VEC(struct held) held_list;
+
 /* --- one experiment ----------------------------------------------------------------------------------------------- */
 
 static bool stopped(const struct sweep *s) { return s->stop && *s->stop; }
@@ -111,6 +125,13 @@ static uint64_t latest(const struct sweep *s) { return s->deadline ? s->deadline
 
 /* A run that was ended for lack of budget tells nothing. */
 static bool is_cut(const struct sweep *s, const struct lab_result *r) { return r->timed_out && is_over(s); }
+static struct lab_first first_of(const struct sweep *s, const struct campaign_experiment *x) {
+  if (!x->first) return (struct lab_first){0};
+  const struct campaign_experiment *before = &s->experiments[x->first - 1];
+  const struct campaign_fault *f = &s->faults[before->fault];
+  return (struct lab_first){
+      .hash = s->points[before->point].hash, .nth = before->nth, .rule = f->rule, .fault = f->fault, .armed = true};
+}
 
 static struct lab_order order_of(const struct sweep *s, size_t experiment) {
   const struct campaign_experiment *x = &s->experiments[experiment];
@@ -122,7 +143,8 @@ static struct lab_order order_of(const struct sweep *s, size_t experiment) {
                             .armed = true,
                             .onwards = x->onwards,
                             .wall_ns = s->wall_ns,
-                            .until_ns = latest(s)};
+                            .until_ns = latest(s),
+                            .first = first_of(s, x)};
 }
 
 static enum outcome judge(const struct state *st, size_t experiment, const struct lab_result *r, struct text *what,
@@ -134,6 +156,7 @@ static enum outcome judge(const struct state *st, size_t experiment, const struc
                             .point = &s->points[x->point],
                             .fault = &s->faults[x->fault],
                             .traits = x->traits};
+  if (x->first && s->alone) c.alone = &s->alone[x->first - 1];
   return campaign_judge(&c, r, what, ret_failed);
 }
 
@@ -343,7 +366,47 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
   return r;
 }
 
-static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, bool busy,
+static int tell_locked(struct state *st, const struct sweep_done *d) {
+  (void)pthread_mutex_lock(&st->lock);
+  int r = tell(st, d);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
+static int hold(held_list *held, const struct sweep_done *d) {
+  const struct lab_result *r = d->result;
+  struct held add = {.experiment = d->experiment,
+                     .outcome = d->outcome,
+                     .difference = strdup(d->difference),
+                     .event = r->event,
+                     .first = r->first,
+                     .status = r->seen.status,
+                     .injected = r->injected,
+                     .attached = r->attached,
+                     .left = r->left,
+                     .wall_ns = r->wall_ns,
+                     .memory = r->memory};
+  if (add.difference && vec_push(held, add) == 0) return 0;
+  free(add.difference);
+  return -ENOMEM;
+}
+
+static int tell_held(struct state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
+  result->event = h->event;
+  result->first = h->first;
+  result->seen.status = h->status;
+  result->injected = h->injected;
+  result->attached = h->attached;
+  result->left = h->left;
+  result->wall_ns = h->wall_ns;
+  result->memory = h->memory;
+  result->mode = LAB_BRANCH;
+  struct sweep_done d = {
+      .experiment = h->experiment, .outcome = h->outcome, .lab = l, .result = result, .difference = h->difference};
+  return tell_locked(st, &d);
+}
+
+static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, held_list *held,
                        bool may_learn) {
   struct text what = {0};
   bool failed = false;
@@ -353,24 +416,26 @@ static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, st
   if (stopped(st->s) || is_cut(st->s, d->result)) {
     /* It may have ended because everything is to end. */
   } else if (failed) {
-    r = handle_failure(st, l, d, f, busy, may_learn);
+    r = handle_failure(st, l, d, f, held != NULL, may_learn);
   } else {
-    (void)pthread_mutex_lock(&st->lock);
-    r = tell(st, d);
-    (void)pthread_mutex_unlock(&st->lock);
+    r = held ? hold(held, d) : tell_locked(st, d);
   }
   text_done(&what);
   return r;
 }
 
-/* AGAIN if it must be made again, since a failure is new and the lab cannot repeat it now (BUSY). */
-static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result, bool busy) {
+/*
+ * HELD: the lab is busy with branches. Then AGAIN if it must be made again, since a failure is new and cannot be
+ * repeated now; what is no failure is held.
+ */
+static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                       held_list *held) {
   int r = JUDGE_AGAIN;
   struct finding f;
   f.numbered = false;
   for (unsigned i = 0; i < REPEATS && r == JUDGE_AGAIN; i++) {
     struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-    r = take_judged(st, l, &d, &f, busy, i + 1 < REPEATS);
+    r = take_judged(st, l, &d, &f, held, i + 1 < REPEATS);
   }
   return r;
 }
@@ -381,32 +446,52 @@ static const char *reason(const struct state *st) {
 }
 
 /* WHY: it is not made by a branch; NULL for the reason that the sweep has met. */
+/* What hangs says nothing about the way that it was made. */
+static void note_cost(struct state *st, enum campaign_choice way, uint64_t ns, size_t n) {
+  (void)pthread_mutex_lock(&st->lock);
+  campaign_cost_add(&st->costs, way, ns, n);
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
 static int make_experiment(struct state *st, struct lab *l, size_t experiment, const char *why) {
   struct lab_order order = order_of(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
+  uint64_t start = now_ns();
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
+  if (!result.timed_out) note_cost(st, CHOICE_RUN, now_ns() - start, 1);
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
-  r = take_result(st, l, experiment, &result, false);
+  r = take_result(st, l, experiment, &result, NULL);
   lab_result_done(&result);
   return r;
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* In their order, but what is known to fail at a point waits until everything else was tried. The lock is held. */
-static bool take_one(struct state *st, size_t *ret) {
+/* Those of one batch have one fault before them, or none. */
+static bool fits(const struct sweep *s, size_t i, const size_t *with) {
+  return !with || s->experiments[i].first == s->experiments[*with].first;
+}
+
+/*
+ * In their order, but what is known to fail at a point waits until everything else was tried. WITH: in one batch with
+ * this one; NULL for any. The lock is held.
+ */
+static bool take_one(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   while (st->next < s->n_experiments) {
-    size_t i = st->next++;
-    if (s->before && s->before[i] != BEFORE_NOTHING) continue;
+    size_t i = st->next;
+    bool known = s->before && s->before[i] != BEFORE_NOTHING;
+    if (!known && !fits(s, i, with)) return false;
+    st->next++;
+    if (known) continue;
     if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
     }
   }
-  while (st->next_later < st->later.n) {
+  while (st->next_later < st->later.n && fits(s, st->later.at[st->next_later], with)) {
     *ret = st->later.at[st->next_later++];
     if (!st->hung[s->experiments[*ret].point]) return true;
   }
@@ -414,11 +499,11 @@ static bool take_one(struct state *st, size_t *ret) {
 }
 
 /* The next experiment, if there is one and the budget allows it. */
-static bool take(struct state *st, size_t *ret) {
+static bool take(struct state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
   (void)pthread_mutex_lock(&st->lock);
   bool more = st->r == 0 && !(s->runs && st->taken >= s->runs) && !is_over(s);
-  if (more) more = take_one(st, ret);
+  if (more) more = take_one(st, with, ret);
   st->taken += more;
   (void)pthread_mutex_unlock(&st->lock);
   return more;
@@ -443,7 +528,9 @@ struct batch {
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
-  size_t later;               /* of the n, those that were put off */
+  held_list held;
+  size_t later; /* of the n, those that were put off */
+  uint64_t hung_ns;
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -464,7 +551,8 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   struct batch *b = context;
   (void)e;
   size_t at = b->index[i];
-  int r = take_result(b->st, b->l, b->taken[at], result, true);
+  if (result->timed_out) b->hung_ns += result->wall_ns;
+  int r = take_result(b->st, b->l, b->taken[at], result, &b->held);
   if (r < 0) return r;
   b->made[at] = r == 0;
   if (r > 0) {
@@ -473,6 +561,29 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   }
   const struct sweep *s = b->st->s;
   return is_over(s) ? -ECANCELED : 0;
+}
+
+/* The run from which they branched is over. If it cannot be trusted they are to be made again, in another way. */
+static int release(struct batch *b, bool trusted) {
+  struct lab_result *result = calloc(1, sizeof *result);
+  int r = result ? 0 : -ENOMEM;
+  for (size_t i = 0; i < b->held.n; i++) {
+    const struct held *h = &b->held.at[i];
+    if (r == 0 && trusted) r = tell_held(b->st, b->l, h, result);
+    for (size_t k = 0; !trusted && k < b->n; k++)
+      if (b->taken[k] == h->experiment) b->made[k] = false;
+    free(h->difference);
+  }
+  b->held.n = 0;
+  free(result);
+  return r;
+}
+
+/* The run from which they branch looks as without faults, or as with the first alone. */
+static const struct observation *expected_of(const struct batch *b) {
+  const struct sweep *s = b->st->s;
+  size_t first = b->n ? s->experiments[b->taken[0]].first : 0;
+  return !first ? &s->baseline->runs[0].seen : s->alone ? &s->alone[first - 1] : NULL;
 }
 
 /* All that were not made yet; how many of them were now. */
@@ -489,14 +600,23 @@ static int branch_once(struct batch *b, size_t *ret_made) {
                               .wall_ns = b->st->s->wall_ns,
                               .until_ns = latest(b->st->s),
                               .done = branch_done,
-                              .context = b};
+                              .context = b,
+                              .expected = expected_of(b),
+                              .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
+                              .first = b->orders[0].first};
+  uint64_t start = now_ns();
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  uint64_t took = now_ns() - start;
+  int told = release(b, !branch.unlike);
+  if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)
     made += b->made[b->index[i]];
+  note_cost(b->st, CHOICE_BRANCH, took > b->hung_ns ? took - b->hung_ns : 0, made);
+  b->hung_ns = 0;
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
   r = make_experiment(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself");
@@ -531,7 +651,34 @@ static size_t next_size(size_t size, uint64_t took) {
   return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 
-/* Batches, as long as a good part of each can be made by branches. */
+static void take_batch(struct batch *b, size_t size) {
+  memset(b->made, 0, sizeof b->made);
+  b->later = 0;
+  for (b->n = 0; b->n < size && take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
+    b->n++;
+}
+
+static enum campaign_choice choose(struct state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  enum campaign_choice choice = campaign_choose(&st->costs, st->s->baseline->wall_ns);
+  if (choice == CHOICE_RUN && !st->why[0])
+    (void)snprintf(st->why, sizeof st->why, "a branch takes longer than a run from the start");
+  (void)pthread_mutex_unlock(&st->lock);
+  return choice;
+}
+
+/* Are branches cheaper than runs that begin at main? If there is doubt, a few such runs tell. */
+static bool is_worth_it(struct batch *b) {
+  struct state *st = b->st;
+  if (choose(st) == CHOICE_PROBE) {
+    take_batch(b, CAMPAIGN_PROBE);
+    int r = make_rest(b);
+    if (r < 0) fail(st, r);
+  }
+  return choose(st) != CHOICE_RUN;
+}
+
+/* Batches, as long as branches are cheaper. */
 static void work_in_batches(struct state *st, struct lab *l) {
   struct batch *b = calloc(1, sizeof *b);
   if (!b) return; /* one by one, then */
@@ -539,15 +686,13 @@ static void work_in_batches(struct state *st, struct lab *l) {
   *b = (struct batch){.st = st, .l = l};
   do {
     uint64_t start = now_ns();
-    memset(b->made, 0, sizeof b->made);
-    b->later = 0;
-    for (b->n = 0; b->n < size && take(st, &b->taken[b->n]);)
-      b->n++;
+    take_batch(b, size);
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_rest(b);
     if (r < 0) fail(st, r);
     size = next_size(size, now_ns() - start);
-  } while (b->n > 0 && made * 4 >= b->n - b->later);
+  } while (b->n > 0 && is_worth_it(b));
+  vec_done(&b->held);
   free(b);
 }
 
@@ -555,7 +700,7 @@ static void work(void *context, unsigned worker) {
   struct state *st = context;
   size_t experiment;
   if (st->s->branch) work_in_batches(st, st->s->labs[worker]);
-  while (take(st, &experiment)) {
+  while (take(st, NULL, &experiment)) {
     int r = make_experiment(st, st->s->labs[worker], experiment, NULL);
     if (r < 0) fail(st, r);
   }

@@ -68,30 +68,70 @@ static const struct campaign_point *find_point(struct test_setup *s, const struc
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
+/* Of two faults: makes the first one alone, which leads to where the second can be. */
+static int locate_first(struct test_setup *s, const struct test_finding *f, struct again *ret) {
+  const struct test_finding first = {.function = f->first.function,
+                                     .act = f->first.act,
+                                     .retval = f->first.retval,
+                                     .error = f->first.error,
+                                     .hash = f->first_hash,
+                                     .inject = f->first_stack};
+  const struct campaign_fault *fault = find_fault(&s->space, &first);
+  const struct campaign_point *point = fault ? find_point(s, &first) : NULL;
+  struct lab_result result;
+  if (!point) return -ENOENT;
+  ret->first = (struct lab_first){
+      .hash = point->hash, .nth = f->first.nth, .rule = fault->rule, .fault = fault->fault, .armed = true};
+  ret->is.traits = test_traits(&s->space, point, fault);
+  struct lab_order order = {.hash = point->hash,
+                            .nth = f->first.nth,
+                            .rule = fault->rule,
+                            .fault = fault->fault,
+                            .armed = true,
+                            .wall_ns = test_setup_wall(s)};
+  int r = lab_run(s->recorder, &order, &result, NULL);
+  if (r < 0) return r;
+  r = test_take_points(&s->space, s->recorder, NULL);
+  ret->alone = result.seen;
+  result.seen = (struct observation){0};
+  lab_result_done(&result);
+  return r;
+}
+
 int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) {
+  *ret = (struct again){0};
+  int r = f->first.function ? locate_first(s, f, ret) : 0;
+  if (r < 0) return r;
   const struct campaign_fault *fault = find_fault(&s->space, f);
   const struct campaign_point *point = fault ? find_point(s, f) : NULL;
   if (!point) return -ENOENT;
-  ret->is = (struct campaign_case){
-      .baseline = &s->baseline, .point = point, .fault = fault, .traits = test_traits(&s->space, point, fault)};
+  ret->is = (struct campaign_case){.baseline = &s->baseline,
+                                   .point = point,
+                                   .fault = fault,
+                                   .traits = ret->is.traits | test_traits(&s->space, point, fault)};
   ret->order = (struct lab_order){.hash = point->hash,
                                   .nth = f->nth < point->count || !point->count ? f->nth : point->count,
                                   .rule = fault->rule,
                                   .fault = fault->fault,
                                   .armed = true,
                                   .onwards = f->onwards,
-                                  .wall_ns = test_setup_wall(s)};
+                                  .wall_ns = test_setup_wall(s),
+                                  .first = ret->first};
   ret->patient = strcmp(f->kind, outcome_words[OUTCOME_HANG]) == 0;
   return 0;
 }
 
+void again_done(struct again *a) { observation_done(&a->alone); }
+
 static int run_once(struct test_setup *s, const struct again *a, bool patient, struct again_result *ret,
                     struct err *e) {
   struct lab_order order = a->order;
+  struct campaign_case is = a->is;
+  if (a->first.armed) is.alone = &a->alone;
   if (patient) campaign_be_patient(&order);
   *ret = (struct again_result){0};
   int r = lab_run(s->labs.at[0], &order, &ret->run, e);
-  if (r == 0) ret->outcome = campaign_judge(&a->is, &ret->run, &ret->difference, &ret->failed);
+  if (r == 0) ret->outcome = campaign_judge(&is, &ret->run, &ret->difference, &ret->failed);
   return r;
 }
 

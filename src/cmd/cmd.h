@@ -208,7 +208,8 @@ enum cmd_test_option {
   OPT_TEST_ONLY_SITE,
   OPT_TEST_NO_SANDBOX,
   OPT_TEST_ORDER,
-  OPT_TEST_NO_FOLLOW
+  OPT_TEST_NO_FOLLOW,
+  OPT_TEST_DEPTH
 };
 enum cmd_replay_option { OPT_REPLAY_CAMPAIGN = 1, OPT_REPLAY_GDB };
 enum cmd_verify_option { OPT_VERIFY_CAMPAIGN = 1, OPT_VERIFY_FORMAT };

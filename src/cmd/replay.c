@@ -26,6 +26,7 @@ struct job {
 };
 
 static void job_done(struct job *job) {
+  again_done(&job->again);
   test_setup_done(&job->setup);
   test_known_done(&job->known);
   free(job->hidden);
@@ -143,7 +144,9 @@ static int tell_result(struct job *job, const struct again_result *a, struct err
 static int prepare(struct job *job, struct err *e) {
   struct test_scope *scope = &job->known.subject.scope;
   scope->functions.n = scope->errnos.n = scope->sites.n = 0;
-  if (vec_push(&scope->functions, job->known.is.function) < 0) return err_set(e, -ENOMEM, "out of memory");
+  const char *first = job->known.is.first.function;
+  if (vec_push(&scope->functions, job->known.is.function) < 0 || (first && vec_push(&scope->functions, first) < 0))
+    return err_set(e, -ENOMEM, "out of memory");
   job->setup.hidden = job->hidden;
   int r = replay_enter(&job->known.subject, e);
   if (r >= 0) r = test_setup_space(&job->setup, &job->known.subject, e);

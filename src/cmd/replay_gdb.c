@@ -51,6 +51,9 @@ static int place_make(struct test_setup *s, const struct lab_order *order, struc
                                           .fault = order->fault,
                                           .armed = true,
                                           .onwards = order->onwards};
+  const struct lab_first *first = &order->first;
+  p->area.at->first = (struct wire_order){
+      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
   return 0;
 }
 

@@ -77,6 +77,13 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_DUP:
+  case WIRE_HOOK_FCNTL:
+  case WIRE_HOOK_STREAM:
+  case WIRE_HOOK_WHOM:
+  case WIRE_HOOK_WHOM_2:
+  case WIRE_HOOK_WHOMS:
+  case WIRE_HOOK_ADVISE:
   case WIRE_HOOK_LOOK_FILE:
   case WIRE_HOOK_LOOK_AT:
   case WIRE_HOOK_LOOK_X:
@@ -85,6 +92,8 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_LOOK_AT_OLD:
   case WIRE_HOOK_TELL:
   case WIRE_HOOK_MOVE:
+  case WIRE_HOOK_RENAME:
+  case WIRE_HOOK_RENAME_AT:
   case WIRE_HOOK_COUNT:
     return false;
   }

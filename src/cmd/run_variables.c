@@ -42,8 +42,13 @@ static int take(const struct image_variable *from, size_t module, struct scenari
   return 0;
 }
 
-/* The module at hand knows best what is wrong if it has the function, or anything else but nothing. */
-static bool is_better(int now, int before) {
+/*
+ * The module at hand knows best what is wrong if it has the function, or anything else but nothing; of those that have
+ * not even the function, the first one that has a name like it.
+ */
+static bool is_better(int now, const struct err *why, int before, const struct err *said) {
+  bool near = strchr(why->text, '(') && !strchr(said->text, '(');
+  if (before == -ESRCH && now == -ESRCH) return near;
   return before == 0 || before == -ESRCH || (now != -ENOENT && now != -ESRCH);
 }
 
@@ -66,7 +71,7 @@ int run_world_variable(void *context, const char *function, const char *name, un
       return r < 0 ? err_set(e, r, "out of memory") : 0;
     }
     if (r == -ENOMEM) return err_set(e, r, "%s", why.text);
-    if (!is_better(r, best)) continue;
+    if (!is_better(r, &why, best, e)) continue;
     best = r;
     *e = why;
   }
@@ -81,7 +86,9 @@ int run_world_variable(void *context, const char *function, const char *name, un
                           : err_set(e, best, "%s; %s has no debug information (compile with -g)", why.text,
                                     w->modules->modules.at[0].path);
   }
-  return best == -ESRCH ? err_set(e, -ESRCH, "no function '%s' in the debug information of %s and its libraries",
-                                  function, w->modules->modules.at[0].path)
-                        : best;
+  if (best != -ESRCH) return best;
+  const char *near = strchr(e->text, '(');
+  (void)snprintf(why.text, sizeof why.text, "%s", near ? near : "");
+  return err_set(e, -ESRCH, "no function '%s' in the debug information of %s and its libraries%s%s", function,
+                 w->modules->modules.at[0].path, *why.text ? " " : "", why.text);
 }

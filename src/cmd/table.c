@@ -248,6 +248,11 @@ static const struct cmd_option test_options[] = {
      .name = "order",
      .argument = "best|random",
      .help = "Which experiments come first: those that are likely to find something (the default), or any."},
+    {.id = OPT_TEST_DEPTH,
+     .name = "depth",
+     .argument = "1|2",
+     .help = "How many faults in one run: one (the default), or then a second one as well, in calls that are made only "
+             "because of the first; half of the budget is for these."},
     HELP_OPTION,
     {0},
 };

@@ -33,6 +33,9 @@ struct job {
   char murphy[PATH_MAX];
   char *cwd;
   bool random; /* the order of experiments */
+  bool deep;   /* pairs of faults are tried, too */
+  uint8_t *outcomes;
+  struct test_pairs pairs;
 };
 
 static void job_done(struct job *job) {
@@ -41,6 +44,8 @@ static void job_done(struct job *job) {
   store_close(job->store);
   store_folder_done(&job->folder);
   test_subject_done(&job->subject);
+  test_pairs_done(&job->pairs);
+  free(job->outcomes);
   free(job->experiments);
   free(job->cwd);
 }
@@ -127,6 +132,9 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_TEST_ORDER:
     job->random = strcmp(arg->value, "random") == 0;
     return 0;
+  case OPT_TEST_DEPTH:
+    job->deep = strcmp(arg->value, "2") == 0;
+    return 0;
   case OPT_TEST_JOBS:
     return cmd_value_jobs(arg->value, &job->jobs, e);
   default:
@@ -196,6 +204,8 @@ static int open_campaign(struct job *job, struct err *e) {
   free(copy);
   const char *seconds = store_get(job->store, "seconds");
   job->before = seconds ? strtod(seconds, NULL) : 0;
+  const char *depth = store_get(job->store, "depth");
+  job->deep |= depth && strcmp(depth, "2") == 0;
   return r;
 }
 
@@ -225,6 +235,7 @@ static int begin_campaign(struct job *job, struct err *e) {
   int r = store_folder_clear(&job->folder, &kept, e);
   if (r >= 0) r = store_open(job->folder.path, true, &job->store, e);
   if (r >= 0) r = test_facts_begin(job->store, &job->setup, e);
+  if (r >= 0) r = store_set(job->store, "depth", job->deep ? "2" : "1", e);
   if (r < 0 || !kept) return r;
   char note[PATH_MAX + 64];
   (void)snprintf(note, sizeof note, "the earlier campaign is kept in %s/campaign-%u", job->campaign, kept);
@@ -282,6 +293,7 @@ static int start_keeper(struct job *job, struct err *e) {
 
 static int on_done(void *context, const struct sweep_done *d, struct err *e) {
   struct job *job = context;
+  if (job->outcomes && !job->experiments[d->experiment].first) job->outcomes[d->experiment] = (uint8_t)(d->outcome + 1);
   return test_keeper_add(&job->keeper, d, e);
 }
 
@@ -290,7 +302,13 @@ static void on_progress(void *context, size_t done, size_t total, size_t finding
   test_progress_step(&job->progress, done, total, findings);
 }
 
-static int sweep_all(struct job *job, struct err *e) {
+static bool is_over(const struct job *job, uint64_t deadline) {
+  return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
+}
+
+/* Until the deadline, or so many runs; but what was made BEFORE. */
+static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {
+  size_t done = 0;
   struct sweep sweep = {.branch = !job->subject.no_sandbox && !job->setup.space.watch,
                         .why = job->setup.space.watch ? "it starts processes, and is watched with all of them"
                                                       : "there is no sandbox",
@@ -302,21 +320,64 @@ static int sweep_all(struct job *job, struct err *e) {
                         .n_experiments = job->n_experiments,
                         .baseline = &job->setup.baseline,
                         .wall_ns = test_setup_wall(&job->setup),
-                        .deadline = job->seconds ? test_now() + job->seconds * 1000000000u : 0,
-                        .runs = job->runs,
+                        .deadline = deadline,
+                        .runs = runs,
+                        .alone = job->pairs.alone,
                         .stop = test_interrupted(),
                         .sink = {.done = on_done, .progress = on_progress, .context = job},
                         .known = job->keeper.known.at,
                         .n_known = job->keeper.known.n,
-                        .before = job->keeper.before};
+                        .before = before};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
+  job->progress.before = 0;
   for (size_t i = 0; i < job->n_experiments; i++)
-    job->progress.before += job->keeper.before[i] != BEFORE_NOTHING;
+    job->progress.before += before[i] != BEFORE_NOTHING;
   test_progress_start(&job->progress);
-  int r = sweep_run(&sweep, &job->done, e);
+  int r = sweep_run(&sweep, &done, e);
   test_progress_end(&job->progress);
+  job->done += done;
   return r;
+}
+
+/* Of what is planned now, the pairs; and then, if there is time, what was left of the others. */
+static int sweep_behind(struct job *job, uint64_t deadline, struct err *e) {
+  uint8_t *before = calloc(job->n_experiments + 1, 1);
+  if (!before) return err_set(e, -ENOMEM, "out of memory");
+  for (size_t i = 0; i < job->n_experiments; i++)
+    before[i] = i < job->pairs.n_single ? BEFORE_DONE : job->keeper.before[i];
+  int r = sweep_part(job, deadline, job->runs ? job->runs - job->done : 0, before, e);
+  free(before);
+  if (r < 0 || is_over(job, deadline)) return r;
+  r = test_keeper_start(&job->keeper, e);
+  return r < 0 ? r : sweep_part(job, deadline, job->runs ? job->runs - job->done : 0, job->keeper.before, e);
+}
+
+/* The faults that come behind those that were survived. */
+static int sweep_pairs(struct job *job, uint64_t deadline, struct err *e) {
+  if (is_over(job, deadline)) return 0;
+  job->pairs = (struct test_pairs){.setup = &job->setup,
+                                   .keeper = &job->keeper,
+                                   .experiments = job->experiments,
+                                   .n = job->n_experiments,
+                                   .outcomes = job->outcomes};
+  uint64_t now = test_now();
+  if (deadline) job->pairs.deadline = now < deadline ? now + (deadline - now) / 2 : now;
+  int r = test_pairs_find(&job->pairs, e);
+  job->keeper.experiments = job->experiments = job->pairs.experiments;
+  job->n_experiments = job->keeper.n_experiments = job->pairs.n;
+  if (r < 0 || *test_interrupted()) return r;
+  r = test_keeper_start(&job->keeper, e);
+  return r < 0 ? r : sweep_behind(job, deadline, e);
+}
+
+static int sweep_all(struct job *job, struct err *e) {
+  uint64_t now = test_now(), ns = job->seconds * 1000000000u, deadline = ns ? now + ns : 0;
+  if (!job->deep) return sweep_part(job, deadline, job->runs, job->keeper.before, e);
+  job->outcomes = calloc(job->n_experiments + 1, sizeof *job->outcomes);
+  if (!job->outcomes) return err_set(e, -ENOMEM, "out of memory");
+  int r = sweep_part(job, ns ? now + ns / 2 : 0, (job->runs + 1) / 2, job->keeper.before, e);
+  return r < 0 ? r : sweep_pairs(job, deadline, e);
 }
 
 /* Of what is in the database, however it came to an end. */

@@ -71,7 +71,7 @@ struct test_writer {
 };
 int test_write_shim(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                     struct err *e);
-/* Takes the points that the lab's last run recorded. */
+/* Takes the points that the lab's last run recorded and that are not there yet. */
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
@@ -178,7 +178,9 @@ struct test_keeper {
   const char *folder;
   const struct campaign_experiment *experiments;
   size_t n_experiments;
-  int64_t *points; /* ids in the store */
+  VEC(int64_t) points; /* ids in the store */
+  int64_t *ids;        /* of each experiment, in the store; 0 if it was not made */
+  struct map stored;   /* points by their hashes: ids in the store */
   VEC(struct campaign_failure) known;
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
   uint8_t *before;       /* an enum sweep_before for each experiment */
@@ -187,14 +189,35 @@ struct test_keeper {
   bool why[LAB_MODES]; /* the first reason was kept why an experiment was made in no faster way */
 };
 
-/* Writes points and plan to the store, or finds there what was done of them. */
+/* Writes points and plan to the store, or finds there what was done of them; again, when there are more experiments. */
 int test_keeper_start(struct test_keeper *k, struct err *e) MUST_USE;
+/* Writes points that are new, with names from the lab that has just met them. */
+int test_keeper_points(struct test_keeper *k, const struct lab *l, struct err *e) MUST_USE;
 int test_keeper_add(struct test_keeper *k, const struct sweep_done *d, struct err *e) MUST_USE;
 void test_keeper_done(struct test_keeper *k);
 
 /* What is known when it begins, and of its baseline (test_facts.c). */
 int test_facts_begin(struct store *s, const struct test_setup *setup, struct err *e) MUST_USE;
 int test_facts_baseline(struct store *s, const struct baseline *b, struct err *e) MUST_USE;
+
+/* --- pairs of faults (test_pairs.c) ------------------------------------------------------------------------------- */
+
+struct test_pairs {
+  struct test_setup *setup;
+  struct test_keeper *keeper;
+  struct campaign_experiment *experiments; /* of one fault, and then those of two; malloc'ed, and the caller's */
+  size_t n, n_single;
+  const uint8_t *outcomes;   /* of the former, enum outcome + 1; 0 if it was not made by this process */
+  struct observation *alone; /* of the former, those that are first of a pair: what became of them */
+  uint64_t deadline;         /* for the search; 0 for none */
+};
+
+/*
+ * Makes experiments of one fault that were no failures once more, looks which calls they lead to that the baseline does
+ * not make, and adds an experiment for each fault of those.
+ */
+int test_pairs_find(struct test_pairs *p, struct err *e) MUST_USE;
+void test_pairs_done(struct test_pairs *p);
 
 /* --- the folder of a finding (test_finding.c) --------------------------------------------------------------------- */
 
@@ -210,6 +233,10 @@ struct test_finding {
   int error;
   const char *act; /* as campaign_act_word has it */
   test_frames inject;
+  /* The fault before it, of two; function is NULL if there is none. */
+  struct store_first first;
+  uint64_t first_hash;
+  test_frames first_stack;
 };
 
 /* Writes all that repeats and explains the finding. */
@@ -234,13 +261,19 @@ struct again {
   struct lab_order order;
   struct campaign_case is;
   bool patient; /* it is a hang */
+  struct lab_first first;
+  struct observation alone; /* of the first fault alone, if there are two */
 };
 
 /* A failure that does not come each time is gone only if it stays away this often. */
 enum { AGAIN_TRIES = 3 };
 
-/* Finds it in a setup that has points. -ENOENT if the call is not made any more. */
+/*
+ * Finds it in a setup that has points, which may become more. A negative errno, as -ENOENT, if the call is not made any
+ * more. again_done belongs to it in any case.
+ */
 int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
+void again_done(struct again *a);
 struct again_result {
   enum outcome outcome;
   bool failed;    /* it is a failure, as a campaign would call it */

@@ -23,6 +23,10 @@ void test_finding_title(const struct test_finding *f, struct text *to) {
   text_add_plain(to, f->function); /* a name of the library's: it goes into scripts */
   report_fault(f->act, f->retval, name, to);
   if (f->onwards) text_add(to, ", from then on every time");
+  if (!f->first.function) return;
+  text_add(to, ", after ");
+  text_add_plain(to, f->first.function);
+  report_fault(f->first.act, f->first.retval, f->first.error ? errno_name(f->first.error) : NULL, to);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -33,6 +37,30 @@ static void add_word(const char *key, const char *value, struct text *to) {
     text_add_json(to, value);
   else
     text_add(to, "null");
+}
+
+static void add_frames(const test_frames *frames, struct text *to) {
+  text_add(to, ",\"stack\":[");
+  for (size_t i = 0; i < frames->n; i++) {
+    const struct store_frame *frame = &frames->at[i];
+    text_addf(to, "%s{\"offset\":%" PRIu64 ",\"line\":%u", i ? "," : "", frame->offset, frame->line);
+    add_word("module", frame->module, to);
+    add_word("function", frame->function, to);
+    add_word("file", frame->file, to);
+    text_add(to, "}");
+  }
+  text_add(to, "]");
+}
+
+static void add_first(const struct test_finding *f, struct text *to) {
+  const struct store_first *first = &f->first;
+  text_addf(to, ",\"first\":{\"hash\":\"0x%" PRIx64 "\",\"nth\":%" PRIu64, f->first_hash, first->nth);
+  add_word("function", first->function, to);
+  text_addf(to, ",\"call\":%" PRIu64 ",\"process\":%" PRIu32 ",\"retval\":%" PRId64 ",\"errno\":%d", first->call,
+            first->process, first->retval, first->error);
+  add_word("act", first->act, to);
+  add_frames(&f->first_stack, to);
+  text_add(to, "}");
 }
 
 static void add_json(const struct test_keeper *k, const struct test_finding *f, struct text *to) {
@@ -46,16 +74,9 @@ static void add_json(const struct test_keeper *k, const struct test_finding *f, 
   text_addf(to, ",\"call\":%" PRIu64 ",\"process\":%" PRIu32 ",\"retval\":%" PRId64 ",\"errno\":%d", f->call,
             f->process, f->retval, f->error);
   add_word("act", f->act, to);
-  text_add(to, ",\"stack\":[");
-  for (size_t i = 0; i < f->inject.n; i++) {
-    const struct store_frame *frame = &f->inject.at[i];
-    text_addf(to, "%s{\"offset\":%" PRIu64 ",\"line\":%u", i ? "," : "", frame->offset, frame->line);
-    add_word("module", frame->module, to);
-    add_word("function", frame->function, to);
-    add_word("file", frame->file, to);
-    text_add(to, "}");
-  }
-  text_add(to, "],\"modules\":");
+  add_frames(&f->inject, to);
+  if (f->first.function) add_first(f, to);
+  text_add(to, ",\"modules\":");
   test_modules_json(&k->setup->space.modules, to);
   text_add(to, ",\"subject\":");
   test_subject_json(k->setup->is, to);
@@ -99,6 +120,7 @@ static int save_log(const struct test_keeper *k, const struct test_finding *f, c
   char *path = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &log.symbols);
   if (r == 0) {
+    if (f->first.function) run_log_json(&log, &d->result->first, &line);
     run_log_json(&log, &d->result->event, &line);
     r = save_text(folder, "log.json", &line, 0644, e);
   }
@@ -152,7 +174,7 @@ static const char *keep(struct test_known *k, const json_t *value) {
   return s ? arena_strdup(&k->arena, s) : NULL;
 }
 
-static int load_stack(const json_t *from, struct test_known *k) {
+static int load_stack(const json_t *from, struct test_known *k, test_frames *ret) {
   for (size_t i = 0; i < json_array_size(from); i++) {
     const json_t *f = json_array_get(from, i);
     struct store_frame add = {.module = keep(k, json_object_get(f, "module")),
@@ -160,9 +182,26 @@ static int load_stack(const json_t *from, struct test_known *k) {
                               .file = keep(k, json_object_get(f, "file")),
                               .offset = (uint64_t)json_integer_value(json_object_get(f, "offset")),
                               .line = (unsigned)json_integer_value(json_object_get(f, "line"))};
-    if (vec_push(&k->is.inject, add) < 0) return -ENOMEM;
+    if (vec_push(ret, add) < 0) return -ENOMEM;
   }
   return 0;
+}
+
+/* Of two faults, the first; most findings have one only. */
+static int load_first(const json_t *from, struct test_known *k) {
+  const char *hash = json_string_value(json_object_get(from, "hash"));
+  int64_t number = 0;
+  if (!from || json_is_null(from)) return 0;
+  k->is.first = (struct store_first){.function = keep(k, json_object_get(from, "function")),
+                                     .act = keep(k, json_object_get(from, "act")),
+                                     .retval = json_integer_value(json_object_get(from, "retval")),
+                                     .error = (int)json_integer_value(json_object_get(from, "errno")),
+                                     .nth = (uint64_t)json_integer_value(json_object_get(from, "nth")),
+                                     .call = (uint64_t)json_integer_value(json_object_get(from, "call")),
+                                     .process = (uint32_t)json_integer_value(json_object_get(from, "process"))};
+  if (!k->is.first.function || !k->is.first.nth || !hash || number_parse(hash, &number) < 0) return -EINVAL;
+  k->is.first_hash = (uint64_t)number;
+  return load_stack(json_object_get(from, "stack"), k, &k->is.first_stack);
 }
 
 static int load_finding(const json_t *from, struct test_known *k) {
@@ -181,7 +220,8 @@ static int load_finding(const json_t *from, struct test_known *k) {
                                 .act = keep(k, json_object_get(from, "act"))};
   if (!k->is.kind || !k->is.function || !k->is.nth || !hash || number_parse(hash, &number) < 0) return -EINVAL;
   k->is.hash = (uint64_t)number;
-  return load_stack(json_object_get(from, "stack"), k);
+  int r = load_stack(json_object_get(from, "stack"), k, &k->is.inject);
+  return r < 0 ? r : load_first(json_object_get(from, "first"), k);
 }
 
 int test_finding_load(const char *path, struct test_known *ret, struct err *e) {
@@ -209,6 +249,7 @@ int test_finding_load(const char *path, struct test_known *ret, struct err *e) {
 
 void test_known_done(struct test_known *k) {
   vec_done(&k->is.inject);
+  vec_done(&k->is.first_stack);
   test_subject_done(&k->subject);
   json_decref(k->modules);
   arena_done(&k->arena);

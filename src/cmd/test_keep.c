@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was done goes to the campaign as it comes: an experiment is in the database before the next one of its lab
- * begins, so that whoever kills murphy loses what was running and nothing else.
+ * begins, so that whoever kills murphy loses what was running and nothing else. Those by branches come when the run
+ * that they branch from has ended, after about a second.
  *
  * A campaign that goes on finds its experiments by what they are (the stack, the fault, which time), since the numbers
  * of points may be others after another baseline.
@@ -33,16 +34,19 @@ static int add_point(struct test_keeper *k, struct run_symbols *symbols, size_t 
     add.line = f ? f->line : 0;
   }
   int r = store_add_point(k->store, &add, e);
-  if (r == 0) k->points[i] = add.id;
-  return r;
+  return r < 0 ? r : map_put(&k->stored, p->hash, (uint64_t)add.id);
 }
 
-static int add_points(struct test_keeper *k, struct err *e) {
+int test_keeper_points(struct test_keeper *k, const struct lab *l, struct err *e) {
+  const struct test_space *space = &k->setup->space;
   struct run_symbols *symbols = NULL;
-  int r = run_symbols_new(&k->setup->space.modules, lab_area(k->setup->recorder), &symbols);
+  int r = run_symbols_new(&k->setup->space.modules, lab_area(l), &symbols);
   if (r < 0) return err_set(e, r, "out of memory");
-  for (size_t i = 0; i < k->setup->space.points.n && r == 0; i++)
-    if (!k->points[i]) r = add_point(k, symbols, i, e);
+  for (size_t i = k->points.n; i < space->points.n && r == 0; i++) {
+    uint64_t id = 0;
+    if (!map_get(&k->stored, space->points.at[i].hash, NULL)) r = add_point(k, symbols, i, e);
+    if (r == 0 && map_get(&k->stored, space->points.at[i].hash, &id)) r = vec_push(&k->points, (int64_t)id);
+  }
   run_symbols_free(symbols);
   return r;
 }
@@ -71,22 +75,37 @@ static uint64_t experiment_key(uint64_t hash, uint64_t nth, bool onwards, const 
   return hash_mix(key + (uint64_t)f->error * WIRE_ACT_COUNT + f->act);
 }
 
+/* Of two faults, the key depends on that of the first. */
+static uint64_t pair_key(uint64_t key, uint64_t first) { return hash_mix(key + hash_mix(first)); }
+
 struct past {
   struct test_keeper *k;
-  struct map points, experiments;
-  const char *last;
+  struct map experiments; /* by key: id and an enum sweep_before */
+  struct map keys;        /* by id */
 };
+
+enum { BEFORE_BITS = 2 };
 
 static int take_point(void *context, const struct store_point *p) {
   struct past *past = context;
-  return map_put(&past->points, p->hash, (uint64_t)p->id);
+  return map_put(&past->k->stored, p->hash, (uint64_t)p->id);
 }
 
 static int take_experiment(void *context, const struct store_experiment *x) {
   struct past *past = context;
   struct campaign_fault f = {.retval = x->retval, .error = x->error, .act = (uint8_t)campaign_act_named(x->act)};
-  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, &f);
-  return map_put(&past->experiments, key, x->finding ? BEFORE_FAILED : BEFORE_DONE);
+  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, &f), first = 0;
+  if (x->first && map_get(&past->keys, (uint64_t)x->first, &first)) key = pair_key(key, first);
+  if (map_put(&past->keys, (uint64_t)x->id, key) < 0) return -ENOMEM;
+  uint64_t before = x->finding ? BEFORE_FAILED : BEFORE_DONE;
+  return map_put(&past->experiments, key, (uint64_t)x->id << BEFORE_BITS | before);
+}
+
+static uint64_t key_of(const struct test_keeper *k, size_t i) {
+  const struct test_space *space = &k->setup->space;
+  const struct campaign_experiment *x = &k->experiments[i];
+  uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, &space->faults.at[x->fault]);
+  return x->first ? pair_key(key, key_of(k, x->first - 1)) : key;
 }
 
 static enum outcome outcome_named(const char *kind) {
@@ -109,39 +128,40 @@ static int take_finding(void *context, const struct store_finding *f) {
 }
 
 static int find_past(struct test_keeper *k, struct past *past, struct err *e) {
-  const struct test_space *space = &k->setup->space;
   int r = store_points(k->store, take_point, past, e);
   if (r == 0) r = store_experiments(k->store, take_experiment, past, e);
   if (r == 0) r = store_findings(k->store, take_finding, past, e);
   if (r < 0) return r;
   uint64_t value;
-  for (size_t i = 0; i < space->points.n; i++)
-    if (map_get(&past->points, space->points.at[i].hash, &value)) k->points[i] = (int64_t)value;
   for (size_t i = 0; i < k->n_experiments; i++) {
-    const struct campaign_experiment *x = &k->experiments[i];
-    const struct campaign_fault *f = &space->faults.at[x->fault];
-    uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, f);
-    if (map_get(&past->experiments, key, &value)) k->before[i] = (uint8_t)value;
+    if (!map_get(&past->experiments, key_of(k, i), &value)) continue;
+    k->before[i] = value & ((1u << BEFORE_BITS) - 1);
+    k->ids[i] = (int64_t)(value >> BEFORE_BITS);
   }
   return 0;
 }
 
 int test_keeper_start(struct test_keeper *k, struct err *e) {
   struct past past = {.k = k};
-  k->points = calloc(k->setup->space.points.n + 1, sizeof *k->points);
+  free(k->before);
+  free(k->ids);
+  k->known.n = k->staying.n = 0;
   k->before = calloc(k->n_experiments + 1, sizeof *k->before);
-  if (!k->points || !k->before) return err_set(e, -ENOMEM, "out of memory");
+  k->ids = calloc(k->n_experiments + 1, sizeof *k->ids);
+  if (!k->before || !k->ids) return err_set(e, -ENOMEM, "out of memory");
   int r = find_past(k, &past, e);
-  map_done(&past.points);
+  map_done(&past.keys);
   map_done(&past.experiments);
-  if (r == 0) r = add_points(k, e);
+  if (r == 0) r = test_keeper_points(k, k->setup->recorder, e);
   if (r == 0) r = add_plan(k, e);
   return r < 0 ? r : store_flush(k->store, e);
 }
 
 void test_keeper_done(struct test_keeper *k) {
-  free(k->points);
+  vec_done(&k->points);
   free(k->before);
+  free(k->ids);
+  map_done(&k->stored);
   vec_done(&k->known);
   vec_done(&k->staying);
   arena_done(&k->arena);
@@ -160,7 +180,8 @@ static int keep_reason(struct test_keeper *k, const struct lab_result *result, s
 static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {
   const struct campaign_experiment *x = &k->experiments[d->experiment];
   const struct campaign_fault *f = &k->setup->space.faults.at[x->fault];
-  struct store_experiment add = {.point = k->points[x->point],
+  struct store_experiment add = {.point = k->points.at[x->point],
+                                 .first = x->first ? k->ids[x->first - 1] : 0,
                                  .nth = x->nth,
                                  .onwards = x->onwards,
                                  .retval = f->retval,
@@ -177,7 +198,7 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .difference = outcome_is_failure(d->outcome) ? d->difference : NULL,
                                  .finding = (int64_t)d->finding};
   int r = store_add_experiment(k->store, &add, e);
-  if (r == 0) *ret_id = add.id;
+  if (r == 0) *ret_id = k->ids[d->experiment] = add.id;
   return r < 0 ? r : keep_reason(k, d->result, e);
 }
 
@@ -185,7 +206,7 @@ static struct test_finding describe(const struct test_keeper *k, const struct sw
   const struct test_space *space = &k->setup->space;
   const struct campaign_experiment *x = &k->experiments[d->experiment];
   const struct campaign_fault *fault = &space->faults.at[x->fault];
-  return (struct test_finding){
+  struct test_finding f = {
       .id = (int64_t)d->finding,
       .kind = outcome_words[d->outcome],
       .signal = d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_SILENT ? 0 : campaign_signal(d->result),
@@ -198,6 +219,18 @@ static struct test_finding describe(const struct test_keeper *k, const struct sw
       .retval = fault->retval,
       .error = fault->error,
       .act = campaign_act_word(fault->act)};
+  if (!x->first) return f;
+  const struct campaign_experiment *first = &k->experiments[x->first - 1];
+  fault = &space->faults.at[first->fault];
+  f.first_hash = space->points.at[first->point].hash;
+  f.first = (struct store_first){.function = test_function(space, fault->function),
+                                 .act = campaign_act_word(fault->act),
+                                 .retval = fault->retval,
+                                 .error = fault->error,
+                                 .nth = first->nth,
+                                 .call = d->result->first.call,
+                                 .process = d->result->first.process};
+  return f;
 }
 
 static int add_frames(struct test_keeper *k, int64_t finding, enum store_stack stack, const test_frames *frames,
@@ -222,14 +255,16 @@ static int store_finding_rows(struct test_keeper *k, const struct sweep_done *d,
   };
   int r = store_add_finding(k->store, &add, e);
   if (r == 0) r = add_frames(k, f->id, STORE_INJECT, &f->inject, e);
+  if (r == 0) r = add_frames(k, f->id, STORE_FIRST, &f->first_stack, e);
   return r < 0 ? r : add_frames(k, f->id, STORE_CRASH, crash, e);
 }
 
-static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct arena *arena, test_frames *inject,
+static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct arena *arena, struct test_finding *f,
                        test_frames *crash) {
   struct run_symbols *symbols = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &symbols);
-  if (r == 0) r = test_name_inject(symbols, &d->result->event, arena, inject);
+  if (r == 0) r = test_name_inject(symbols, &d->result->event, arena, &f->inject);
+  if (r == 0 && f->first.function) r = test_name_inject(symbols, &d->result->first, arena, &f->first_stack);
   if (r == 0 && d->traced) r = test_name_crash(symbols, d->traced, arena, crash);
   run_symbols_free(symbols);
   return r;
@@ -240,12 +275,13 @@ static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_
   struct test_finding f = describe(k, d);
   struct arena arena = {0};
   test_frames crash = {0};
-  int r = name_stacks(k, d, &arena, &f.inject, &crash);
+  int r = name_stacks(k, d, &arena, &f, &crash);
   if (r < 0) (void)err_set(e, r, "out of memory");
   if (r == 0) r = test_finding_write(k, &f, d, e);
   if (r == 0) r = store_finding_rows(k, d, &f, &crash, experiment, e);
   if (r == 0) r = vec_push(&k->staying, f.onwards ? f.hash : 0);
   vec_done(&f.inject);
+  vec_done(&f.first_stack);
   vec_done(&crash);
   arena_done(&arena);
   return r;
@@ -258,10 +294,11 @@ static int join_finding(struct test_keeper *k, const struct sweep_done *d, int64
   struct arena arena = {0};
   test_frames crash = {0};
   k->staying.at[d->finding - 1] = 0;
-  int r = name_stacks(k, d, &arena, &f.inject, &crash);
+  int r = name_stacks(k, d, &arena, &f, &crash);
   if (r == 0) r = test_finding_write(k, &f, d, e);
   if (r == 0) r = store_update_finding(k->store, f.id, experiment, e);
   vec_done(&f.inject);
+  vec_done(&f.first_stack);
   vec_done(&crash);
   arena_done(&arena);
   return r;

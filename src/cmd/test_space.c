@@ -102,11 +102,19 @@ int test_find_site(struct run_modules *m, const char *site, run_places *ret, str
 
 typedef VEC(const char *) name_list;
 
-static int add_imports(const struct test_scope *scope, const struct image *img, struct map *known, name_list *ret) {
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* ... and not a variable, as stdout is? */
+static bool is_function(const struct run_modules *m, const char *name) {
+  return m->functions.n && bsearch(&name, m->functions.at, m->functions.n, sizeof name, by_name);
+}
+
+static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
+                       struct map *known, name_list *ret) {
   struct image_slot slot = {0};
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
-    if (!is_listed(&scope->functions, slot.name)) continue;
+    if (!is_listed(&scope->functions, slot.name) || !is_function(&s->modules, slot.name)) continue;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }
   return 0;
@@ -117,7 +125,7 @@ static int find_names(const struct test_space *s, const struct test_scope *scope
   struct map known = {0};
   int r = 0;
   for (size_t i = 0; i < s->modules.modules.n && r == 0; i++)
-    if (in_scope(s, scope, i)) r = add_imports(scope, s->modules.modules.at[i].image, &known, ret);
+    if (in_scope(s, scope, i)) r = add_imports(s, scope, s->modules.modules.at[i].image, &known, ret);
   map_done(&known);
   return r;
 }
@@ -139,6 +147,13 @@ static bool may_fail(const struct test_space *s, const char *name, enum way way)
   return way == WAY_ERRORS || site_likely_shortens(s->likely, name);
 }
 
+/* Of functions of which nobody minds what they say, the likeliest will do. */
+static bool is_worth(const struct test_space *s, const char *name, int error) {
+  struct site_call any = {.function = name};
+  if (!site_likely_names(s->likely, name, error)) return false;
+  return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
+}
+
 /*
  * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
  * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
@@ -150,7 +165,7 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
   for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
     char rule[256];
-    if (!errno_name(error) || !site_likely_names(s->likely, name, error)) continue;
+    if (!errno_name(error) || !is_worth(s, name, error)) continue;
     if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) continue;
     r = scenario_add_rule(s->scenario, "murphy", rule, e);
     n++;
@@ -375,10 +390,15 @@ static int note_outputs(struct test_space *s);
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
+  struct map known = {0};
   struct wire_point p;
   int r = 0;
-  for (uint32_t i = 0; i < area->points.n && r == 0; i++)
-    if (run_area_point(area, i, &p) && has_rules(s, p.function)) r = vec_push(&found, p);
+  for (size_t i = 0; i < s->points.n && r == 0; i++)
+    r = map_put(&known, s->points.at[i].hash, 1);
+  for (uint32_t i = 0; (i = run_area_point_from(area, i)) < area->points.n && r == 0; i++)
+    if (run_area_point(area, i, &p) && has_rules(s, p.function) && !map_get(&known, p.hash, NULL))
+      r = vec_push(&found, p);
+  map_done(&known);
   if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);

@@ -81,12 +81,18 @@ static int load_all(struct job *job, struct err *e) {
   return r;
 }
 
+static int add_function(struct test_scope *scope, const char *name) {
+  return name ? vec_push(&scope->functions, name) : 0;
+}
+
 /* One space for all: the functions that some finding is about. */
 static int prepare(struct job *job, struct err *e) {
   struct test_scope *scope = &job->subject->scope;
   scope->functions.n = scope->errnos.n = scope->sites.n = 0;
   for (size_t i = 0; i < job->known.n; i++)
-    if (vec_push(&scope->functions, job->known.at[i].is.function) < 0) return err_set(e, -ENOMEM, "out of memory");
+    if (add_function(scope, job->known.at[i].is.function) < 0 ||
+        add_function(scope, job->known.at[i].is.first.function) < 0)
+      return err_set(e, -ENOMEM, "out of memory");
   job->setup.hidden = job->folder;
   int r = replay_enter(job->subject, e);
   if (r >= 0) r = test_setup_space(&job->setup, job->subject, e);
@@ -113,13 +119,15 @@ static void tell(struct job *job, const struct test_finding *f, const struct aga
 }
 
 static int verify_one(struct job *job, const struct test_finding *f, struct err *e) {
-  struct again again;
+  struct again again = {0};
   if (!job->calls || again_locate(&job->setup, f, &again) < 0) {
+    again_done(&again);
     tell(job, f, NULL, job->json ? "unreached" : "the call is not made any more");
     return 0;
   }
   struct again_result a;
   int r = again_run(&job->setup, &again, &a, e);
+  again_done(&again);
   if (r < 0) return r;
   tell(job, f, &a, outcome_words[a.outcome]);
   again_result_done(&a);

@@ -127,11 +127,12 @@ static int search_block(struct variable_search *s, Dwarf_Die *block, const struc
 /* Arguments are found by the name that the number stands for. */
 static const char *parameter_name(struct variable_search *s, Dwarf_Die *function) {
   Dwarf_Die die = *function, next, child;
-  unsigned number = s->parameter;
+  unsigned n = 0;
   for (unsigned i = 0; i < ORIGINS && debug_origin(&die, &next); i++)
     die = next;
   for (bool more = variable_child(s, &die, &child); more; more = variable_next(s, &child))
-    if (dwarf_tag(&child) == DW_TAG_formal_parameter && number-- == 0) return own_name(&child);
+    if (dwarf_tag(&child) == DW_TAG_formal_parameter && n++ == s->parameter) return own_name(&child);
+  s->n_parameters = n;
   return NULL;
 }
 
@@ -139,8 +140,10 @@ static const char *parameter_name(struct variable_search *s, Dwarf_Die *function
 static int search_scope(struct variable_search *s, struct debug_scope *scope, Dwarf_Die *function, unsigned depth) {
   const char *name = debug_scope_name(s->d, scope);
   int r = 0;
+  if (name && !s->function_found) variable_note(s, name);
   if (name && debug_is_tail(name, s->function, "::")) {
     struct location_base base = location_base(function);
+    if (!s->function_found) s->names.n = 0; /* of functions: from now on, those of variables */
     s->function_found = true;
     if (!s->name) s->name = parameter_name(s, &scope->die);
     bool before = s->entered;
@@ -240,12 +243,30 @@ static int split(struct variable_search *s, const char *name) {
   return n == from ? err_set(s->e, -EINVAL, "'%s' does not start with a name", name) : 0;
 }
 
+/* What there is instead, if it is not much. */
+static const char *list_names(const struct variable_search *s, char buffer[100]) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->names.n; i++) {
+    bool again = false;
+    for (size_t k = 0; k < i && !again; k++)
+      again = strcmp(s->names.at[k], s->names.at[i]) == 0;
+    if (again || n + strlen(s->names.at[i]) + 12 > 100) continue;
+    n += (size_t)snprintf(buffer + n, 100 - n, "%s%s", n ? ", " : " (it has ", s->names.at[i]);
+  }
+  (void)snprintf(buffer + n, 100 - n, "%s", n ? ")" : "");
+  return buffer;
+}
+
 static int not_found(struct variable_search *s) {
   char near[100];
-  if (s->function && !s->function_found) return err_set(s->e, -ESRCH, "no function '%s'", s->function);
-  if (s->function && !s->name) return err_set(s->e, -ENOENT, "%s has no argument %u", s->function, s->parameter + 1);
+  if (s->function && !s->function_found)
+    return err_set(s->e, -ESRCH, "no function '%s'%s", s->function, variable_near(s, s->function, near));
+  if (s->function && !s->name)
+    return err_set(s->e, -ENOENT, "%s has no argument %u (it has %u)", s->function, s->parameter + 1, s->n_parameters);
+  (void)variable_near(s, s->name, near);
+  if (s->function && !*near && s->names.n <= 64) (void)list_names(s, near);
   return err_set(s->e, -ENOENT, "no %s '%s'%s%s%s", s->function ? "variable or argument" : "global variable", s->name,
-                 s->function ? " in " : "", s->function ? s->function : "", variable_near(s, s->name, near));
+                 s->function ? " in " : "", s->function ? s->function : "", near);
 }
 
 int image_debug_variable(struct image_debug *d, const char *function, const char *name, unsigned parameter,

@@ -16,6 +16,7 @@ struct variable_search {
   const char *path;     /* members, behind the name */
   const char *whole;    /* all of it, for messages */
   unsigned parameter;
+  unsigned n_parameters; /* that the function has, if there is no such one */
   struct image_variable *ret;
   struct err *e;
   bool found, function_found;

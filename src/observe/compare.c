@@ -95,17 +95,45 @@ static bool same_varying(const struct observation *a, const struct observation *
   return counts[0] == counts[1];
 }
 
+/* --- what is left in folders for temporary files -------------------------------------------------------------------- */
+
+static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
+  for (size_t i = 0; i < o->entries.n; i++) {
+    const char *at = o->entries.at[i].path;
+    if (strncmp(at, path, n) == 0 && at[n] == '\0') return &o->entries.at[i];
+  }
+  return NULL;
+}
+
+/*
+ * Is a file of B that A does not have only litter: in a folder for temporary files, or in one that B has made there?
+ * Whoever works in such a folder has made it before.
+ */
+static bool is_litter(const struct observation *a, const struct observation *b, const char *path) {
+  static const char *const folders[] = {"/tmp/", "/var/tmp/", "/dev/shm/"};
+  for (size_t i = 0; i < COUNT(folders); i++) {
+    size_t n = strlen(folders[i]);
+    if (strncmp(path, folders[i], n) != 0) continue;
+    size_t top = n + strcspn(path + n, "/");
+    const struct observe_entry *made = find_entry(b, path, top);
+    return made && made->kind != OBSERVE_DELETED && !find_entry(a, path, top);
+  }
+  return false;
+}
+
 struct shown {
+  const struct observation *a, *b;
   struct text *to;
-  size_t n;
+  size_t n, litter;
   bool loss;
 };
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
+  s->litter += !a && is_litter(s->a, s->b, b->path);
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
   s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
-  return !s->loss || (s->to && s->n <= SHOWN_FILES);
+  return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
@@ -120,14 +148,15 @@ static bool same_stream(const struct observation *a, const struct observation *b
 
 static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
                               struct text *what) {
-  struct shown shown = {.to = what};
+  struct shown shown = {.a = a, .b = b, .to = what};
   compare_entries(a, b, mask, show_entry, &shown);
   for (size_t i = 0; i < mask->names.n; i++)
     if (!same_varying(a, b, mask->names.at[i])) {
       if (what) text_addf(what, "%s: more or fewer of these files\n", mask->names.at[i]);
       shown.n++;
     }
-  return shown.n ? DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) : 0;
+  if (shown.n == shown.litter) return shown.n ? DIFFERS_LITTER : 0;
+  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0);
 }
 
 unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
@@ -169,40 +198,44 @@ static const char *common_pattern(struct arena *arena, const char *a, const char
   return pattern;
 }
 
-static bool is_hex(const char *at, size_t n) { return n && strspn(at, "0123456789abcdef") >= n; }
-
-static char *add_hex(char *to, size_t n) {
-  while (n--)
-    to = stpcpy(to, "[0-9a-f]");
-  return to;
-}
-
-static char *add_plain(char *to, const char *at, size_t n) {
-  for (; n--; at++) {
-    if (strchr("*?[\\", *at)) *to++ = '\\';
-    *to++ = *at;
-  }
-  return to;
+/* How many characters of a name's last part are hexadecimal digits, if all are; 0 if not. */
+static size_t hash_digits(const char *from, const char *end) {
+  static const char digits[] = "0123456789abcdef";
+  size_t n = (size_t)(end - from);
+  return strspn(from, digits) >= n ? n : 0;
 }
 
 /*
- * Stores name files by a hash of what is in them, and put them into folders by its first two digits: any digits for the
- * last component of such a path, and for the one before it.
+ * Stores name files by a hash of what is in them, and put them into folders that are called by its first two digits.
+ * Where such a name begins in PATH, or NULL: other folders and short numbers are names like any other.
  */
-static const char *hash_pattern(struct arena *arena, const struct observe_entry *e) {
-  enum { SHORTEST = 8, FOLDER = 2, WIDEST = 8 /* bytes for each */ };
-  size_t n = strlen(e->path);
-  const char *name = strrchr(e->path, '/');
-  if (!name) return NULL;
-  size_t length = n - (size_t)(++name - e->path), above = (size_t)(name - e->path);
-  bool hash = length >= SHORTEST && is_hex(name, length);
-  if (!hash && !(e->kind == OBSERVE_FOLDER && length == FOLDER && is_hex(name, length))) return NULL;
-  bool folded = hash && above >= FOLDER + 2 && name[-FOLDER - 2] == '/' && is_hex(name - FOLDER - 1, FOLDER);
-  char *pattern = arena_alloc(arena, n * WIDEST + 1), *to = pattern;
+static const char *find_hash(const char *path, bool folder) {
+  enum { SHORTEST = 8, PREFIX = 2 };
+  const char *end = path + strlen(path), *slash = strrchr(path, '/');
+  if (!slash) return NULL;
+  size_t n = hash_digits(slash + 1, end);
+  if (folder && n == PREFIX) return slash + 1;
+  if (n < SHORTEST) return NULL;
+  bool inside = slash - path > PREFIX && slash[-PREFIX - 1] == '/' && hash_digits(slash - PREFIX, slash) == PREFIX;
+  return inside ? slash - PREFIX : slash + 1;
+}
+
+/* PATH with any digits in place of the hash. */
+static const char *hash_pattern(struct arena *arena, const char *path, bool folder) {
+  static const char any[] = "[0-9a-f]";
+  const char *hash = find_hash(path, folder);
+  char *pattern = hash ? arena_alloc(arena, strlen(path) * strlen(any) + 1) : NULL, *to = pattern;
   if (!pattern) return NULL;
-  to = add_plain(to, e->path, folded ? above - FOLDER - 1 : above);
-  if (folded) to = stpcpy(add_hex(to, FOLDER), "/");
-  *add_hex(to, length) = '\0';
+  for (; *path; path++) {
+    bool digit = path >= hash && *path != '/';
+    if (digit) {
+      to = stpcpy(to, any);
+      continue;
+    }
+    if (strchr("*?[\\", *path)) *to++ = '\\';
+    *to++ = *path;
+  }
+  *to = '\0';
   return pattern;
 }
 
@@ -213,12 +246,13 @@ static bool learn_entry(void *context, const struct observe_entry *a, const stru
     l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
     return l->r == 0;
   }
-  const char *hash = hash_pattern(&l->mask->arena, a ? a : b);
+  const struct observe_entry *only = a ? a : b;
+  const char *hash = hash_pattern(&l->mask->arena, only->path, only->kind == OBSERVE_FOLDER);
   if (hash) {
     l->r = vec_push(&l->mask->names, hash);
     return l->r == 0;
   }
-  l->lonely[a ? 0 : 1] = a ? a : b;
+  l->lonely[a ? 0 : 1] = only;
   if (!l->lonely[0] || !l->lonely[1]) return true;
   const char *pattern = common_pattern(&l->mask->arena, l->lonely[0]->path, l->lonely[1]->path);
   l->lonely[0] = l->lonely[1] = NULL;

@@ -52,6 +52,7 @@ enum calling_fact {
   CALL_CODE,
   CALL_MISNAMED,
   CALL_BY_ERRNO,
+  CALL_FILE,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

@@ -106,6 +106,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .path = calling(facts, CALL_PATH, name),
       .flags = calling(facts, CALL_FLAGS, name),
       .mode = calling(facts, CALL_MODE, name),
+      .file = calling(facts, CALL_FILE, name),
       .code = calling(facts, CALL_CODE, name),
       .misnamed = calling(facts, CALL_MISNAMED, name),
       .variadic = calling(facts, CALL_VARIADIC, name) >= 0,

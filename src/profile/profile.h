@@ -205,6 +205,7 @@ struct profile_roles {
   int path;             /* the name of a file */
   int flags, mode;      /* how it is opened, with which permissions it is made */
   bool throws;          /* it fails with std::bad_alloc */
+  int file;             /* a FILE whose error flag is not set */
   int code;             /* a pointer to where a code for the error is put */
   int misnamed;         /* a name: with one that there is not, it fails for real */
 };

@@ -69,7 +69,8 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   text_add(to, "</h3>\n");
   to->failed |= title.failed;
   text_done(&title);
-  add_stack("The call that failed", &f->inject, to);
+  add_stack("The call that failed first", &f->first, to);
+  add_stack(f->first.n ? "The call that failed then" : "The call that failed", &f->inject, to);
   add_stack(strcmp(f->is.kind, "hang") == 0 ? "Where it hangs" : "Where it ended", &f->crash, to);
   if (f->is.difference[0]) {
     text_add(to, "<details><summary>What is different from a run without faults</summary>");

@@ -46,6 +46,21 @@ static void add_site(const struct report_finding *f, struct text *to) {
   text_addf(to, ",\"offset\":\"0x%" PRIx64 "\"}", at->offset);
 }
 
+/* The fault before it, of two; null if there was one fault only. */
+static void add_first(const struct report_finding *f, struct text *to) {
+  const struct store_first *first = &f->is.first;
+  text_add(to, first->function ? ",\"first\":{" : ",\"first\":null");
+  if (!first->function) return;
+  add_text("function", first->function, to);
+  text_addf(to, ",\"call\":%" PRIu64 ",\"retval\":%" PRId64 ",", first->call, first->retval);
+  add_text("errno", first->error ? errno_name(first->error) : NULL, to);
+  text_add(to, ",");
+  add_text("act", first->act, to);
+  text_addf(to, ",\"nth\":%" PRIu64 ",\"process\":%" PRIu32 ",\"stack\":", first->nth, first->process);
+  add_stack(&f->first, to);
+  text_add(to, "}");
+}
+
 static void add_finding(const struct report_finding *f, struct text *to) {
   text_addf(to, "{\"id\":%" PRId64 ",\"kind\":\"%s\",", f->is.id, f->is.kind);
   add_text("signal", f->is.signal ? signal_name(f->is.signal) : NULL, to);
@@ -57,6 +72,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   add_text("act", f->is.act, to);
   text_addf(to, ",\"nth\":%" PRIu64 ",\"onwards\":%s,\"process\":%" PRIu32 "}", f->is.nth,
             f->is.onwards ? "true" : "false", f->is.process);
+  add_first(f, to);
   add_site(f, to);
   text_add(to, ",\"inject_stack\":");
   add_stack(&f->inject, to);
@@ -115,6 +131,7 @@ void report_json(const struct report *r, struct text *to) {
   text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);
   text_addf(to, "\"excused\":%" PRIu64 ",", r->excused);
   add_doubts(r, to);
+  text_addf(to, "\"pairs\":%" PRIu64 ",", r->pairs);
   add_text("state", r->state, to);
   text_add(to, ",\"not_covered\":[");
   for (size_t i = 0; i < r->left.n; i++) {

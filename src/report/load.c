@@ -57,7 +57,8 @@ static int add_total(void *context, const char *name, uint64_t n) {
                 {"planned", &r->planned},
                 {"done", &r->done},
                 {"unconfirmed", &r->unconfirmed},
-                {"excused", &r->excused}};
+                {"excused", &r->excused},
+                {"pairs", &r->pairs}};
   for (size_t i = 0; i < COUNT(totals); i++)
     if (strcmp(totals[i].name, name) == 0) *totals[i].to = n;
   return 0;
@@ -117,24 +118,35 @@ static const char *resume_of(const struct loader *l) {
   return command_of(l, &t);
 }
 
-static void add_rule_fault(const struct store_finding *f, const char *error, struct text *to) {
-  if (f->act && strcmp(f->act, "throw") == 0) {
+/* As a rule of murphy run, by the number of the call in its process. */
+static void add_rule(const struct store_first *f, bool onwards, struct text *to) {
+  const char *name = f->error ? errno_name(f->error) : NULL;
+  bool throws = f->act && strcmp(f->act, "throw") == 0;
+  text_addf(to, " --fail '%s:", f->function);
+  if (throws)
     text_add(to, f->act);
-    return;
-  }
-  text_addf(to, "%s=%" PRId64, f->act ? f->act : "ret", f->retval);
-  if (error && f->retval != f->error) text_addf(to, " errno=%s", error);
+  else
+    text_addf(to, "%s=%" PRId64, f->act ? f->act : "ret", f->retval);
+  if (!throws && name && f->retval != f->error) text_addf(to, " errno=%s", name);
+  text_addf(to, " when call%s%" PRIu64, onwards ? ">=" : "==", f->call);
+  if (f->process > 1) text_addf(to, " and process==%" PRIu32, f->process);
+  text_add(to, "'");
 }
 
-/* By the number of the call in its process, which is another one if the program does things in another order. */
+/* The number of a call is another one if the program does things in another order. */
 static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
-  const char *name = f->error ? errno_name(f->error) : NULL, *follow = store_get(s, "follow");
+  const char *follow = store_get(s, "follow");
+  const struct store_first last = {.function = f->function,
+                                   .act = f->act,
+                                   .retval = f->retval,
+                                   .error = f->error,
+                                   .call = f->call,
+                                   .process = f->process};
   struct text t = {0};
-  text_addf(&t, "murphy run --fail '%s:", f->function);
-  add_rule_fault(f, name, &t);
-  text_addf(&t, " when call%s%" PRIu64, f->onwards ? ">=" : "==", f->call);
-  if (f->process > 1) text_addf(&t, " and process==%" PRIu32, f->process);
-  text_addf(&t, "'%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
+  text_add(&t, "murphy run");
+  if (f->first.function) add_rule(&f->first, false, &t);
+  add_rule(&last, f->onwards, &t);
+  text_addf(&t, "%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
   const char *copy = t.failed ? NULL : keep(l->to, t.at);
   text_done(&t);
   return copy;
@@ -146,10 +158,13 @@ static int add_finding(void *context, const struct store_finding *f) {
   copy.is.kind = keep(l->to, f->kind);
   copy.is.function = keep(l->to, f->function);
   copy.is.act = keep(l->to, f->act);
+  copy.is.first.function = keep(l->to, f->first.function);
+  copy.is.first.act = keep(l->to, f->first.act);
   copy.is.difference = keep(l->to, f->difference ? f->difference : "");
   copy.is.keys[0] = copy.is.keys[1] = NULL;
   copy.is.n_keys[0] = copy.is.n_keys[1] = 0;
   if (!copy.is.kind || !copy.is.function || !copy.is.difference) return -ENOMEM;
+  if (f->first.function && !copy.is.first.function) return -ENOMEM;
   return vec_push(&l->to->findings, copy);
 }
 
@@ -174,6 +189,7 @@ static int load_findings(struct store *s, struct loader *l, struct err *e) {
     struct report_finding *f = &r->findings.at[i];
     code = load_stack(s, l, f->is.id, STORE_INJECT, &f->inject, e);
     if (code == 0) code = load_stack(s, l, f->is.id, STORE_CRASH, &f->crash, e);
+    if (code == 0) code = load_stack(s, l, f->is.id, STORE_FIRST, &f->first, e);
     f->replay = replay_of(l, &f->is);
     f->run = run_of(l, s, &f->is);
     if (!f->replay || !f->run) code = -ENOMEM;
@@ -241,6 +257,10 @@ void report_title(const struct report_finding *f, struct text *to) {
   text_addf(to, " when %s", f->is.function);
   report_fault(f->is.act, f->is.retval, name, to);
   if (f->is.onwards) text_add(to, ", from then on every time");
+  const struct store_first *first = &f->is.first;
+  if (!first->function) return;
+  text_addf(to, ", after %s", first->function);
+  report_fault(first->act, first->retval, first->error ? errno_name(first->error) : NULL, to);
 }
 
 const struct store_frame *report_site(const struct report_finding *f) {

@@ -15,8 +15,9 @@ struct report_stack {
 struct report_finding {
   struct store_finding is;
   struct report_stack inject, crash;
-  const char *replay; /* the command that repeats it */
-  const char *run;    /* another one, that needs no campaign: by the number of the call */
+  struct report_stack first; /* of the call that failed before, if two did */
+  const char *replay;        /* the command that repeats it */
+  const char *run;           /* another one, that needs no campaign: by the number of the call */
 };
 
 struct report_count {
@@ -36,7 +37,7 @@ struct report {
   const char *left_why;            /* experiments are left, if it is finished */
   const char *resume;              /* the command that goes on with it */
   double seconds;
-  uint64_t points, planned, done, unconfirmed, excused;
+  uint64_t points, planned, done, unconfirmed, excused, pairs; /* pairs: done with two faults */
   VEC(struct report_count) outcomes, modes, left, functions;
   VEC(struct report_finding) findings; /* the worst first */
   VEC(struct store_doubt) doubts;

@@ -105,7 +105,11 @@ static void add_result(const struct report *r, const struct report_finding *f, s
   text_add(to, "},\"locations\":[");
   add_location(r, report_site(f), to);
   text_add(to, "],\"stacks\":[");
-  add_stack(r, "the call that failed", &f->inject, to);
+  add_stack(r, f->first.n ? "the call that failed then" : "the call that failed", &f->inject, to);
+  if (f->first.n) {
+    text_add(to, ",");
+    add_stack(r, "the call that failed first", &f->first, to);
+  }
   if (f->crash.n) {
     text_add(to, ",");
     add_stack(r, report_ending(f), &f->crash, to);

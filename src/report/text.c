@@ -42,7 +42,8 @@ void report_text_finding(const struct report_finding *f, struct text *to) {
   text_addf(to, "finding %" PRId64 ": ", f->is.id);
   report_title(f, to);
   text_add(to, "\n");
-  add_stack("the call that failed", &f->inject, to);
+  add_stack("the call that failed first", &f->first, to);
+  add_stack(f->first.n ? "the call that failed then" : "the call that failed", &f->inject, to);
   add_stack(report_ending(f), &f->crash, to);
   if (strcmp(f->is.kind, "silent") == 0 && f->is.difference[0]) {
     text_add(to, "    what is different:\n");
@@ -118,6 +119,7 @@ static void add_summary(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  if (r->pairs) text_addf(to, "%" PRIu64 " of them with two faults, the second where the first had led\n", r->pairs);
   add_missed(r, to);
   add_modes(r, to);
   add_left(r, to);

@@ -325,6 +325,16 @@ bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *r
   return i < a->branches.n && look(copy_bytes, ret, b, sizeof *ret) == 0;
 }
 
+uint32_t run_area_point_from(const struct run_area *a, uint32_t i) {
+  off_t start = (off_t)a->points.at, size = (off_t)sizeof(struct wire_point), at = start + (off_t)i * size;
+  if (i >= a->points.n) return a->points.n;
+  off_t data = lseek(a->file, at, SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? a->points.n : i;
+  /* An entry may begin in a hole and end behind it. */
+  off_t next = data <= at ? (off_t)i : (data - start) / size;
+  return next < (off_t)a->points.n ? (uint32_t)next : a->points.n;
+}
+
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret) {
   if (i >= a->points.n) return false;
   const struct wire_point *p = (const struct wire_point *)((const char *)a->at + a->points.at) + i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies the upper folder of an overlay: files, folders, links, whiteouts, with all that overlays and programs see of
- * them. The folder was made by a hostile program: links are not followed, and depth and size are bounded.
+ * them, their order in a folder too. The folder was made by a hostile program: links are not followed, and depth and
+ * size are bounded.
  */
 #include "run/sandbox.h"
 
@@ -9,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -102,17 +104,74 @@ static int copy_entry(int from, int to, const char *name, uint64_t *budget, unsi
   return S_ISREG(st.st_mode) ? copy_file(from, to, name, &st, budget) : copy_other(from, to, name, &st);
 }
 
-/* Takes both descriptors. */
+/* --- folders ------------------------------------------------------------------------------------------------------ */
+
+typedef VEC(char *) entries;
+
+static void entries_done(entries *list) {
+  for (size_t i = 0; i < list->n; i++)
+    free(list->at[i]);
+  vec_done(list);
+}
+
+/* What is in the folder FD, as it is listed. */
+static int list_entries(int fd, entries *ret) {
+  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+  DIR *d = copy < 0 ? NULL : fdopendir(copy);
+  if (!d) {
+    r = -errno;
+    if (copy >= 0) (void)close(copy);
+    return r;
+  }
+  for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    char *name = strdup(entry->d_name);
+    r = name ? vec_push(ret, name) : -ENOMEM;
+    if (r < 0) free(name);
+  }
+  (void)closedir(d);
+  return r;
+}
+
+/* Does a folder of this file system list what is new first? Kernels differ; TO is empty, and is again afterwards. */
+static int lists_newest_first(int to) {
+  static const char *const names[] = {"older", "newer"};
+  entries list = {0};
+  int r = 0;
+  for (int i = 0; i < 2 && r == 0; i++)
+    r = mknodat(to, names[i], S_IFREG | 0600, 0) < 0 ? -errno : 0;
+  if (r == 0) r = list_entries(to, &list);
+  if (r == 0) r = list.n == 2 ? strcmp(list.at[0], names[1]) == 0 : -EIO;
+  for (int i = 0; i < 2; i++)
+    if (unlinkat(to, names[i], 0) < 0 && r >= 0) r = -errno;
+  entries_done(&list);
+  return r;
+}
+
+/* Takes both descriptors. The copy is listed in the order in which the original is. */
 static int copy_folder(int from, int to, uint64_t *budget, unsigned depth) {
-  DIR *d = fdopendir(from);
-  int r = d ? 0 : -errno;
-  if (!d) (void)close(from);
-  for (struct dirent *entry; r == 0 && (entry = readdir(d));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      r = copy_entry(from, to, entry->d_name, budget, depth);
-  if (d) (void)closedir(d);
+  entries list = {0};
+  int r = list_entries(from, &list), newest = r == 0 && list.n > 1 ? lists_newest_first(to) : r;
+  if (newest < 0) r = newest;
+  for (size_t i = 0; i < list.n && r == 0; i++)
+    r = copy_entry(from, to, list.at[newest ? list.n - 1 - i : i], budget, depth);
+  entries_done(&list);
+  (void)close(from);
   (void)close(to);
   return r;
 }
 
-int layers_copy(int from, int to, uint64_t *budget) { return copy_folder(from, to, budget, 0); }
+int layers_copy(int from, int to, uint64_t *budget) {
+  struct stat st;
+  int copy = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int r = copy < 0 || fstat(from, &st) < 0 ? -errno : copy_attributes(from, to);
+  if (r == 0) {
+    r = copy_folder(from, copy, budget, 0);
+  } else {
+    (void)close(from);
+    if (copy >= 0) (void)close(copy);
+  }
+  if (r == 0) r = copy_status(to, &st);
+  (void)close(to);
+  return r;
+}

@@ -10,11 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -114,7 +112,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
 
 static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
   size_t n = 0;
-  for (size_t i = 0; i < k->layers.at.n && layers_changed(&k->layers); i++) {
+  for (size_t i = 0; i < k->layers.at.n; i++) {
     int fd = layers_open_changed(&k->layers, i);
     if (fd < 0) continue;
     (void)snprintf(a->at[n], sizeof a->at[n], "%s", k->layers.at.at[i].at);
@@ -189,6 +187,16 @@ static void end_server(struct keeper *k) {
   k->server.socket = -1;
 }
 
+int keeper_renew(struct keeper *k, struct err *e) {
+  int r = 0;
+  bool objects = ipc_used(k), connections = network_used(k);
+  /* The server would stay where they are. */
+  if ((objects || connections) && k->server.pid) end_server(k);
+  if (objects) r = ipc_renew(k, e);
+  if (r == 0 && connections) r = network_renew(k, e);
+  return r < 0 ? r : layers_renew(&k->layers, k->server.pid != 0, e);
+}
+
 int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) {
   int r = k->server.pid ? 0 : start_server(k, descriptors);
   if (r == 0) {
@@ -217,7 +225,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
   struct keeper_answer a = {0};
   struct keeper_stack stack = {0};
   struct err e = {0};
-  a.code = layers_renew(&k->layers, k->server.pid != 0, &e);
+  a.code = keeper_renew(k, &e);
   pid_t pid = -1;
   uint64_t started = keeper_now();
   if (a.code < 0)
@@ -231,14 +239,6 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
 }
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
-
-static void bring_loopback_up(void) {
-  struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  (void)ioctl(fd, SIOCSIFFLAGS, &request);
-  (void)close(fd);
-}
 
 /*
  * RLIMIT_NPROC does not hold for root. Since Linux 6.14 a pid namespace has a pid_max of its own; before that, the file
@@ -273,12 +273,13 @@ static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
-  bring_loopback_up();
   int r = layers_mount(&k->layers, k->options, e);
+  if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;
   /* The keeper's own, of its namespace: stacks are read through it. */
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
     return err_set(e, -errno, "sandbox: cannot mount /proc: %m");
+  network_watch(k);
   limit_pids(k->options->limits.processes);
   k->most_pid = find_most_pid();
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
@@ -288,8 +289,14 @@ static int prepare(struct keeper *k, struct err *e) {
 }
 
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
-  struct keeper k = {
-      .options = options, .socket = socket, .last_pid = -1, .children = -1, .branches = -1, .server = {.socket = -1}};
+  struct keeper k = {.options = options,
+                     .socket = socket,
+                     .last_pid = -1,
+                     .children = -1,
+                     .branches = -1,
+                     .queues = -1,
+                     .connections = -1,
+                     .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);

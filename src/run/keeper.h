@@ -14,8 +14,12 @@ struct keeper {
   int children;      /* descriptor of the list of the keeper's children, or -1 */
   unsigned most_pid; /* below this: server and trunk have the last numbers, the command always the first */
   struct fork_server server;
-  pid_t trunk;  /* 0 if there is none */
-  int branches; /* the socket that trunks connect to, or -1 */
+  pid_t trunk;      /* 0 if there is none */
+  int trunk_status; /* of the last one that has ended, as of waitpid */
+  int branches;     /* the socket that trunks connect to, or -1 */
+  int queues;       /* the folder of message queues, or -1 */
+  off_t no_queues;  /* its size when it is empty */
+  int connections;  /* descriptor of how many there are, or -1 */
   char root[PATH_MAX];
 };
 
@@ -29,6 +33,8 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
 bool keeper_bury(struct keeper *k, bool block);
 /* Everything else in the namespace ends; server and trunk stay if that is possible. How many were still there. */
 unsigned keeper_end_others(struct keeper *k);
+/* Does nothing run in the namespace but the keeper, server and trunk? False if that cannot be told. */
+bool keeper_is_alone(struct keeper *k);
 /* Everything is to end, all at once if it is much: where there are many, one alone may take long to die. */
 void keeper_end_crowd(struct keeper *k);
 /* Until the run of PID, which began at START, has ended, with all that it has started. */
@@ -37,8 +43,20 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
 /* Tells murphy, with the layers that were changed. */
 int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
                        const struct keeper_stack *stack) MUST_USE;
+/* Files, shared memory, semaphores, queues and ports as before the first run. */
+int keeper_renew(struct keeper *k, struct err *e) MUST_USE;
 /* A fork of the server, which is started if need be. TRUNK: it is to branch. */
 int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *ret) MUST_USE;
+
+/* Objects of the IPC namespace (ipc.c): looked at from here on; are there any; from here on there are none. */
+int ipc_watch(struct keeper *k, struct err *e) MUST_USE;
+bool ipc_used(const struct keeper *k);
+int ipc_renew(struct keeper *k, struct err *e) MUST_USE;
+
+/* The same of connections (network.c). */
+void network_watch(struct keeper *k);
+bool network_used(const struct keeper *k);
+int network_renew(struct keeper *k, struct err *e) MUST_USE;
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

@@ -5,7 +5,7 @@
  * An overlay cannot lie over a folder with other mounts below it, at least not in a user namespace (they are locked
  * together), so such folders are made anew and filled entry by entry. Devices are a small choice of harmless ones,
  * /proc is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each
- * layer; a layer whose folder is empty was not changed and stays mounted for the next run.
+ * layer; a layer whose folder is as it was mounted was not changed and stays for the next run.
  */
 #include "run/sandbox.h"
 
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -190,15 +189,30 @@ static int overlay_options(const struct layers *l, const char *lower, unsigned n
   return t->failed ? err_set(e, -ENOMEM, "sandbox: out of memory") : 0;
 }
 
+static void forget_upper(struct upper *u) {
+  if (u->fd >= 0) (void)close(u->fd);
+  u->fd = -1;
+}
+
+/* Of what is mounted now. DIRTY: it has changes already. */
+static struct upper watch_upper(const struct layers *l, unsigned number, bool dirty) {
+  struct upper u = {.number = number, .fd = -1, .dirty = dirty};
+  char path[PATH_MAX];
+  if (upper_path(l, number, "/u", path, NULL) == 0) u.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (u.fd >= 0 && fstat(u.fd, &u.clean) < 0) forget_upper(&u);
+  return u;
+}
+
 static int mount_overlay(struct layers *l, struct layer *layer, const char *target, struct err *e) {
-  layer->number = l->next++;
-  int r = make_upper(l, layer->number, layer->at, e);
+  unsigned number = l->next++;
+  int r = make_upper(l, number, layer->at, e);
   if (r < 0) return r;
   struct text t = {0};
-  r = overlay_options(l, layer->at, layer->number, &t, e);
+  r = overlay_options(l, layer->at, number, &t, e);
   if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
     r = failed("lay an overlay over", layer->at, e);
   text_done(&t);
+  if (r == 0) layer->upper = watch_upper(l, number, false);
   return r;
 }
 
@@ -212,7 +226,7 @@ static int mount_read_only(const char *path, const char *target, struct err *e) 
 static int add_layer(struct layers *l, const char *path, const char *target, struct err *e) {
   bool too_long = strlen(path) >= sizeof((struct sandbox_layer *)NULL)->at; /* its changes could not be told */
   char *copy = too_long ? NULL : strdup(path);
-  if (!copy || l->at.n == SANDBOX_LAYERS || vec_push(&l->at, (struct layer){.at = copy}) < 0) {
+  if (!copy || l->at.n == SANDBOX_LAYERS || vec_push(&l->at, (struct layer){.at = copy, .upper.fd = -1}) < 0) {
     free(copy);
     return mount_read_only(path, target, e);
   }
@@ -397,10 +411,12 @@ static int protect_root(const struct layers *l, struct err *e) {
   return 0;
 }
 
-/* Every change of an overlay takes an inode of the file system that its upper folder is on. */
-static uint64_t free_inodes(const struct layers *l) {
-  struct statfs fs;
-  return l->folder < 0 || fstatfs(l->folder, &fs) < 0 || fs.f_files == 0 ? 0 : (uint64_t)fs.f_ffree;
+/* /dev/shm is empty now, but perhaps for the shared folder. */
+static int watch_shm(struct layers *l, struct err *e) {
+  char path[PATH_MAX];
+  int r = inside(l, "/dev/shm", path, e);
+  if (r < 0) return r;
+  return stat(path, &l->shm) < 0 ? failed("look at", path, e) : 0;
 }
 
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
@@ -415,15 +431,14 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);
   if (r == 0) r = protect_root(l, e);
-  if (r < 0) return r;
-  l->folder = open(l->stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  l->inodes = free_inodes(l);
-  return 0;
+  return r < 0 ? r : watch_shm(l, e);
 }
 
 void layers_done(struct layers *l) {
-  for (size_t i = 0; i < l->at.n; i++)
+  for (size_t i = 0; i < l->at.n; i++) {
+    forget_upper(&l->at.at[i].upper);
     free(l->at.at[i].at);
+  }
   for (size_t i = 0; i < l->mounts.n; i++)
     free(l->mounts.at[i]);
   vec_done(&l->at);
@@ -432,33 +447,38 @@ void layers_done(struct layers *l) {
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-/* Has it no entries but KNOWN ones? */
-static bool is_empty(int fd, int known) {
-  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *d = copy < 0 ? NULL : fdopendir(copy);
-  if (!d) {
-    if (copy >= 0) (void)close(copy);
-    return false;
-  }
-  int n = 0;
-  while (n <= known + 2 && readdir(d))
-    n++;
-  (void)closedir(d);
-  return n <= known + 2;
+static bool is_same_time(const struct timespec *a, const struct timespec *b) {
+  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-bool layers_changed(const struct layers *l) { return l->inodes == 0 || free_inodes(l) != l->inodes; }
+/*
+ * Has nobody changed the folder? A memory file system's folder is larger by each entry, so what was changed within one
+ * tick of its clock shows too. The time of the last access is not looked at: who only reads changes it.
+ */
+static bool is_same_folder(const struct stat *a, const struct stat *b) {
+  return a->st_mode == b->st_mode && a->st_uid == b->st_uid && a->st_gid == b->st_gid && a->st_size == b->st_size &&
+         a->st_nlink == b->st_nlink && is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static bool is_changed(const struct layer *layer) {
+  struct stat st;
+  const struct upper *u = &layer->upper;
+  return !layer->fixed && (u->dirty || u->fd < 0 || fstat(u->fd, &st) < 0 || !is_same_folder(&st, &u->clean));
+}
+
+bool layers_changed(const struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    if (is_changed(&l->at.at[i])) return true;
+  return false;
+}
 
 int layers_open_changed(const struct layers *l, size_t i) {
   char path[PATH_MAX];
-  if (l->at.at[i].fixed) return -ENOENT;
-  int r = upper_path(l, l->at.at[i].number, "/u", path, NULL);
+  if (!is_changed(&l->at.at[i])) return -ENOENT;
+  int r = upper_path(l, l->at.at[i].upper.number, "/u", path, NULL);
   if (r < 0) return r;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -errno;
-  if (!is_empty(fd, 0)) return fd;
-  (void)close(fd);
-  return -ENOENT;
+  return fd < 0 ? -errno : fd;
 }
 
 static int open_folder(int at, const char *name) {
@@ -544,11 +564,13 @@ static int renew(struct layers *l, struct layer *layer, bool held, struct err *e
   char target[PATH_MAX];
   int r = inside(l, layer->at, target, e);
   if (r < 0) return r;
+  unsigned number = layer->upper.number;
+  forget_upper(&layer->upper);
   if (held && !layer->over) {
-    layer->below = layer->number;
+    layer->below = number;
     layer->over = true;
   } else {
-    r = take_off(l, target, layer->number, e);
+    r = take_off(l, target, number, e);
     if (r == 0 && layer->over && !held) {
       r = take_off(l, target, layer->below, e);
       layer->over = false;
@@ -564,22 +586,20 @@ static bool shm_shares(const struct layers *l) { return l->shared && strncmp(l->
 
 static bool shm_is_clean(const struct layers *l) {
   char path[PATH_MAX];
-  int fd = inside(l, "/dev/shm", path, NULL) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return false;
-  bool clean = is_empty(fd, shm_shares(l));
-  (void)close(fd);
-  return clean;
+  struct stat st;
+  return inside(l, "/dev/shm", path, NULL) == 0 && stat(path, &st) == 0 && is_same_folder(&st, &l->shm);
 }
 
 /* Shared memory is no overlay: it starts empty each time. */
-static int renew_shm(const struct layers *l, struct err *e) {
+static int renew_shm(struct layers *l, struct err *e) {
   char path[PATH_MAX];
   if (shm_is_clean(l)) return 0;
   int r = inside(l, "/dev/shm", path, e);
   if (r < 0) return r;
   if (umount2(path, MNT_DETACH) < 0) return failed("renew", path, e);
   r = mount_shm(l, e);
-  return r < 0 || !shm_shares(l) ? r : show_shared(l, e);
+  if (r == 0 && shm_shares(l)) r = show_shared(l, e);
+  return r < 0 ? r : watch_shm(l, e);
 }
 
 int layers_renew(struct layers *l, bool held, struct err *e) {
@@ -588,14 +608,12 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
   if (!layers_changed(l) && l->held == held) return 0;
   l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
-    bool sunk = l->at.at[i].over && !held;
-    int fd = layers_open_changed(l, i);
-    if (fd == -ENOENT && !sunk) continue;
-    if (fd >= 0) (void)close(fd);
-    int r = renew(l, &l->at.at[i], held, e);
+    bool sunk = l->at.at[i].over && !held, changed = is_changed(&l->at.at[i]);
+    /* What a run changes its branches will change, which would end the trunk if they shared it. */
+    l->at.at[i].branches |= changed;
+    int r = changed || sunk ? renew(l, &l->at.at[i], held, e) : 0;
     if (r < 0) return r;
   }
-  l->inodes = free_inodes(l);
   return 0;
 }
 
@@ -604,18 +622,14 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
 /* More than this is not copied for a child. */
 enum { BRANCH_BYTES = 4 << 20 };
 
-/*
- * Has a layer changes that children would share with the trunk? It is marked, so that next time there is a copy. Inodes
- * may become free a while after they were removed, so their number can only say that there are none.
- */
+/* Has a layer changes that children would share with the trunk? It is marked, so that next time there is a copy. */
 static bool has_shared_changes(struct layers *l) {
   bool any = false;
   for (size_t i = 0; i < l->at.n; i++) {
     struct layer *layer = &l->at.at[i];
-    int fd = layer->branches && !l->known ? -ENOENT : layers_open_changed(l, i);
-    if (fd >= 0) (void)close(fd);
-    layer->branches |= fd != -ENOENT;
-    any |= fd != -ENOENT;
+    bool changed = (!layer->branches || l->known) && is_changed(layer);
+    layer->branches |= changed;
+    any |= changed;
   }
   return any;
 }
@@ -623,20 +637,17 @@ static bool has_shared_changes(struct layers *l) {
 static int copy_upper(const struct layers *l, const struct layer *layer, unsigned number, uint64_t *budget,
                       struct err *e) {
   char path[PATH_MAX];
-  int r = upper_path(l, layer->number, "/u", path, e);
+  int r = upper_path(l, layer->upper.number, "/u", path, e);
   if (r < 0) return r;
   int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (from < 0) return failed("read", path, e);
-  struct stat st;
-  r = fstat(from, &st) < 0 ? failed("look at", path, e) : upper_path(l, number, "/u", path, e);
+  r = upper_path(l, number, "/u", path, e);
   int to = r < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (to < 0) {
     (void)close(from);
     return r < 0 ? r : failed("read", path, e);
   }
   r = layers_copy(from, to, budget);
-  const struct timespec times[2] = {st.st_atim, st.st_mtim};
-  if (r == 0 && utimensat(AT_FDCWD, path, times, 0) < 0) r = -errno;
   return r < 0 ? err_set(e, r, "sandbox: cannot copy what is changed: %s", strerror(-r)) : 0;
 }
 
@@ -655,34 +666,49 @@ static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget,
     remove_upper(l, number);
     return r;
   }
-  layer->trunk = layer->number;
-  layer->number = number;
+  layer->trunk = layer->upper;
+  layer->upper = watch_upper(l, number, is_changed(layer));
   layer->branched = true;
   return shared_below(l, layer) ? show_shared(l, e) : 0;
 }
 
-int layers_branch(struct layers *l, bool knows, struct err *e) {
+/* Is there a layer of which a child gets a copy that is not empty? */
+static bool has_copies(const struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    if (l->at.at[i].branches && is_changed(&l->at.at[i])) return true;
+  return false;
+}
+
+static enum wire_refusal judge_branch(struct layers *l, int64_t state) {
+  bool changed;
+  l->known = state & WIRE_BRANCH_LOOKED;
+  if (!shm_is_clean(l)) return WIRE_FORK_NAMED;
+  changed = has_shared_changes(l);
+  if (changed && l->known) return WIRE_FORK_KNOWN;
+  return state & WIRE_BRANCH_READING && !l->known && has_copies(l) ? WIRE_FORK_READING : WIRE_FORK_GOOD;
+}
+
+int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, struct err *e) {
   uint64_t budget = BRANCH_BYTES;
-  l->known = knows;
-  int r = shm_is_clean(l) ? 0 : err_set(e, -EBUSY, "sandbox: there is shared memory");
-  if (r == 0 && layers_changed(l) && has_shared_changes(l) && knows)
-    r = err_set(e, -EBUSY, "sandbox: files were changed that are known");
+  enum wire_refusal why = judge_branch(l, state);
+  int r = why == WIRE_FORK_GOOD ? 0 : err_set(e, -EBUSY, "sandbox: %s", sandbox_refusal((uint32_t)why));
   for (size_t i = 0; i < l->at.n && r == 0; i++)
-    if (l->at.at[i].branches && !l->at.at[i].fixed && !knows) r = branch_layer(l, &l->at.at[i], &budget, e);
-  l->before = free_inodes(l);
+    if (l->at.at[i].branches && !l->at.at[i].fixed && !l->known) r = branch_layer(l, &l->at.at[i], &budget, e);
+  if (r < 0) *ret_why = why == WIRE_FORK_GOOD ? WIRE_FORK_WORLD : why;
   return r;
 }
 
-int layers_unbranch(struct layers *l, struct err *e) {
+int layers_unbranch(struct layers *l, bool ran, struct err *e) {
   char target[PATH_MAX];
-  bool same = l->before && free_inodes(l) == l->before, lost = !same && has_shared_changes(l);
+  bool lost = ran && has_shared_changes(l);
   int r = 0;
   for (size_t i = 0; i < l->at.n && r == 0; i++) {
     struct layer *layer = &l->at.at[i];
     if (!layer->branched) continue;
     r = inside(l, layer->at, target, e);
-    if (r == 0) r = take_off(l, target, layer->number, e);
-    layer->number = layer->trunk;
+    forget_upper(&layer->upper);
+    if (r == 0) r = take_off(l, target, layer->upper.number, e);
+    layer->upper = layer->trunk;
     layer->branched = false;
   }
   if (r == 0) r = renew_shm(l, e);

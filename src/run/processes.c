@@ -12,10 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void note_end(struct keeper *k, pid_t pid) {
+static void note_end(struct keeper *k, pid_t pid, int status) {
   if (pid <= 0) return;
   if (pid == k->server.pid) server_gone(&k->server);
-  if (pid == k->trunk) k->trunk = 0;
+  if (pid != k->trunk) return;
+  k->trunk = 0;
+  k->trunk_status = status;
+}
+
+/* What is nobody's child can never be waited for. */
+static bool is_lost(pid_t pid) {
+  siginfo_t info;
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
 }
 
 bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack) {
@@ -23,7 +31,7 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
   (void)sigemptyset(&set);
   (void)sigaddset(&set, SIGCHLD);
   for (;;) {
-    int status;
+    int status = 0;
     struct rusage usage;
     pid_t got = wait4(-1, &status, WNOHANG | __WALL, &usage);
     if (got > 0 && WIFSTOPPED(status)) {
@@ -35,9 +43,13 @@ bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_a
       a->usage = usage;
       return true;
     }
-    note_end(k, got);
+    note_end(k, got, status);
     if (got > 0) trace_ended(status, stack);
     if (got > 0) continue;
+    if (is_lost(pid)) {
+      a->status = SIGKILL;
+      return true;
+    }
     uint64_t now = keeper_now();
     if (deadline && now >= deadline) return false;
     uint64_t left = deadline ? deadline - now : 1000000000u;
@@ -76,10 +88,11 @@ static unsigned kill_others(const struct keeper *k) {
 
 bool keeper_bury(struct keeper *k, bool block) {
   pid_t pid;
+  int status = 0;
   do
-    pid = wait4(-1, NULL, (block ? 0 : WNOHANG) | __WALL, NULL);
+    pid = wait4(-1, &status, (block ? 0 : WNOHANG) | __WALL, NULL);
   while (pid < 0 && errno == EINTR);
-  note_end(k, pid);
+  note_end(k, pid, status);
   return pid > 0;
 }
 
@@ -110,6 +123,12 @@ unsigned keeper_end_others(struct keeper *k) {
   for (n = 0; keeper_bury(k, true); n++) {
   }
   return n > ours ? n - ours : 0;
+}
+
+bool keeper_is_alone(struct keeper *k) {
+  while (keeper_bury(k, false)) {
+  }
+  return only_ours_left(k);
 }
 
 void keeper_end_crowd(struct keeper *k) {

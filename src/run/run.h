@@ -133,6 +133,8 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
 void run_area_done(struct run_area *a);
 /* As it was made, for another run; nobody else uses it now. */
 int run_area_reset(struct run_area *a, struct err *e) MUST_USE;
+/* The first entry of the table of points, from I on, that may be there; most of the file is a hole. */
+uint32_t run_area_point_from(const struct run_area *a, uint32_t i);
 /* A copy of entry I of the table of points, which has `points.n` entries; false if there is none. */
 bool run_area_point(const struct run_area *a, uint32_t i, struct wire_point *ret);
 /*
@@ -310,6 +312,7 @@ struct sandbox_result {
   struct image_process_frame frames[SANDBOX_FRAMES];
   bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
   char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
+  bool ended;            /* of a trunk: it came to its own end */
   struct sandbox_tree tree;
 };
 
@@ -333,6 +336,8 @@ struct sandbox_branch {
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;
+  /* The trunk has come to its own end; may be NULL. */
+  int (*ended)(void *context, const struct sandbox_result *result, struct err *e);
 };
 
 /*

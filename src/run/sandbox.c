@@ -226,6 +226,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->usage = a.usage;
   ret->left = a.left;
   ret->forked = a.forked;
+  ret->ended = a.ended;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
   ret->tree = (struct sandbox_tree){0};
@@ -265,6 +266,8 @@ int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_w
     r = ask(s, &request, NULL, 0, e);
   }
   if (r == 0) memcpy(ret_why, result->why, SANDBOX_WHY);
+  if (r == 0 && result->ended && b->ended) r = b->ended(b->context, result, e);
+  sandbox_result_done(result);
   free(result);
   return r < 0 ? r : stop;
 }

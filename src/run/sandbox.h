@@ -11,6 +11,8 @@
 
 #include "run/run.h"
 
+#include <sys/stat.h>
+
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
 struct keeper_request {
   uint64_t wall_ns;
@@ -39,22 +41,31 @@ struct keeper_answer {
   uint32_t left, n_layers;
   int32_t order; /* of a branch: which one; -1 when the trunk has ended */
   bool timed_out, forked;
+  bool ended; /* of the trunk: by itself, and not because it could not go on */
   struct rusage usage;
   char why[SANDBOX_WHY]; /* it was not forked, though that was asked for */
   char text[512];
   char at[SANDBOX_LAYERS][256];
 };
 
+/* The upper folder of an overlay. Whatever a program changes changes its status: an entry, mode, owner, times. */
+struct upper {
+  unsigned number;
+  int fd;            /* for its status alone; -1 if it could not be opened */
+  bool dirty;        /* it had changes from the first */
+  struct stat clean; /* its status then */
+};
+
 /* The file system of the sandbox, as the keeper sees it. */
 struct layer {
-  char *at;        /* path of what it covers */
-  unsigned number; /* of its upper folder */
-  bool fixed;      /* cannot be an overlay: read-only */
-  bool over;       /* an overlay lies over one that the fork server stands on */
-  unsigned below;  /* number of that one's upper folder */
-  bool branches;   /* children of trunks get one of their own here, since the trunk or a child has changed it */
-  bool branched;   /* it is there: `number` is the child's, `trunk` the trunk's */
-  unsigned trunk;
+  char *at;           /* path of what it covers */
+  struct upper upper; /* where its changes go */
+  bool fixed;         /* cannot be an overlay: read-only */
+  bool over;          /* an overlay lies over one that the fork server stands on */
+  unsigned below;     /* number of that one's upper folder */
+  bool branches;      /* children of trunks get one of their own here, since some run has changed it */
+  bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
+  struct upper trunk;
 };
 
 struct layers {
@@ -65,15 +76,13 @@ struct layers {
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
   bool held;       /* some process stands on the layers that were mounted first */
-  int folder;      /* the stage, opened; -1 if it could not be */
-  uint64_t inodes; /* free ones there when no layer was changed; 0 if not known */
-  uint64_t before; /* ... when a child's layers had been made */
-  bool known;      /* they are all shared with the trunk */
+  bool known;      /* the layers of a child are all shared with its trunk */
+  struct stat shm; /* of /dev/shm when it was empty */
 };
 
 /* Mounts everything under stage/root. */
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
-/* Was any layer changed? May say so though none was. */
+/* Was any layer changed? */
 bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
 int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
@@ -85,12 +94,16 @@ int layers_renew(struct layers *l, bool held, struct err *e) MUST_USE;
 void layers_done(struct layers *l);
 /*
  * The world for a child of a trunk, which waits. Layers that nobody has changed are shared; of those that the trunk or
- * another child has changed, a copy lies over the trunk's. Device and inode of a file are others in a copy, so if the
- * program KNOWS them all are shared, and -EBUSY if the trunk has changed one. -EFBIG if a copy would be too much.
+ * another child has changed, a copy lies over the trunk's. Device and inode of a file are others in a copy, and where
+ * one is in a folder: if the program knows the former all are shared, and if it is reading folders there are no copies
+ * (STATE, of enum wire_branch_state). A negative errno, with the reason in *ret_why, if that cannot be.
  */
-int layers_branch(struct layers *l, bool knows, struct err *e) MUST_USE;
-/* The trunk's again. -ESTALE if the child has changed a layer that it shared with the trunk, whose world is lost. */
-int layers_unbranch(struct layers *l, struct err *e) MUST_USE;
+int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, struct err *e) MUST_USE;
+/*
+ * The trunk's again. -ESTALE if a child that RAN has changed a layer that it shared with the trunk, whose world is
+ * lost.
+ */
+int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
 /* Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. */
 int layers_copy(int from, int to, uint64_t *budget) MUST_USE;
 

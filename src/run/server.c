@@ -48,6 +48,9 @@ const char *sandbox_refusal(uint32_t refusal) {
       [WIRE_FORK_LOCKS] = "files are locked",
       [WIRE_FORK_WORLD] = "files that were changed cannot be had again",
       [WIRE_FORK_SIGNALS] = "signals are pending",
+      [WIRE_FORK_NAMED] = "there are shared memory, semaphores, queues or connections",
+      [WIRE_FORK_KNOWN] = "files were changed, and the program knows files by device and inode",
+      [WIRE_FORK_READING] = "files were changed while a folder is read",
   };
   const char *word = refusal < WIRE_REFUSALS ? words[refusal] : NULL;
   return word ? word : "the process could not be looked at";

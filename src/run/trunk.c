@@ -17,6 +17,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,11 +32,50 @@ struct trunk {
   const int *files;
   int socket;      /* of the child that is being made */
   uint64_t waited; /* of its time, for children */
+  bool ended;      /* by itself */
 };
 
-static int say(const struct trunk *t, enum wire_branch_what what, const int *fds, size_t n) {
-  struct wire_branch_message m = {.what = (uint32_t)what};
-  return message_send(t->socket, &m, sizeof m, fds, n);
+static int say(int socket, enum wire_branch_what what, int64_t value, const int *fds, size_t n) {
+  struct wire_branch_message m = {.what = (uint32_t)what, .value = value};
+  return message_send(socket, &m, sizeof m, fds, n);
+}
+
+/* --- who speaks --------------------------------------------------------------------------------------------------- */
+
+/* Any process of the command's can connect. */
+static bool is_from(int socket, pid_t pid) {
+  struct ucred who;
+  socklen_t n = sizeof who;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.pid == pid;
+}
+
+/* A number that somebody says a child of the keeper's has. */
+static bool is_child(const struct keeper *k, int64_t pid) {
+  siginfo_t info;
+  if (pid <= 1 || pid > INT32_MAX || pid == k->server.pid || pid == k->trunk) return false;
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/* What the other side starts has numbers from NEXT on. */
+static int let_go(const struct trunk *t, int socket, unsigned next) {
+  keeper_next_pid(t->k, next);
+  return say(socket, WIRE_BRANCH_GO, 0, NULL, 0);
+}
+
+/* A child that must not begin before its number is taken says so on a connection of its own. */
+static int greet(const struct trunk *t, pid_t child, unsigned next) {
+  struct pollfd p = {.fd = t->k->branches, .events = POLLIN};
+  struct wire_branch_message m;
+  for (;;) {
+    if (poll(&p, 1, BORN_MS) <= 0) return -ETIMEDOUT;
+    int socket = accept4(t->k->branches, NULL, NULL, SOCK_CLOEXEC);
+    if (socket < 0) return -errno;
+    bool right = is_from(socket, child);
+    int r = right ? server_receive(socket, &m, sizeof m, BORN_MS) : 0;
+    if (right && r == 0) r = m.what == WIRE_BRANCH_HELLO ? let_go(t, socket, next) : -EPROTO;
+    (void)close(socket);
+    if (right) return r;
+  }
 }
 
 /* --- standard input and output ------------------------------------------------------------------------------------ */
@@ -91,60 +131,90 @@ static unsigned last_pid(const struct keeper *k) {
 static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
   struct wire_branch_message born;
   unsigned last = last_pid(t->k);
+  bool others = last > SANDBOX_PID; /* the trunk has started some */
   keeper_next_pid(t->k, SANDBOX_PID);
-  int r = say(t, WIRE_BRANCH_READY, files, 3);
+  int r = say(t->socket, WIRE_BRANCH_READY, others, files, 3);
   if (r == 0) r = server_receive(t->socket, &born, sizeof born, BORN_MS);
   if (r < 0) return r;
-  if (last > SANDBOX_PID) keeper_next_pid(t->k, last + 1);
-  if (born.what != WIRE_BRANCH_BORN || born.value <= 1) return -EPROTO;
-  r = tell_child(t, (pid_t)born.value, order);
+  if (born.what != WIRE_BRANCH_BORN || !is_child(t->k, born.value)) return -EPROTO;
+  /* A child with another number ends by itself. */
+  if (others && born.value == SANDBOX_PID) r = greet(t, (pid_t)born.value, last + 1);
+  if (r == 0) r = tell_child(t, (pid_t)born.value, order);
   keeper_next_pid(t->k, last + 1);
   return r;
+}
+
+/* Everything that a child would share with the trunk, or that its end would end, as the keeper sees it. */
+static enum wire_refusal make_world(struct trunk *t, int64_t state, const int files[3]) {
+  enum wire_refusal why = WIRE_FORK_WORLD;
+  struct err e = {0};
+  if (!keeper_is_alone(t->k)) return WIRE_FORK_CHILDREN;
+  if (ipc_used(t->k) || network_used(t->k)) return WIRE_FORK_NAMED;
+  if (files[0] < 0 || copy_output(t->files[1], files[1]) < 0 || copy_output(t->files[2], files[2]) < 0) return why;
+  return layers_branch(&t->k->layers, state, &why, &e) == 0 ? WIRE_FORK_GOOD : why;
 }
 
 /* -ESTALE: the trunk cannot go on, since a child has changed its world. */
 static int branch(struct trunk *t, const struct wire_branch_message *ask) {
   struct err e = {0};
-  int files[3] = {open_again(t->files[0]), t->files[3], t->files[4]};
-  int r = files[0] < 0 ? files[0] : copy_output(t->files[1], files[1]);
-  if (r == 0) r = copy_output(t->files[2], files[2]);
-  bool ready = r == 0 && layers_branch(&t->k->layers, ask->value != 0, &e) == 0;
-  r = ready ? raise_child(t, ask->order, files) : say(t, WIRE_BRANCH_NOT, NULL, 0);
-  int after = layers_unbranch(&t->k->layers, &e);
+  const int files[3] = {open_again(t->files[0]), t->files[3], t->files[4]};
+  enum wire_refusal why = make_world(t, ask->value, files);
+  bool ready = why == WIRE_FORK_GOOD;
+  int r = ready ? raise_child(t, ask->order, files) : say(t->socket, WIRE_BRANCH_NOT, (int64_t)why, NULL, 0);
+  int after = layers_unbranch(&t->k->layers, ready, &e);
+  if (after == 0 && ready && (ipc_used(t->k) || network_used(t->k))) after = -ESTALE;
   if (r == 0) r = after;
   if (files[0] >= 0) (void)close(files[0]);
-  return r < 0 || !ready ? r : say(t, WIRE_BRANCH_DONE, NULL, 0);
+  return r < 0 || !ready ? r : say(t->socket, WIRE_BRANCH_DONE, 0, NULL, 0);
 }
 
 /* --- the trunk ---------------------------------------------------------------------------------------------------- */
 
-/* A child is asked for: makes it. */
-static int hear(struct trunk *t) {
+/* The trunk begins, or asks for a child, which is made. */
+static int answer(struct trunk *t) {
   struct wire_branch_message m;
+  int r = server_receive(t->socket, &m, sizeof m, BORN_MS);
+  if (r < 0) return r;
+  /* What it starts itself has the numbers that it would have. */
+  if (m.what == WIRE_BRANCH_HELLO) return let_go(t, t->socket, SANDBOX_PID + 1);
+  return m.what == WIRE_BRANCH_ASK && m.order <= INT32_MAX ? branch(t, &m) : -EPROTO;
+}
+
+static int hear(struct trunk *t) {
   t->socket = accept4(t->k->branches, NULL, NULL, SOCK_CLOEXEC);
   if (t->socket < 0) return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-  int r = server_receive(t->socket, &m, sizeof m, BORN_MS);
-  if (r == 0) r = m.what == WIRE_BRANCH_ASK ? branch(t, &m) : -EPROTO;
+  int r = is_from(t->socket, t->k->trunk) ? answer(t) : 0;
   (void)close(t->socket);
   return r;
+}
+
+/* A child may have killed it. */
+static void see_end(struct trunk *t) {
+  while (keeper_bury(t->k, false)) {
+  }
+  int status = t->k->trunk_status;
+  t->ended = !t->k->trunk && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 /* Until the trunk has ended, or its time is over. */
 static void follow(struct trunk *t) {
   uint64_t start = keeper_now(), most = t->request->wall_ns * PATIENCE;
-  struct pollfd p = {.fd = t->k->branches, .events = POLLIN};
+  /* The kernel tells its end there, if it is one that does; others are looked at. */
+  int end = (int)syscall(SYS_pidfd_open, t->k->trunk, 0);
+  struct pollfd p[] = {{.fd = t->k->branches, .events = POLLIN}, {.fd = end, .events = POLLIN}};
   int r = 0;
-  uint64_t end = t->request->until_ns;
-  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited) && (!end || keeper_now() < end)) {
-    if (poll(&p, 1, LOOK_MS) <= 0) {
-      while (keeper_bury(t->k, false)) {
-      }
+  uint64_t until = t->request->until_ns;
+  while (r == 0 && t->k->trunk && (!most || keeper_now() - start < most + t->waited) &&
+         (!until || keeper_now() < until)) {
+    if (poll(p, COUNT(p), LOOK_MS) <= 0 || !p[0].revents) {
+      see_end(t);
       continue;
     }
     uint64_t asked = keeper_now();
     r = hear(t);
     t->waited += keeper_now() - asked;
   }
+  if (end >= 0) (void)close(end);
 }
 
 static int listen_for_trunks(struct keeper *k) {
@@ -164,7 +234,7 @@ static int listen_for_trunks(struct keeper *k) {
 
 static int start(struct trunk *t, const struct keeper_request *request, struct keeper_answer *a) {
   struct err e = {0};
-  int r = layers_renew(&t->k->layers, t->k->server.pid != 0, &e);
+  int r = keeper_renew(t->k, &e);
   if (r < 0) {
     memcpy(a->text, e.text, sizeof a->text);
     return r;
@@ -173,8 +243,6 @@ static int start(struct trunk *t, const struct keeper_request *request, struct k
   pid_t pid = 0;
   if (t->k->server.refused || listen_for_trunks(t->k) < 0 || keeper_fork(t->k, t->files, true, &pid) < 0) return 0;
   t->k->trunk = pid;
-  /* What it starts itself has the numbers that it would have. */
-  keeper_next_pid(t->k, SANDBOX_PID + 1);
   return 0;
 }
 
@@ -186,6 +254,8 @@ int trunk_serve(struct keeper *k, const struct keeper_request *request, const in
   if (k->server.refused) (void)snprintf(a.why, sizeof a.why, "%s", k->server.why);
   if (k->trunk) (void)kill(k->trunk, SIGKILL);
   k->trunk = 0;
-  (void)keeper_end_others(k);
-  return message_send(k->socket, &a, sizeof a, NULL, 0);
+  a.left = keeper_end_others(k);
+  a.ended = t.ended;
+  a.status = k->trunk_status;
+  return keeper_answer_with(k, request, &a, &(struct keeper_stack){0});
 }

@@ -33,12 +33,15 @@ static const struct wire_fault *chosen(const struct rt_call *c) {
 static enum rt_action shorten(struct rt_call *c, const struct wire_fault *f) {
   c->retval = (uint64_t)f->retval;
   rt_event(c, f->error, 0);
-  if (f->length == WIRE_LENGTH_BYTES && rt.functions[c->index].hook != WIRE_HOOK_OUTPUT) {
+  uint16_t hook = rt.functions[c->index].hook;
+  if (f->length == WIRE_LENGTH_BYTES && hook != WIRE_HOOK_OUTPUT) {
     c->args[f->argument] = (uint64_t)f->retval;
     return RT_PASS;
   }
+  if (hook == WIRE_HOOK_STREAM) (void)rt_hook_watch(c, &rt.functions[c->index]);
   c->retval = rt_call_shortened(c, (enum wire_length)f->length, f->argument, (uint64_t)f->retval);
   rt_watch_returned(c);
+  if (hook == WIRE_HOOK_STREAM) rt_watch_after(c);
   for (uint32_t i = 0; i < f->n_sides; i++)
     rt_side(c, &rt_array(sides, struct wire_side)[f->side + i]);
   (void)rt_fault_errno(f);
@@ -71,29 +74,30 @@ struct kernel_action {
   uint64_t handler, flags, restorer, mask;
 };
 
-/* Does a handler of the program end system calls when the signal comes? */
-static bool interrupts(long signal) {
+/* Has the program a handler? With RESTARTS, one after which most system calls begin again. */
+static bool is_handled(long signal, bool restarts) {
   struct kernel_action a = {0};
   if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) return false;
-  return a.handler > 1 && !(a.flags & RESTART);
+  return a.handler > 1 && !(a.flags & RESTART) == !restarts;
 }
 
 /* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */
-static long find_signal(void) {
+static long find_signal(bool restarts) {
   static const uint8_t first[] = {28, 23, 18, 17, 14, 29, 12, 10, 1, 2, 15, 3, 20, 21, 22, 26, 27, 24, 25, 30, 16, 13};
   uint64_t blocked = 0;
   if (rt_system(SYS_rt_sigprocmask, 0, 0, (long)&blocked, sizeof blocked, 0, 0) < 0) return 0;
   for (unsigned i = 0; i < sizeof first; i++)
-    if (!(blocked >> (first[i] - 1) & 1) && interrupts(first[i])) return first[i];
+    if (!(blocked >> (first[i] - 1) & 1) && is_handled(first[i], restarts)) return first[i];
   for (long signal = 34; signal <= SIGNALS; signal++)
-    if (!(blocked >> (signal - 1) & 1) && interrupts(signal)) return signal;
+    if (!(blocked >> (signal - 1) & 1) && is_handled(signal, restarts)) return signal;
   return 0;
 }
 
 /* The handler runs here; it may also never return. Whatever it does to errno, that is EINTR then. */
 static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
   enum rt_action action = rt_fault_apply(c);
-  long signal = find_signal();
+  long signal = find_signal(false);
+  if (signal == 0) signal = find_signal(true);
   if (signal != 0) (void)rt_system(SYS_tgkill, rt_pid(), rt_tid(), signal, 0, 0, 0);
   (void)rt_fault_errno(f);
   return action;

@@ -32,14 +32,16 @@ static struct {
   char folder[PATH_ROOM];
 } trunk;
 
+static uint32_t own_number(void) { return (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+
 static void close_one(int fd) {
   if (fd >= 0) (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* The next message of the keeper's must be this one. */
-static bool hear(int socket, enum wire_branch_what what, int files[RT_FILES]) {
-  struct wire_branch_message m;
-  return rt_hear(socket, &m, sizeof m, files) == (long)sizeof m && m.what == what;
+/* The next message of the keeper's must be WHAT; *ret has it whatever it is. */
+static bool hear(int socket, enum wire_branch_what what, struct wire_branch_message *ret, int files[RT_FILES]) {
+  *ret = (struct wire_branch_message){.what = WIRE_BRANCH_NOT, .value = WIRE_FORK_WORLD};
+  return rt_hear(socket, ret, sizeof *ret, files) == (long)sizeof *ret && ret->what == what;
 }
 
 /* The keeper, for one child; a negative errno if it cannot be reached. */
@@ -56,19 +58,36 @@ static int connect_to_keeper(void) {
   return r < 0 ? (int)r : (int)fd;
 }
 
+/* Whatever this process starts must have the numbers that it would have without murphy, which the keeper sees to. */
+static bool say_hello(void) {
+  struct wire_branch_message m = {.what = WIRE_BRANCH_HELLO};
+  int socket = connect_to_keeper(), none[RT_FILES];
+  if (socket < 0) return false;
+  bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_GO, &m, none);
+  close_one(socket);
+  return good;
+}
+
 /* libc writes its own number for the thread into locks: it must be the one that children have. */
-void rt_trunk_start(void) {
+void rt_trunk_start(long server) {
   trunk.n = rt_load(&rt.area->n_branches);
   trunk.orders = rt_area_array(branches, struct wire_branch);
   trunk.shown = rt.area->shown_pid;
   if (trunk.n > rt.area->branches.n) trunk.n = 0;
-  rt_files_start();
+  rt_files_start(server);
   rt_numbers_start();
-  rt_trunk_pid = (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  rt_trunk_pid = own_number();
   *rt_process_tid() = trunk.shown;
+  if (!say_hello()) trunk.n = 0;
 }
 
 uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_pid ? trunk.shown : number; }
+
+uint64_t rt_trunk_meant(uint64_t number) {
+  if (!rt_trunk()) return number;
+  if ((uint32_t)number == trunk.shown) return rt_trunk_pid;
+  return (uint32_t)number == -trunk.shown ? (uint64_t) - (int64_t)rt_trunk_pid : number;
+}
 
 /* --- one child ---------------------------------------------------------------------------------------------------- */
 
@@ -88,14 +107,15 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_aim();
 }
 
-/* The child's files and folder. If they cannot be had it ends before it was anything. */
-static void enter_world(struct wire_branch *b, const int files[RT_FILES]) {
-  if (rt_numbers_child(files) && rt_files_reopen(files) &&
+/* The child's files, folder and number. If they cannot be had it ends before it was anything. */
+static void enter_world(struct wire_branch *b, const int files[RT_FILES], bool hello) {
+  bool itself = own_number() == trunk.shown && (!hello || say_hello());
+  if (itself && rt_numbers_child(files) && rt_files_reopen(files) &&
       rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
     rt_store(&b->made, 1);
     return;
   }
-  rt_store(&b->refusal, WIRE_FORK_WORLD);
+  rt_store(&b->refusal, itself ? WIRE_FORK_WORLD : WIRE_FORK_UNKNOWN);
   for (;;)
     (void)rt_system(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
@@ -119,23 +139,28 @@ static void forget_heirs(void) {
 
 /* True in the child. */
 static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b) {
-  struct wire_branch_message m = {
-      .what = WIRE_BRANCH_ASK, .order = (uint32_t)(b - trunk.orders), .value = !rt_numbers_check()};
+  struct wire_branch_message m = {.what = WIRE_BRANCH_ASK,
+                                  .order = (uint32_t)(b - trunk.orders),
+                                  .value = rt_numbers_check() ? 0 : WIRE_BRANCH_LOOKED};
+  if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
   int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
-  bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, files);
+  struct wire_order first = rt.area->first;
+  bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);
+  if (!good) rt_store(&b->refusal, (uint32_t)m.value);
+  bool hello = m.value != 0;
   m = (struct wire_branch_message){.what = WIRE_BRANCH_BORN, .value = good ? rt_fork_beside() : -1};
   if (m.value == 0) {
-    enter_world(b, files);
+    enter_world(b, files, hello);
     close_all(socket, files);
     become(c, b, process);
     return true;
   }
-  if (!good) rt_store(&b->refusal, WIRE_FORK_WORLD);
-  if (good && rt_say(socket, &m, sizeof m)) (void)hear(socket, WIRE_BRANCH_DONE, none);
+  if (good && rt_say(socket, &m, sizeof m)) (void)hear(socket, WIRE_BRANCH_DONE, &m, none);
   close_all(socket, files);
   rt_store(&rt.area->next_process, next);
   rt_store(&rt.area->processes, n);
+  rt.area->first = first;
   forget_heirs();
   return false;
 }
@@ -169,7 +194,7 @@ static uint32_t find(uint64_t hash, uint32_t rule) {
 
 /* Sessions and groups that the program has changed are not those that a child would have; nor is it for vfork's. */
 static bool leads(void) {
-  return rt_process() == 1 && (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid &&
+  return rt_process() == 1 && own_number() == rt_trunk_pid &&
          (uint32_t)rt_system(SYS_getpgid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid &&
          (uint32_t)rt_system(SYS_getsid, 0, 0, 0, 0, 0, 0) == rt_trunk_pid;
 }
@@ -179,14 +204,24 @@ static enum wire_refusal judge(void) {
   if (!leads()) return WIRE_FORK_CHILDREN;
   if (rt_system(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0) < 0 || pending) return WIRE_FORK_SIGNALS;
   if (rt_system(SYS_getcwd, (long)trunk.folder, sizeof trunk.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_WORLD;
+  const uint64_t *written;
+  uint32_t n;
   enum wire_refusal r = rt_sound_process();
-  return r == WIRE_FORK_GOOD ? rt_files_list() : r;
+  if (r == WIRE_FORK_GOOD) r = rt_files_list(&written, &n);
+  return r == WIRE_FORK_GOOD ? rt_sound_memory(written, n) : r;
 }
 
-static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64_t hash) {
-  uint32_t rule = (uint32_t)c->rule, first = find(hash, rule);
-  if (first == trunk.n) return false;
-  uint64_t seen = rt_add(&trunk.orders[first].seen, 1) + 1;
+/* Is one of the orders from FIRST on, which are about this point, about this time that it is reached? */
+static bool is_due(uint32_t first, uint64_t seen) {
+  const struct wire_branch *b = &trunk.orders[first];
+  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == b->hash && trunk.orders[i].rule == b->rule; i++)
+    if (trunk.orders[i].nth == seen) return true;
+  return false;
+}
+
+static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint32_t first, uint64_t seen) {
+  const uint64_t hash = trunk.orders[first].hash;
+  const uint32_t rule = trunk.orders[first].rule;
   enum wire_refusal refusal = WIRE_REFUSALS; /* not asked yet */
   for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == hash && trunk.orders[i].rule == rule; i++) {
     struct wire_branch *b = &trunk.orders[i];
@@ -200,11 +235,13 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint64
   return false;
 }
 
+/* Most calls are not those that an order is about, or come at another time: that is found out first. */
 __attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
   if (trunk.n == 0) return false;
-  uint64_t hash = rt_point_here(c);
+  uint32_t first = find(rt_point_here(c), (uint32_t)c->rule);
+  if (first == trunk.n || !is_due(first, rt_add(&trunk.orders[first].seen, 1) + 1)) return false;
   rt_stack_keep();
-  bool child = branch_all(c, hash);
+  bool child = branch_all(c, first, rt_load(&trunk.orders[first].seen));
   rt_stack_put_back();
   return child;
 }

@@ -24,14 +24,17 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
 }
 
 /* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
-static int64_t again(const struct rt_call *c, struct wire_order *o) {
+static bool again(const struct rt_call *c, const struct wire_order *o) {
   uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
   return around && c->args[0] == rt_load(&o->about) && rt_point_around(c) == around;
 }
 
-static int64_t ordered(const struct rt_call *c) {
-  if (rt_trunk()) return rt_branch(c);
-  struct wire_order *o = &rt.area->order;
+bool rt_order_about(const struct rt_call *c, const struct wire_order *o) {
+  return rt_point_here(c) == o->hash || again(c, o);
+}
+
+/* Is it the call that the order wants, the time that it wants it? */
+static bool comes(const struct rt_call *c, struct wire_order *o) {
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
   if (rt_point_here(c) != o->hash) return again(c, o);
   if (o->onwards) {
@@ -40,6 +43,11 @@ static int64_t ordered(const struct rt_call *c) {
   }
   uint64_t seen = rt_add(&o->seen, 1) + 1;
   return o->onwards ? seen >= o->nth : seen == o->nth;
+}
+
+static int64_t ordered(const struct rt_call *c) {
+  if (comes(c, &rt.area->first)) return 1;
+  return rt_trunk() ? rt_branch(c) : comes(c, &rt.area->order);
 }
 
 /* Terms that look at the call alone, and that most conditions begin with or consist of. False if it is none. */

@@ -19,3 +19,5 @@ bool rt_asks_number(uint32_t code) RT_HIDDEN;
  * false is for ever, as state only moves on.
  */
 bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;
+/* Is it a call that the order is about, whichever time it is? */
+bool rt_order_about(const struct rt_call *c, const struct wire_order *o) RT_HIDDEN;

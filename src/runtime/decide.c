@@ -10,12 +10,14 @@
 #include "hooks.h"
 #include "guard.h"
 #include "names.h"
+#include "operand.h"
 #include "real.h"
 #include "server.h"
 #include "stack.h"
 #include "system.h"
 
 #define ENOSYS 38
+#define NO_FAULT UINT64_MAX
 #define PAGE 4096ull
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
@@ -64,9 +66,17 @@ static uint64_t words_above(const struct rt_call *c) {
 
 /* The real call of a function that the runtime does something about itself. */
 static enum rt_action then_hooked(struct rt_call *c, const struct rt_function *f) {
-  if (rt_hook(c, f) != RT_PASS) return rt_fault_apply(c);
+  if (rt_hook(c, f) == RT_RETURN) return rt_fault_apply(c);
   c->words = words_above(c);
   return RT_THEN;
+}
+
+/* No rule holds, but the runtime wants to know what the function does. */
+static enum rt_action only_hooked(struct rt_call *c, const struct rt_function *f) {
+  enum rt_action action = rt_hook(c, f);
+  c->fault = NO_FAULT;
+  if (action == RT_THEN) c->words = words_above(c);
+  return action;
 }
 
 /* Does nothing: debuggers stop here, at a call that is about to fail (murphy replay --gdb). */
@@ -110,7 +120,7 @@ static inline enum rt_action judge(struct rt_call *c, const struct rt_function *
     c->rule = f->rule + i;
     if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
   }
-  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? rt_hook(c, f) : RT_PASS;
+  return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? only_hooked(c, f) : RT_PASS;
 }
 
 static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) {
@@ -142,4 +152,7 @@ RT_HOT enum rt_action rt_decide(struct rt_call *c) {
   return judge(c, f);
 }
 
-enum rt_action rt_after(struct rt_call *c) { return rt_fault_apply(c); }
+enum rt_action rt_after(struct rt_call *c) {
+  if (rt.functions[c->index].hook == WIRE_HOOK_STREAM) rt_watch_after(c);
+  return c->fault == NO_FAULT ? RT_RETURN : rt_fault_apply(c);
+}

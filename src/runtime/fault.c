@@ -2,6 +2,7 @@
 /* What a fault does. */
 #include "fault.h"
 
+#include "condition.h"
 #include "events.h"
 #include "link.h"
 #include "side.h"
@@ -14,14 +15,21 @@ void rt_fault_start(void) {
   rt_side_start();
 }
 
+/* The order by which it fails; NULL if it is by none. */
+static const struct wire_order *order_for(const struct rt_call *c) {
+  const struct wire_order *order = &rt.area->order, *first = &rt.area->first;
+  bool last = order->armed && order->rule == c->rule;
+  if (first->armed && first->rule == c->rule && (!last || rt_order_about(c, first))) return first;
+  return last ? order : NULL;
+}
+
 void rt_fault_choose(struct rt_call *c) {
   const struct wire_rule *r = &rt_array(rules, struct wire_rule)[c->rule];
   uint64_t k = rt_add(&rt.slots[r->slot], 1);
   c->fault = r->fault;
   if (r->n_faults < 2) return;
-  const struct wire_order *order = rt.area ? &rt.area->order : NULL;
-  bool ordered = order && order->armed && order->rule == c->rule;
-  c->fault += (ordered ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
+  const struct wire_order *order = rt.area ? order_for(c) : NULL;
+  c->fault += (order ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
 }
 
 int32_t rt_fault_errno(const struct wire_fault *f) {

@@ -18,10 +18,11 @@
 #define MOST 64
 #define PATH_ROOM 4096
 
-enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_SAME };
+/* KIND_ANEW: a standard stream's file, but opened by the program itself, as /dev/stdout can be. */
+enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_ANEW, KIND_SAME };
 
 struct file {
-  int fd, like; /* of KIND_STANDARD: which one; of KIND_SAME: the descriptor that it is a copy of */
+  int fd, like; /* of KIND_STANDARD and KIND_ANEW: which one; of KIND_SAME: the descriptor that it is a copy of */
   enum kind kind;
   uint64_t device, inode;
 };
@@ -30,10 +31,15 @@ static struct file list[MOST];
 static uint32_t n_list;
 static struct file standard[3];
 static char path[PATH_ROOM];
+static uint64_t written[MOST];
+static uint32_t n_written;
+static long original; /* the process that has the standard streams as they were given */
+static bool reading;
 
 static long status_flags(int fd) { return rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-void rt_files_start(void) {
+void rt_files_start(long server) {
+  original = server;
   for (int i = 0; i < 3; i++) {
     struct stat s;
     standard[i].fd = rt_system(SYS_fstat, i, (long)&s, 0, 0, 0, 0) < 0 ? -1 : i;
@@ -94,7 +100,8 @@ static bool is_harmless_device(const struct stat *s) {
 static bool find_original(struct file *f) {
   long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
   for (uint32_t i = 0; i < n_list; i++) {
-    if (list[i].kind != KIND_AGAIN || list[i].device != f->device || list[i].inode != f->inode) continue;
+    if (list[i].kind != KIND_AGAIN && list[i].kind != KIND_ANEW) continue;
+    if (list[i].device != f->device || list[i].inode != f->inode) continue;
     long order = rt_system(SYS_kcmp, self, self, 0 /* KCMP_FILE */, list[i].fd, f->fd, 0);
     if (order < 0) return false;
     if (order > 0) continue;
@@ -105,19 +112,39 @@ static bool find_original(struct file *f) {
   return true;
 }
 
+/* A descriptor of standard stream I's file: it is that stream itself, or is opened apart from it, at its own place. */
+static enum wire_refusal judge_standard(struct file *f, int i, const struct stat *s) {
+  long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  long order = rt_system(SYS_kcmp, self, original, 0 /* KCMP_FILE */, f->fd, i, 0);
+  if (order < 0 || !S_ISREG(s->st_mode)) return WIRE_FORK_FILES;
+  f->kind = order == 0 ? KIND_STANDARD : KIND_ANEW;
+  f->like = i;
+  if (order == 0) return WIRE_FORK_GOOD;
+  if (!find_original(f)) return WIRE_FORK_FILES;
+  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
+}
+
+/* What is found at `path` may be changed by the child: it must not be seen in the parent's memory. */
+static void note_written(int fd) {
+  uint64_t hash = RT_HASH;
+  if ((status_flags(fd) & O_ACCMODE) == O_RDONLY) return;
+  for (const char *s = path; *s; s++)
+    hash = rt_hash(hash, *s);
+  written[n_written++] = hash;
+}
+
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->device = s->st_dev;
   f->inode = s->st_ino;
   f->kind = KIND_SHARED;
   if (is_harmless_device(s)) return WIRE_FORK_GOOD;
   for (int i = 0; i < 3; i++)
-    if (standard[i].fd == i && standard[i].device == f->device && standard[i].inode == f->inode) {
-      f->kind = KIND_STANDARD;
-      f->like = i;
-      return WIRE_FORK_GOOD;
-    }
+    if (standard[i].fd == i && standard[i].device == f->device && standard[i].inode == f->inode)
+      return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  if (S_ISREG(s->st_mode)) note_written(f->fd);
+  reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
   if (!find_original(f)) return WIRE_FORK_FILES;
   /* Those of a copy are the same. */
   return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
@@ -133,11 +160,17 @@ static enum wire_refusal add(void *context, int fd) {
   return r;
 }
 
-enum wire_refusal rt_files_list(void) {
-  n_list = 0;
+enum wire_refusal rt_files_list(const uint64_t **ret, uint32_t *ret_n) {
+  n_list = n_written = 0;
+  reading = false;
   rt_locks_forget();
-  return rt_sound_each_file(add, NULL);
+  enum wire_refusal r = rt_sound_each_file(add, NULL);
+  *ret = written;
+  *ret_n = n_written;
+  return r;
 }
+
+bool rt_files_reading(void) { return reading; }
 
 /* --- in the child ------------------------------------------------------------------------------------------------- */
 
@@ -152,13 +185,23 @@ static bool is_another(const struct stat *a, const struct stat *b) {
   return a->st_dev != b->st_dev || a->st_ino != b->st_ino;
 }
 
-static bool open_again(const struct file *f) {
-  long flags = status_flags(f->fd), at = rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
-  struct stat before, after;
-  if (flags < 0 || at < 0 || !find_path(f->fd) || rt_system(SYS_fstat, f->fd, (long)&before, 0, 0, 0, 0) < 0)
-    return false;
+/* At the path that it has, or by way of FILE, a descriptor of the same file; -1 if there is none. */
+static long open_like(const struct file *f, int file) {
+  long flags = status_flags(f->fd);
+  if (flags < 0) return flags;
   flags &= ~(long)(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_NOFOLLOW);
-  long fd = rt_system(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+  if (file >= 0)
+    name_entry(path, "fd/", file);
+  else if (!find_path(f->fd))
+    return -1;
+  return rt_system(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | (file < 0 ? O_NOFOLLOW : 0), 0, 0, 0);
+}
+
+static bool open_again(const struct file *f, int file) {
+  long at = rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
+  struct stat before, after;
+  if (at < 0 || rt_system(SYS_fstat, f->fd, (long)&before, 0, 0, 0, 0) < 0) return false;
+  long fd = open_like(f, file);
   if (fd < 0) return false;
   bool same = rt_system(SYS_fstat, fd, (long)&after, 0, 0, 0, 0) == 0 && before.st_mode == after.st_mode &&
               (before.st_size == after.st_size || S_ISDIR(before.st_mode));
@@ -175,8 +218,8 @@ bool rt_files_reopen(const int files[3]) {
     long flags = status_flags(f->fd);
     if (f->kind == KIND_STANDARD)
       good = replace(f->fd, files[f->like]) && rt_system(SYS_fcntl, f->fd, F_SETFL, flags, 0, 0, 0) == 0;
-    else if (f->kind == KIND_AGAIN)
-      good = open_again(f);
+    else if (f->kind == KIND_AGAIN || f->kind == KIND_ANEW)
+      good = open_again(f, f->kind == KIND_ANEW ? files[f->like] : -1);
     else if (f->kind == KIND_SAME)
       good = replace(f->fd, f->like);
   }

@@ -357,7 +357,10 @@ static enum found rules_at(const struct rt_frames *f, uint64_t pc, struct rules 
   uint64_t start = pointer(&r, c.encoding), size = number(&r, c.encoding == PE_PCREL4 ? 4 : 8);
   if (c.sized) skip(&r, leb128(&r, false));
   if (r.failed || pc - start >= size) return NOTHING;
-  struct machine m = {.common = &c, .now = {.cfa = WIRE_CFA_END, .reg = UINT64_MAX}};
+  struct machine m; /* what is remembered need not be cleared, and is large */
+  m.common = &c;
+  m.n_remembered = 0;
+  m.now = (struct rules){.cfa = WIRE_CFA_END, .reg = UINT64_MAX};
   m.now.saved[SAVED_RIP].where = LOST;
   m.initial = m.now;
   if (!run(&m, c.program, 0, UINT64_MAX)) return UNREADABLE;

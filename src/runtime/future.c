@@ -90,12 +90,14 @@ struct question {
   struct range call;
 };
 
+static bool may_come(const struct question *q, const struct wire_order *o) {
+  return rt_load(&o->armed) && o->rule == q->rule && (o->onwards || rt_load(&o->seen) < o->nth);
+}
+
 static struct range source(const struct question *q, uint32_t op, uint32_t operand) {
-  const struct wire_order *order = rt.area ? &rt.area->order : NULL;
   switch (op) {
   case WIRE_OP_ORDER:
-    return order && rt_load(&order->armed) &&
-                   (order->rule != q->rule || (!order->onwards && rt_load(&order->seen) >= order->nth))
+    return rt.area && rt_load(&rt.area->order.armed) && !may_come(q, &rt.area->order) && !may_come(q, &rt.area->first)
                ? exactly(0)
                : yes_or_no;
   case WIRE_OP_NUMBER:
@@ -145,6 +147,7 @@ static void step(struct machine *m, const struct question *q, uint32_t op, uint3
     *top = anything;
     break;
   case WIRE_OP_LOAD:
+  case WIRE_OP_STREAM:
   case WIRE_OP_WRITTEN:
     *top = anything;
     break;

@@ -9,6 +9,7 @@
 #include "process.h"
 #include "real.h"
 #include "server.h"
+#include "sound.h"
 #include "branch.h"
 #include "stack.h"
 #include "system.h"
@@ -109,6 +110,13 @@ static enum rt_action hook_fork(struct rt_call *c) {
   return RT_RETURN;
 }
 
+/* A trunk shows another number than it has: the one must mean the other, where it is an argument. */
+static enum rt_action hook_whom(struct rt_call *c, bool first, bool second) {
+  if (first) c->args[0] = rt_trunk_meant(c->args[0]);
+  if (second) c->args[1] = rt_trunk_meant(c->args[1]);
+  return RT_PASS;
+}
+
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_DLSYM:
@@ -140,14 +148,27 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_MOVE:
     rt_numbers_move();
     return RT_PASS;
+  case WIRE_HOOK_RENAME:
+  case WIRE_HOOK_RENAME_AT:
+    return rt_numbers_rename(c, f->hook == WIRE_HOOK_RENAME_AT);
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;
-    c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
+    c->retval = rt_trunk_shown(((looking *)c->real)(rt_trunk_meant(c->args[0]), c->args[1], c->args[2]));
     return RT_RETURN;
+  case WIRE_HOOK_WHOM:
+  case WIRE_HOOK_WHOM_2:
+  case WIRE_HOOK_WHOMS:
+    return rt_trunk() ? hook_whom(c, f->hook != WIRE_HOOK_WHOM_2, f->hook != WIRE_HOOK_WHOM) : RT_PASS;
+  case WIRE_HOOK_ADVISE:
+    rt_sound_advised(c->args[2]);
+    return RT_PASS;
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
   case WIRE_HOOK_CLOSE:
+  case WIRE_HOOK_DUP:
+  case WIRE_HOOK_FCNTL:
+  case WIRE_HOOK_STREAM:
     return rt_hook_watch(c, f);
   case WIRE_HOOK_MAIN:
     rt_server();

@@ -238,6 +238,64 @@ static __attribute__((noinline)) void keep_quietly(const struct look *l) {
   rt_store(&taken, 0);
 }
 
+/* A file has a name that begins with FROM, of N characters; it begins with TO now. False if that is too long. */
+static bool rename_known(struct known *k, size_t n, const char *to) {
+  static char path[PATH_ROOM];
+  size_t m = rt_length(to);
+  if (m + rt_length(k->path + n) >= PATH_ROOM) return false;
+  rt_copy_text(path, PATH_ROOM, to);
+  rt_copy_text(path + m, PATH_ROOM - m, k->path + n);
+  rt_copy_text(k->path, PATH_ROOM, path);
+  return true;
+}
+
+/* All that is known below the folder OLD is below NEW now. */
+static bool rename_below(const char *old, const char *new) {
+  bool good = true;
+  for (uint32_t i = 0; i < n_list && good; i++) {
+    const char *rest = rt_behind(list[i].path, old);
+    if (rest && *rest == '/') good = rename_known(&list[i], rt_length(old), new);
+  }
+  return good;
+}
+
+/* What has been renamed is at FOLDER, PATH. False if it cannot be followed there. */
+static bool follow(int folder, const char *path) {
+  static char old[PATH_ROOM], new[PATH_MAX];
+  struct stat s;
+  long fd = rt_system(SYS_openat, folder, (long)path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+  if (fd < 0) return false;
+  bool good = rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 && rt_files_path((int)fd, new, sizeof new);
+  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
+  if (!good) return false;
+  struct identity is = identity_of(&s);
+  struct known *k = find_known(&is);
+  if (!k) return !S_ISDIR(s.st_mode);
+  rt_copy_text(old, sizeof old, k->path);
+  if (!rename_known(k, rt_length(old), new)) return false;
+  return !S_ISDIR(s.st_mode) || rename_below(old, new);
+}
+
+static __attribute__((noinline)) void follow_quietly(int folder, const char *path) {
+  uint32_t nobody = 0;
+  if (!rt_swap_if(&taken, &nobody, 1)) {
+    moved = true;
+    return;
+  }
+  rt_stack_keep();
+  moved |= !follow(folder, path);
+  rt_stack_put_back();
+  rt_store(&taken, 0);
+}
+
+enum rt_action rt_numbers_rename(struct rt_call *c, bool at) {
+  if (!rt_trunk()) return RT_PASS;
+  typedef uint64_t renaming(uint64_t, uint64_t, uint64_t, uint64_t);
+  c->retval = ((renaming *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3]);
+  if ((int)c->retval == 0) follow_quietly(at ? (int)c->args[2] : AT_FDCWD, (const char *)c->args[at ? 3 : 1]);
+  return RT_RETURN;
+}
+
 bool rt_numbers_check(void) {
   forget_removed();
   return !unknown;

@@ -10,8 +10,10 @@ void rt_numbers_start(void) RT_HIDDEN;
 enum rt_action rt_numbers_look(struct rt_call *c, enum wire_hook hook) RT_HIDDEN;
 /* The program learns numbers in a way that is not followed here. */
 void rt_numbers_tell(void) RT_HIDDEN;
-/* Files get other names. */
+/* Files get other names, in a way that is not followed here. */
 void rt_numbers_move(void) RT_HIDDEN;
+/* (path, path), or AT: (fd, path, fd, path). Makes the call, if it matters. */
+enum rt_action rt_numbers_rename(struct rt_call *c, bool at) RT_HIDDEN;
 /*
  * In the trunk, before a world for a child is made: finds what the program knows. False if it knows numbers that
  * could not be shown in a copy of the world.

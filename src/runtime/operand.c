@@ -6,13 +6,14 @@
 #include "length.h"
 #include "process.h"
 #include "system.h"
+#include "written.h"
 
 static uint64_t start_time;
 static uint32_t n_threads;
 
 void rt_operand_start(void) {
   start_time = rt_time();
-  rt_watch_start();
+  rt_written_start();
   rt_fresh_start();
   rt_variable_start();
 }
@@ -108,6 +109,9 @@ int64_t *rt_operand(const struct rt_call *c, enum wire_op op, uint32_t operand, 
     break;
   case WIRE_OP_TIME:
     *top++ = (int64_t)(rt_time() - start_time);
+    break;
+  case WIRE_OP_STREAM:
+    top[-1] = rt_stream_fd(operand == 0 ? (uint64_t)top[-1] : rt_stream_named(-(int)operand));
     break;
   case WIRE_OP_WRITTEN:
     value = rt_written((uint32_t)top[-1]);

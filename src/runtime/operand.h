@@ -15,13 +15,14 @@ int64_t *rt_operand(const struct rt_call *c, enum wire_op op, uint32_t operand, 
 /* The thread's slots (plan->thread_slots of them); NULL if it has none. */
 uint64_t *rt_thread(void) RT_HIDDEN;
 
-/* Hooks: WIRE_HOOK_LOCK, UNLOCK, OUTPUT and CLOSE. */
+/* Hooks: WIRE_HOOK_LOCK, UNLOCK, OUTPUT, CLOSE, DUP and STREAM. */
 enum rt_action rt_hook_watch(struct rt_call *c, const struct rt_function *f) RT_HIDDEN;
 /* The real function was called by other code than that: c->retval is what it returned. */
 void rt_watch_returned(const struct rt_call *c) RT_HIDDEN;
+/* The real function of a WIRE_HOOK_STREAM was called, as RT_THEN says. */
+void rt_watch_after(const struct rt_call *c) RT_HIDDEN;
 /* How many bytes were written to the descriptor; -1 if it is not known. */
 int64_t rt_written(uint64_t fd) RT_HIDDEN;
-void rt_watch_start(void) RT_HIDDEN;
 
 /* The process was started as COMMAND, argv[0]: a link's name, or the file's. */
 void rt_text_start(const char *command) RT_HIDDEN;

@@ -186,6 +186,8 @@ uint32_t rt_process(void) { return rt_load(&own()->process); }
 
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }
 
+uint32_t rt_pid_if_known(void) { return who.own ? rt_load(&who.own->pid) : 0; }
+
 uint32_t *rt_process_tid(void) {
   return rt_tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + rt_tid_offset) : NULL;
 }

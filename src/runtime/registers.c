@@ -21,17 +21,75 @@ static bool frames_at(uint64_t pc, struct rt_frames *ret) {
   return ret->header != 0;
 }
 
-/* The same of our own code, which is always there. */
-static bool own_frames(uint64_t pc, struct rt_frames *ret) {
-  static struct rt_frames own;
-  static uint32_t known;
-  if (!rt_load(&known)) {
-    struct rt_frames found;
-    if (!frames_at(pc, &found)) return false;
-    own = found; /* whoever comes at the same time writes the same */
-    rt_store(&known, 1);
+/* --- what was found before ---------------------------------------------------------------------------------------- */
+
+/*
+ * To carry out the tables of a function takes a microsecond, and the same few addresses are asked for again and again.
+ * Any thread may read and write: an entry whose two words do not belong together has no key that anybody looks for.
+ */
+#define KNOWN 1024
+static struct {
+  uint64_t key; /* ^ value */
+  uint64_t value;
+} table[KNOWN];
+
+static unsigned place(uint64_t key) { return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54) % KNOWN; }
+
+static bool recall(uint64_t key, uint64_t *ret) {
+  *ret = __atomic_load_n(&table[place(key)].value, __ATOMIC_RELAXED);
+  return (__atomic_load_n(&table[place(key)].key, __ATOMIC_RELAXED) ^ *ret) == key;
+}
+
+static void keep(uint64_t key, uint64_t value) {
+  __atomic_store_n(&table[place(key)].value, value, __ATOMIC_RELAXED);
+  __atomic_store_n(&table[place(key)].key, key ^ value, __ATOMIC_RELAXED);
+}
+
+/* Twelve bits for each register: how, and the offset in words with its sign. What does not fit is not kept. */
+enum { PACKED = 12, OFFSET_MOST = 511 };
+
+static bool pack(const struct rt_saved saved[RT_KEPT], uint64_t *ret) {
+  *ret = 0;
+  for (unsigned i = 0; i < RT_KEPT; i++) {
+    int64_t words = saved[i].offset / 8;
+    if (saved[i].offset % 8 != 0 || words > OFFSET_MOST || words < -OFFSET_MOST) return false;
+    *ret |= ((uint64_t)saved[i].how | ((uint64_t)words & 0x3ff) << 2) << PACKED * i;
   }
-  *ret = own;
+  return true;
+}
+
+static void unpack(uint64_t value, struct rt_saved ret[RT_KEPT]) {
+  for (unsigned i = 0; i < RT_KEPT; i++) {
+    uint64_t one = value >> PACKED * i;
+    ret[i] = (struct rt_saved){.how = one & 3, .offset = ((int64_t)(one << 52) >> 54) * 8};
+  }
+}
+
+/* EPOCH: what stood at an address before something was unloaded is not asked for any more. */
+static bool kept_at(uint64_t pc, uint64_t epoch, struct rt_saved ret[RT_KEPT]) {
+  uint64_t key = pc ^ epoch << 48, value;
+  struct rt_frames frames;
+  if (recall(key, &value)) {
+    unpack(value, ret);
+    return true;
+  }
+  if (!frames_at(pc, &frames) || !rt_frames_kept(&frames, pc, ret)) return false;
+  if (pack(ret, &value)) keep(key, value);
+  return true;
+}
+
+/* How to go up from our own code, which is always there. */
+#define OWN_ROW (1ull << 63)
+static bool own_row(uint64_t pc, struct wire_row *ret) {
+  uint64_t value;
+  struct rt_frames frames;
+  if (recall(pc | OWN_ROW, &value)) {
+    *ret = (struct wire_row){.cfa = (uint8_t)value, .rbp = (int16_t)(value >> 16), .offset = (int32_t)(value >> 32)};
+    return true;
+  }
+  if (!frames_at(pc, &frames)) return false;
+  *ret = rt_frames_row(&frames, pc);
+  keep(pc | OWN_ROW, (uint64_t)ret->cfa | (uint64_t)(uint16_t)ret->rbp << 16 | (uint64_t)(uint32_t)ret->offset << 32);
   return true;
 }
 
@@ -45,10 +103,9 @@ RT_RAW static uint64_t word(uint64_t at) { return *(const volatile uint64_t *)at
 
 /* One step up; the tables of our own code have rows of two kinds only. */
 RT_RAW static bool own_up(struct own *f, struct rt_registers *r) {
-  struct rt_frames frames;
   struct rt_saved saved[RT_KEPT];
-  if (!own_frames(f->pc, &frames) || !rt_frames_kept(&frames, f->pc, saved)) return false;
-  struct wire_row row = rt_frames_row(&frames, f->pc);
+  struct wire_row row;
+  if (!kept_at(f->pc, 0, saved) || !own_row(f->pc, &row)) return false;
   if (row.cfa != WIRE_CFA_RSP && row.cfa != WIRE_CFA_RBP) return false;
   uint64_t cfa = (row.cfa == WIRE_CFA_RSP ? f->sp : f->rbp) + (uint64_t)row.offset;
   if (cfa <= f->sp) return false;
@@ -95,11 +152,10 @@ RT_RAW static void take_saved(struct rt_walk *w, uint64_t sp, const struct rt_sa
 
 /* One step up. Code without tables may have done anything. */
 RT_RAW static bool up(struct rt_walk *w, struct rt_registers *r) {
-  struct rt_frames frames;
   struct rt_saved saved[RT_KEPT];
   uint64_t sp = w->sp;
   struct rt_bounds before = w->bounds;
-  bool described = frames_at(w->pc, &frames) && rt_frames_kept(&frames, w->pc, saved);
+  bool described = kept_at(w->pc, w->version & 0x7fff, saved);
   if (!rt_walk_up(w)) return false;
   if (!described) {
     r->known = 0;

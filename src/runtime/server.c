@@ -32,6 +32,7 @@ static struct {
   uint64_t robust, robust_size;
   struct wire_loaded *loaded; /* what murphy was told of the modules */
   uint32_t n_loaded;
+  long pid;
 } server;
 
 char rt_below[RT_BELOW];
@@ -68,7 +69,7 @@ static void become_child(bool trunk) {
   rt_process_forked();
   tell_modules();
   rt_store(&rt.area->attached, 1);
-  if (trunk) rt_trunk_start();
+  if (trunk) rt_trunk_start(server.pid);
   rt_aim();
 }
 
@@ -89,7 +90,9 @@ static bool keep_modules(void) {
 
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
+  server.pid = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
   enum wire_refusal r = rt_sound_process();
+  if (r == WIRE_FORK_GOOD) r = rt_sound_memory(NULL, 0);
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;

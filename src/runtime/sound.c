@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "system.h"
+#include "words.h"
 
 #define NOBODY 10 /* ECHILD */
 
@@ -33,74 +34,99 @@ static enum wire_refusal sound_children(void) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* A line of /proc/self/maps as it is read: START-END rw-s ... */
+/* A line of /proc/self/maps as it is read: START-END rw-s OFFSET DEVICE INODE   PATH */
+enum field { FIELD_RANGE, FIELD_PERMISSIONS, FIELD_OFFSET, FIELD_DEVICE, FIELD_INODE, FIELD_PATH };
 struct mapping {
-  uint64_t start;
-  unsigned column; /* of the permissions, from 1; 0 before them */
-  bool in_start, writable, line_done, shared;
+  enum field field;
+  unsigned column;      /* in the permissions */
+  uint64_t start, path; /* path: its hash, if it is named */
+  bool start_read, writable, shared, named;
 };
 
-/* False once a mapping was met that is writable, shared, and not the area. */
-static bool read_character(struct mapping *m, char c) {
-  if (c == '\n') {
-    *m = (struct mapping){.in_start = true};
-  } else if (m->line_done) {
-  } else if (m->column > 0) {
-    if (m->column == 2) m->writable = c == 'w';
-    m->line_done = m->column == 4;
+/* madvise may have said that a child does not get some memory, or gets it empty. */
+static bool advised;
+
+void rt_sound_advised(uint64_t advice) { advised |= advice == 10 /* DONTFORK */ || advice == 18 /* WIPEONFORK */; }
+
+static void read_range(struct mapping *m, char c) {
+  m->start_read |= c == '-';
+  if (!m->start_read) m->start = m->start << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void read_character(struct mapping *m, char c) {
+  if (m->field < FIELD_PATH && c == ' ') {
+    m->field++;
+  } else if (m->field == FIELD_RANGE) {
+    read_range(m, c);
+  } else if (m->field == FIELD_PERMISSIONS) {
     m->column++;
-    if (m->line_done && c == 's' && m->writable && m->start != (uint64_t)rt.area) return false;
-  } else if (c == '-') {
-    m->in_start = false;
-  } else if (c == ' ') {
-    m->column = 1;
-  } else if (m->in_start) {
-    m->start = m->start << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    m->writable |= m->column == 2 && c == 'w';
+    m->shared |= m->column == 4 && c == 's';
+  } else if (m->field == FIELD_PATH && (m->named || c != ' ')) {
+    m->path = rt_hash(m->named ? m->path : RT_HASH, c);
+    m->named = true;
   }
+}
+
+/*
+ * What is writable and shared, but for the area, is the other's too. And what shows a file that is open for writing
+ * would go on to show the parent's, while the child writes to its own.
+ */
+static bool is_good(const struct mapping *m, const uint64_t *written, uint32_t n) {
+  if (m->shared && m->writable && m->start != (uint64_t)rt.area) return false;
+  for (uint32_t i = 0; i < n && m->named; i++)
+    if (written[i] == m->path) return false;
   return true;
 }
 
 /* Not on the stack: what is left there a program sees in variables that it forgot to set. */
 static char part[4096] __attribute__((aligned(8)));
 
-static enum wire_refusal sound_mappings(void) {
-  struct mapping m = {.in_start = true};
+enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n_written) {
+  struct mapping m = {0};
+  if (advised) return WIRE_FORK_MAPPINGS;
   long fd = open_for_reading("/proc/self/maps", 0), n = 0;
   if (fd < 0) return WIRE_FORK_UNKNOWN;
   bool good = true;
   while (good && (n = rt_system(SYS_read, fd, (long)part, sizeof part, 0, 0, 0)) > 0)
-    for (long i = 0; i < n && good; i++)
-      good = read_character(&m, part[i]);
+    for (long i = 0; i < n && good; i++) {
+      if (part[i] != '\n') {
+        read_character(&m, part[i]);
+        continue;
+      }
+      good = is_good(&m, written, n_written);
+      m = (struct mapping){0};
+    }
   close_again(fd);
   return n < 0 ? WIRE_FORK_UNKNOWN : good ? WIRE_FORK_GOOD : WIRE_FORK_MAPPINGS;
 }
 
 /* --- timers ------------------------------------------------------------------------------------------------------- */
 
-static bool has_interval_timer(void) {
+static enum wire_refusal sound_interval_timers(void) {
   for (long which = 0; which < 3; which++) {
     uint64_t value[4] = {0};
-    if (rt_system(SYS_getitimer, which, (long)value, 0, 0, 0, 0) < 0) continue;
-    if (value[2] | value[3]) return true;
+    if (rt_system(SYS_getitimer, which, (long)value, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
+    if (value[2] | value[3]) return WIRE_FORK_TIMERS;
   }
-  return false;
+  return WIRE_FORK_GOOD;
 }
 
-/* Those of timer_create; kernels that do not list them are taken at their word. */
-static bool has_timer(void) {
+/* Those of timer_create. A kernel that does not list them may have some. */
+static enum wire_refusal sound_timers(void) {
   char some[16];
   long fd = open_for_reading("/proc/self/timers", 0);
-  if (fd < 0) return false;
+  if (fd < 0) return WIRE_FORK_UNKNOWN;
   long n = rt_system(SYS_read, fd, (long)some, sizeof some, 0, 0, 0);
   close_again(fd);
-  return n > 0;
+  return n < 0 ? WIRE_FORK_UNKNOWN : n > 0 ? WIRE_FORK_TIMERS : WIRE_FORK_GOOD;
 }
 
 enum wire_refusal rt_sound_process(void) {
   enum wire_refusal r = sound_threads();
   if (r == WIRE_FORK_GOOD) r = sound_children();
-  if (r == WIRE_FORK_GOOD && (has_interval_timer() || has_timer())) r = WIRE_FORK_TIMERS;
-  return r == WIRE_FORK_GOOD ? sound_mappings() : r;
+  if (r == WIRE_FORK_GOOD) r = sound_interval_timers();
+  return r == WIRE_FORK_GOOD ? sound_timers() : r;
 }
 
 /* --- descriptors -------------------------------------------------------------------------------------------------- */

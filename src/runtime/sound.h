@@ -4,8 +4,12 @@
 
 #include "runtime.h"
 
-/* Threads, processes, memory and timers. WIRE_FORK_GOOD, or the first reason why not. */
+/* Threads, processes and timers. WIRE_FORK_GOOD, or the first reason why not. */
 enum wire_refusal rt_sound_process(void) RT_HIDDEN;
+/* Memory. WRITTEN: hashes (rt_hash) of the paths of files that are open for writing. */
+enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n) RT_HIDDEN;
+/* The program calls madvise. */
+void rt_sound_advised(uint64_t advice) RT_HIDDEN;
 /* Is no descriptor open but 0 to 2 and OWN? */
 enum wire_refusal rt_sound_untouched(int own) RT_HIDDEN;
 /* Calls LOOK for each open descriptor, until one is not good. */

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must be seen of calls that do not fail: which locks a thread holds, how much was written to a descriptor. The
- * real call is made from here, since its result decides.
+ * What must be seen of calls that do not fail: which locks a thread holds, how much was written (written.c). The real
+ * call is made from here, since its result decides.
  */
 #include "operand.h"
 #include "system.h"
+#include "written.h"
 
-#define DESCRIPTORS 65536
 #define EOWNERDEAD 130 /* the lock is held, though who had it has died */
-
-static uint64_t *written; /* by descriptor; NULL if nobody asks */
-
-void rt_watch_start(void) {
-  const struct wire_function *f = rt_array(functions, struct wire_function);
-  for (uint32_t i = 0; i < rt.plan->functions.n && !written; i++)
-    if (f[i].hook == WIRE_HOOK_OUTPUT) written = rt_map(DESCRIPTORS * sizeof *written);
-}
-
-int64_t rt_written(uint64_t fd) { return written && fd < DESCRIPTORS ? (int64_t)rt_load(&written[fd]) : -1; }
 
 typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
@@ -36,30 +26,47 @@ static void count_lock(const struct rt_call *c, bool held) {
 }
 
 static void count_bytes(const struct rt_call *c) {
-  int at = rt_array(functions, struct wire_function)[c->index].descriptor;
-  uint64_t fd = at >= 0 && at < 6 ? (uint32_t)c->args[at] : DESCRIPTORS;
-  if (written && fd < DESCRIPTORS && (int64_t)c->retval > 0) (void)rt_add(&written[fd], c->retval);
+  if ((int64_t)c->retval > 0) rt_written_add(rt_written_fd(c), c->retval);
 }
 
 void rt_watch_returned(const struct rt_call *c) {
   if (rt.functions[c->index].hook == WIRE_HOOK_OUTPUT) count_bytes(c);
 }
 
-/* Before it is closed: another thread may get the same one at once. */
-static void forget(const struct rt_call *c) {
-  int at = rt_array(functions, struct wire_function)[c->index].descriptor;
-  uint64_t fd = at >= 0 && at < 6 ? (uint32_t)c->args[at] : DESCRIPTORS;
-  if (written && fd < DESCRIPTORS) rt_store(&written[fd], 0);
+/* The real call may have arguments on the stack: it is made with all of them, and rt_watch_after asked behind it. */
+static enum rt_action begin_stream(void) {
+  uint64_t *slots = rt_thread();
+  if (!slots) return RT_PASS;
+  slots[WIRE_THREAD_BEFORE] = (uint64_t)rt_written_by_thread() + 2; /* 1: not known */
+  return RT_THEN;
+}
+
+void rt_watch_after(const struct rt_call *c) {
+  uint64_t *slots = rt_thread();
+  if (!slots || slots[WIRE_THREAD_BEFORE] == 0) return;
+  int64_t before = (int64_t)slots[WIRE_THREAD_BEFORE] - 2, now = rt_written_by_thread();
+  slots[WIRE_THREAD_BEFORE] = 0;
+  if (before < 0 || now < 0)
+    rt_written_lose(rt_written_fd(c));
+  else if (now > before)
+    rt_written_add(rt_written_fd(c), (uint64_t)(now - before));
 }
 
 enum rt_action rt_hook_watch(struct rt_call *c, const struct rt_function *f) {
-  if (f->hook == WIRE_HOOK_CLOSE) {
-    forget(c);
+  switch ((enum wire_hook)f->hook) {
+  case WIRE_HOOK_CLOSE: /* before it is closed: another thread may get the same one at once */
+    rt_written_forget(rt_written_fd(c));
     return RT_PASS;
+  case WIRE_HOOK_STREAM:
+    return begin_stream();
+  default:
+    break;
   }
   c->retval = call(c);
   if (f->hook == WIRE_HOOK_OUTPUT)
     count_bytes(c);
+  else if (f->hook == WIRE_HOOK_DUP || f->hook == WIRE_HOOK_FCNTL)
+    rt_written_copy(c);
   else
     count_lock(c, f->hook == WIRE_HOOK_LOCK);
   return RT_RETURN;

@@ -35,10 +35,21 @@ static bool has_magic(const char *path) {
   return read_it && (word == 0 || word == WIRE_SEEN_MAGIC);
 }
 
+/* Why the file cannot be made; NULL if it can. */
+static const char *why_not_made(const char *path) {
+  char folder[4096];
+  const char *slash = strrchr(path, '/');
+  size_t n = slash && slash > path ? (size_t)(slash - path) : 1;
+  if (n >= sizeof folder) return strerror(ENAMETOOLONG);
+  memcpy(folder, slash ? path : ".", n);
+  folder[n] = '\0';
+  return access(folder, W_OK | X_OK) < 0 ? strerror(errno) : NULL;
+}
+
 /* Why the runtime will not keep stacks in the file; NULL if it will, as far as can be seen. */
 static const char *why_not_kept(const char *path) {
   struct stat s;
-  if (stat(path, &s) < 0) return errno == ENOENT ? NULL : strerror(errno);
+  if (stat(path, &s) < 0) return errno == ENOENT ? why_not_made(path) : strerror(errno);
   bool size = s.st_size == 0 || s.st_size == (off_t)WIRE_SEEN_SIZE;
   if (!S_ISREG(s.st_mode) || !size) return "it is not such a file";
   if (access(path, R_OK | W_OK) < 0) return strerror(errno);

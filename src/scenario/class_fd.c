@@ -96,14 +96,20 @@ static int and_then(struct emitter *m, size_t *jumps, size_t *n) {
   return emit_jump(m, WIRE_OP_IF_ZERO, &jumps[(*n)++]);
 }
 
+static bool behind_pointers(const struct emitter *m) {
+  const struct roles *roles = &m->subject->roles;
+  return roles->length >= 0 && roles->how != WIRE_LENGTH_BYTES && roles->size < 0;
+}
+
 /* Cheap tests before those that ask the kernel. */
 static int emit_sizes(struct emitter *m, const struct fd_settings *s, size_t *jumps, size_t *n) {
-  int r = 0;
+  int r = 0, size = m->subject->roles.size;
   for (int high = 0; high < 2 && r >= 0; high++) {
     if (!(high ? s->has_high : s->has_low)) continue;
-    r = emit(m, WIRE_OP_ARG, (uint32_t)m->subject->roles.size);
+    r = size < 0 ? emit_bytes(m) : emit(m, WIRE_OP_ARG, (uint32_t)size);
     if (r >= 0) r = emit_number(m, high ? s->high : s->low);
     if (r >= 0) r = emit(m, high ? WIRE_OP_LE : WIRE_OP_GE, 0);
+    if (r >= 0 && behind_pointers(m)) r = emit(m, WIRE_OP_KNOWN, 0);
     if (r >= 0) r = and_then(m, jumps, n);
   }
   return r;
@@ -111,7 +117,7 @@ static int emit_sizes(struct emitter *m, const struct fd_settings *s, size_t *ju
 
 /* One question about the descriptor: OP gives WANT. */
 static int emit_question(struct emitter *m, enum wire_op op, uint32_t operand, int64_t want, size_t *jumps, size_t *n) {
-  int r = emit(m, WIRE_OP_ARG, (uint32_t)m->subject->roles.descriptor);
+  int r = emit_descriptor(m);
   if (r >= 0) r = emit(m, op, operand);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit_number(m, want);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit(m, WIRE_OP_EQ, 0);
@@ -124,8 +130,9 @@ static int fd_emit(struct emitter *m, const struct trigger *t) {
   size_t jumps[6], n = 0;
   uint32_t path = 0;
   bool asks = s->kind || s->blocking >= 0 || s->path;
-  if (asks && m->subject->roles.descriptor < 0) return no_role(m, t, "descriptor");
-  if ((s->has_low || s->has_high) && m->subject->roles.size < 0) return no_role(m, t, "size");
+  const struct roles *roles = &m->subject->roles;
+  if (asks && roles->descriptor < 0 && roles->file < 0 && !roles->stream_name) return no_role(m, t, "descriptor");
+  if ((s->has_low || s->has_high) && roles->size < 0 && roles->length < 0) return no_role(m, t, "size");
   int r = emit_sizes(m, s, jumps, &n);
   if (r >= 0 && s->kind) r = emit_question(m, WIRE_OP_FD_KIND, 0, s->kind, jumps, &n);
   if (r >= 0 && s->blocking >= 0) r = emit_question(m, WIRE_OP_FD_BLOCKS, 0, s->blocking, jumps, &n);

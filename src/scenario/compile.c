@@ -66,11 +66,18 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.misnamed = from.misnamed < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.misnamed);
   r.throws = from.throws || own.throws;
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
+  r.file = from.file < 0 ? r.stream : site_names_argument(p->names, name, (unsigned)from.file);
   if (r.n_args < 0 && from.arguments > 0)
     r.n_args = site_names_argument(p->names, name, (unsigned)from.arguments - 1) + 1;
   else if (r.n_args < 0)
     r.n_args = from.arguments;
   return r;
+}
+
+/* The FILE that it works on, as the target is told. */
+static int8_t stream_of(const struct plan *p, const struct roles *r) {
+  if (!r->stream_name) return (int8_t)(p->written ? r->file : r->stream);
+  return strcmp(r->stream_name, "stdin") == 0 ? WIRE_STDIN : WIRE_STDOUT;
 }
 
 static int push_function(struct plan *p, struct wire_function f, const char *name) {
@@ -187,7 +194,7 @@ static int add_function(struct plan *p, const char *name) {
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;
-  f.stream = (int8_t)s.roles.stream;
+  f.stream = stream_of(p, &s.roles);
   int r = strcmp(name, s.written) == 0 ? 0 : plan_string(p, s.written, &f.written);
   return r < 0 ? r : push_function(p, f, name);
 }
@@ -213,12 +220,12 @@ static int add_hooks(struct plan *p) {
     const struct hook *h = &p->hooks.at[i];
     if (has_function(p, h->name) || plan_hook(p, h->name) == WIRE_HOOK_NONE) continue;
     if (p->world->defined && !p->world->defined(p->world->context, h->name)) continue;
+    struct roles roles = find_roles(p, h->name, site_names_written(p->names, h->name));
     struct wire_function f = {.rule = (uint32_t)p->rules.n,
                               .flags = WIRE_ALWAYS_IN,
-                              .descriptor =
-                                  (int8_t)find_roles(p, h->name, site_names_written(p->names, h->name)).descriptor,
+                              .descriptor = (int8_t)roles.descriptor,
                               .size = -1,
-                              .stream = -1,
+                              .stream = stream_of(p, &roles),
                               .hook = (uint16_t)h->kind};
     r = push_function(p, f, h->name);
   }

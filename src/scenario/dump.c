@@ -54,6 +54,7 @@ static const char *const op_names[WIRE_OP_COUNT] = {
     [WIRE_OP_MARK] = "mark",
     [WIRE_OP_MARKED] = "marked",
     [WIRE_OP_SINCE] = "since",
+    [WIRE_OP_STREAM] = "descriptor of",
     [WIRE_OP_WRITTEN] = "written",
     [WIRE_OP_FRESH] = "fresh",
     [WIRE_OP_ASK] = "ask",
@@ -166,6 +167,9 @@ static void add_operand(const struct dump *d, enum wire_op op, uint32_t operand)
               (unsigned long long)pair[1]);
     break;
   }
+  case WIRE_OP_STREAM:
+    text_add(d->to, operand == 0 ? " stream" : operand == -WIRE_STDIN ? " stdin" : " stdout");
+    break;
   case WIRE_OP_LOCAL:
     add_local(d, operand);
     break;

@@ -31,6 +31,7 @@ static unsigned takes(enum wire_op op) {
   case WIRE_OP_MATCH:
   case WIRE_OP_LOAD:
   case WIRE_OP_MARK:
+  case WIRE_OP_STREAM:
   case WIRE_OP_WRITTEN:
   case WIRE_OP_END:
     return 1;

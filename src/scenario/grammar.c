@@ -41,6 +41,7 @@ static int fail(struct parser *p, struct where at, const char *what, const char 
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
 static int want_condition(struct parser *p, const struct expr *x) {
+  if (p->l->token.kind == TOKEN_ASSIGN) return fail(p, lexer_where(p->l), "'=' does not compare", "write ==");
   if (x->type == TYPE_NUMBER || x->type == TYPE_TRUTH || x->type == TYPE_VALUE) return 0;
   if (x->type == TYPE_TEXT || x->type == TYPE_KIND)
     return fail(p, x->at, "this is a text, not a condition", "write == \"…\" behind it, or ~ and a pattern");

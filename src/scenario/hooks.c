@@ -42,6 +42,15 @@ static const char *const kinds[] = {
     [WIRE_HOOK_LOOK_AT_OLD] = "look-at-old",
     [WIRE_HOOK_TELL] = "tell",
     [WIRE_HOOK_MOVE] = "move",
+    [WIRE_HOOK_DUP] = "dup",
+    [WIRE_HOOK_FCNTL] = "fcntl",
+    [WIRE_HOOK_STREAM] = "stream",
+    [WIRE_HOOK_RENAME] = "rename",
+    [WIRE_HOOK_RENAME_AT] = "rename-at",
+    [WIRE_HOOK_WHOM] = "whom",
+    [WIRE_HOOK_WHOM_2] = "whom2",
+    [WIRE_HOOK_WHOMS] = "whoms",
+    [WIRE_HOOK_ADVISE] = "advise",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

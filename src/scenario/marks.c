@@ -48,7 +48,7 @@ static int find(struct plan *p, const struct expr *x) {
     return plan_thread_slot(p, NULL, NULL);
   case EXPR_FD_WRITTEN:
     p->written = true;
-    return 0;
+    return plan_thread_slot(p, NULL, NULL);
   case EXPR_TRIGGER:
     x = x->trigger->class->expr ? x->trigger->class->expr(x->trigger) : NULL;
     return x ? find(p, x) : 0;

@@ -63,15 +63,39 @@ static int emit_int_role(struct emitter *m, const struct expr *x, int argument, 
   return r < 0 ? r : emit_int(m);
 }
 
-static int emit_size(struct emitter *m, const struct expr *x) {
+/* How many bytes the call is about. */
+int emit_bytes(struct emitter *m) {
   const struct roles *roles = &m->subject->roles;
   if (roles->length >= 0) return emit(m, WIRE_OP_LENGTH, (uint32_t)roles->how | (uint32_t)roles->length << 4);
-  return emit_role(m, x, roles->size, "size");
+  return roles->size < 0 ? -ENOTSUP : emit(m, WIRE_OP_ARG, (uint32_t)roles->size);
+}
+
+static int emit_size(struct emitter *m, const struct expr *x) {
+  int r = emit_bytes(m);
+  return r == -ENOTSUP ? no_role(m, x, "size") : r;
+}
+
+/* The descriptor that the function works on; of a stream, the stream's. */
+int emit_descriptor(struct emitter *m) {
+  const struct roles *roles = &m->subject->roles;
+  if (roles->descriptor >= 0) return emit(m, WIRE_OP_ARG, (uint32_t)roles->descriptor);
+  if (roles->file < 0 && !roles->stream_name) return -ENOTSUP;
+  if (roles->file >= 0) {
+    int r = emit(m, WIRE_OP_ARG, (uint32_t)roles->file);
+    return r < 0 ? r : emit(m, WIRE_OP_STREAM, 0);
+  }
+  int r = emit_number(m, 0);
+  return r < 0 ? r : emit(m, WIRE_OP_STREAM, strcmp(roles->stream_name, "stdin") == 0 ? -WIRE_STDIN : -WIRE_STDOUT);
+}
+
+static int emit_descriptor_of(struct emitter *m, const struct expr *x) {
+  int r = emit_descriptor(m);
+  return r == -ENOTSUP ? no_role(m, x, "descriptor") : r;
 }
 
 /* A question about the descriptor. Of blocking, only 1 is true: -1 says that there is none. */
 static int emit_fd(struct emitter *m, const struct expr *x, enum wire_op op) {
-  int r = emit_role(m, x, m->subject->roles.descriptor, "descriptor");
+  int r = emit_descriptor_of(m, x);
   if (r >= 0) r = emit(m, op, 0);
   if (r < 0 || op != WIRE_OP_FD_BLOCKS) return r;
   r = emit_number(m, 1);
@@ -101,16 +125,17 @@ static int emit_after(struct emitter *m, const struct expr *x) {
 /* Puts what is to be matched on the stack, and says what that is. */
 static int emit_text(struct emitter *m, const struct expr *x, enum wire_text *ret) {
   const struct roles *roles = &m->subject->roles;
+  int r;
   *ret = WIRE_TEXT_AT;
   switch (x->kind) {
   case EXPR_PATH:
     if (roles->path >= 0) return emit(m, WIRE_OP_ARG, (uint32_t)roles->path);
-    if (roles->descriptor < 0) return no_role(m, x, "path");
     *ret = WIRE_TEXT_FD;
-    return emit(m, WIRE_OP_ARG, (uint32_t)roles->descriptor);
+    r = emit_descriptor(m);
+    return r == -ENOTSUP ? no_role(m, x, "path") : r;
   case EXPR_FD_PATH:
     *ret = WIRE_TEXT_FD;
-    return emit_role(m, x, roles->descriptor, "descriptor");
+    return emit_descriptor_of(m, x);
   case EXPR_THREAD_NAME:
   case EXPR_PROGRAM:
     *ret = x->kind == EXPR_PROGRAM ? WIRE_TEXT_PROGRAM : WIRE_TEXT_THREAD;
@@ -172,8 +197,10 @@ int emit_operand(struct emitter *m, const struct expr *x) {
     int r = emit_expr(m, x->args[0]);
     return r < 0 ? r : emit_int(m);
   }
-  case EXPR_FD:
-    return emit_int_role(m, x, roles->descriptor, "descriptor");
+  case EXPR_FD: {
+    int r = emit_descriptor_of(m, x);
+    return r < 0 || roles->descriptor < 0 ? r : emit_int(m);
+  }
   case EXPR_FLAGS:
     return emit_int_role(m, x, roles->flags, "flags");
   case EXPR_MODE:

@@ -18,6 +18,7 @@ struct roles {
   bool throws;
   int path, flags, mode; /* arguments by what they are */
   int code, misnamed;    /* how it tells what went wrong */
+  int file;              /* a stream that it works on, whether its error flag is set or not */
 };
 
 /* The function that a rule is being compiled for. */
@@ -170,6 +171,13 @@ int emit_places(struct emitter *m, const struct scenario_frame *frame, struct wh
 /* Adds marks for all calls of the function that X is about. */
 int plan_mark_sites(struct plan *p, const struct expr *x) MUST_USE;
 int emit_near(struct emitter *m, const struct expr *x) MUST_USE;
+
+/* --- operand.c ---------------------------------------------------------------------------------------------------- */
+
+/* The descriptor that the function works on, or its stream does; -ENOTSUP, without a message, if it has none. */
+int emit_descriptor(struct emitter *m) MUST_USE;
+/* How many bytes it is about; the same. */
+int emit_bytes(struct emitter *m) MUST_USE;
 
 /* --- variable.c --------------------------------------------------------------------------------------------------- */
 

@@ -64,7 +64,8 @@ static int read_place(struct xml_reader *r, const struct xml_node *n, struct sid
   int e = by_argument && !argument ? xml_must_have(r, n, "argument", &argument) : 0;
   if (e >= 0 && !by_argument && !name && !module)
     e = FAIL(r, n->at, "<side> does not say where (write module=\"…\" offset=\"…\", or name=\"…\")");
-  if (e >= 0 && argument) e = xml_number(r, argument, 1, WIRE_MAX_ARGS, &number);
+  int64_t most = s->kind == WIRE_SIDE_MISNAMED ? WIRE_ARGS : WIRE_MAX_ARGS;
+  if (e >= 0 && argument) e = xml_number(r, argument, 1, most, &number);
   if (e < 0) return e;
   if (argument && !by_argument)
     return FAIL(r, argument->at, "this side effect is not behind an argument (remove argument)");

@@ -5,6 +5,7 @@
 #include "scenario/xml.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FAIL(r, offset, ...) source_error((r)->source, offset, (r)->e, -EINVAL, __VA_ARGS__)
@@ -81,9 +82,37 @@ int xml_number(struct xml_reader *r, const struct xml_attribute *a, int64_t low,
   return 0;
 }
 
+/* How many bytes the escape of N bytes at RAW stands for; 0 if it is none that is known. */
+static size_t escape_size(const char *raw, size_t n) {
+  static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
+  for (size_t i = 0; i < COUNT(names); i++)
+    if (n == strlen(names[i]) && memcmp(raw, names[i], n) == 0) return 1;
+  if (n < 4 || raw[1] != '#') return 0;
+  bool hex = raw[2] == 'x';
+  unsigned long c = strtoul(raw + 2 + hex, NULL, hex ? 16 : 10);
+  return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+}
+
+/* Where each byte of T is in the file; false if something else than escapes is in between. */
+static bool find_origins(const struct xml_reader *r, const struct xml_text *t, size_t n, size_t *origins) {
+  const char *bytes = r->source->bytes;
+  size_t at = t->start, made = 0;
+  while (at < t->end && made < n) {
+    const char *end = bytes[at] == '&' ? memchr(bytes + at, ';', t->end - at) : NULL;
+    size_t raw = end ? (size_t)(end - bytes) - at + 1 : 1, size = end ? escape_size(bytes + at, raw) : 1;
+    bool space = strchr(" \t\n\r", bytes[at]) != NULL; /* any of them is a space in an attribute */
+    if (size == 0 || size > n - made || (!end && bytes[at] != t->text[made] && !space)) return false;
+    for (size_t i = 0; i < size; i++)
+      origins[made++] = at;
+    at += raw;
+  }
+  origins[n] = at;
+  return made == n && at == t->end;
+}
+
 /*
- * The text as a source for the parser of rules. If XML has escapes in it, columns count in what they stand for, from
- * where the text starts.
+ * The text as a source for the parser of rules. If more than escapes are in it, columns count in what it is, from where
+ * the text starts.
  */
 int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct source_text **ret, size_t *ret_start,
                   size_t *ret_end) {
@@ -93,15 +122,24 @@ int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct s
     *ret_end = t->end;
     return 0;
   }
-  size_t line = 1;
+  size_t line = 1, n = strlen(t->text);
+  size_t *origins = arena_alloc(&r->s->arena, (n + 1) * sizeof *origins);
   struct text name = {0};
+  if (!origins) return xml_no_memory(r);
+  bool found = find_origins(r, t, n, origins);
   for (size_t i = 0; i < t->start; i++)
     line += r->source->bytes[i] == '\n';
   text_addf(&name, "%s:%zu", r->source->name, line);
-  *ret = name.failed ? NULL : scenario_source(r->s, name.at, t->text, strlen(t->text), true);
+  struct source_text *source =
+      name.failed ? NULL : (struct source_text *)scenario_source(r->s, name.at, t->text, n, true);
   text_done(&name);
-  if (!*ret) return xml_no_memory(r);
+  if (!source) return xml_no_memory(r);
+  if (found) {
+    source->of = r->source;
+    source->origins = origins;
+  }
+  *ret = source;
   *ret_start = 0;
-  *ret_end = strlen(t->text);
+  *ret_end = n;
   return 0;
 }

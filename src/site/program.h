@@ -41,6 +41,7 @@ struct found {
   uint64_t at, entry, after;
   uint32_t import;
   bool always, torn;
+  bool again;         /* the same was asked before, and there was an answer (again.c) */
   bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
@@ -264,6 +265,17 @@ int recovery_note_checks(const struct program *p, const struct code *code, const
 int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
+
+/* --- again.c ------------------------------------------------------------------------------------------------------ */
+
+/* Marks the sites from FIRST on whose question was answered before. EDGES: of their checks. */
+int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,
+               size_t first) MUST_USE;
+
+/* --- clock.c ------------------------------------------------------------------------------------------------------ */
+
+/* Is it known that argument ARG of the call INSN points to the current time? */
+bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
 
 /* --- rust_path.c -------------------------------------------------------------------------------------------------- */
 

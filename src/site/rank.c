@@ -53,7 +53,7 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
 }
 
 void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s) {
-  static const int weight[] = {-120, -70, 10, 20};
+  static const int weight[] = {-130, -70, 10, 20};
   const struct import *m = &p->imports.at[f->import];
   s->rank = -1000;
   if (s->verdict != SITE_NONE && s->verdict != SITE_SOME) return;
@@ -73,6 +73,7 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* What calls nothing lacks nothing: its error is an answer about the arguments. */
   if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 500;
   if (s->unreached) s->rank -= 150;
+  if (f->again) s->rank -= 200;
   /* There was more to follow than could be: a check may be behind. */
   if (f->torn) s->rank -= 200;
 }

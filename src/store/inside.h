@@ -32,6 +32,7 @@ enum statement {
 
 extern const char *const store_sql[STATEMENTS];
 extern const char store_tables[];
+extern const char *const store_stack_words[];
 
 struct store {
   sqlite3 *db;

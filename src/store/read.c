@@ -68,7 +68,8 @@ static int experiment_row(sqlite3_stmt *st, void *closure) {
                                .difference = text_at(st, 13),
                                .finding = sqlite3_column_int64(st, 14),
                                .hash = number_at(st, 15),
-                               .act = text_at(st, 16)};
+                               .act = text_at(st, 16),
+                               .first = sqlite3_column_int64(st, 17)};
   return reader->function(reader->context, &x);
 }
 
@@ -100,7 +101,14 @@ static int finding_row(sqlite3_stmt *st, void *closure) {
                             .retval = sqlite3_column_int64(st, 15),
                             .error = sqlite3_column_int(st, 16),
                             .status = sqlite3_column_int(st, 17),
-                            .act = text_at(st, 18)};
+                            .act = text_at(st, 18),
+                            .first = {.function = text_at(st, 19),
+                                      .retval = sqlite3_column_int64(st, 20),
+                                      .error = sqlite3_column_int(st, 21),
+                                      .act = text_at(st, 22),
+                                      .call = number_at(st, 23),
+                                      .process = (uint32_t)number_at(st, 24),
+                                      .nth = number_at(st, 25)}};
   for (int i = 0; i < 2; i++) {
     f.keys[i] = sqlite3_column_blob(st, 6 + i);
     f.n_keys[i] = (size_t)sqlite3_column_bytes(st, 6 + i) / sizeof **f.keys;
@@ -159,7 +167,7 @@ int store_frames(struct store *s, int64_t finding, enum store_stack stack,
                  int (*function)(void *, const struct store_frame *), void *context, struct err *e) {
   sqlite3_stmt *st = s->statements[FRAMES];
   (void)sqlite3_bind_int64(st, 1, finding);
-  (void)sqlite3_bind_text(st, 2, stack == STORE_INJECT ? "inject" : "crash", -1, SQLITE_STATIC);
+  (void)sqlite3_bind_text(st, 2, store_stack_words[stack], -1, SQLITE_STATIC);
   return each(s, FRAMES, frame_row, &(struct frame_reader){function, context}, e);
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* "mrph", and the version of the tables. */
-enum { APPLICATION = 0x6d727068, TABLES = 3 };
+enum { APPLICATION = 0x6d727068, TABLES = 4 };
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 

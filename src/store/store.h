@@ -86,6 +86,7 @@ struct store_experiment {
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
   const char *doubt;      /* it is a failure but no finding: why; else NULL. Only written */
+  int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
 };
 
 struct store_frame {
@@ -94,7 +95,16 @@ struct store_frame {
   unsigned line;
 };
 
-enum store_stack { STORE_INJECT, STORE_CRASH };
+enum store_stack { STORE_INJECT, STORE_CRASH, STORE_FIRST };
+
+/* The fault that came before, of an experiment with two; function is NULL if there is none. */
+struct store_first {
+  const char *function, *act;
+  int64_t retval;
+  int error;
+  uint64_t nth, call;
+  uint32_t process;
+};
 
 /* Experiments with one cause. What is not marked otherwise is written; the rest is that of its experiment. */
 struct store_finding {
@@ -115,6 +125,7 @@ struct store_finding {
   int64_t retval;
   int error, status;
   const char *act;
+  struct store_first first;
 };
 
 /* A failure that is no finding, since it did not come again or was not repeated; only read. */

@@ -13,7 +13,8 @@ const char store_tables[] =
     "CREATE TABLE experiment (id INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES point, nth INTEGER NOT NULL,"
     " onwards INTEGER NOT NULL, retval INTEGER NOT NULL, errno INTEGER NOT NULL, mode TEXT NOT NULL,"
     " outcome TEXT NOT NULL, status INTEGER NOT NULL, call INTEGER, process INTEGER, seconds REAL, precision REAL,"
-    " difference TEXT, finding INTEGER REFERENCES finding DEFERRABLE INITIALLY DEFERRED, act TEXT, doubt TEXT);"
+    " difference TEXT, finding INTEGER REFERENCES finding DEFERRABLE INITIALLY DEFERRED, act TEXT, doubt TEXT,"
+    " first INTEGER REFERENCES experiment);"
     "CREATE INDEX experiment_of_finding ON experiment (finding) WHERE finding IS NOT NULL;"
     "CREATE TABLE finding (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, signal INTEGER,"
     " experiment INTEGER NOT NULL REFERENCES experiment, precision REAL NOT NULL, difference TEXT, inject_key BLOB,"
@@ -21,6 +22,8 @@ const char store_tables[] =
     "CREATE TABLE frame (finding INTEGER NOT NULL REFERENCES finding, stack TEXT NOT NULL, n INTEGER NOT NULL,"
     " module TEXT, path TEXT, function TEXT, file TEXT, line INTEGER, offset INTEGER NOT NULL,"
     " PRIMARY KEY (finding, stack, n)) WITHOUT ROWID;";
+
+const char *const store_stack_words[] = {[STORE_INJECT] = "inject", [STORE_CRASH] = "crash", [STORE_FIRST] = "first"};
 
 const char *const store_sql[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -33,8 +36,8 @@ const char *const store_sql[STATEMENTS] = {
              "ON CONFLICT (function) DO UPDATE SET experiments = ?2",
     [ADD_EXPERIMENT] =
         "INSERT INTO experiment (point, nth, onwards, retval, errno, mode, outcome, status, call, process,"
-        " seconds, precision, difference, finding, act, doubt) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        " seconds, precision, difference, finding, act, doubt, first) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     [ADD_FINDING] = "INSERT INTO finding (id, kind, signal, experiment, precision, difference, inject_key, crash_key) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [UPDATE_FINDING] = "UPDATE finding SET experiment = ?2 WHERE id = ?1",
@@ -42,13 +45,14 @@ const char *const store_sql[STATEMENTS] = {
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [POINTS] = "SELECT id, hash, function, count, module, offset, \"in\", file, line, verdict FROM point ORDER BY id",
     [EXPERIMENTS] = "SELECT x.id, x.point, x.nth, x.onwards, x.retval, x.errno, x.mode, x.outcome, x.status, x.call, "
-                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash, x.act "
+                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash, x.act, x.first "
                     "FROM experiment x JOIN point p ON p.id = x.point ORDER BY x.id",
     [FINDINGS] =
         "SELECT f.id, f.kind, f.signal, f.experiment, f.precision, f.difference, f.inject_key, f.crash_key, "
         "(SELECT COUNT(*) FROM experiment WHERE finding = f.id), p.function, p.hash, x.nth, x.call, x.process, "
-        "x.onwards, x.retval, x.errno, x.status, x.act "
-        "FROM finding f JOIN experiment x ON x.id = f.experiment JOIN point p ON p.id = x.point ORDER BY f.id",
+        "x.onwards, x.retval, x.errno, x.status, x.act, q.function, y.retval, y.errno, y.act, y.call, y.process, y.nth "
+        "FROM finding f JOIN experiment x ON x.id = f.experiment JOIN point p ON p.id = x.point "
+        "LEFT JOIN experiment y ON y.id = x.first LEFT JOIN point q ON q.id = y.point ORDER BY f.id",
     [DOUBTS] = "SELECT x.outcome, p.function, x.act, x.retval, x.errno, x.precision, p.\"in\", p.file, p.module, "
                "p.offset, p.line, x.doubt FROM experiment x JOIN point p ON p.id = x.point WHERE x.doubt IS NOT NULL "
                "ORDER BY x.id",
@@ -67,5 +71,6 @@ const char *const store_sql[STATEMENTS] = {
         "UNION ALL SELECT 'done', COUNT(*) FROM experiment "
         "UNION ALL SELECT 'unconfirmed', COUNT(*) FROM experiment WHERE doubt IS NOT NULL "
         "UNION ALL SELECT 'excused', COUNT(*) FROM experiment WHERE outcome = 'silent' AND finding IS NULL "
-        "AND doubt IS NULL",
+        "AND doubt IS NULL "
+        "UNION ALL SELECT 'pairs', COUNT(*) FROM experiment WHERE first IS NOT NULL",
 };

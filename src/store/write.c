@@ -89,6 +89,7 @@ int store_add_experiment(struct store *s, struct store_experiment *x, struct err
   if (x->finding) bind_number(st, 14, x->finding);
   bind_text(st, 15, x->act);
   bind_text(st, 16, x->doubt);
+  if (x->first) bind_number(st, 17, x->first);
   int r = change(s, ADD_EXPERIMENT, e);
   if (r == 0) x->id = sqlite3_last_insert_rowid(s->db);
   return r;
@@ -117,7 +118,7 @@ int store_add_frame(struct store *s, int64_t finding, enum store_stack stack, si
                     struct err *e) {
   sqlite3_stmt *st = s->statements[ADD_FRAME];
   bind_number(st, 1, finding);
-  bind_text(st, 2, stack == STORE_INJECT ? "inject" : "crash");
+  bind_text(st, 2, store_stack_words[stack]);
   bind_number(st, 3, (int64_t)n);
   bind_text(st, 4, f->module);
   bind_text(st, 5, f->path);

@@ -58,7 +58,7 @@ static const char *check_functions(const struct wire_plan *p) {
     if (!run_fits(f->rule, f->n_rules, p->rules.n) || f->n_args > WIRE_ARGS || f->hook >= WIRE_HOOK_COUNT)
       return "a bad function";
     if (f->descriptor < -1 || f->descriptor >= WIRE_MAX_ARGS || f->size < -1 || f->size >= WIRE_MAX_ARGS ||
-        f->stream < -1 || f->stream >= WIRE_MAX_ARGS)
+        f->stream < WIRE_STDOUT || f->stream >= WIRE_MAX_ARGS)
       return "a bad argument of a function";
   }
   return NULL;
@@ -160,6 +160,7 @@ enum operand {
   A_VARIABLE,
   A_MARK,
   A_MEMORY,
+  A_STREAM,
   A_TRIGGER
 };
 static const struct {
@@ -214,6 +215,7 @@ static const struct {
     [WIRE_OP_MARK] = {1, 1, A_MARK},
     [WIRE_OP_MARKED] = {0, 1, A_MARK},
     [WIRE_OP_SINCE] = {0, 1, A_MARK},
+    [WIRE_OP_STREAM] = {1, 1, A_STREAM},
     [WIRE_OP_WRITTEN] = {1, 1, NO_OPERAND},
     [WIRE_OP_FRESH] = {0, 1, A_MEMORY},
     [WIRE_OP_ASK] = {0, 1, A_TRIGGER},
@@ -273,6 +275,8 @@ static bool operand_fits(const struct wire_plan *p, enum operand kind, uint32_t 
     return operand < p->variables.n;
   case A_MARK:
     return operand < p->thread_slots;
+  case A_STREAM:
+    return operand == 0 || operand == -WIRE_STDIN || operand == -WIRE_STDOUT;
   case A_MEMORY:
     return operand < p->memories.n;
   case A_LENGTH:

@@ -69,6 +69,7 @@ enum wire_thread_slot {
   WIRE_THREAD_TID,    /* whose the slots are */
   WIRE_THREAD_NUMBER, /* of the thread, from 1 */
   WIRE_THREAD_LOCKS,  /* how many locks it holds */
+  WIRE_THREAD_BEFORE, /* how many bytes it had written when the call began that it is in, plus 2 */
   WIRE_THREAD_OWN
 };
 
@@ -88,10 +89,12 @@ struct wire_function {
   uint8_t n_args;    /* integer arguments worth logging, at most 6 */
   int8_t descriptor; /* which argument is a descriptor, from 0; -1 if none */
   int8_t size;       /* which argument is a size in bytes; -1 if none */
-  int8_t stream;     /* which argument is a FILE *; -1 if none */
+  int8_t stream;     /* which argument is a FILE *; -1 if none, or WIRE_STDIN, WIRE_STDOUT */
   uint16_t hook;     /* of enum wire_hook: what the runtime does itself around the call */
   uint32_t written;  /* text: the name that programmers know it by, if that is another one; else 0 */
 };
+
+enum { WIRE_STDIN = -2, WIRE_STDOUT = -3 };
 
 enum wire_hook {
   WIRE_HOOK_NONE,
@@ -117,15 +120,24 @@ enum wire_hook {
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
   WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,     /* the descriptor will be another one */
+  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
   WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
   WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
   WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
   WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
-  WIRE_HOOK_TELL, /* tells such numbers in another way */
-  WIRE_HOOK_MOVE, /* gives files other names */
+  WIRE_HOOK_TELL,      /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,      /* gives files other names */
+  WIRE_HOOK_WHOM,      /* the first argument is the number of a process, or with a minus of a group */
+  WIRE_HOOK_WHOM_2,    /* ... the second */
+  WIRE_HOOK_WHOMS,     /* ... both */
+  WIRE_HOOK_ADVISE,    /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_RENAME,    /* (path, path): the file has another name, and no longer the one it had */
+  WIRE_HOOK_RENAME_AT, /* (fd, path, fd, path) */
   WIRE_HOOK_COUNT,
 };
 
@@ -157,7 +169,7 @@ enum wire_act {
   WIRE_ACT_RETURN, /* it is not made (with WIRE_THEN it is, first): retval, error and sides */
   WIRE_ACT_SHORT,  /* it is made with at most `retval` bytes; of streams, error and sides come behind it */
   WIRE_ACT_DELAY,  /* it is made, after `retval` nanoseconds */
-  WIRE_ACT_EINTR,  /* as RETURN, but before it returns a signal is handled, if there is a handler that ends calls */
+  WIRE_ACT_EINTR,  /* as RETURN, but before it returns a signal is handled, if there is a handler for one */
   WIRE_ACT_KILL,   /* the process dies of SIGKILL */
   WIRE_ACT_THROW,  /* it is not made: std::bad_alloc is thrown */
   WIRE_ACT_COUNT,
@@ -351,6 +363,7 @@ enum wire_op {
   WIRE_OP_MARK,    /* operand: slot of the thread. Sets it to the top, which stays */
   WIRE_OP_MARKED,  /* operand: slot of the thread: what is in it */
   WIRE_OP_SINCE,   /* operand: slot of the thread: what is in it, which is one more then unless it is 0 */
+  WIRE_OP_STREAM,  /* operand: 0, -WIRE_STDIN, -WIRE_STDOUT. Pops a FILE, or anything: its descriptor; -1: none */
   WIRE_OP_WRITTEN, /* pops a descriptor: how many bytes were written to it */
   WIRE_OP_FRESH,   /* operand: memory. 1 if the call's stack is not in it; then it is */
   WIRE_OP_ASK,     /* operand: trigger. 1 or 0, as it says */
@@ -631,7 +644,7 @@ struct wire_asking {
   uint64_t owner;   /* pid << 32 | tid; 0: free */
   uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
   uint32_t process; /* number of its process */
-  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t ended;   /* the process exits in good order, or becomes another program: not because of this */
   uint32_t pad[11]; /* a cache line for each */
 };
 
@@ -657,7 +670,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 1
+#define WIRE_SERVER_VERSION 2
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -678,6 +691,9 @@ enum wire_refusal {
   WIRE_FORK_LOCKS,    /* files are locked */
   WIRE_FORK_WORLD,    /* the files that it has changed cannot be given to a child, or not opened again */
   WIRE_FORK_SIGNALS,  /* signals wait to be delivered */
+  WIRE_FORK_NAMED,    /* there are IPC objects, or connections that were closed, which a child would share */
+  WIRE_FORK_KNOWN,    /* it has changed files, and knows device and inode of some, which are others in a copy */
+  WIRE_FORK_READING,  /* it has changed files, and is in the middle of reading a folder */
   WIRE_REFUSALS,
 };
 
@@ -714,11 +730,17 @@ struct wire_branch {
 };
 
 enum wire_branch_what {
-  WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is not 0 if the program knows its files by their numbers */
-  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along */
-  WIRE_BRANCH_NOT,   /* keeper: that cannot be */
+  WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is of enum wire_branch_state */
+  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along; `value`: it must say hello */
+  WIRE_BRANCH_NOT,   /* keeper: that cannot be; `value` is of enum wire_refusal */
   WIRE_BRANCH_BORN,  /* trunk: its number is `value`, or a negative errno */
   WIRE_BRANCH_DONE,  /* keeper: it has ended, go on */
+  WIRE_BRANCH_HELLO, /* trunk or child, on a connection of its own: it begins, once it has heard that it may */
+  WIRE_BRANCH_GO,    /* keeper: what it starts will have the right numbers */
+};
+enum wire_branch_state {
+  WIRE_BRANCH_LOOKED = 1,  /* the program knows its files by their numbers */
+  WIRE_BRANCH_READING = 2, /* it is in the middle of reading a folder */
 };
 struct wire_branch_message {
   uint32_t what, order;
@@ -764,6 +786,7 @@ struct wire_area {
    * libc has started for it; and by pid and program, how many of these have begun.
    */
   uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS], begun[WIRE_HEIRS];
+  struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiments a second in each mode, beside posix_spawn of the same command and a bare fork and wait.
 
-The first experiments of a command in the order of `murphy test`, each mode with the same ones, one at a time in one lab.
-Then the cost of an experiment near the end of a run over growing inputs, and of a fork over growing memory. Exit status:
-0 measured (whatever the figures say), 1 a run failed.
+Experiments from all over the plan of `murphy test`, each mode with the same ones, one at a time in one lab; `all` is by
+branches, in a lab for each processor. Then only those that fail the last of many calls, so that nearly all of the run
+comes before the fault; what one of them costs over growing inputs; and over growing memory. Exit status: 0 measured
+(whatever the figures say), 1 a run failed.
 """
 import os
 import subprocess
@@ -13,48 +14,99 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(os.environ.get("MURPHY", os.path.join(ROOT, "build", "murphy")))
+SQLITE = (["sqlite3", "db", ".read script"], "libsqlite3.so.0")
+GIT = (["git", "status"], None)
+
+
+def statements(n):
+    """A script for sqlite3: a table, and as many rows as there is room for."""
+    return f"(echo 'create table t(a);'; for i in $(seq {n - 1}); do echo \"insert into t values ($i);\"; done) > script"
+
+
+def repository(n):
+    return f"git init -q .; for i in $(seq {n}); do echo $i > f$i; done; git add .; seq 8 > other"
+
+
+# Name, command, the module whose calls fail (None: as ever), what is in the folder before.
 COMMANDS = [
-    ("ls -l", ["ls", "-l"], "for i in $(seq 30); do echo > $i; done"),
-    ("sort, 10,000 lines", ["sort", "lines"], "seq 10000 > lines"),
-    ("gzip, 1 MB", ["gzip", "-k", "data"], "head -c 1000000 /dev/urandom > data"),
-    ("sqlite3, 200 statements", ["sqlite3", "db", ".read script"],
-     "(echo 'create table t(a);'; for i in $(seq 199); do echo \"insert into t values ($i);\"; done) > script"),
-    ("git status", ["git", "status"], "git init -q .; seq 9 > a; git add a; seq 8 > b"),
+    ("ls -l", ["ls", "-l"], None, "for i in $(seq 30); do echo > $i; done"),
+    ("sort, 10,000 lines", ["sort", "lines"], None, "seq 10000 > lines"),
+    ("gzip, 1 MB", ["gzip", "-k", "data"], None, "head -c 1000000 /dev/urandom > data"),
+    ("sqlite3, 200 statements", *SQLITE, statements(200)),
+    ("git status", *GIT, repository(9)),
 ]
+LATE = [
+    ("sqlite3, 200 statements", *SQLITE, statements(200)),
+    ("git status, 1,000 files", *GIT, repository(1000)),
+]
+CURVES = [
+    ("sqlite3, statements", *SQLITE, statements, (50, 200, 800)),
+    ("git status, files", *GIT, repository, (100, 400, 1600)),
+]
+EXPERIMENTS = 100
+LS_AIM, LATE_AIM = 1000, 10
 
 
-def measure(command, folder, most):
+def measure(command, module, script, *options, most=EXPERIMENTS):
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so")
-    done = subprocess.run([f"{BUILD}/tests/branch_bench", str(most), *command], cwd=folder, env=environment,
-                          stdout=subprocess.PIPE, text=True, check=True)
+    chosen = [*options, *(["-f", module] if module else [])]
+    with tempfile.TemporaryDirectory(prefix="branch-bench-") as folder:
+        subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
+        done = subprocess.run([f"{BUILD}/tests/branch_bench", *chosen, str(most), *command], cwd=folder,
+                              env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
 
 
+def verdict(value, aim):
+    return f"at least {aim:,}: {'kept' if value >= aim else 'NOT kept'}"
+
+
 def modes():
-    print(f"{'experiments a second':24} {'fork+wait':>10} {'spawn':>8} {'exec':>8} {'fork':>8} {'branch':>8} "
+    print(f"{'experiments a second':24} {'fork+wait':>10} {'spawn':>8} {'exec':>8} {'fork':>8} {'branch':>8} {'all':>8} "
           f"{'by branch':>10} {'branch/exec':>12}")
-    for name, command, script in COMMANDS:
-        with tempfile.TemporaryDirectory(prefix="branch-bench-") as folder:
-            subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
-            r = measure(command, folder, 30)
+    for name, command, module, script in COMMANDS:
+        r = measure(command, module, script)
         print(f"{name:24} {r['bare']:10.0f} {r['spawn']:8.0f} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} "
-              f"{r['made']:9.0f}% {r['branch'] / r['exec']:12.1f}", flush=True)
+              f"{r['both']:8.0f} {r['made']:9.0f}% {r['branch'] / r['exec']:12.1f}"
+              f"{'  all ' + verdict(r['both'], LS_AIM) if name == 'ls -l' else ''}", flush=True)
 
 
-def prefix():
-    print(f"\n{'the longer the run before the fault':36} {'exec':>8} {'fork':>8} {'branch':>8}")
-    for lines in (1000, 10000, 100000):
-        with tempfile.TemporaryDirectory(prefix="branch-bench-") as folder:
-            subprocess.run(["sh", "-ec", f"seq {lines} | shuf --random-source=/bin/ls > lines"], cwd=folder, check=True)
-            r = measure(["sort", "lines"], folder, 60)
-        print(f"{f'  sort of {lines:,} lines, experiments a second':36} {r['exec']:8.0f} {r['fork']:8.0f} "
-              f"{r['branch']:8.0f}", flush=True)
+WAYS = [part for way in ("exec", "fork", "branch") for part in ("-w", way)]
+
+
+def late():
+    print(f"\n{'faults near the end':24} {'exec':>8} {'fork':>8} {'branch':>8} {'by branch':>10} {'branch/exec':>12}")
+    for name, command, module, script in LATE:
+        r = measure(command, module, script, "-l", *WAYS)
+        factor = r["branch"] / r["exec"]
+        print(f"{name:24} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} {r['made']:9.0f}% {factor:12.1f}"
+              f"  {verdict(factor, LATE_AIM)}", flush=True)
+
+
+def curves():
+    print(f"\n{'ms an experiment near the end':32} {'exec':>8} {'fork':>8} {'branch':>8}")
+    for name, command, module, script, sizes in CURVES:
+        for size in sizes:
+            r = measure(command, module, script(size), "-l", "-r", "1", *WAYS)
+            print(f"{f'{name}: {size:,}':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
+                  f"{1000 / r['branch']:8.1f}", flush=True)
+
+
+def memory():
+    print(f"\n{'ms an experiment':32} {'exec':>8} {'fork':>8} {'branch':>8}")
+    build = f"cc -O1 -o large '{ROOT}/tests/bench/large.c'"
+    for size in (10, 100, 1000):
+        r = measure(["./large", str(size)], None, build, "-r", "1", *WAYS, most=20)
+        print(f"{f'{size:,} MB resident':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
+              f"{1000 / r['branch']:8.1f}", flush=True)
 
 
 def main():
     try:
         modes()
-        prefix()
+        late()
+        curves()
+        memory()
     except (OSError, subprocess.CalledProcessError, KeyError, ValueError) as error:
         print(f"branch_bench: {error}", file=sys.stderr)
         return 1

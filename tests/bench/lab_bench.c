@@ -3,7 +3,9 @@
  * How many runs of a command a second: started with posix_spawn, and as experiments in a lab by exec and by the fork
  * server, with an order that no call fulfils, so that all do the same work. Prints "spawn RATE", "exec RATE"...
  *
- *   lab_bench [-s SECONDS] -- COMMAND...
+ * There are 20 rounds of SECONDS, or of so many RUNS. -w: in that way only.
+ *
+ *   lab_bench [-s SECONDS] [-n RUNS] [-w WAY] -- COMMAND...
  */
 #include "cmd/test.h"
 
@@ -16,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A round is this long; the best of some counts, since others use the machine too. */
+/* The best of some rounds counts, since others use the machine too. */
 enum { ROUNDS = 20 };
+
+static const char *const names[] = {"spawn", "exec", "fork"};
 
 static double now(void) {
   struct timespec t = {0};
@@ -32,6 +36,8 @@ struct bench {
   struct test_writer writer;
   struct lab *labs[2];
   double seconds;
+  unsigned runs;    /* 0: for some seconds */
+  const char *only; /* NULL: all ways */
 };
 
 static int spawn_one(struct bench *b, struct err *e) {
@@ -56,7 +62,7 @@ static int measure(struct bench *b, int way, double *best, struct err *e) {
   double start = now(), end = start;
   unsigned n = 0;
   int r = 0;
-  for (; r == 0 && end - start < b->seconds; n++, end = now())
+  for (; r == 0 && (b->runs ? n < b->runs : end - start < b->seconds); n++, end = now())
     r = way == 0 ? spawn_one(b, e) : run_one(b->labs[way - 1], way == 1 ? LAB_EXEC : LAB_FORK, e);
   if (r == 0 && n / (end - start) > *best) *best = n / (end - start);
   return r;
@@ -80,7 +86,6 @@ static int make_labs(struct bench *b, char *cwd, struct err *e) {
 }
 
 static int run_bench(struct bench *b, struct err *e) {
-  static const char *const names[] = {"spawn", "exec", "fork"};
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
   double best[COUNT(names)] = {0};
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
@@ -91,7 +96,7 @@ static int run_bench(struct bench *b, struct err *e) {
   if (r >= 0) r = make_labs(b, cwd, e);
   for (int round = 0; round < ROUNDS; round++)
     for (int way = 0; way < (int)COUNT(names) && r >= 0; way++)
-      r = measure(b, way, &best[way], e);
+      if (!b->only || strcmp(b->only, names[way]) == 0) r = measure(b, way, &best[way], e);
   for (size_t i = 0; i < COUNT(names) && r >= 0; i++)
     printf("%s %.1f\n", names[i], best[i]);
   for (int i = 0; i < 2; i++)
@@ -106,9 +111,11 @@ static int run_bench(struct bench *b, struct err *e) {
 int main(int argc, char **argv) {
   struct bench b = {.seconds = 0.1};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+s:")) >= 0;) {
-    if (c != 's') return 2;
-    b.seconds = strtod(optarg, NULL);
+  for (int c; (c = getopt(argc, argv, "+n:s:w:")) >= 0;) {
+    if (c == '?') return 2;
+    if (c == 'n') b.runs = (unsigned)strtoul(optarg, NULL, 10);
+    if (c == 'w') b.only = optarg;
+    if (c == 's') b.seconds = strtod(optarg, NULL);
   }
   if (optind >= argc) return 2;
   b.command = argv + optind;

@@ -87,7 +87,7 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
-NUMBERED = "arguments|cleared|code|descriptor|emptied|flags|items|length|message|misnamed|mode|path|size|stream|vector"
+NUMBERED = "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|size|stream|vector"
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
     rf"|throws|variadic|(?:{NUMBERED}) \d+"
@@ -122,8 +122,9 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = ("close|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|dlopen|dlclose|"
-         "dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|self")
+HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
+         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|rename(?:-at)?|self|"
+         "whom|whom2|whoms|advise")
 
 
 def check_hooks(text):

@@ -142,6 +142,12 @@ END
 holds '... which is said' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in other' err
 holds '... as it was' test "$(cat other)" = 'not a memory'
 
+scenario 'CoverageTrigger: a file that cannot be made' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
+<trigger id="t" class="CoverageTrigger"><args><file>nowhere/other</file></args></trigger>
+<function name="close" errno="EIO"><reftrigger ref="t" /></function>
+END
+holds '... is told, too' grep -q '^murphy: note: scenario.xml:2:.*: stacks are not kept in nowhere/other' err
+
 # --- the name of the process ------------------------------------------------------------------------------------------
 
 ln -sf target linked
@@ -168,6 +174,7 @@ run run --fail 'close:EIO when local("handle", "lift") == 1' -- ./target
 refused 'a local variable that there is not' "--fail:32: no variable or argument 'lift' in handle (did you mean left?)"
 run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
 refused 'a function that there is not' "--fail:22: no function 'handel'"
+holds '... with a name like it' grep -q '(did you mean handle?)' err
 run run --fail 'close:EIO when global("server.name") == 3' -- ./target
 holds 'a pointer is a number, too' test "$status" = 0
 run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
@@ -185,6 +192,43 @@ END
 cc -g -O2 -o gone gone.c
 run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
 holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
+
+# Columns count in the file, whatever its escapes stand for.
+echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~ &quot;a[b&quot;" /></scenario>' >escapes.xml
+run run escapes.xml -- ./target
+refused 'a position behind escapes' 'escapes.xml:1:83: this set has no end'
+
+# --- what a profile that was given says --------------------------------------------------------------------------------
+
+cat >told.c <<'END'
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+struct { char before, told, behind; } own = {1, 2, 3};
+int main(void) {
+  int ends[2] = {1, 2};
+  int r = pipe(ends);
+  printf("%d %d %d %d, %d %d %d\n", r, errno == EMFILE, ends[0], ends[1], own.before, own.told, own.behind);
+  return 0;
+}
+END
+cc -g -rdynamic -o told told.c
+cat >told.xml <<'END'
+<profile format="1" library="libc.so.6">
+<function name="pipe"><error-codes retval="-1">
+  <side-effect errno="EMFILE" />
+  <side-effect type="ARG" argument="1" offset="4" width="2">77</side-effect>
+</error-codes></function>
+</profile>
+END
+run run --fail 'pipe:EMFILE' -- ./told
+holds 'a failed function leaves its argument alone' test "$(cat out)" = '-1 1 1 2, 1 2 3'
+run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
+holds '... unless a profile that was given says otherwise' test "$(cat out)" = '-1 1 1 77, 1 2 3'
+offset=$(nm told | sed -n 's/^0*\([0-9a-f]*\) . own$/0x\1/p')
+sed -i "s|<side-effect type=\"ARG\".*|<side-effect type=\"GLOBAL\" module=\"told\" offset=\"$((offset + 1))\" width=\"1\">-1</side-effect>|" told.xml
+run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
+holds '... also of a variable, in its width' test "$(cat out)" = '-1 1 1 2, 1 -1 3'
 
 # --- real programs ----------------------------------------------------------------------------------------------------
 

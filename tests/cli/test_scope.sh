@@ -24,7 +24,8 @@ sys.exit(not eval(f"({sys.argv[1]})"))' "$1"
 cat >library.c <<'END'
 #include <stdlib.h>
 #include <string.h>
-char *copy(const char *s) { char *p = malloc(strlen(s) + 1); if (p) strcpy(p, s); return p; }
+int copies; /* imported by the library itself, as a function would be */
+char *copy(const char *s) { char *p = malloc(strlen(s) + 1); if (p) strcpy(p, s), copies++; return p; }
 END
 cat >prog.c <<'END'
 #include <stdio.h>

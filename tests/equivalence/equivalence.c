@@ -3,9 +3,10 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] [-b] -- COMMAND...
+ *   equivalence [-n MOST] [-f FUNCTION] [-d] [-b] -- COMMAND...
  *
- * With -b in branch mode, else by the fork server.
+ * With -b in branch mode, else by the fork server. With -f only calls of this function fail. With -d those with two
+ * faults, behind each that is chosen.
  *
  * One line for each experiment that differs, then a line of numbers. Exit status: 0 all are equal, 1 some differ, 2 the
  * comparison could not be made.
@@ -28,7 +29,9 @@ struct job {
   size_t n, most;
   const struct campaign_experiment **chosen; /* of the experiments, those that are made */
   size_t n_chosen;
-  bool branch;
+  bool branch, deep;
+  VEC(struct campaign_experiment) pairs;
+  struct test_scope scope;
   size_t passes;
   size_t modes[LAB_MODES], differ, unstable;
   char why[SANDBOX_WHY];
@@ -74,7 +77,14 @@ static int plan_all(struct job *job, struct err *e) {
 
 static struct lab_order order_of(const struct job *job, const struct campaign_experiment *x) {
   const struct campaign_fault *f = &job->space.faults.at[x->fault];
-  return (struct lab_order){.hash = job->space.points.at[x->point].hash,
+  struct lab_first first = {0};
+  if (x->first) {
+    struct lab_order before = order_of(job, &job->experiments[x->first - 1]);
+    first = (struct lab_first){
+        .hash = before.hash, .nth = before.nth, .rule = before.rule, .fault = before.fault, .armed = true};
+  }
+  return (struct lab_order){.first = first,
+                            .hash = job->space.points.at[x->point].hash,
                             .nth = x->nth,
                             .rule = f->rule,
                             .fault = f->fault,
@@ -180,16 +190,23 @@ static int one_done(void *context, size_t i, const struct lab_result *result, st
   return compare(p->job, p->job->chosen[p->index[i]], result, e);
 }
 
-static int pass_once(struct job *job, struct pass *p, struct err *e) {
+static int pass_once(struct job *job, struct pass *p, size_t first, struct err *e) {
   struct lab_order *orders = calloc(LAB_BRANCHES, sizeof *orders);
   size_t n = 0;
   if (!orders) return -ENOMEM;
   for (size_t i = 0; i < job->n_chosen && n < LAB_BRANCHES; i++)
-    if (!p->made[i]) {
+    if (!p->made[i] && job->chosen[i]->first == first) {
       p->index[n] = i;
       orders[n++] = order_of(job, job->chosen[i]);
     }
-  struct lab_branch b = {.orders = orders, .n = n, .wall_ns = orders[0].wall_ns, .done = one_done, .context = p};
+  struct lab_branch b = {.orders = orders,
+                         .n = n,
+                         .wall_ns = orders[0].wall_ns,
+                         .done = one_done,
+                         .context = p,
+                         .expected = first ? NULL : &job->baseline.runs[0].seen,
+                         .mask = &job->baseline.mask,
+                         .first = orders[0].first};
   int r = n ? lab_branch(job->labs[FAST], &b, e) : 0;
   if (b.why[0]) memcpy(job->why, b.why, sizeof job->why);
   free(orders);
@@ -203,10 +220,13 @@ static int compare_branch(struct job *job, struct err *e) {
   p->job = job;
   p->made = calloc(job->n_chosen + 1, sizeof *p->made);
   int r = p->made ? 0 : -ENOMEM;
-  for (size_t before = SIZE_MAX; r >= 0 && job->modes[LAB_BRANCH] != before;) {
-    before = job->modes[LAB_BRANCH];
-    r = pass_once(job, p, e);
-    job->passes++;
+  for (size_t i = 0; r >= 0 && i < job->n_chosen; i++) {
+    size_t first = job->chosen[i]->first;
+    if (i > 0 && first == job->chosen[i - 1]->first) continue;
+    for (size_t before = SIZE_MAX; r >= 0 && job->modes[LAB_BRANCH] != before; job->passes++) {
+      before = job->modes[LAB_BRANCH];
+      r = pass_once(job, p, first, e);
+    }
   }
   free(p->made);
   free(p);
@@ -223,16 +243,59 @@ static int choose(struct job *job) {
   return 0;
 }
 
+/* All faults at calls that experiment X leads to, and nothing before it did. */
+static int add_pairs(struct job *job, const struct campaign_experiment *x, struct err *e) {
+  struct test_space *space = &job->space;
+  struct lab_order order = order_of(job, x);
+  struct lab_result result;
+  size_t from = space->points.n, n = 0;
+  int r = lab_run(job->recorder, &order, &result, e);
+  if (r < 0) return r;
+  bool survived = result.injected && !result.timed_out && result.left == 0 && (result.seen.status & 0x7f) == 0;
+  lab_result_done(&result);
+  if (survived) r = test_take_points(space, job->recorder, e);
+  struct campaign_order plan = {.points = space->points.at + from,
+                                .n_points = space->points.n - from,
+                                .faults = space->faults.at,
+                                .n_faults = space->faults.n,
+                                .likely = test_likely,
+                                .context = space};
+  struct campaign_experiment *found = NULL;
+  if (r >= 0) r = campaign_plan(&plan, &found, &n);
+  for (size_t i = 0; i < n && r >= 0; i++) {
+    found[i].point += from;
+    found[i].first = (size_t)(x - job->experiments) + 1;
+    if (!found[i].onwards && found[i].nth == 1) r = vec_push(&job->pairs, found[i]);
+  }
+  free(found);
+  return r;
+}
+
+/* In place of those with one fault. */
+static int choose_pairs(struct job *job, struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < job->n_chosen && r >= 0; i++)
+    if (!job->chosen[i]->onwards && job->chosen[i]->nth == 1) r = add_pairs(job, job->chosen[i], e);
+  free(job->chosen);
+  job->chosen = calloc(job->pairs.n + 1, sizeof(const struct campaign_experiment *));
+  if (!job->chosen) return -ENOMEM;
+  job->n_chosen = job->n = job->pairs.n;
+  for (size_t i = 0; i < job->pairs.n; i++)
+    job->chosen[i] = &job->pairs.at[i];
+  return r;
+}
+
 static int compare_all(struct job *job, char **command, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   job->space.data = data;
   job->space.runtime = runtime;
-  if (r >= 0) r = test_space_make(command, &(struct test_scope){0}, &job->space, e);
+  if (r >= 0) r = test_space_make(command, &job->scope, &job->space, e);
   if (r >= 0) r = make_labs(job, cwd, e);
   if (r >= 0) r = plan_all(job, e);
   if (r >= 0) r = choose(job);
+  if (r >= 0 && job->deep) r = choose_pairs(job, e);
   if (r >= 0) r = job->branch ? compare_branch(job, e) : compare_fork(job, e);
   if (r >= 0)
     printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch (%zu runs); %zu differ, %zu do not repeat%s%s%s\n",
@@ -244,6 +307,8 @@ static int compare_all(struct job *job, char **command, struct err *e) {
   baseline_done(&job->baseline);
   free(job->experiments);
   free(job->chosen);
+  vec_done(&job->pairs);
+  vec_done(&job->scope.functions);
   test_space_done(&job->space);
   free(cwd);
   free(data);
@@ -254,10 +319,12 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:b")) >= 0;) {
-    if (c != 'n' && c != 'b') return 2;
+  for (int c; (c = getopt(argc, argv, "+n:f:db")) >= 0;) {
+    if (c == '?') return 2;
     if (c == 'n') job.most = strtoul(optarg, NULL, 10);
+    if (c == 'f' && vec_push(&job.scope.functions, optarg) < 0) return 2;
     job.branch |= c == 'b';
+    job.deep |= c == 'd';
   }
   if (optind >= argc) return 2;
   int r = compare_all(&job, argv + optind, &e);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that do something to the call: less is transferred, it comes later, it is interrupted, it ends the process.
 //
-// @build cc -O2 $src -o $out
-// @build cc -O2 -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64 $src -o $out
+// @build cc -O2 -pthread $src -o $out
+// @build cc -O2 -pthread -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64 $src -o $out
 // @run 0 0 -f 'read:short=5 when call==7' -- whole
 // @run 1 0 -f 'read:short=5 when call==1' -- short
 // @run 1 0 -f 'write:short=3 when once' -- short-write
@@ -11,6 +11,9 @@
 // @run 1 0 -f 'readv:short=10' -- vector-exact
 // @run 1 0 -f 'writev:short=12 when call==1' -- writev
 // @run 1 0 -f 'preadv:short=1' -- preadv
+// @run 1 0 -f 'pread:short=3' -- pread
+// @run 2 0 -f 'pwrite:short=3' -f 'pwritev:short=9' -- pwrite
+// @run 0 0 -f 'pread:short=64' -f 'pwrite:short=16' -f 'pwritev:short=16' -- pwrite-whole
 // @run 0 0 -f 'writev:short=1' -- bad-vector
 // @run 1 0 -f 'sendmsg:short=4' -- sendmsg
 // @run 1 0 -f 'recvmsg:short=4' -- recvmsg
@@ -25,12 +28,15 @@
 // @run 1 0 -f 'read:eintr when call==1' -- eintr-none
 // @run 1 0 -f 'read:eintr when call==1' -- eintr-restart
 // @run 1 0 -f 'read:eintr when call==1' -- eintr-blocked
+// @run 1 0 -f 'read:eintr when call==1' -- eintr-ignored
+// @run 1 0 -f 'read:eintr when call==1' -- eintr-thread
 // @run 1 0 -f 'read:eintr when call==1' -- eintr-jump
 // @run 1 137 -f 'fsync:kill' -- kill
 // @run 1 0 --follow -f 'fsync:kill' -- kill-child
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,9 +65,11 @@ static double now(void) {
 }
 
 static volatile int handled;
+static pthread_t handled_in;
 static sigjmp_buf back;
 static void handler(int signal) {
   handled = signal;
+  handled_in = pthread_self();
   errno = 99;
 }
 static void jumper(int signal) {
@@ -100,6 +108,16 @@ static void transfers(const char *what) {
   } else if (strcmp(what, "preadv") == 0) {
     int fd = open("/proc/self/exe", O_RDONLY);
     EXPECT(preadv(fd, parts, 3, 1) == 1 && a[0] == 'E');
+  } else if (strcmp(what, "pread") == 0) {
+    int fd = open("/proc/self/exe", O_RDONLY);
+    EXPECT(pread(fd, buffer, 10, 1) == 3 && memcmp(buffer, "ELF", 4) == 0);
+  } else if (strncmp(what, "pwrite", 6) == 0) {
+    int fd = fileno(tmpfile());
+    ssize_t whole = strcmp(what, "pwrite-whole") == 0 ? 16 : 0;
+    EXPECT(pwrite(fd, "0123456789abcdef", 16, 0) == (whole ? whole : 3));
+    EXPECT(pwritev(fd, out, 2, 16) == (whole ? whole : 9));
+    EXPECT(lseek(fd, 0, SEEK_END) == 16 + (whole ? whole : 9) && lseek(fd, 16, SEEK_SET) == 16);
+    EXPECT(read(fd, buffer, 9) == 9 && memcmp(buffer, "abcdefghi", 9) == 0);
   } else { /* bad-vector: as without a fault */
     EXPECT(pipe(ends) == 0 && writev(ends[1], (struct iovec *)8, 2) == -1 && errno == EFAULT);
     EXPECT(writev(ends[1], out, -1) == -1 && errno == EINVAL);
@@ -151,8 +169,29 @@ static void delays(const char *what) {
   EXPECT(now() - start >= 0.06);
 }
 
+static void *interrupted(void *none) {
+  EXPECT(read(ends[0], buffer, sizeof buffer) == -1 && errno == EINTR);
+  EXPECT(handled == SIGUSR1 && pthread_equal(handled_in, pthread_self()));
+  return none;
+}
+
+/* The thread that makes the call gets it, and no other; what other threads block does not matter. */
+static void interrupt_thread(void) {
+  sigset_t all;
+  pthread_t other;
+  fill(0);
+  install(SIGUSR1, handler, 0);
+  EXPECT(pthread_create(&other, NULL, interrupted, NULL) == 0);
+  EXPECT(sigfillset(&all) == 0 && pthread_sigmask(SIG_BLOCK, &all, NULL) == 0);
+  EXPECT(pthread_join(other, NULL) == 0);
+}
+
 static void interrupts(const char *what) {
   sigset_t all;
+  if (strcmp(what, "eintr-thread") == 0) {
+    interrupt_thread();
+    return;
+  }
   fill(0);
   if (strcmp(what, "eintr") == 0) { /* what often ends programs comes later */
     install(SIGWINCH, handler, SA_RESTART);
@@ -163,6 +202,8 @@ static void interrupts(const char *what) {
   } else if (strcmp(what, "eintr-blocked") == 0) {
     install(SIGUSR2, handler, 0);
     EXPECT(sigfillset(&all) == 0 && sigprocmask(SIG_BLOCK, &all, NULL) == 0);
+  } else if (strcmp(what, "eintr-ignored") == 0) {
+    install(SIGUSR2, SIG_IGN, 0);
   } else if (strcmp(what, "eintr-jump") == 0) {
     install(SIGALRM, jumper, 0);
   }
@@ -170,7 +211,10 @@ static void interrupts(const char *what) {
     EXPECT(read(ends[0], buffer, sizeof buffer) == -1 && errno == EINTR);
     EXPECT(strcmp(what, "eintr-jump") != 0);
   }
-  EXPECT(handled == (strcmp(what, "eintr") == 0 ? SIGCHLD : strcmp(what, "eintr-jump") == 0 ? SIGALRM : 0));
+  EXPECT(handled == (strcmp(what, "eintr") == 0           ? SIGCHLD
+                     : strcmp(what, "eintr-jump") == 0    ? SIGALRM
+                     : strcmp(what, "eintr-restart") == 0 ? SIGUSR1
+                                                          : 0));
   EXPECT(read(ends[0], buffer, sizeof buffer) == 16); /* nothing was read */
 }
 
@@ -186,16 +230,17 @@ static void kills(const char *what) {
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   void (*const groups[])(const char *) = {transfers, sockets, streams, delays, interrupts, kills};
-  static const char *const names[][10] = {
-      {"whole", "short", "short-write", "vector", "vector-exact", "writev", "preadv", "bad-vector"},
+  static const char *const names[][12] = {
+      {"whole", "short", "short-write", "vector", "vector-exact", "writev", "preadv", "bad-vector", "pread", "pwrite",
+       "pwrite-whole"},
       {"sendmsg", "recvmsg", "send", "recv", "sendto"},
       {"fread", "fwrite"},
       {"delay", "delay-double"},
-      {"eintr", "eintr-none", "eintr-restart", "eintr-blocked", "eintr-jump"},
+      {"eintr", "eintr-none", "eintr-restart", "eintr-blocked", "eintr-jump", "eintr-ignored", "eintr-thread"},
       {"kill", "kill-child"},
   };
   for (unsigned i = 0; i < 6; i++)
-    for (unsigned k = 0; k < 10 && names[i][k]; k++)
+    for (unsigned k = 0; k < 12 && names[i][k]; k++)
       if (strcmp(names[i][k], what) == 0) {
         groups[i](what);
         return 0;

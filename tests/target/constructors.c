@@ -2,9 +2,9 @@
 /*
  * Calls before main, from a library's and the program's own constructors, and behind it, from destructors.
  *
- * @build cc -O2 -fPIC -shared $here/constructors_library.c -o libearly.so; cc -O2 $src -L. -learly -Wl,-rpath,$PWD -o
- * $out @build cc -O2 -fPIC -shared -Wl,-z,now $here/constructors_library.c -o libearly.so; cc -O2 -Wl,-z,now $src -L.
- * -learly -Wl,-rpath,$PWD -o $out @run 5 0 -f 'dup:EMFILE' --
+ * @build cc -O2 -fPIC -shared $here/constructors_library.c -o libearly.so; cc -O2 $src -L. -learly -Wl,-rpath,$PWD -o $out
+ * @build cc -O2 -fPIC -shared -Wl,-z,now $here/constructors_library.c -o libearly.so; cc -O2 -Wl,-z,now $src -L. -learly -Wl,-rpath,$PWD -o $out
+ * @run 5 0 -f 'dup:EMFILE' --
  */
 #include "expect.h"
 

@@ -2,11 +2,12 @@
 /*
  * Functions that the loader chooses (IFUNC): of libc, into the kernel's page, and of another library.
  *
- * @build cc -O2 -fPIC -shared $here/ifunc_library.c -o libchosen.so; cc -O1 -fno-builtin $src -L. -lchosen
- * -Wl,-rpath,$PWD -o $out @build cc -O2 -fPIC -shared $here/ifunc_library.c -o libchosen.so; cc -O1 -fno-builtin
- * -Wl,-z,now $src -L. -lchosen -Wl,-rpath,$PWD -o $out @run 1 0 -f 'time:ret=-1 errno=EFAULT when call==2' -- time @run
- * 1 0 -f 'gettimeofday:ret=-1 errno=EFAULT when call==2' -- gettimeofday @run 1 0 -f 'strlen:ret=77 when call==1' --
- * strlen @run 1 0 -f 'chosen:ret=-7 errno=EIO when call==2' -- chosen
+ * @build cc -O2 -fPIC -shared $here/ifunc_library.c -o libchosen.so; cc -O1 -fno-builtin $src -L. -lchosen -Wl,-rpath,$PWD -o $out
+ * @build cc -O2 -fPIC -shared $here/ifunc_library.c -o libchosen.so; cc -O1 -fno-builtin -Wl,-z,now $src -L. -lchosen -Wl,-rpath,$PWD -o $out
+ * @run 1 0 -f 'time:ret=-1 errno=EFAULT when call==2' -- time
+ * @run 1 0 -f 'gettimeofday:ret=-1 errno=EFAULT when call==2' -- gettimeofday
+ * @run 1 0 -f 'strlen:ret=77 when call==1' -- strlen
+ * @run 1 0 -f 'chosen:ret=-7 errno=EIO when call==2' -- chosen
  */
 #include "expect.h"
 

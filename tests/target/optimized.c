@@ -4,7 +4,6 @@
 //
 // @build gcc -g -O2 $src -o $out
 // @build gcc -gdwarf-4 -O2 -fno-omit-frame-pointer -no-pie $src -o $out
-// @build gcc -g -Os -fno-plt $src -o $out
 // @build clang -g -O2 $src -o $out
 // @run 2 0 -f 'getppid:ret=-1 when local("middle", "i") == 1' -- be
 // @run 1 0 -f 'getppid:ret=-1 when local("middle", "i") == 1 and local("middle", "name") == "second"' -- e

@@ -4,13 +4,15 @@
  * comes back, in two integer and two vector registers. Whatever a condition had to look at on the way.
  *
  * @needs grep -qw avx /proc/cpuinfo
- * @build cc -shared $here/registers_library.S -o libprobe.so; cc -O2 $src $here/registers_call.S -L. -lprobe
- * -Wl,-rpath,$PWD -o $out @build cc -shared $here/registers_library.S -o libprobe.so; cc -O2 -Wl,-z,now $src
- * $here/registers_call.S -L. -lprobe -Wl,-rpath,$PWD -o $out @run 0 0 -f 'probe:ret=-9 errno=EIO when call==1000' --
- * pass @run 0 0 -f 'probe:ret=-9 errno=EIO when call%1000==0' -- pass @run 0 0 -f 'probe:ret=-9 errno=EIO when
- * random(0.000000001)' -- pass @run 0 0 -f 'probe:ret=-9 errno=EIO when caller("libc.so.6")' -- pass @run 0 0 -f
- * 'probe:ret=-9 errno=EIO when stack("main") and call==1000' -- pass @run 1 0 -f 'probe:ret=-9 errno=EIO when call==2'
- * -- second @run 1 0 -f 'probe:then ret=-9 errno=EIO when call==2' -- then
+ * @build cc -shared $here/registers_library.S -o libprobe.so; cc -O2 $src $here/registers_call.S -L. -lprobe -Wl,-rpath,$PWD -o $out
+ * @build cc -shared $here/registers_library.S -o libprobe.so; cc -O2 -Wl,-z,now $src $here/registers_call.S -L. -lprobe -Wl,-rpath,$PWD -o $out
+ * @run 0 0 -f 'probe:ret=-9 errno=EIO when call==1000' -- pass
+ * @run 0 0 -f 'probe:ret=-9 errno=EIO when call%1000==0' -- pass
+ * @run 0 0 -f 'probe:ret=-9 errno=EIO when random(0.000000001)' -- pass
+ * @run 0 0 -f 'probe:ret=-9 errno=EIO when caller("libc.so.6")' -- pass
+ * @run 0 0 -f 'probe:ret=-9 errno=EIO when stack("main") and call==1000' -- pass
+ * @run 1 0 -f 'probe:ret=-9 errno=EIO when call==2' -- second
+ * @run 1 0 -f 'probe:then ret=-9 errno=EIO when call==2' -- then
  */
 #include "expect.h"
 

@@ -5,9 +5,11 @@
  * @build gcc -g -O1 -fsanitize=address $src -o $out
  * @build gcc -g -O1 -fsanitize=address,undefined -static-libasan $src -o $out
  * @build clang -g -O1 -fsanitize=address $src -o $out
- * @build clang -g -O1 -fsanitize=address -shared-libasan -Wl,-rpath,$(clang -print-file-name=libclang_rt.asan-x86_64.so
- * | xargs dirname) $src -o $out @run 1 0 -f 'read:EIO when call==2' -- @run 1 0 -f 'open:EACCES when stack("open_it")'
- * -- open @run 1 0 -f 'fopen:EMFILE when stack("open_it")' -- fopen @run 0 1 -f 'read:EIO when call==1000' -- overflow
+ * @build clang -g -O1 -fsanitize=address -shared-libasan -Wl,-rpath,$(clang -print-file-name=libclang_rt.asan-x86_64.so | xargs dirname) $src -o $out
+ * @run 1 0 -f 'read:EIO when call==2' --
+ * @run 1 0 -f 'open:EACCES when stack("open_it")' -- open
+ * @run 1 0 -f 'fopen:EMFILE when stack("open_it")' -- fopen
+ * @run 0 1 -f 'read:EIO when call==1000' -- overflow
  */
 #include "expect.h"
 

@@ -7,8 +7,8 @@
  * @run 0 0 -f 'realpath:ELOOP when call==1000' -- pass
  * @run 2 0 -f 'realpath:ELOOP' -- fail
  * @run 0 0 -f 'memcpy:ret=0 errno=ENOMEM when call==100000' -- copy
- * @run 0 0 -f 'pthread_cond_signal:EINVAL when call==1000' -f 'pthread_cond_timedwait:EPERM when call==1000' --
- * condition @run 2 0 -f 'pthread_cond_timedwait:EPERM' -- condition-fails
+ * @run 0 0 -f 'pthread_cond_signal:EINVAL when call==1000' -f 'pthread_cond_timedwait:EPERM when call==1000' -- condition
+ * @run 2 0 -f 'pthread_cond_timedwait:EPERM' -- condition-fails
  */
 #include "expect.h"
 

@@ -63,11 +63,26 @@ static void test_answers_are_no_silent_failures(void **state) {
   assert_int_equal(outcome_of_trait(TRAIT_ANSWERS, SIGSEGV, "", NULL), OUTCOME_CRASH);
 }
 
+/* Of a run that leaves a file behind, if there is one. */
+static enum outcome outcome_of_loss(const char *left, unsigned *ret_differs) {
+  struct observation both[2] = {run_of(0, "", ""), run_of(0, "", "")};
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {
+      .baseline = &both[0], .run = &both[1], .mask = &mask, .injected = true, .traits = TRAIT_LOSES};
+  for (int i = 0; i < 2 && left; i++)
+    assert_true(vec_push(&both[i].entries, ((struct observe_entry){.path = left, .kind = OBSERVE_FILE})) >= 0);
+  enum outcome o = outcome_of(&f, NULL, ret_differs);
+  observation_done(&both[0]);
+  observation_done(&both[1]);
+  return o;
+}
+
 static void test_what_is_lost_unseen(void **state) {
   (void)state;
   unsigned differs = 0;
-  assert_int_equal(outcome_of_trait(TRAIT_LOSES, 0, "result\n", &differs), OUTCOME_SILENT);
+  assert_int_equal(outcome_of_loss("/home/file", &differs), OUTCOME_SILENT);
   assert_true(differs & DIFFERS_LOSS);
+  assert_int_equal(outcome_of_loss(NULL, NULL), OUTCOME_SAME); /* it was a temporary one */
   assert_int_equal(outcome_of_trait(TRAIT_LOSES, 1 << 8, "", NULL), OUTCOME_HANDLED);
 }
 
@@ -197,6 +212,28 @@ static void test_causes(void **state) {
   assert_false(campaign_same_cause(&a, &b));
 }
 
+static void test_the_cheaper_way(void **state) {
+  (void)state;
+  struct campaign_costs c = {0};
+  assert_int_equal(campaign_choose(&c, 100), CHOICE_BRANCH); /* nothing is known */
+  campaign_cost_add(&c, CHOICE_BRANCH, 7000, 7);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_BRANCH); /* too few to tell */
+  campaign_cost_add(&c, CHOICE_BRANCH, 1000, 1);
+  assert_int_equal(campaign_choose(&c, 2000), CHOICE_BRANCH); /* no run can be better */
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_PROBE);
+  campaign_cost_add(&c, CHOICE_RUN, 900 * CAMPAIGN_PROBE, CAMPAIGN_PROBE);
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_RUN);
+  campaign_cost_add(&c, CHOICE_RUN, 1000 * CAMPAIGN_PROBE, CAMPAIGN_PROBE / 2);
+  assert_int_equal(campaign_choose(&c, 1999), CHOICE_BRANCH); /* it came out otherwise */
+  c = (struct campaign_costs){0};
+  campaign_cost_add(&c, CHOICE_BRANCH, 7999, 0); /* all was in vain */
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_BRANCH);
+  campaign_cost_add(&c, CHOICE_BRANCH, 1, 0);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_PROBE);
+  campaign_cost_add(&c, CHOICE_RUN, 1000 * CAMPAIGN_PROBE, CAMPAIGN_PROBE);
+  assert_int_equal(campaign_choose(&c, 1000), CHOICE_RUN);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_outcomes),
@@ -208,6 +245,7 @@ int main(void) {
       cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_the_cheaper_way),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

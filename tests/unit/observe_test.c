@@ -79,6 +79,38 @@ static void test_difference_shows_the_first_line(void **state) {
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
+static void leave(struct observation *o, const char *path, enum observe_kind kind) {
+  assert_true(vec_push(&o->entries, ((struct observe_entry){.path = path, .kind = kind, .mode = 0600})) >= 0);
+}
+
+static unsigned compare_left(struct observation *a, struct observation *b) {
+  struct observe_mask mask = {0};
+  observe_finish(a);
+  observe_finish(b);
+  unsigned differs = observe_compare(a, b, &mask, NULL);
+  observation_done(a);
+  observation_done(b);
+  *a = *b = (struct observation){0};
+  return differs;
+}
+
+static void test_temporary_files_are_litter(void **state) {
+  (void)state;
+  struct observation a = {0}, b = {0};
+  leave(&b, "/tmp/x.12345", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&b, "/tmp/made", OBSERVE_FOLDER);
+  leave(&b, "/tmp/made/x", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&b, "/tmp/there/x", OBSERVE_FILE); /* a folder that was there before */
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&b, "/home/x", OBSERVE_FILE);
+  leave(&b, "/tmp/x", OBSERVE_FILE);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&a, "/tmp/x", OBSERVE_FILE); /* and one that is not there any more is a loss */
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
+}
+
 struct world {
   char lower[64], upper[64];
 };
@@ -205,19 +237,23 @@ static void test_names_that_are_hashes(void **state) {
   observation_done(&other);
 }
 
-/* A folder whose name is made of such digits is no hash, whatever lies in it. */
-static void test_folders_are_no_hashes(void **state) {
+/* Folders may be called ada, or 2024; and what looks like a pattern is none. */
+static void test_folders_that_look_like_hashes(void **state) {
   (void)state;
-  struct observation runs[] = {with_file("/srv/ada/2024/tmpg5m1"), with_file("/srv/ada/2024/tmpi2ml")};
-  struct observe_mask mask = {0};
+  struct observation runs[] = {with_file("/home/ada/2024/tmpg5m1bo"), with_file("/home/ada/2024/tmpi2mlde")};
+  struct observation store[] = {with_file("/x/[a]/objects/3f/00aabbccdd"), with_file("/x/[a]/objects/a0/12ffee9911")};
+  struct observe_mask masks[2] = {{.streams = {0}}, {.streams = {0}}};
   struct text what = {0};
-  assert_int_equal(observe_learn(runs, COUNT(runs), &mask, &what), 0);
-  assert_int_equal(mask.names.n, 1);
-  assert_string_equal(mask.names.at[0], "/srv/ada/2024/tmp*");
-  observe_mask_done(&mask);
+  assert_int_equal(observe_learn(runs, COUNT(runs), &masks[0], &what), 0);
+  assert_string_equal(masks[0].names.at[0], "/home/ada/2024/tmp*");
+  assert_int_equal(observe_learn(store, COUNT(store), &masks[1], &what), 0);
+  assert_int_equal(observe_compare(&store[0], &store[1], &masks[1], NULL), 0);
+  for (size_t i = 0; i < 2; i++) {
+    observe_mask_done(&masks[i]);
+    observation_done(&runs[i]);
+    observation_done(&store[i]);
+  }
   text_done(&what);
-  observation_done(&runs[0]);
-  observation_done(&runs[1]);
 }
 
 /* The first two end alike by chance. */
@@ -240,11 +276,12 @@ int main(void) {
       cmocka_unit_test(test_levels),
       cmocka_unit_test(test_masked_numbers_are_still_there),
       cmocka_unit_test(test_difference_shows_the_first_line),
+      cmocka_unit_test(test_temporary_files_are_litter),
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
       cmocka_unit_test(test_names_that_are_hashes),
-      cmocka_unit_test(test_folders_are_no_hashes),
+      cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,25 @@ static void test_shared_folder_stays(void **state) {
   sandbox_result_done(&s.result);
 }
 
+/* What belongs to the folder that a layer lies on: there is no new file that would show it. */
+static void test_folders_themselves_are_renewed(void **state) {
+  const char *script = "stat -c '%a %Y' /tmp /dev/shm; chmod 700 /tmp /dev/shm; touch -d @5 /tmp /dev/shm";
+  struct seen first = run(*state, script, 1), second = run(*state, script, 2);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&second.result);
+  /* /dev/shm is made anew, at another time */
+  assert_int_equal(strncmp(first.out, second.out, strcspn(first.out, "\n") + sizeof "1777"), 0);
+}
+
+/* They are no files, and nobody's: a run must not find those of the run before. */
+static void test_shared_objects_go_away(void **state) {
+  const char *script =
+      "ipcs -a | grep -c '^0x'; ipcmk -M 64 -S 1 -Q >/dev/null; ipcs -a | grep '^0x' | cut -d ' ' -f 2";
+  struct seen first = run(*state, script, 1), third = run(*state, script, 3);
+  assert_string_equal(first.out, "0\n0\n0\n0\n");
+  assert_string_equal(third.out, first.out);
+}
+
 static void test_process_numbers_repeat(void **state) {
   struct seen first = run(*state, "echo $$; sh -c 'echo $$'", 1), third = run(*state, "echo $$; sh -c 'echo $$'", 3);
   assert_string_equal(first.out, third.out);
@@ -269,7 +288,8 @@ static void test_missing_program_is_said(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_status_and_output),       TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),     TEST(test_process_numbers_repeat),
+      TEST(test_shared_folder_stays),     TEST(test_folders_themselves_are_renewed),
+      TEST(test_shared_objects_go_away),  TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
       TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
       TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),

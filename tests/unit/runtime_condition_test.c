@@ -134,6 +134,30 @@ static void jumps_keep_or_drop(void **state) {
   assert_int_equal(rt_quiet(0, 10), UINT64_MAX);
 }
 
+/* A term about the caller, which is never true here, in all places that it can have in a condition. */
+static void callers_in_all_places(void **state) {
+  (void)state;
+  const uint32_t caller = OP(WIRE_OP_CALLER, 0), both = OP(WIRE_OP_IF_ZERO, 1), either = OP(WIRE_OP_IF_SET, 1);
+  begin();
+  made_must(vec_push(&plan.modules, (struct wire_module){.name = made_text(&plan, "m")}) == 0);
+  made_must(vec_push(&plan.places, (struct wire_place){.flags = WIRE_LAST | WIRE_ANYWHERE}) == 0);
+  const uint32_t one = NUMBER(1);
+  MADE_RULE(&plan, caller, END);
+  MADE_RULE(&plan, caller, both, one, END);
+  MADE_RULE(&plan, caller, both, one, both, one, END);
+  MADE_RULE(&plan, one, both, caller, END);
+  MADE_RULE(&plan, caller, both, caller, either, caller, END);
+  /* From here on they hold. */
+  MADE_RULE(&plan, caller, OP(WIRE_OP_IS_ZERO, 0), END);
+  MADE_RULE(&plan, caller, either, one, END);
+  MADE_RULE(&plan, caller, both, one, either, one, END);
+  MADE_RULE(&plan, caller, either, one, both, one, END);
+  MADE_RULE(&plan, caller, NUMBER(0), OP(WIRE_OP_EQ, 0), END);
+  ready();
+  for (uint32_t i = 0; i < 10; i++)
+    if (holds(i, 1) != (i >= 5)) fail_msg("condition %u", i);
+}
+
 static void orders_are_for_one_rule(void **state) {
   (void)state;
   begin();
@@ -246,6 +270,7 @@ int main(void) {
       cmocka_unit_test(arguments_and_one_value),
       cmocka_unit_test(state_moves_on),
       cmocka_unit_test(jumps_keep_or_drop),
+      cmocka_unit_test(callers_in_all_places),
       cmocka_unit_test(orders_are_for_one_rule),
       cmocka_unit_test(nothing_wrong_is_foretold),
       cmocka_unit_test(globs),

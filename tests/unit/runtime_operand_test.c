@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "runtime/count.h"
 #include "runtime/operand.h"
 #include "runtime/process.h"
+#include "runtime/written.h"
 
 #include <cmocka.h>
 
@@ -196,13 +198,49 @@ static void written_bytes_are_counted(void **state) {
   MADE_RULE(&plan, ARG(0), OP(WIRE_OP_WRITTEN, 0), NUMBER(30), OP(WIRE_OP_EQ, 0), KNOWN, END);
   MADE_RULE(&plan, ARG(0), OP(WIRE_OP_WRITTEN, 0), NUMBER(0), OP(WIRE_OP_EQ, 0), KNOWN, END);
   ready();
-  rt_watch_start();
+  rt_written_start();
   hook(WIRE_HOOK_OUTPUT, 10);
   hook(WIRE_HOOK_OUTPUT, UINT64_MAX);
   hook(WIRE_HOOK_OUTPUT, 20);
   assert_true(holds(0, 5) && holds(1, 6) && !holds(1, 70000) && !holds(1, UINT64_MAX));
+  hook(WIRE_HOOK_DUP, 9); /* the same file, under two numbers */
+  assert_true(holds(0, 9));
+  hook(WIRE_HOOK_OUTPUT, 1);
+  assert_true(!holds(0, 9) && !holds(0, 5));
+  hook(WIRE_HOOK_DUP, UINT64_MAX); /* there was no room for another one */
   hook(WIRE_HOOK_CLOSE, 0);
-  assert_true(holds(1, 5));
+  assert_true(holds(1, 5) && !holds(1, 9));
+}
+
+/* Whatever is opened and closed, there is a counter for each. */
+static void counters_come_back(void **state) {
+  (void)state;
+  begin();
+  plan.functions.at[0].hook = WIRE_HOOK_OUTPUT;
+  ready();
+  rt_written_start();
+  for (unsigned i = 0; i < 200000; i++) {
+    rt_written_add(20 + i % 7, 5);
+    assert_int_equal(rt_written(20 + i % 7), 5);
+    rt_written_forget(20 + i % 7);
+  }
+  assert_int_equal(rt_written(20), 0);
+  rt_written_lose(21);
+  assert_true(rt_written(21) == -1 && rt_written(70000) == -1 && rt_written(UINT64_MAX) == -1);
+}
+
+static void streams_have_descriptors(void **state) {
+  (void)state;
+  FILE *f = fopen("/dev/null", "w");
+  assert_non_null(f);
+  assert_int_equal(rt_stream_fd((uint64_t)f), fileno(f));
+  assert_true(rt_stream_fd(0) == -1 && rt_stream_fd(8) == -1);
+  int64_t before = rt_written_by_thread();
+  assert_true(before >= 0);
+  assert_int_equal(fprintf(f, "%s", "hello"), 5);
+  assert_int_equal(rt_written_by_thread(), before);
+  assert_int_equal(fclose(f), 0);
+  assert_int_equal(rt_written_by_thread(), before + 5);
 }
 
 /* --- stacks that were seen ---------------------------------------------------------------------------------------- */
@@ -242,6 +280,8 @@ int main(void) {
       cmocka_unit_test(marks_are_each_threads_own),
       cmocka_unit_test(locks_that_were_taken_are_held),
       cmocka_unit_test(written_bytes_are_counted),
+      cmocka_unit_test(counters_come_back),
+      cmocka_unit_test(streams_have_descriptors),
       cmocka_unit_test(stacks_are_new_once),
       cmocka_unit_test(time_goes_on),
   };

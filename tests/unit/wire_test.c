@@ -91,7 +91,7 @@ static void parts_are_checked(void **state) {
   REFUSED(PART(&t, functions, struct wire_function)->n_rules, 2);
   REFUSED(PART(&t, functions, struct wire_function)->n_args, 7);
   REFUSED(PART(&t, functions, struct wire_function)->descriptor, WIRE_MAX_ARGS);
-  REFUSED(PART(&t, functions, struct wire_function)->stream, -2);
+  REFUSED(PART(&t, functions, struct wire_function)->stream, WIRE_STDOUT - 1);
   REFUSED(PART(&t, functions, struct wire_function)->hook, WIRE_HOOK_COUNT);
   REFUSED(PART(&t, rules, struct wire_rule)->code, 99);
   REFUSED(PART(&t, rules, struct wire_rule)->code, 1); /* takes a value that is not there */

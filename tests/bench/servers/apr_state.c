@@ -2,9 +2,9 @@
 /*
  * The custom triggers of LFI's table VIII, for Apache httpd 2.4 with the prefork MPM.
  *
- * AprSocket (A): is the file or socket that is the first argument of a function of APR a socket? MethodIs (D): what is
- * the method of the request that this process works on? It is in the scoreboard, which a server with ExtendedStatus
- * keeps. MutexHeld (E): does this thread hold a mutex? It must see pthread_mutex_lock and pthread_mutex_unlock.
+ * AprSocket (A): is the file or socket that is the first argument of a function of APR a socket? MethodIs (D): what is the method of
+ * the request that this process works on? It is in the scoreboard, which a server with ExtendedStatus keeps. MutexHeld
+ * (E): does this thread hold a mutex? It must see pthread_mutex_lock and pthread_mutex_unlock.
  */
 #include <murphy/trigger.h>
 

@@ -14,16 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const paths[] = {"numbers.data", "numbers.folder", ".", "numbers", "numbers.link"};
+static const char *paths[] = {"numbers.data", "numbers.folder", ".", "numbers", "numbers.link", "numbers.folder/file"};
 enum { PATHS = sizeof paths / sizeof *paths };
 static struct stat before[PATHS], output;
 
 static int same(const struct stat *a, const struct stat *b) { return a->st_dev == b->st_dev && a->st_ino == b->st_ino; }
 
 static void show_numbers(const char *when, int fd) {
-  struct stat now, file;
-  struct statx extended;
+  struct stat now = {0}, file = {0};
+  struct statx extended = {0};
   for (int i = 0; i < PATHS; i++) {
+    memset(&now, 0, sizeof now);
     int r = lstat(paths[i], &now);
     printf("%s %s: %d same %d time %d\n", when, paths[i], r, same(&now, &before[i]),
            memcmp(&now.st_ctim, &before[i].st_ctim, sizeof now.st_ctim) == 0);
@@ -48,7 +49,7 @@ int main(void) {
   int fd = open(paths[0], O_RDWR | O_CREAT, 0644), other = open("numbers.lock", O_RDWR | O_CREAT, 0644);
   struct flock range = {.l_type = F_WRLCK, .l_start = 100, .l_len = 50};
   if (fd < 0 || other < 0 || mkdir(paths[1], 0755) < 0 || symlink("numbers", paths[4]) < 0) return 1;
-  if (write(fd, "some", 4) != 4) return 2;
+  if (write(fd, "some", 4) != 4 || close(creat(paths[5], 0644)) < 0) return 2;
   for (int i = 0; i < PATHS; i++)
     lstat(paths[i], &before[i]);
   fstat(1, &output);
@@ -66,6 +67,9 @@ int main(void) {
     show_locks(i ? "second" : "first");
     free(p);
   }
-  if (rename(paths[1], "numbers.other") < 0) puts("not renamed");
+  if (rename(paths[1], "numbers.other") == 0) paths[1] = "numbers.other", paths[5] = "numbers.other/file";
+  if (renameat(AT_FDCWD, paths[4], AT_FDCWD, "numbers.name") == 0) paths[4] = "numbers.name";
+  if (!malloc(100)) puts("no memory");
+  show_numbers("renamed", fd);
   return lseek(fd, 0, SEEK_CUR) == 4 ? 0 : 3;
 }

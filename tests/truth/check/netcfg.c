@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Configures sockets, position-dependent: flags gathered in masks, arrays of descriptors, heap objects, chains of ||.
- */
+/* Configures sockets, position-dependent: flags gathered in masks, arrays of descriptors, heap objects, chains of ||. */
 /* flags: -fno-pie -fno-plt -D_FORTIFY_SOURCE=2 */
 /* link: -no-pie */
 #define _GNU_SOURCE

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Corners that were wrong once: flags of sbb, imported variables, many stores, bytes, private functions that never
- * return.
- */
+/* Corners that were wrong once: flags of sbb, imported variables, many stores, bytes, private functions that never return. */
 #include "truth.h"
 
 #include <errno.h>

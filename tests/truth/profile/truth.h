@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What all files of the truth set share: visibility, ways to keep helpers out of line, and the base library's
- * interface.
- */
+/* What all files of the truth set share: visibility, ways to keep helpers out of line, and the base library's interface. */
 #pragma once
 
 #include <stdbool.h>

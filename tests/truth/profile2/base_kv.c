@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Base library of the second set: a page store with codes of its own beside errno, in the manner of embedded key-value
- * stores.
- */
+/* Base library of the second set: a page store with codes of its own beside errno, in the manner of embedded key-value stores. */
 #include "common.h"
 
 #include <errno.h>

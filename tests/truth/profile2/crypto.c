@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fno-plt */
-/*
- * Cryptographic manners: 1 is success and 0 failure, with the reason in a per-thread record; or -1 for the worse kind.
- */
+/* Cryptographic manners: 1 is success and 0 failure, with the reason in a per-thread record; or -1 for the worse kind. */
 #include "common.h"
 
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A stream compressor's interface: small codes of both signs, positive ones being news and negative ones failures, a
- * message in the stream.
- */
+/* A stream compressor's interface: small codes of both signs, positive ones being news and negative ones failures, a message in the stream. */
 #include "common.h"
 
 #include <stdlib.h>

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections that a run leaves behind. The kernel keeps their ports for a minute after both sides have closed them, so
+ * that the next run could not have them: where there are any, the keeper goes to a new network namespace, and all that
+ * it starts from then on with it.
+ */
+#include "run/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void bring_loopback_up(void) {
+  struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  (void)ioctl(fd, SIOCSIFFLAGS, &request);
+  (void)close(fd);
+}
+
+void network_watch(struct keeper *k) {
+  bring_loopback_up();
+  k->connections = open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC);
+}
+
+/* The keeper has none itself. "TCP: inuse 0 orphan 0 tw 0": who has closed, and who waits. */
+bool network_used(const struct keeper *k) {
+  char text[512];
+  unsigned used = 0, waiting = 0;
+  ssize_t n = k->connections < 0 ? -1 : pread(k->connections, text, sizeof text - 1, 0);
+  if (n <= 0) return false; /* a kernel without networks */
+  text[n] = '\0';
+  const char *at = strstr(text, "TCP: inuse ");
+  return at && sscanf(at, "TCP: inuse %u orphan %*u tw %u", &used, &waiting) == 2 && (used || waiting);
+}
+
+int network_renew(struct keeper *k, struct err *e) {
+  if (k->connections >= 0) (void)close(k->connections);
+  /* Trunks could not find it any more. */
+  if (k->branches >= 0) (void)close(k->branches);
+  k->connections = k->branches = -1;
+  if (unshare(CLONE_NEWNET) < 0) return err_set(e, -errno, "sandbox: cannot renew the network: %m");
+  network_watch(k);
+  return 0;
+}
