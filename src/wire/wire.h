@@ -782,10 +782,10 @@ struct wire_area {
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
   /*
    * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
-   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; or of the one that it has started
-   * in a process of which it does not know the number.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; and what those have in common that
+   * libc has started for it; and by pid and program, how many of these have begun.
    */
-  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS], begun[WIRE_HEIRS];
   struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
 };
 
