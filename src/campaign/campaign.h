@@ -261,6 +261,8 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                             bool *ret_failed);
 /* The signal that ended the command, or a process that it had started; 0 if none did, or murphy did. */
 int campaign_signal(const struct lab_result *r);
+/* Who sleeps and tries again has so long to give up, until it is a hang. */
+#define CAMPAIGN_PATIENCE_NS 10000000000u
 /* To be sure of a hang: so long may the run take. */
 void campaign_be_patient(struct lab_order *order);
 

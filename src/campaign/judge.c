@@ -7,14 +7,20 @@
 
 #include <sys/wait.h>
 
-/* Who sleeps and tries again has so long to give up, and who computes so many times its limit. */
+/* To be sure of a hang, a run has so many times its limit. */
 enum { TIMES = 2 };
-#define PATIENCE_NS 10000000000u
 
 /* Nobody expects a program to notice this. */
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
   bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;
   return c->point->excused || (quiet && !(differs & DIFFERS_LOSS));
+}
+
+/* The signal of a crash of some process that no run without faults had. */
+static int died_anew(const struct baseline *b, const struct lab_result *r) {
+  for (size_t i = 0; i < b->n; i++)
+    if (b->runs[i].tree.died == r->tree.died) return 0;
+  return r->tree.died;
 }
 
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
@@ -27,7 +33,7 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .timed_out = r->timed_out,
                                 .error = c->fault->error,
                                 .traits = c->traits,
-                                .died = r->tree.died == before->tree.died ? 0 : r->tree.died};
+                                .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
   enum outcome o = outcome_of(&facts, what, &differs);
   /* That a message about the first fault could not be written is no failure. */
@@ -44,5 +50,5 @@ int campaign_signal(const struct lab_result *r) {
 
 void campaign_be_patient(struct lab_order *order) {
   order->wall_ns *= TIMES;
-  order->patience_ns = PATIENCE_NS;
+  order->patience_ns = CAMPAIGN_PATIENCE_NS;
 }

@@ -93,6 +93,13 @@ static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f)
   }
 }
 
+/* A file that is gone at the end, as a temporary one, has nothing to lose. */
+static bool leaves_files(const struct observation *o) {
+  for (size_t i = 0; i < o->entries.n; i++)
+    if (o->entries.at[i].kind == OBSERVE_FILE) return true;
+  return false;
+}
+
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
   int signal = signal_of(f->run->status);
@@ -108,7 +115,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
-  if (!(f->traits & TRAIT_LOSES)) return OUTCOME_SAME;
+  if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");
   if (ret_differs) *ret_differs = DIFFERS_FILES | DIFFERS_LOSS;

@@ -15,15 +15,14 @@
 #include <time.h>
 
 /* A hang is repeated with more time, and less often. */
-enum { REPEATS = 3, HANG_REPEATS = 1 };
-/* To be sure of one takes so long at most. */
-#define HANG_NS 10000000000u
+enum { REPEATS = 3, HANG_REPEATS = 1, LEARNT_MAX = 16 };
 /* What runs when the time is over may come to its end. */
 #define GRACE_NS 500000000u
 
 struct finding {
   struct campaign_failure failure;
   uint64_t inject[WIRE_FRAMES], crash[SANDBOX_FRAMES];
+  bool numbered; /* inject is there */
 };
 
 struct state {
@@ -42,6 +41,7 @@ struct state {
   /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */
   const struct observe_mask *mask;
   VEC(struct observe_mask *) learnt;
+  VEC(struct observation) seen; /* the runs that it was learnt of, beside the baseline's */
 };
 
 static uint64_t now_ns(void) {
@@ -69,11 +69,13 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
   return r->n_frames;
 }
 
+/* The stack is numbered once: the lab's list of modules is that of its last run. */
 static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
+  size_t n = f->numbered ? f->failure.inject.n : number_inject(lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
-  f->failure.inject =
-      (struct campaign_stack){.at = f->inject, .n = number_inject(lab_area(l), &result->event, f->inject)};
+  f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
+  f->numbered = true;
 }
 
 static void add_crash(struct finding *f, const struct lab_result *traced) {
@@ -158,30 +160,43 @@ static enum outcome judge(const struct state *st, size_t experiment, const struc
   return campaign_judge(&c, r, what, ret_failed);
 }
 
-/* One more run without faults, which looks like none before: what varies is learnt anew; false if it is too much. */
-static bool learn(struct state *st, const struct observation *again) {
+/*
+ * One more run without faults, which looks like none before: what varies is learnt anew, of this one too, which is
+ * kept. False if it is too much. The lock is held.
+ */
+static bool learn_of(struct state *st, struct observation *again) {
   const struct baseline *b = st->s->baseline;
-  struct observation runs[BASELINE_RUNS + 1];
   struct observe_mask *mask = calloc(1, sizeof *mask);
+  struct observation *runs = calloc(b->n + st->seen.n + 1, sizeof *runs);
   struct text what = {0};
   size_t n = 0;
-  for (; n < b->n; n++)
-    runs[n] = b->runs[n].seen;
-  runs[n++] = *again;
-  (void)pthread_mutex_lock(&st->lock);
-  bool good = mask && observe_learn(runs, n, mask, &what) == 0 && vec_push(&st->learnt, mask) == 0;
-  if (good) __atomic_store_n(&st->mask, mask, __ATOMIC_RELEASE);
-  (void)pthread_mutex_unlock(&st->lock);
-  if (!good && mask) observe_mask_done(mask);
-  if (!good) free(mask);
+  for (size_t i = 0; runs && i < b->n; i++)
+    runs[n++] = b->runs[i].seen;
+  for (size_t i = 0; runs && i < st->seen.n; i++)
+    runs[n++] = st->seen.at[i];
+  if (runs) runs[n++] = *again;
+  bool good = mask && runs && observe_learn(runs, n, mask, &what) == 0;
+  bool kept = good && vec_push(&st->learnt, mask) == 0;
+  if (kept && vec_push(&st->seen, *again) == 0) *again = (struct observation){0};
+  if (kept) __atomic_store_n(&st->mask, mask, __ATOMIC_RELEASE);
+  if (good && !kept) observe_mask_done(mask);
+  if (!kept) free(mask);
+  free(runs);
   text_done(&what);
-  return good;
+  return kept;
+}
+
+static bool learn(struct state *st, struct observation *again) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool learnt = st->seen.n < LEARNT_MAX && learn_of(st, again);
+  (void)pthread_mutex_unlock(&st->lock);
+  return learnt;
 }
 
 enum steadiness { STEADY, UNSTEADY, LEARNT };
 
 /* Does the command still look as in the baseline, when nothing fails? What varies rarely may not have shown before. */
-static int check_baseline(struct state *st, struct lab *l, enum steadiness *ret, struct err *e) {
+static int check_baseline(struct state *st, struct lab *l, bool may_learn, enum steadiness *ret, struct err *e) {
   const struct sweep *s = st->s;
   struct lab_order order = {.wall_ns = s->wall_ns, .until_ns = latest(s)};
   struct lab_result again;
@@ -190,7 +205,7 @@ static int check_baseline(struct state *st, struct lab *l, enum steadiness *ret,
   if (r < 0) return r;
   const struct observe_mask *mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE);
   bool same = !again.timed_out && !observe_compare(&s->baseline->runs[0].seen, &again.seen, mask, NULL);
-  *ret = same ? STEADY : !again.timed_out && learn(st, &again.seen) ? LEARNT : UNSTEADY;
+  *ret = same ? STEADY : may_learn && !again.timed_out && learn(st, &again.seen) ? LEARNT : UNSTEADY;
   lab_result_done(&again);
   return 0;
 }
@@ -229,14 +244,30 @@ static int repeat_runs(struct state *st, struct lab *l, size_t experiment, enum 
   return 0;
 }
 
-static int repeat(struct state *st, struct lab *l, size_t experiment, enum outcome outcome, struct repeats *ret,
+/* A process beside the first has crashed: do such crash without faults, too, now and then? */
+static int check_others(struct state *st, struct lab *l, int died, enum steadiness *ret, struct err *e) {
+  for (unsigned i = 0; i < REPEATS && *ret == STEADY; i++) {
+    struct lab_order order = {.wall_ns = st->s->wall_ns, .until_ns = latest(st->s)};
+    struct lab_result again;
+    int r = lab_run(l, &order, &again, e);
+    if (r < 0) return r;
+    if (again.tree.died == died) *ret = UNSTEADY;
+    lab_result_done(&again);
+  }
+  return 0;
+}
+
+static int repeat(struct state *st, struct lab *l, const struct sweep_done *d, bool may_learn, struct repeats *ret,
                   struct err *e) {
+  enum outcome outcome = d->outcome;
   enum steadiness steady = STEADY;
   *ret = (struct repeats){.n = outcome == OUTCOME_HANG ? HANG_REPEATS : REPEATS};
-  int r = outcome == OUTCOME_SILENT ? check_baseline(st, l, &steady, e) : 0;
+  int r = outcome == OUTCOME_SILENT ? check_baseline(st, l, may_learn, &steady, e) : 0;
+  if (outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT)
+    r = d->result->tree.died ? check_others(st, l, d->result->tree.died, &steady, e) : 0;
   ret->learnt = steady == LEARNT;
   ret->steady = steady != UNSTEADY;
-  return r < 0 || ret->learnt ? r : repeat_runs(st, l, experiment, outcome, ret, e);
+  return r < 0 || ret->learnt ? r : repeat_runs(st, l, d->experiment, outcome, ret, e);
 }
 
 /* Why it is no finding. */
@@ -263,7 +294,7 @@ static int tell(struct state *st, const struct sweep_done *d) {
 
 /* To make sure of a hang takes long: is there time for it, or for most of it? */
 static bool has_time(const struct sweep *s, enum outcome outcome) {
-  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + HANG_NS / 2 < s->deadline;
+  return outcome != OUTCOME_HANG || !s->deadline || now_ns() + CAMPAIGN_PATIENCE_NS / 2 < s->deadline;
 }
 
 static int keep_error(struct state *st, int r, const struct err *e) {
@@ -305,15 +336,13 @@ static int tell_repeated(struct state *st, struct sweep_done *d, struct finding 
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
 /* A failure: known, or to be confirmed. */
-static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, bool busy) {
-  struct finding f;
-  describe(&f, d->outcome, l, d->result);
-  /*
-   * If it was traced, where it ended is known already: to make sure of one hang more that ends there would take long.
-   */
-  if (d->outcome != OUTCOME_SILENT) add_crash(&f, d->result);
+static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, bool busy,
+                          bool may_learn) {
+  describe(f, d->outcome, l, d->result);
+  /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
+  if (d->outcome != OUTCOME_SILENT) add_crash(f, d->result);
   (void)pthread_mutex_lock(&st->lock);
-  d->finding = find_cause(st, &f);
+  d->finding = find_cause(st, f);
   bool unsure = !d->finding && !busy && !has_time(st->s, d->outcome);
   int r = d->finding ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
@@ -322,7 +351,7 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
 
   struct repeats t;
   struct err e = {0};
-  r = repeat(st, l, d->experiment, d->outcome, &t, &e);
+  r = repeat(st, l, d, may_learn, &t, &e);
   if (r < 0) return keep_error(st, r, &e);
   if (t.learnt) return JUDGE_AGAIN;
   bool stop = stopped(st->s);
@@ -332,7 +361,7 @@ static int handle_failure(struct state *st, struct lab *l, struct sweep_done *d,
     (void)pthread_mutex_unlock(&st->lock);
   }
   if (t.cut) return r;
-  r = stop ? 0 : tell_repeated(st, d, &f, &t);
+  r = stop ? 0 : tell_repeated(st, d, f, &t);
   lab_result_done(&t.traced);
   return r;
 }
@@ -377,7 +406,8 @@ static int tell_held(struct state *st, const struct lab *l, const struct held *h
   return tell_locked(st, &d);
 }
 
-static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, held_list *held) {
+static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, struct finding *f, held_list *held,
+                       bool may_learn) {
   struct text what = {0};
   bool failed = false;
   int r = 0;
@@ -386,7 +416,7 @@ static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, he
   if (stopped(st->s) || is_cut(st->s, d->result)) {
     /* It may have ended because everything is to end. */
   } else if (failed) {
-    r = handle_failure(st, l, d, held != NULL);
+    r = handle_failure(st, l, d, f, held != NULL, may_learn);
   } else {
     r = held ? hold(held, d) : tell_locked(st, d);
   }
@@ -401,11 +431,13 @@ static int take_judged(struct state *st, struct lab *l, struct sweep_done *d, he
 static int take_result(struct state *st, struct lab *l, size_t experiment, const struct lab_result *result,
                        held_list *held) {
   int r = JUDGE_AGAIN;
+  struct finding f;
+  f.numbered = false;
   for (unsigned i = 0; i < REPEATS && r == JUDGE_AGAIN; i++) {
     struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-    r = take_judged(st, l, &d, held);
+    r = take_judged(st, l, &d, &f, held, i + 1 < REPEATS);
   }
-  return r == JUDGE_AGAIN ? 0 : r;
+  return r;
 }
 
 static const char *reason(const struct state *st) {
@@ -712,6 +744,9 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
     free(st.learnt.at[i]);
   }
   vec_done(&st.learnt);
+  for (size_t i = 0; i < st.seen.n; i++)
+    observation_done(&st.seen.at[i]);
+  vec_done(&st.seen);
   *ret_done = st.done;
   if (st.r < 0 && e) *e = st.e;
   return st.r;

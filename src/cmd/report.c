@@ -60,6 +60,7 @@ int cmd_report_run(const struct cmd_args *args, struct err *e) {
   if (r == 0) r = store_open(job.campaign, false, &store, e);
   if (r == 0) r = report_load(store, job.campaign, &report, e);
   if (r == 0) {
+    report.columns = cmd_terminal(strcmp(job.output, "-") == 0 ? NULL : job.output).columns;
     job.form(&report, &t);
     r = cmd_save(job.output, &t, e);
     report_done(&report);

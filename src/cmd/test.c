@@ -386,6 +386,7 @@ static int print_report(struct job *job, bool *ret_findings, struct err *e) {
   struct text t = {0};
   int r = report_load(job->store, job->campaign, &report, e);
   if (r < 0) return r;
+  report.columns = cmd_terminal(NULL).columns;
   if (job->json)
     report_json(&report, &t);
   else

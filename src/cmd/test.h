@@ -33,6 +33,7 @@ struct test_space {
   bool follow;               /* other programs are started, and their calls may fail too */
   bool watch;                /* other processes are */
   struct text notes;         /* of them, a line each */
+  struct map outputs;        /* what is known of descriptors that were written to (test_space.c) */
   VEC(const char *) untried; /* functions of libraries that nothing is known about */
 };
 

@@ -42,7 +42,7 @@ int test_space_take_opened(struct test_space *s, const struct test_subject *is, 
   char path[PATH_MAX];
   size_t before = s->opened.n;
   int r = 0;
-  for (uint32_t i = 1; i <= area->loaded.n && r >= 0 && !is->scope.from.n; i++)
+  for (uint32_t i = 1; i <= area->loaded.n && r >= 0; i++)
     if (run_area_loaded(area, i, &loaded) && is_own(is->cwd, loaded.path, path)) r = add_library(s, path, e);
   for (size_t i = before; i < s->opened.n; i++)
     text_addf(&s->notes, "%s%s", i > before ? ", " : "libraries that it opens are tested with it: ", s->opened.at[i]);

@@ -131,6 +131,49 @@ static int look_around(struct test_setup *s, struct err *e) {
   }
   if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
   if (r >= 0) r = test_space_follow(&s->space, &s->is->scope, &result.tree, e);
+  /* The leak sanitizer wants to be the only one who traces, and ends a program that somebody else does. */
+  if (is_sanitized(&s->space)) s->space.watch = false;
+  lab_result_done(&result);
+  lab_free(l);
+  return refuse_lab(r);
+}
+
+static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
+  const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
+  struct lab_request request = lab_for(s);
+  *writer = (struct test_writer){.space = &s->space, .points = points};
+  request.n_functions = plan->functions.n;
+  request.points = points;
+  request.fork = !points && !s->is->no_sandbox;
+  request.watch = s->space.watch;
+  request.write = test_write_shim;
+  request.context = writer;
+  int r = lab_new(&request, ret, e);
+  if (r >= 0) add_stoppable(*ret);
+  return refuse_lab(r);
+}
+
+/* Does the scope name what a library may have that is not known yet? */
+static bool is_narrow(const struct test_scope *scope) {
+  return scope->from.n || scope->functions.n || scope->errnos.n || scope->sites.n;
+}
+
+/* One run without faults and without a scope, if the command may open libraries: which it does. */
+static int look_for_libraries(struct test_setup *s, struct err *e) {
+  const struct test_scope all = {.follow = s->is->scope.follow, .system = s->is->scope.system};
+  struct lab_order order = {.wall_ns = s->is->timeout_ns};
+  struct lab_result result = {0};
+  struct lab *l = NULL;
+  bool opens = false;
+  int r = scenario_opens(s->data, s->space.modules.functions.at, s->space.modules.functions.n, &opens, e);
+  if (r < 0 || !opens) return r;
+  r = test_space_fill(&all, &s->space, e);
+  if (r == -ENODATA) return 0;
+  something_to_lose = 1;
+  if (r >= 0) r = make_lab(s, &s->recording, true, &l, e);
+  if (r >= 0) r = lab_run(l, &order, &result, e);
+  n_stoppable = 0;
+  if (r >= 0) r = test_space_take_opened(&s->space, s->is, lab_area(l), &opens, e);
   lab_result_done(&result);
   lab_free(l);
   return refuse_lab(r);
@@ -149,26 +192,12 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   r = test_space_open(subject->command.at, &s->space, &starts, e);
   if (r >= 0 && starts) r = look_around(s, e);
   if (r >= 0) r = test_space_add_opened(&s->space, &subject->scope, e);
-  if (r >= 0) r = test_space_fill(&subject->scope, &s->space, e);
+  if (r >= 0 && is_narrow(&subject->scope)) r = look_for_libraries(s, e);
+  if (r >= 0) r = test_space_refill(&subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
     return err_set(e, -ENODATA, "%s calls nothing that could fail in this way", s->space.target.path);
   return 0;
-}
-
-static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
-  const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
-  struct lab_request request = lab_for(s);
-  *writer = (struct test_writer){.space = &s->space, .points = points};
-  request.n_functions = plan->functions.n;
-  request.points = points;
-  request.fork = !points && !s->is->no_sandbox;
-  request.watch = s->space.watch;
-  request.write = test_write_shim;
-  request.context = writer;
-  int r = lab_new(&request, ret, e);
-  if (r >= 0) add_stoppable(*ret);
-  return refuse_lab(r);
 }
 
 static int make_labs(struct test_setup *s, unsigned n, struct err *e) {

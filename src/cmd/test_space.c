@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { OUTPUT_WRITTEN = 1, OUTPUT_TOLD = 2 };
+
 /* --- scope -------------------------------------------------------------------------------------------------------- */
 
 bool test_is_system_library(const char *path) {
@@ -352,6 +354,16 @@ static bool is_wanted(const struct test_space *s, const char *path, uint64_t aft
   return s->sites.n == 0;
 }
 
+/* The loader names what was opened as the program did: by a path from where it stood, perhaps. */
+static const char *path_of(const struct test_space *s, const char *loaded) {
+  const char *last = strrchr(loaded, '/');
+  for (size_t i = 0; loaded[0] != '/' && last && i < s->opened.n; i++) {
+    const char *name = strrchr(s->opened.at[i], '/');
+    if (name && strcmp(name, last) == 0) return s->opened.at[i];
+  }
+  return loaded;
+}
+
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
@@ -360,10 +372,10 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .verdict = 1,
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
-  if (s->sites.n && !(known && is_wanted(s, loaded.path, p->frames[0].at))) return 0;
+  if (s->sites.n && !(known && is_wanted(s, path_of(s, loaded.path), p->frames[0].at))) return 0;
   if (known) {
     uint64_t verdict;
-    add.site = site_key(loaded.path, p->frames[0].at);
+    add.site = site_key(path_of(s, loaded.path), p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
       add.verdict = (int)(verdict & 0xff);
       add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
@@ -383,6 +395,8 @@ static bool has_rules(const struct test_space *s, uint32_t function) {
   return function < plan_of(s)->functions.n && f[function].n_rules;
 }
 
+static int note_outputs(struct test_space *s);
+
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
@@ -399,6 +413,7 @@ int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);
   vec_done(&found);
+  if (r == 0) r = note_outputs(s);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
@@ -481,6 +496,8 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
   vec_done(&names);
 }
 
+static uint64_t output_key(uint32_t process, uint64_t fd) { return hash_mix(((uint64_t)process << 32) + (uint32_t)fd); }
+
 /*
  * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
  * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a
@@ -488,17 +505,31 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
  */
 static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
                               const struct site_call *closed) {
-  uint32_t process = s->seen.at[p - s->points.at].process;
-  bool written = false;
-  for (size_t i = 0; i < s->points.n; i++) {
+  uint64_t known = 0;
+  uint64_t key = output_key(s->seen.at[p - s->points.at].process, closed->args[0]);
+  return closed->n_args && map_get(&s->outputs, key, &known) && known == OUTPUT_WRITTEN;
+}
+
+static int note_output(struct test_space *s, uint64_t key, uint64_t what) {
+  uint64_t known = 0;
+  (void)map_get(&s->outputs, key, &known);
+  return map_put(&s->outputs, key, known | what);
+}
+
+/* What was written to and made safe, by process and descriptor. */
+static int note_outputs(struct test_space *s) {
+  int r = 0;
+  for (size_t i = 0; i < s->points.n && r >= 0; i++) {
     struct site_call c = call_of(s, &s->points.at[i]);
+    uint32_t process = s->seen.at[i].process;
     uint64_t to;
-    if (c.n_args == 0 || closed->n_args == 0 || s->seen.at[i].process != process) continue;
-    if (site_likely_writes(s->likely, &c, &to)) written |= to == closed->args[0] && c.writable;
+    if (c.n_args == 0) continue;
+    if (site_likely_writes(s->likely, &c, &to) && c.writable)
+      r = note_output(s, output_key(process, to), OUTPUT_WRITTEN);
     bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
-    if (tells && c.args[0] == closed->args[0]) return false;
+    if (r >= 0 && tells) r = note_output(s, output_key(process, c.args[0]), OUTPUT_TOLD);
   }
-  return written;
+  return r;
 }
 
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -560,6 +591,7 @@ static void drop_faults(struct test_space *s) {
   profile_facts_free(s->facts);
   s->facts = NULL;
   map_done(&s->verdicts);
+  map_done(&s->outputs);
   vec_done(&s->faults);
   vec_done(&s->points);
   vec_done(&s->seen);

@@ -44,6 +44,8 @@ int test_space_follow(struct test_space *s, const struct test_scope *scope, cons
   for (size_t i = 0; i < tree->n_programs && r >= 0; i++)
     if (!is_first(s, tree->programs[i])) r = add_program(s, scope, tree->programs[i], &n, e);
   s->watch = tree->forks > 0;
+  bool again = scope->follow && tree->again > 0;
+  if (again) add_name(s->modules.modules.at[0].path, "again", &n.with);
   s->follow = n.with.n > 0;
   add_note("programs that it starts are tested with it: ", &n.with, " (--no-follow leaves them out)", &s->notes);
   add_note("not tested, as they are the system's: ", &n.guests, " (--follow tests them too)", &s->notes);

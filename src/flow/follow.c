@@ -75,6 +75,11 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
   return g->next_first[k + 1] - g->next_first[k];
 }
 
+bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y, unsigned arg) {
+  uint8_t reg = code_argument_registers[arg];
+  return origin_identity(&g->walk, x, reg) == origin_identity(&g->walk, y, reg);
+}
+
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) {
   uint32_t low = 0, high = g->code.n_blocks;
   while (high - low > 1) {

@@ -333,6 +333,19 @@ static uint32_t same_since(const struct walk *w, uint32_t insn, uint8_t reg) {
   return insn;
 }
 
+uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg) {
+  for (unsigned i = 0; i < SAME_BLOCKS; i++) {
+    uint32_t since = same_since(w, insn, reg);
+    bool made = since > w->code->blocks[code_block_of(w->code, since)].first; /* by the instruction before */
+    const struct insn *in = &w->code->insns[made ? since - 1 : since];
+    insn = since;
+    if (!made || in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->size != 8 || in->from_size != 8) break;
+    reg = in->src;
+    insn = since - 1;
+  }
+  return (uint64_t)insn << 8 | reg;
+}
+
 static uint64_t question_key(uint32_t insn, const struct loc *loc) { return hash_mix(loc_hash(loc) ^ insn); }
 
 /* Searches, and notes the answer under KEY. */

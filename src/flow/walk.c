@@ -477,8 +477,10 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
     struct flow_value v = origin(w, w->call_insn.at[call], &rax);
     w->calls.at[call].number = v; /* asking may move the calls */
   }
+  /* What it was given matters if what it returns does; whether it has failed can be told without, nearly always. */
+  bool only = w->worker->brief && used->at[call] == ASKED_CONDITION && w->calls.at[call].kind != CALL_SYSTEM;
   for (unsigned k = 0; k < FLOW_ARGS; k++) {
-    struct flow_value v = argument(w, call, k);
+    struct flow_value v = only ? (struct flow_value){.kind = VALUE_NONE} : argument(w, call, k);
     w->calls.at[call].args[k] = v;
     use_value(used, &v, ASKED_MADE);
   }

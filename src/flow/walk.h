@@ -170,6 +170,11 @@ struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc);
 /* The same, or VALUE_CHOICE if there are a few. */
 struct flow_value origin_choice(struct walk *w, uint32_t insn, const struct loc *loc);
 bool origin_constant(struct walk *w, uint32_t insn, uint8_t reg, uint64_t *ret);
+/*
+ * What REG holds before INSN, by the place from which it has been held and by the register that held it there. Equal
+ * if the values are; different ones may be the same value all the same.
+ */
+uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg);
 /* The number of the call that INSN makes. */
 unsigned call_number(struct walk *w, uint32_t insn);
 /* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */

@@ -54,13 +54,15 @@ static bool ends_soon(int process) {
   return r > 0;
 }
 
-/* At its end of input a script ends, and has time for it; one that does not is told to, and then not asked. */
+/*
+ * At its end of input a script ends, and has time for it; one that does not is told to, and then not asked. What it has
+ * left behind is told to, in any case. The group has its number until the script is waited for.
+ */
 static void end_process(pid_t pid) {
   int process = pidfd_open(pid, 0);
-  if (process < 0 || !ends_soon(process)) {
-    (void)kill(-pid, SIGTERM);
-    if (process < 0 || !ends_soon(process)) (void)kill(-pid, SIGKILL);
-  }
+  bool ended = process >= 0 && ends_soon(process);
+  (void)kill(-pid, SIGTERM);
+  if (!ended && (process < 0 || !ends_soon(process))) (void)kill(-pid, SIGKILL);
   (void)waitpid(pid, NULL, 0);
   if (process >= 0) (void)close(process);
 }

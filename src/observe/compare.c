@@ -95,7 +95,7 @@ static bool same_varying(const struct observation *a, const struct observation *
   return counts[0] == counts[1];
 }
 
-/* --- what is left in folders for temporary files -------------------------------------------------------------------- */
+/* --- what is left in folders for temporary files ------------------------------------------------------------------ */
 
 static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
   for (size_t i = 0; i < o->entries.n; i++) {
@@ -198,21 +198,45 @@ static const char *common_pattern(struct arena *arena, const char *a, const char
   return pattern;
 }
 
-/* Stores name files by a hash of what is in them: for PATH with components of hexadecimal digits alone, any digits. */
-static const char *hash_pattern(struct arena *arena, const char *path) {
-  static const char digits[] = "0123456789abcdef", any[] = "[0-9a-f]";
-  char *pattern = arena_alloc(arena, strlen(path) * strlen(any) + 1), *to = pattern;
-  bool found = false;
-  while (pattern && *path) {
-    size_t n = strcspn(path, "/"), hex = strspn(path, digits);
-    bool hash = n >= 2 && hex >= n;
-    found |= hash;
-    for (size_t i = 0; i < n; i++, path++)
-      to = hash ? stpcpy(to, any) : (*to = *path, to + 1);
-    if (*path == '/') *to++ = *path++;
+/* How many characters of a name's last part are hexadecimal digits, if all are; 0 if not. */
+static size_t hash_digits(const char *from, const char *end) {
+  static const char digits[] = "0123456789abcdef";
+  size_t n = (size_t)(end - from);
+  return strspn(from, digits) >= n ? n : 0;
+}
+
+/*
+ * Stores name files by a hash of what is in them, and put them into folders that are called by its first two digits.
+ * Where such a name begins in PATH, or NULL: other folders and short numbers are names like any other.
+ */
+static const char *find_hash(const char *path, bool folder) {
+  enum { SHORTEST = 8, PREFIX = 2 };
+  const char *end = path + strlen(path), *slash = strrchr(path, '/');
+  if (!slash) return NULL;
+  size_t n = hash_digits(slash + 1, end);
+  if (folder && n == PREFIX) return slash + 1;
+  if (n < SHORTEST) return NULL;
+  bool inside = slash - path > PREFIX && slash[-PREFIX - 1] == '/' && hash_digits(slash - PREFIX, slash) == PREFIX;
+  return inside ? slash - PREFIX : slash + 1;
+}
+
+/* PATH with any digits in place of the hash. */
+static const char *hash_pattern(struct arena *arena, const char *path, bool folder) {
+  static const char any[] = "[0-9a-f]";
+  const char *hash = find_hash(path, folder);
+  char *pattern = hash ? arena_alloc(arena, strlen(path) * strlen(any) + 1) : NULL, *to = pattern;
+  if (!pattern) return NULL;
+  for (; *path; path++) {
+    bool digit = path >= hash && *path != '/';
+    if (digit) {
+      to = stpcpy(to, any);
+      continue;
+    }
+    if (strchr("*?[\\", *path)) *to++ = '\\';
+    *to++ = *path;
   }
-  if (pattern) *to = '\0';
-  return found ? pattern : NULL;
+  *to = '\0';
+  return pattern;
 }
 
 static bool learn_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
@@ -222,12 +246,13 @@ static bool learn_entry(void *context, const struct observe_entry *a, const stru
     l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
     return l->r == 0;
   }
-  const char *hash = hash_pattern(&l->mask->arena, a ? a->path : b->path);
+  const struct observe_entry *only = a ? a : b;
+  const char *hash = hash_pattern(&l->mask->arena, only->path, only->kind == OBSERVE_FOLDER);
   if (hash) {
     l->r = vec_push(&l->mask->names, hash);
     return l->r == 0;
   }
-  l->lonely[a ? 0 : 1] = a ? a : b;
+  l->lonely[a ? 0 : 1] = only;
   if (!l->lonely[0] || !l->lonely[1]) return true;
   const char *pattern = common_pattern(&l->mask->arena, l->lonely[0]->path, l->lonely[1]->path);
   l->lonely[0] = l->lonely[1] = NULL;

@@ -129,6 +129,7 @@ void report_json(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);
   text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);
+  text_addf(to, "\"excused\":%" PRIu64 ",", r->excused);
   add_doubts(r, to);
   text_addf(to, "\"pairs\":%" PRIu64 ",", r->pairs);
   add_text("state", r->state, to);

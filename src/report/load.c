@@ -53,11 +53,8 @@ static int add_total(void *context, const char *name, uint64_t n) {
   const struct {
     const char *name;
     uint64_t *to;
-  } totals[] = {{"points", &r->points},
-                {"planned", &r->planned},
-                {"done", &r->done},
-                {"unconfirmed", &r->unconfirmed},
-                {"pairs", &r->pairs}};
+  } totals[] = {{"points", &r->points},           {"planned", &r->planned}, {"done", &r->done},
+                {"unconfirmed", &r->unconfirmed}, {"excused", &r->excused}, {"pairs", &r->pairs}};
   for (size_t i = 0; i < COUNT(totals); i++)
     if (strcmp(totals[i].name, name) == 0) *totals[i].to = n;
   return 0;

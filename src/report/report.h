@@ -37,10 +37,11 @@ struct report {
   const char *left_why;            /* experiments are left, if it is finished */
   const char *resume;              /* the command that goes on with it */
   double seconds;
-  uint64_t points, planned, done, unconfirmed, pairs; /* pairs: done with two faults */
+  uint64_t points, planned, done, unconfirmed, excused, pairs; /* pairs: done with two faults */
   VEC(struct report_count) outcomes, modes, left, functions;
   VEC(struct report_finding) findings; /* the worst first */
   VEC(struct store_doubt) doubts;
+  unsigned columns; /* of the terminal that report_text is for; 0 if it is for none */
 };
 
 /* FOLDER is the campaign's as the user names it, for the commands that are told. */

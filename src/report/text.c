@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12, SHOWN_DOUBTS = 8 };
+enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12, SHOWN_DOUBTS = 8, COLUMNS_LEAST = 40 };
 
 static void add_frame(const struct store_frame *f, struct text *to) {
   struct text place = {0};
@@ -83,6 +83,15 @@ static void add_modes(const struct report *r, struct text *to) {
   text_add(to, "\n");
 }
 
+/* A campaign that meets few of its calls has not tested much. */
+static void add_missed(const struct report *r, struct text *to) {
+  for (size_t i = 0; i < r->outcomes.n; i++)
+    if (strcmp(r->outcomes.at[i].name, "missed") == 0 && r->outcomes.at[i].n * 2 > r->done)
+      text_add(to,
+               "most experiments did not come to their call: the command does not make it in every run (does it depend "
+               "on the time, or on which process is first?)\n");
+}
+
 /* Failures that are no findings, and why. */
 static void add_doubts(const struct report *r, struct text *to) {
   if (!r->doubts.n) return;
@@ -103,9 +112,7 @@ static void add_doubts(const struct report *r, struct text *to) {
   if (r->doubts.n > SHOWN_DOUBTS) text_addf(to, "  and %zu others\n", r->doubts.n - SHOWN_DOUBTS);
 }
 
-void report_text(const struct report *r, struct text *to) {
-  for (size_t i = 0; i < r->findings.n; i++)
-    report_text_finding(&r->findings.at[i], to);
+static void add_summary(const struct report *r, struct text *to) {
   text_add(to, r->notes);
   text_addf(to, "%zu finding%s; %" PRIu64 " of %" PRIu64 " experiments at %" PRIu64 " places in %.1f s:", r->findings.n,
             r->findings.n == 1 ? "" : "s", r->done, r->planned, r->points, r->seconds);
@@ -113,8 +120,45 @@ void report_text(const struct report *r, struct text *to) {
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
   if (r->pairs) text_addf(to, "%" PRIu64 " of them with two faults, the second where the first had led\n", r->pairs);
+  add_missed(r, to);
   add_modes(r, to);
   add_left(r, to);
   if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
   add_doubts(r, to);
+  if (r->excused)
+    text_addf(to, "%" PRIu64 " silent failure%s no finding: where it came, it is custom not to look\n", r->excused,
+              r->excused == 1 ? " is" : "s are");
+}
+
+/* Between words, if the reader has so many columns; what follows is indented. */
+static void add_folded(const char *line, size_t n, unsigned columns, struct text *to) {
+  static const char indent[] = "    ";
+  size_t column = 0;
+  for (size_t i = 0, k; i < n; i = k) {
+    size_t spaces = strspn(line + i, " ");
+    k = i + spaces + strcspn(line + i + spaces, " \n");
+    if (column && column + (k - i) > columns) {
+      text_addf(to, "\n%s", indent);
+      column = strlen(indent);
+      i += spaces;
+    }
+    text_add_bytes(to, line + i, k - i);
+    column += k - i;
+  }
+  text_add(to, "\n");
+}
+
+void report_text(const struct report *r, struct text *to) {
+  struct text summary = {0};
+  for (size_t i = 0; i < r->findings.n; i++)
+    report_text_finding(&r->findings.at[i], to);
+  add_summary(r, &summary);
+  if (r->columns < COLUMNS_LEAST) text_add(to, summary.at ? summary.at : "");
+  for (const char *line = summary.at; r->columns >= COLUMNS_LEAST && line && *line;) {
+    size_t n = strcspn(line, "\n");
+    add_folded(line, n, r->columns, to);
+    line += n + (line[n] == '\n');
+  }
+  if (summary.failed) to->failed = true;
+  text_done(&summary);
 }

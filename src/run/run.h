@@ -293,6 +293,7 @@ enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96, SANDBOX_PROGR
 /* What was seen of all processes of a traced run. */
 struct sandbox_tree {
   unsigned forks; /* processes but the first */
+  unsigned again; /* how often the program that was started first was started once more */
   int died;       /* the signal of a crash that ended one of them first; 0 if none was */
   size_t n_programs;
   char programs[SANDBOX_PROGRAMS][256]; /* the files that were started, each once, in their order */

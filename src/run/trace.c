@@ -67,7 +67,10 @@ static void add_program(pid_t pid, struct sandbox_tree *tree) {
   if (n <= 0) return;
   program[n] = '\0';
   for (size_t i = 0; i < tree->n_programs; i++)
-    if (strcmp(tree->programs[i], program) == 0) return;
+    if (strcmp(tree->programs[i], program) == 0) {
+      tree->again += i == 0;
+      return;
+    }
   if (tree->n_programs == COUNT(tree->programs) || (size_t)n >= sizeof tree->programs[0]) {
     tree->more = true;
     return;

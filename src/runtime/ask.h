@@ -14,6 +14,8 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
 
 /* False if there is no memory. */
 bool rt_plugin_start(void) RT_HIDDEN;
+/* This process is about to become another program, whatever its other threads are doing. */
+void rt_plugin_leave(void) RT_HIDDEN;
 bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
 
 void rt_hub_start(void) RT_HIDDEN;

@@ -133,6 +133,7 @@ static void forget_heirs(void) {
       rt_store(&rt.area->heirs[i], 0);
       rt_store(&rt.area->lineages[i], 0);
       rt_store(&rt.area->spawned[i], 0);
+      rt_store(&rt.area->begun[i], 0);
     }
 }
 

@@ -3,6 +3,7 @@
  * Programs that the target starts get an environment in which LD_PRELOAD is as it should be. If it already is, the call
  * is passed through; else it is made here, with an environment in this frame, since only a call that fails returns.
  */
+#include "ask.h"
 #include "environment.h"
 #include "hooks.h"
 #include "lend.h"
@@ -108,10 +109,13 @@ static enum rt_action hook_inside(struct rt_call *c) {
 }
 
 enum rt_action rt_hook_exec(struct rt_call *c, const struct rt_function *f) {
-  if (f->hook == WIRE_HOOK_SPAWN || f->hook == WIRE_HOOK_SYSTEM)
+  bool stays = f->hook == WIRE_HOOK_SPAWN || f->hook == WIRE_HOOK_SYSTEM;
+  if (stays) {
     rt_process_spawn();
-  else
+  } else {
     rt_process_leave();
+    rt_plugin_leave();
+  }
   switch ((enum wire_hook)f->hook) {
   case WIRE_HOOK_EXECVE:
   case WIRE_HOOK_EXECVPE:

@@ -163,20 +163,31 @@ static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t
   return result;
 }
 
+/* Whatever the threads of this process are in, it is no reason for its end. */
+static void forgive(uint32_t pid) {
+  struct wire_asking *all = rt_area_array(asking, struct wire_asking);
+  for (uint32_t i = 0; i < rt.area->asking.n; i++)
+    if (rt_load(&all[i].owner) >> 32 == pid) rt_store(&all[i].ended, 1);
+}
+
+/* A child of vfork is in its parent's memory, and not the parent. */
+void rt_plugin_leave(void) {
+  uint32_t pid = plugins ? rt_pid_if_known() : 0;
+  if (pid && pid == (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0)) forgive(pid);
+}
+
 /*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
- * plugins, which is no fault of these.
+ * plugins, which is no fault of these. A process that has asked nobody has no entry.
  */
 __attribute__((destructor)) static void note_exit(void) {
-  uint64_t self = plugins ? own_name() : 0;
-  struct wire_asking *m = plugins && mark && rt_load(&mark->owner) == self ? mark : NULL;
-  uint32_t trigger = m ? rt_load(&m->trigger) : 0;
-  if (trigger != 0) rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
-  if (trigger != 0) rt_store(&m->trigger, 0);
-  for (uint32_t i = 0; plugins && i < rt.area->asking.n; i++) {
-    struct wire_asking *a = &rt_area_array(asking, struct wire_asking)[i];
-    if (rt_load(&a->owner) >> 32 == self >> 32) rt_store(&a->ended, 1);
+  uint32_t pid = plugins ? rt_pid_if_known() : 0, trigger;
+  bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
+  if (own && (trigger = rt_load(&mark->trigger)) != 0) {
+    rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
+    rt_store(&mark->trigger, 0);
   }
+  if (pid) forgive(pid);
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */

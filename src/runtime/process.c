@@ -58,19 +58,50 @@ static uint32_t left_by(uint64_t *table, uint32_t pid) {
   return seen >> 32 == pid && rt_swap_if(place, &seen, 0) ? (uint32_t)seen : 0;
 }
 
-/* Never 0, which is the first process's. */
+/* Never even: 0 is the first process's lineage, which the tables have as FIRST, since 0 is nothing there. */
+#define FIRST 2u
+#define STRANGER 0xfffffffeu
 static uint32_t descend(uint32_t from, uint32_t child) {
   uint64_t h = (((uint64_t)from << 32 | child) + 1) * 0x9e3779b97f4a7c15u;
   return (uint32_t)(h >> 32) | 1;
 }
 
-/* This process has NUMBER; 0 for the next one. LINEAGE: 0 if nobody has told it. */
+/* This process has NUMBER; 0 for the next one. LINEAGE as the tables have it: 0 if nobody has told it. */
 static void take(uint32_t number, uint32_t lineage) {
   uint32_t none = 0;
   if (number == 0) number = rt.area ? give(1) : 1;
   rt_store(&who.own->pid, own_pid());
-  rt_store(&who.own->lineage, lineage || number == 1 ? lineage : descend(0, number));
+  if (!lineage && number != 1) lineage = descend(STRANGER, number);
+  rt_store(&who.own->lineage, lineage == FIRST ? 0 : lineage);
   if (rt_swap_if(&who.own->process, &none, number) && rt.area) (void)rt_add(&rt.area->processes, 1);
+}
+
+/* FNV-1a of the program's path. */
+static uint32_t own_name(void) {
+  char path[512];
+  long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof path, 0, 0, 0);
+  uint32_t h = 0x811c9dc5u;
+  for (long i = 0; i < n; i++)
+    h = (h ^ (unsigned char)path[i]) * 0x01000193u;
+  return h;
+}
+
+/* How many processes of PID's have begun to run the program NAME before this one: pid << 32 | name << 16 | how many. */
+static uint32_t count_begun(uint32_t pid, uint32_t name) {
+  uint64_t *place = &rt.area->begun[(pid ^ name) % WIRE_HEIRS], seen = rt_load(place), next;
+  uint64_t whose = (uint64_t)pid << 32 | (uint64_t)(name & 0xffff) << 16;
+  do
+    next = (seen & ~0xffffull) == whose ? whose | ((seen + 1) & 0xffff) : whose | 1;
+  while (!rt_swap_if(place, &seen, next));
+  return (uint32_t)(next - 1) & 0xffff;
+}
+
+/* Of the processes that PID has libc start, this is one; 0 if it does not do that. */
+static uint32_t next_of(uint32_t pid) {
+  uint64_t seen = rt_load(&rt.area->spawned[pid % WIRE_HEIRS]);
+  if (seen >> 32 != pid) return 0;
+  uint32_t name = own_name();
+  return descend((uint32_t)seen ^ name, count_begun(pid, name));
 }
 
 /* What the process that has become this program left for it, or the one that has started it. */
@@ -80,7 +111,7 @@ static void inherit(void) {
     return;
   }
   uint32_t pid = own_pid(), number = left_by(rt.area->heirs, pid), lineage = left_by(rt.area->lineages, pid);
-  if (!number) lineage = left_by(rt.area->spawned, (uint32_t)rt_system(SYS_getppid, 0, 0, 0, 0, 0, 0));
+  if (!number) lineage = next_of((uint32_t)rt_system(SYS_getppid, 0, 0, 0, 0, 0, 0));
   take(number, lineage);
 }
 
@@ -134,14 +165,19 @@ void rt_process_leave(void) {
   if (number == 0) number = give(1);
   if (itself) rt_store(&o->next, number);
   uint32_t lineage = itself ? rt_load(&o->lineage) : next_lineage(o);
-  rt_store(&rt.area->lineages[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
+  rt_store(&rt.area->lineages[pid % WIRE_HEIRS], (uint64_t)pid << 32 | (lineage ? lineage : FIRST));
   rt_store(&rt.area->heirs[pid % WIRE_HEIRS], (uint64_t)pid << 32 | number);
 }
 
-/* Its number is not known here; whoever starts several at a time may have them take each other's lineage. */
+/*
+ * Its number is not known here. Those that this process starts so are counted by themselves, for each program in the
+ * order in which they begin.
+ */
 void rt_process_spawn(void) {
-  uint32_t pid = own_pid(), lineage = next_lineage(own());
-  if (rt.plan->flags & WIRE_FOLLOW) rt_store(&rt.area->spawned[pid % WIRE_HEIRS], (uint64_t)pid << 32 | lineage);
+  uint32_t pid = own_pid();
+  if (!(rt.plan->flags & WIRE_FOLLOW)) return;
+  uint32_t common = descend(rt_load(&own()->lineage), STRANGER);
+  rt_store(&rt.area->spawned[pid % WIRE_HEIRS], (uint64_t)pid << 32 | common);
 }
 
 uint32_t rt_process_lineage(void) { return rt_load(&own()->lineage); }
@@ -149,6 +185,8 @@ uint32_t rt_process_lineage(void) { return rt_load(&own()->lineage); }
 uint32_t rt_process(void) { return rt_load(&own()->process); }
 
 uint32_t rt_pid(void) { return rt_load(&own()->pid); }
+
+uint32_t rt_pid_if_known(void) { return who.own ? rt_load(&who.own->pid) : 0; }
 
 uint32_t *rt_process_tid(void) {
   return rt_tid_offset ? (uint32_t *)((uintptr_t)rt_thread_pointer() + rt_tid_offset) : NULL;

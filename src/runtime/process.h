@@ -24,6 +24,8 @@ uint32_t rt_process_lineage(void) RT_HIDDEN;
 /* This process is about to become another program. */
 void rt_process_leave(void) RT_HIDDEN;
 uint32_t rt_pid(void) RT_HIDDEN;
+/* 0 if nobody has asked in this process yet; does not ask, and gives it no number. */
+uint32_t rt_pid_if_known(void) RT_HIDDEN;
 /* Where libc keeps the number of a thread, from the thread pointer; 0 if not known. */
 extern uint32_t rt_tid_offset RT_HIDDEN;
 static inline uint32_t rt_tid(void) {

@@ -84,9 +84,19 @@ static const char *nearest(const struct plan *p, const char *name) {
   return near;
 }
 
+/* The program may call a relative of the function in its place: fread_unlocked for fread. */
+static const char *relative(const struct plan *p, const char *name) {
+  size_t n = strlen(name);
+  for (size_t i = 0; i < p->world->n_functions; i++)
+    if (strncmp(p->world->functions[i], name, n) == 0 && p->world->functions[i][n] == '_')
+      return p->world->functions[i];
+  return NULL;
+}
+
 static int not_there(struct plan *p, const struct rule *rule) {
   char way[SOURCE_HINT];
   const char *near = nearest(p, rule->function);
+  if (!near) near = relative(p, rule->function);
   return FAIL_AT(rule->at, p->e, -ENOENT, "neither the program nor its libraries import %.60s (%s)", rule->function,
                  source_hint(near, "murphy check lists what it calls", way));
 }

@@ -99,16 +99,27 @@ static bool starts(uint32_t kind) {
   }
 }
 
-int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) {
+static bool opens(unsigned kind) { return kind == WIRE_HOOK_DLOPEN; }
+
+static int find_hook(const char *data, const char *const *functions, size_t n, bool (*is_kind)(unsigned), bool *ret,
+                     struct err *e) {
   const struct scenario_world world = {.data = data};
   struct plan p = {.world = &world, .e = e};
   int r = plan_load_hooks(&p);
   bool found = false;
   for (size_t i = 0; i < p.hooks.n && r >= 0; i++)
-    for (size_t k = 0; k < n && !found && starts(p.hooks.at[i].kind); k++)
+    for (size_t k = 0; k < n && !found && is_kind(p.hooks.at[i].kind); k++)
       found = strcmp(p.hooks.at[i].name, functions[k]) == 0;
   if (r >= 0) *ret = found;
   vec_done(&p.hooks);
   arena_done(&p.arena);
   return r;
+}
+
+int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) {
+  return find_hook(data, functions, n, starts, ret, e);
+}
+
+int scenario_opens(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) {
+  return find_hook(data, functions, n, opens, ret, e);
 }

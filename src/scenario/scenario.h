@@ -150,6 +150,8 @@ int plan_compile(const struct scenario *s, const struct scenario_world *world, s
 
 /* Is one of these functions one that starts processes or programs, as the file data/hooks has it? */
 int scenario_starts(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) MUST_USE;
+/* ... libraries? */
+int scenario_opens(const char *data, const char *const *functions, size_t n, bool *ret, struct err *e) MUST_USE;
 
 /* What a plan that wire_plan_check accepts does, in words; functions that only have hooks are left out. */
 void plan_dump(const void *plan, struct text *to);

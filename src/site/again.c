@@ -22,6 +22,7 @@ struct asking {
 /* Is the argument known, and the same, at both calls? */
 static bool same_argument(const struct asking *a, uint32_t x, uint32_t y, unsigned arg) {
   struct flow_value v = {0}, w = {0};
+  if (flow_graph_same_argument(a->g, x, y, arg)) return true;
   bool known = flow_graph_argument(a->g, x, arg, &v) && flow_graph_argument(a->g, y, arg, &w);
   if (!known && (flow_graph_sources(a->g, x, arg, &v, 1) != 1 || flow_graph_sources(a->g, y, arg, &w, 1) != 1))
     return false;

@@ -44,7 +44,10 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   for (unsigned i = 0; i < RELEVANCE_ARGS; i++) {
     struct flow_value v;
     int at = relevance_argument_of(t->p->relevance, m->name, i);
-    if (at < 0 || at >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
+    if (at < 0 || at >= FLOW_ARGS) continue;
+    if (relevance_date(t->p->relevance, m->written) == (int)i && clock_is_now(t->p, t->g, insn, (unsigned)at))
+      c->current |= 1u << i;
+    if (!flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
     if (v.kind == VALUE_ADDRESS && !v.raw && image_is_readonly(t->code->image, v.value)) c->fixed |= 1u << i;
     if (v.kind != VALUE_CONST) continue;
     c->known |= 1u << i;

@@ -272,6 +272,11 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,
                size_t first) MUST_USE;
 
+/* --- clock.c ------------------------------------------------------------------------------------------------------ */
+
+/* Is it known that argument ARG of the call INSN points to the current time? */
+bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
+
 /* --- rust_path.c -------------------------------------------------------------------------------------------------- */
 
 /* site_rust_name for the newer form of symbols. */

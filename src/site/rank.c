@@ -53,7 +53,7 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
 }
 
 void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s) {
-  static const int weight[] = {-120, -70, 10, 20};
+  static const int weight[] = {-130, -70, 10, 20};
   const struct import *m = &p->imports.at[f->import];
   s->rank = -1000;
   if (s->verdict != SITE_NONE && s->verdict != SITE_SOME) return;

@@ -56,7 +56,7 @@ static int read_argument(const struct reader *rd, const char *word, unsigned *re
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* argN=VALUES and the like, argN:fixed. */
+/* argN=VALUES and the like, argN:fixed, argN:date. */
 static int read_argument_test(const struct reader *rd, char *word, struct test *t) {
   size_t digits = strspn(word + 3, "0123456789");
   char op = word[3 + digits], *rest = word + 3 + digits + 1;
@@ -67,7 +67,8 @@ static int read_argument_test(const struct reader *rd, char *word, struct test *
   if (r < 0) return r;
   t->op = op;
   t->arg = (uint8_t)arg;
-  if (op == ':') return strcmp(rest, "fixed") == 0 ? 0 : bad(rd, "not 'fixed':", rest);
+  t->subject = op == ':' && strcmp(rest, "date") == 0 ? ARGUMENT_DATE : ARGUMENT_FIXED;
+  if (op == ':') return t->subject || strcmp(rest, "fixed") == 0 ? 0 : bad(rd, "not 'fixed' or 'date':", rest);
   t->first = (uint32_t)rd->r->values.n;
   for (char *value; (value = strsep(&rest, ",")) != NULL;) {
     int64_t n;
@@ -341,6 +342,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "short") == 0) return read_short(rd, words, n);
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
+  if (strcmp(fact, "now") == 0) return each_name(rd, words[1], add_mark, &rd->r->now);
   if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_mark, &rd->r->again);
   if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
@@ -419,8 +421,9 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants, &r->known,   &r->answers, &r->nothing, &r->kept,    &r->groups, &r->descriptors,
-                        &r->effects,   &r->openers, &r->aliases, &r->writers, &r->closers, &r->again};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing, &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects, &r->openers, &r->aliases,
+                        &r->writers,   &r->closers,     &r->again,   &r->now,     &r->dates};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

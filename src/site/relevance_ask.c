@@ -15,6 +15,12 @@ int relevance_ready(struct relevance *r) {
     r->rules.at[i].next = (uint32_t)first;
     if (map_put(&r->rules_of, r->rules.at[i].name, i + 1) < 0) return -ENOMEM;
   }
+  for (size_t i = 0; i < r->rules.n; i++)
+    for (uint32_t k = 0; k < r->rules.at[i].n_tests; k++) {
+      const struct test *t = &r->tests.at[r->rules.at[i].first_test + k];
+      if (t->op != ':' || t->subject != ARGUMENT_DATE) continue;
+      if (map_put(&r->dates, r->rules.at[i].name, t->arg) < 0) return -ENOMEM;
+    }
   map_clear(&r->fails);
   for (size_t i = 0; i < r->rules.n; i++) {
     const struct rule *u = &r->rules.at[i];
@@ -74,6 +80,15 @@ bool relevance_again(const struct relevance *r, const char *name) {
   return map_get(&r->again, hash_string(name), NULL);
 }
 
+bool relevance_tells_now(const struct relevance *r, const char *name) {
+  return map_get(&r->now, hash_string(name), NULL);
+}
+
+int relevance_date(const struct relevance *r, const char *name) {
+  uint64_t arg;
+  return map_get(&r->dates, hash_string(name), &arg) ? (int)arg : -1;
+}
+
 static int role(const struct map *m, const char *name) {
   uint64_t arg;
   return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;
@@ -98,6 +113,8 @@ const struct relevance_opener *relevance_opens(const struct relevance *r, const 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static enum answer ask_argument(const struct relevance *r, const struct test *t, const struct relevance_call *c) {
+  if (t->op == ':' && t->subject == ARGUMENT_DATE)
+    return t->arg < RELEVANCE_ARGS && c->current >> t->arg & 1 ? FALSE_FOR_CALL : TRUE_FOR_CALL;
   if (t->op == ':') return t->arg < RELEVANCE_ARGS && c->fixed >> t->arg & 1 ? TRUE_FOR_CALL : NOT_KNOWN;
   if (t->arg >= RELEVANCE_ARGS || !(c->known >> t->arg & 1)) return NOT_KNOWN;
   bool met = false;

@@ -9,6 +9,9 @@ enum rule_kind { RULE_FAIL, RULE_UNNOTICED, RULE_IGNORE, RULE_LOST, RULE_SHORT }
 #define ARG_STDOUT 63
 #define ARG_STDIN 62
 
+/* Subjects of tests of one argument (OP ':'). */
+enum { ARGUMENT_FIXED, ARGUMENT_DATE };
+
 /* A test of a call; OP 0: SUBJECT is known to hold. OR_NEXT: this or the next one. */
 struct test {
   char op;
@@ -38,7 +41,8 @@ struct alias {
 
 struct relevance {
   struct arena arena;
-  struct map constants, known, answers, nothing, again, kept, descriptors, writers, closers, effects, openers, aliases;
+  struct map constants, known, answers, nothing, again, now, dates, kept, descriptors, writers, closers, effects,
+      openers, aliases;
   const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */

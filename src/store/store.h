@@ -167,7 +167,7 @@ enum store_count {
   STORE_MODES,
   STORE_LEFT,      /* planned and not made, by function; most first */
   STORE_FUNCTIONS, /* planned, by function */
-  STORE_TOTALS,    /* "points", "planned", "done", "unconfirmed" */
+  STORE_TOTALS,    /* "points", "planned", "done", "unconfirmed", "excused" */
 };
 int store_counts(struct store *s, enum store_count what, int (*function)(void *context, const char *name, uint64_t n),
                  void *context, struct err *e) MUST_USE;

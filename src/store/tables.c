@@ -65,9 +65,12 @@ const char *const store_sql[STATEMENTS] = {
                    "GROUP BY p.function) d ON d.function = l.function WHERE missing > 0 "
                    "ORDER BY missing DESC, l.function",
     [COUNT_FUNCTIONS] = "SELECT function, experiments FROM planned ORDER BY function",
-    [COUNT_TOTALS] = "SELECT 'points', COUNT(*) FROM point "
-                     "UNION ALL SELECT 'planned', IFNULL(SUM(experiments), 0) FROM planned "
-                     "UNION ALL SELECT 'done', COUNT(*) FROM experiment "
-                     "UNION ALL SELECT 'unconfirmed', COUNT(*) FROM experiment WHERE doubt IS NOT NULL "
-                     "UNION ALL SELECT 'pairs', COUNT(*) FROM experiment WHERE first IS NOT NULL",
+    [COUNT_TOTALS] =
+        "SELECT 'points', COUNT(*) FROM point "
+        "UNION ALL SELECT 'planned', IFNULL(SUM(experiments), 0) FROM planned "
+        "UNION ALL SELECT 'done', COUNT(*) FROM experiment "
+        "UNION ALL SELECT 'unconfirmed', COUNT(*) FROM experiment WHERE doubt IS NOT NULL "
+        "UNION ALL SELECT 'excused', COUNT(*) FROM experiment WHERE outcome = 'silent' AND finding IS NULL "
+        "AND doubt IS NULL "
+        "UNION ALL SELECT 'pairs', COUNT(*) FROM experiment WHERE first IS NOT NULL",
 };

@@ -649,7 +649,7 @@ struct wire_asking {
   uint64_t owner;   /* pid << 32 | tid; 0: free */
   uint32_t trigger; /* that it is in: index in the plan, plus 1; 0: none */
   uint32_t process; /* number of its process */
-  uint32_t ended;   /* the process exits in good order: somebody called exit, and not from there */
+  uint32_t ended;   /* the process exits in good order, or becomes another program: not because of this */
   uint32_t pad[11]; /* a cache line for each */
 };
 
@@ -787,10 +787,10 @@ struct wire_area {
   uint32_t unanswered;   /* questions that a hub did not answer in time; the calls went on */
   /*
    * Lineages: which child of which process it is, as a number that is the same in each run; 0 is the first process.
-   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; or of the one that it has started
-   * in a process of which it does not know the number.
+   * At pid % WIRE_HEIRS, pid << 32 | the lineage of the program that starts in it; and what those have in common that
+   * libc has started for it; and by pid and program, how many of these have begun.
    */
-  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS];
+  uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS], begun[WIRE_HEIRS];
   struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
 };
 

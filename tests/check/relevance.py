@@ -31,7 +31,7 @@ ARGUMENTS = r"[0-5](?:,[0-5])*"
 VALUES = r"-?[A-Za-z0-9_]+(?:,-?[A-Za-z0-9_]+)*"
 WORDS = "file|dir|socket|pipe|tty|nonblocking|written|unwritten|stdout|stderr|handler|any-handler"
 ON_DESCRIPTOR = r"(?:^|[ |])(?:file|dir|socket|pipe|tty|nonblocking|written|unwritten|stdout|stderr)\b"
-ONE_TEST = rf"(?:{WORDS}|arg[0-5][=!&~]{VALUES}|arg[0-5]:fixed)"
+ONE_TEST = rf"(?:{WORDS}|arg[0-5][=!&~]{VALUES}|arg[0-5]:(?:fixed|date))"
 TESTS = rf"{ONE_TEST}(?:\|{ONE_TEST})*(?: {ONE_TEST}(?:\|{ONE_TEST})*)*"
 CLASS = "data-loss|security|crash|wrong-result|leak|harmless"
 GRAVE = ("data-loss", "security", "crash")
@@ -50,6 +50,7 @@ LINES = {
     "answer": rf"(?P<names>{NAMES})",
     "nothing": rf"(?P<names>{NAMES})",
     "again": rf"(?P<names>{NAMES})",
+    "now": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "delayed": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",

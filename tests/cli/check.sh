@@ -334,12 +334,45 @@ size_t behind(int c) { if (c && !getenv("HOME")) abort(); return strlen(getenv("
 size_t failed(void) { return getenv("HOME") ? 0 : strlen(getenv("HOME")); }
 int main(int c, char **v) { return (int)(tested() + given(*v) + other() + behind(c) + failed()); }
 C
+cat >again2.c <<'C'
+#include <pwd.h>
+extern char *next(void);
+int same(void) { char *n = next(); if (!getpwnam(n)) return 0; return (int)getpwnam(n)->pw_uid; }
+int new(void) { char *n = next(); if (!getpwnam(n)) return 0; n = next(); return (int)getpwnam(n)->pw_uid; }
+int main(void) { return same() + new(); }
+C
+cat >again3.c <<'C'
+char *next(void) { static char *n[] = {"a", "b"}; static int i; return n[i++ % 2]; }
+C
+${CC:-cc} -O2 -g -fno-inline again2.c again3.c -o again2 || exit 1
+run check --format json --verdict none again2
+holds 'a register that holds the same asks the same' json '
+  at("getpwnam", "same")["quiet"] and not at("getpwnam", "new")["quiet"]'
 ${CC:-cc} -O0 -g again.c -o again || exit 1
 run check --format json --verdict none again
 holds 'what was answered before is not shown' json '
   all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed"))
   and all(at("getenv", f)["quiet"] for f in ("tested", "given"))
   and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed"))'
+
+# The current time is a date; others may be none.
+cat >dates.c <<'C'
+#include <stdio.h>
+#include <time.h>
+int result(void) { time_t t = time(NULL); return localtime(&t)->tm_year; }
+int behind(void) { time_t t; time(&t); return localtime(&t)->tm_year; }
+int input(void) { time_t t; return scanf("%ld", &t) == 1 ? localtime(&t)->tm_year : 0; }
+int either(long n) { time_t t = time(NULL); if (n) t = n; return gmtime(&t)->tm_year; }
+int main(int c, char **v) { (void)v; return result() + behind() + input() + either(c); }
+C
+for level in 0 2; do
+  ${CC:-cc} -O$level -g -fno-inline dates.c -o dates || exit 1
+  run check --format json --verdict none dates
+  holds "localtime of now does not fail at -O$level" json '
+    all(at("localtime", f)["use"] == "dereferenced" for f in ("result", "behind", "input"))
+    and all(at("localtime", f)["quiet"] for f in ("result", "behind"))
+    and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
+done
 
 # Who reads what is stored in an object on the heap is not known: no finding, and no check either.
 cat >stored.c <<'C'

@@ -38,7 +38,7 @@ nobody_left() {
 }
 
 ways='delete children kill spoil fill deaf fork speak eat'
-budget=15s
+budget=60s
 # Sanitizers make murphy slow.
 [ -z "${MURPHY_SANITIZED:-}" ] || { ways='delete children kill spoil' budget=30s; }
 for way in $ways; do

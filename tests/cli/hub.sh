@@ -141,10 +141,20 @@ holds '... with a word' grep -q "^murphy: 'read line' has ended" hub.err
 holds '... and calls go on' test "$(cat out)" = '.. 3'
 
 # A script has time to end by itself, and no more than that.
-start "$socket" --policy 'script=while read -r line; do echo no; done; sleep 0.2; touch ended'
+start "$socket" --policy 'script=sleep 60 & echo $! >left; while read -r line; do echo no; done; sleep 0.2; touch ended'
 calls 2
 stop
 holds 'a script ends when there are no more questions' test -e ended
+# Whoever inherits it may not have waited for it yet.
+gone() {
+  local i
+  for ((i = 0; i < 100; i++)); do
+    case $(ps -o stat= -p "$1") in '' | Z*) return 0 ;; esac
+    sleep 0.1
+  done
+  return 1
+}
+holds '... and what it has started, too' gone "$(cat left)"
 start "$socket" --policy 'script=echo $$ >script.pid; trap "" TERM; while :; do sleep 60; done'
 began=$SECONDS
 stop

@@ -198,6 +198,38 @@ echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~
 run run escapes.xml -- ./target
 refused 'a position behind escapes' 'escapes.xml:1:83: this set has no end'
 
+# --- what a profile that was given says --------------------------------------------------------------------------------
+
+cat >told.c <<'END'
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+struct { char before, told, behind; } own = {1, 2, 3};
+int main(void) {
+  int ends[2] = {1, 2};
+  int r = pipe(ends);
+  printf("%d %d %d %d, %d %d %d\n", r, errno == EMFILE, ends[0], ends[1], own.before, own.told, own.behind);
+  return 0;
+}
+END
+cc -g -rdynamic -o told told.c
+cat >told.xml <<'END'
+<profile format="1" library="libc.so.6">
+<function name="pipe"><error-codes retval="-1">
+  <side-effect errno="EMFILE" />
+  <side-effect type="ARG" argument="1" offset="4" width="2">77</side-effect>
+</error-codes></function>
+</profile>
+END
+run run --fail 'pipe:EMFILE' -- ./told
+holds 'a failed function leaves its argument alone' test "$(cat out)" = '-1 1 1 2, 1 2 3'
+run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
+holds '... unless a profile that was given says otherwise' test "$(cat out)" = '-1 1 1 77, 1 2 3'
+offset=$(nm told | sed -n 's/^0*\([0-9a-f]*\) . own$/0x\1/p')
+sed -i "s|<side-effect type=\"ARG\".*|<side-effect type=\"GLOBAL\" module=\"told\" offset=\"$((offset + 1))\" width=\"1\">-1</side-effect>|" told.xml
+run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
+holds '... also of a variable, in its width' test "$(cat out)" = '-1 1 1 2, 1 -1 3'
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 if command -v git >/dev/null; then

@@ -35,7 +35,7 @@ for source in $chosen; do
   depth=$(sed -n 's/^ \* depth: //p' "$source")
   compile "$name"
   compile "$name" -DFIXED
-  run test --depth "${depth:-1}" --budget 40s --format json -- "./$name"
+  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name"
   holds "$name: $expected is found" python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
@@ -44,7 +44,7 @@ sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] > 0.5 for f in foun
 import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
-  run test --depth "${depth:-1}" --budget 40s --format json -- "./$name-fixed"
+  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name-fixed"
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
 

@@ -118,6 +118,71 @@ holds 'a library that it opens is tested with it' grep -q '^finding 1: crash .* 
 holds '... and named' grep -q '^libraries that it opens are tested with it: /.*/plugin.so$' out
 run verify
 holds '... and verified, though the program itself never calls it' grep -q 'still there (crash)$' out
+for narrow in '--function malloc' '--from plugin.so' '--only-site plugin.c:3'; do
+  run test $narrow -- ./host
+  holds "... and found with $narrow" grep -q '^finding 1: crash .* when malloc' out
+done
+run test --from host -- ./host
+holds '... and not with another --from' test "$status" = 0
+
+cat >self.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int n, char **v) {
+  if (n > 1) return *(char *)malloc(10) = 0;
+  if (fork() == 0) execl("/proc/self/exe", v[0], "again", (char *)0);
+  return wait(NULL) < 0;
+}
+END
+cc -g -O0 -w -fno-builtin -o self self.c
+run test --function malloc --format json -- ./self
+holds 'a program that starts itself' found 'len(f) == 1 and f[0]["kind"] == "crash"'
+
+cat >exec.c <<'END'
+#include <time.h>
+#include <unistd.h>
+int main(int n, char **v) {
+  struct timespec t;
+  if (n > 1) {
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    for (long i = t.tv_nsec / 1000 % 5; i > 0; i--)
+      if (fork() == 0) _exit(0);
+    _exit(0);
+  }
+  if (fork() == 0) execl("/proc/self/exe", v[0], "some", (char *)0);
+  usleep(30000);
+  execl("./child", "child", (char *)0);
+  return 1;
+}
+END
+cc -g -O0 -w -o exec exec.c
+run test --function malloc --from child --format json -- ./exec
+holds 'the first process stays itself, whatever others do meanwhile' found 'len(f) == 1 and f[0]["kind"] == "crash"'
+
+cat >spawn.c <<'END'
+#include <spawn.h>
+#include <sys/wait.h>
+extern char **environ;
+int main(void) {
+  char *a[] = {"child", (char *)0};
+  pid_t pid;
+  if (posix_spawn(&pid, "./child", 0, 0, a, environ) || posix_spawn(&pid, "./twin", 0, 0, a, environ)) return 1;
+  while (wait((int *)0) > 0) {
+  }
+  return 0;
+}
+END
+cc -g -O0 -w -o spawn spawn.c
+cp child twin
+run test --function malloc --from child,twin --format json -- ./spawn
+holds 'programs that are started at the same time' python3 -c '
+import json; r = json.load(open("out")); assert r["points"] == 2 and r["outcomes"] == {"crash": r["experiments"]}'
+
+if cc -fsanitize=address -w -o asan forks.c 2>/dev/null && ./asan; then
+  run test --budget 5runs --function wait -- ./asan
+  holds 'a program with a sanitizer may start processes, too' test "$status" != 3
+fi
 
 # --- faults that are no errors ------------------------------------------------------------------------------------------
 

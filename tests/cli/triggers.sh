@@ -320,19 +320,23 @@ static void *work(void *unused) {
   (void)!getppid();
   return unused;
 }
-int main(void) {
+int main(int argc, char **argv) {
   int ends[2];
   char b;
   pthread_t t;
   /* The trigger writes to descriptor 9 when it is asked. */
   if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
-  return pthread_create(&t, NULL, work, NULL) || read(ends[0], &b, 1) != 1;
+  if (pthread_create(&t, NULL, work, NULL) || read(ends[0], &b, 1) != 1) return 8;
+  if (argc > 1) execvp(argv[1], argv + 1);
+  return argc > 1;
 }
 END
 cc -o leaves leaves.c -pthread || exit 1
 printf '<trigger id="t" class="Waits" /><function name="getppid" return="-1"><reftrigger ref="t" /></function>' >waits.xml
 run run --triggers own waits.xml -- ./leaves
 accepted 'a thread that is in a trigger when the program ends does not matter'
+run run --triggers own waits.xml -- ./leaves true
+accepted '... nor when it becomes another program'
 
 cat >crashes.c <<'END'
 #include <unistd.h>

@@ -237,6 +237,25 @@ static void test_names_that_are_hashes(void **state) {
   observation_done(&other);
 }
 
+/* Folders may be called ada, or 2024; and what looks like a pattern is none. */
+static void test_folders_that_look_like_hashes(void **state) {
+  (void)state;
+  struct observation runs[] = {with_file("/home/ada/2024/tmpg5m1bo"), with_file("/home/ada/2024/tmpi2mlde")};
+  struct observation store[] = {with_file("/x/[a]/objects/3f/00aabbccdd"), with_file("/x/[a]/objects/a0/12ffee9911")};
+  struct observe_mask masks[2] = {{.streams = {0}}, {.streams = {0}}};
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, COUNT(runs), &masks[0], &what), 0);
+  assert_string_equal(masks[0].names.at[0], "/home/ada/2024/tmp*");
+  assert_int_equal(observe_learn(store, COUNT(store), &masks[1], &what), 0);
+  assert_int_equal(observe_compare(&store[0], &store[1], &masks[1], NULL), 0);
+  for (size_t i = 0; i < 2; i++) {
+    observe_mask_done(&masks[i]);
+    observation_done(&runs[i]);
+    observation_done(&store[i]);
+  }
+  text_done(&what);
+}
+
 /* The first two end alike by chance. */
 static void test_names_of_three_runs(void **state) {
   (void)state;
@@ -262,6 +281,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
       cmocka_unit_test(test_names_that_are_hashes),
+      cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

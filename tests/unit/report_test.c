@@ -126,15 +126,33 @@ static void test_doubts(void **state) {
     x.doubt = doubts[i];
     assert_int_equal(store_add_experiment(s, &x, NULL), 0);
   }
+  x.outcome = "silent";
+  x.doubt = NULL;
+  assert_int_equal(store_add_experiment(s, &x, NULL), 0);
   assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
   report_text(&r, &t);
   report_json(&r, &json);
   has(t.at,
       "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it ended\n");
-  has(json.at, "\"unconfirmed\":2,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
+  has(t.at, "1 silent failure is no finding: where it came, it is custom not to look\n");
+  has(json.at, "\"unconfirmed\":2,\"excused\":1,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
   has_not(json.at, "\033");
   text_done(&t);
   text_done(&json);
+  report_done(&r);
+  store_close(s);
+}
+
+static void test_folded(void **state) {
+  (void)state;
+  struct store *s = make_store();
+  struct report r;
+  struct text t = {0};
+  assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
+  r.columns = 40;
+  report_text(&r, &t);
+  has(t.at, "2 findings; 2 of 9 experiments at 1\n    places in 1.5 s: 1 crash 1 hang\nmodes: 1 by exec, 1 by fork\n");
+  text_done(&t);
   report_done(&r);
   store_close(s);
 }
@@ -208,6 +226,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_folded, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),

@@ -7,7 +7,7 @@ from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, f
                       run, wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
-PAGES = {"static": ("index.html", 200), "PHP": ("info.php", 20)}
+PAGES = {"static": ("index.html", 100), "PHP": ("info.php", 10)}
 # What a request calls of APR that has a file or socket as first argument: 11 calls for the static page.
 FUNCTIONS = ["apr_file_read", "apr_socket_recv", "apr_socket_sendv", "apr_socket_opt_set"]
 

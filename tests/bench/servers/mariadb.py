@@ -9,7 +9,7 @@ from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, i
                       wait_until)
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
-TRANSACTIONS = 100  # a round
+TRANSACTIONS = 50  # a round
 ROWS = 10000
 WORKLOADS = {"read-only": "oltp_read_only", "read-write": "oltp_read_write"}
 # The paper's function is fcntl, which today's server hardly calls; these are what it calls for each statement.

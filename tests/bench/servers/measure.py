@@ -126,10 +126,9 @@ class Server:
 BASE, AGAIN = "no triggers", "no triggers, again"
 
 
-def middle(values):
-    """The mean of the middle half: what others do on the machine makes single rounds long, not all of them."""
-    ordered, cut = sorted(values), len(values) // 4
-    return statistics.mean(ordered[cut:len(values) - cut])
+def quiet(values):
+    """The mean of the fastest quarter: what else the machine does makes rounds longer, and never shorter."""
+    return statistics.mean(sorted(values)[:max(1, len(values) // 4)])
 
 
 def in_turn(servers, rounds, measure):
@@ -146,16 +145,14 @@ def in_turn(servers, rounds, measure):
 def overheads(starts, index):
     """
     STARTS: for each start of the servers what in_turn found; of each measurement, number INDEX. For each name, what it
-    takes more than the two servers without triggers in the same round, in percent: the middle of each start's rounds,
-    and of these the mean and its standard error.
+    takes more than the two servers without triggers, in percent: the mean over the starts, and its standard error.
     """
     result = {}
     for name in starts[0]:
         each = []
         for start in starts:
-            base = [(a[index] + b[index]) / 2 for a, b in zip(start[BASE], start[AGAIN])]
-            more = [m[index] - b for m, b in zip(start[name], base)]
-            each.append(100 * middle(more) / middle(base))
+            base = (quiet([m[index] for m in start[BASE]]) + quiet([m[index] for m in start[AGAIN]])) / 2
+            each.append(100 * (quiet([m[index] for m in start[name]]) / base - 1))
         error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
         result[name] = (statistics.mean(each), error)
     return result
@@ -166,7 +163,7 @@ def print_table(title, starts, scale=1.0):
     clock, used = overheads(starts, 0), overheads(starts, 1)
 
     def each(name, index):
-        return scale * statistics.median(m[index] for start in starts for m in start[name])
+        return scale * statistics.mean(quiet([m[index] for m in start[name]]) for start in starts)
     print(f"  {title:38} {'clock, us':>10} {'overhead':>16}   {'processor, us':>13} {'overhead':>16}")
     for name in starts[0]:
         over = [f"{mean:+.1f} \u00b1 {error:.1f} %" for mean, error in (clock[name], used[name])]
