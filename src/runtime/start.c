@@ -49,7 +49,7 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
 /* What the runtime itself has to do at its calls. Some of it is for a trunk, which only a fork server can become. */
 static uint16_t hook_of(const struct wire_function *f) {
   bool server = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION;
-  return !server && (f->hook == WIRE_HOOK_LOOK || f->hook == WIRE_HOOK_SELF) ? WIRE_HOOK_NONE : f->hook;
+  return !server && wire_hook_is_trunks((enum wire_hook)f->hook) ? WIRE_HOOK_NONE : f->hook;
 }
 
 /* How a function's calls are counted, from what its rules ask. */

@@ -141,6 +141,11 @@ enum wire_hook {
   WIRE_HOOK_COUNT,
 };
 
+/* Is it of use only to processes that are forked before main, or later? What is new for these stands at the end. */
+static inline bool wire_hook_is_trunks(enum wire_hook hook) {
+  return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook < WIRE_HOOK_COUNT);
+}
+
 enum wire_rule_flag {
   WIRE_UNUSED = 1,   /* evaluated for what it does to state; never injects */
   WIRE_THEN = 2,     /* the real call is made, then reported as failed */
