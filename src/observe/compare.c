@@ -95,9 +95,7 @@ static bool same_varying(const struct observation *a, const struct observation *
   return counts[0] == counts[1];
 }
 
-/*
- * --- what is left in folders for temporary files --------------------------------------------------------------------
- */
+/* --- what is left in folders for temporary files ------------------------------------------------------------------ */
 
 static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
   for (size_t i = 0; i < o->entries.n; i++) {
