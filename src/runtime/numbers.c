@@ -5,8 +5,7 @@
  *
  * The trunk keeps what the program was told, with the path of each file; before a child is made it looks whether they
  * are still there. The child looks at the same paths in its own world, and so learns which number there stands for
- * which. Files that nobody has changed have the inode of the layer below in every copy, so one of each device is
- * enough; an overlay makes up numbers for folders as they are met, so each of them is kept.
+ * which. That is so for files too that nobody has changed yet: who writes them later makes them another file in copies.
  */
 #include "numbers.h"
 
@@ -22,10 +21,9 @@
 #include "system.h"
 #include "words.h"
 
-#define MOST 192
+#define MOST 4096
 #define PATH_ROOM 256
 #define STREAMS 3
-#define REALTIME_COARSE 5
 /* Set in the inode of a folder whose number in the child is one that the program knows from elsewhere. */
 #define ELSEWHERE (1ull << 62)
 
@@ -46,15 +44,10 @@ static bool stream_known[STREAMS];
 static bool unknown; /* the program knows numbers that are not in the list */
 static bool moved, in_child;
 static uint32_t taken; /* not 0: the list is being changed, below this signal handler or in another thread */
-static int64_t start_s, start_ns;
 
 static bool look_at_file(int fd, struct identity *ret);
 
 void rt_numbers_start(void) {
-  int64_t now[2] = {0};
-  (void)rt_system(SYS_clock_gettime, REALTIME_COARSE, (long)now, 0, 0, 0, 0);
-  start_s = now[0];
-  start_ns = now[1];
   for (int i = 0; i < STREAMS; i++)
     if (!look_at_file(i, &streams[i])) streams[i] = (struct identity){0};
 }
@@ -119,10 +112,6 @@ static void write_answer(const struct look *l, const struct identity *i) {
   l->extended->stx_ctime.tv_nsec = (uint32_t)i->changed_ns;
 }
 
-static bool is_folder(const struct look *l) {
-  return S_ISDIR(l->plain ? l->plain->st_mode : (mode_t)l->extended->stx_mode);
-}
-
 /* It has no name any more; while it is open, there are no children. */
 static bool is_removed(const struct look *l) { return (l->plain ? l->plain->st_nlink : l->extended->stx_nlink) == 0; }
 
@@ -176,11 +165,6 @@ static void forget_removed(void) {
   }
 }
 
-/* Nobody has changed it since the trunk has begun, so in a copy of the world its inode is the same. */
-static bool is_old(const struct identity *i) {
-  return i->changed_s < start_s || (i->changed_s == start_s && i->changed_ns < start_ns);
-}
-
 static bool is_stream(const struct identity *i) {
   bool any = false;
   for (int k = 0; k < STREAMS; k++) {
@@ -206,14 +190,21 @@ static enum place find_place(const struct look *l, long flags, const struct iden
   return good ? PLACE_FOUND : copied ? PLACE_UNKNOWN : PLACE_NONE;
 }
 
+/* As find_place, whether the call was about what a link leads to or about the link itself. */
+static enum place find_place_of(const struct look *l, const struct identity *wanted, char to[PATH_MAX]) {
+  enum place place = find_place(l, 0, wanted, to);
+  if (place == PLACE_FOUND || !l->path) return place;
+  enum place itself = find_place(l, O_NOFOLLOW, wanted, to);
+  return itself == PLACE_FOUND || place == PLACE_UNKNOWN ? itself : PLACE_NONE;
+}
+
 static void keep(const struct look *l) {
   static char path[PATH_MAX];
   struct identity i = read_answer(l);
-  if (is_stream(&i) || (!is_folder(l) && is_old(&i) && has_device(i.device))) return;
+  if (is_stream(&i)) return;
   struct known *k = find_known(&i);
   if ((k && !moved) || is_removed(l)) return;
-  enum place place = find_place(l, 0, &i, path);
-  if (place == PLACE_UNKNOWN && l->path) place = find_place(l, O_NOFOLLOW, &i, path);
+  enum place place = find_place_of(l, &i, path);
   if (place == PLACE_NONE) return;
   if (!k && n_list == MOST) forget_removed();
   if (place == PLACE_UNKNOWN || (!k && n_list == MOST)) {

@@ -73,10 +73,11 @@ uint64_t rt_of_thread(uint32_t module, uint64_t offset) {
   const struct link_map *map = m ? m->object.map : NULL;
   if (!map || !rt_modules_same(list, version)) return 0;
   struct known_place *known = &known_places[module];
+  const struct link_map *whose = rt_load(&known->map); /* before the place, which is there when the map is */
   struct rt_thread_place place = known->place;
-  if (rt_load(&known->map) != map) {
+  if (whose != map) {
     if (!rt_thread_place(map, &place)) return 0;
-    if (!known->map) { /* all who come here at once write the same */
+    if (!whose) { /* all who come here at once write the same */
       known->place = place;
       rt_store(&known->map, map);
     }
@@ -179,6 +180,7 @@ static bool locate(struct frame *f, const struct wire_location *l, uint64_t *ret
 static bool entered_with(const struct frame *f, const struct wire_variable *v, unsigned reg, uint64_t *ret) {
   struct frame caller = {0};
   if (v->n_entries == 0 || !find_frame_surely(f->call, 0, f->depth + 1, &caller)) return false;
+  if (caller.bias != f->bias) return false; /* calls that are known are those of its own module */
   const struct wire_location *l = &rt_array(locations, struct wire_location)[v->entry];
   for (uint32_t i = 0; i < v->n_entries; i++, l++) {
     if (l->entry != reg || caller.pc < l->start || caller.pc >= l->end || !locate(&caller, l, ret)) continue;
@@ -190,7 +192,7 @@ static bool entered_with(const struct frame *f, const struct wire_variable *v, u
 /* The bytes of VALUE that V asks for, if they are in it. */
 static bool cut(const struct wire_variable *v, const struct wire_location *l, uint64_t value, int64_t *ret) {
   uint64_t skipped = (uint64_t)v->offset - l->piece;
-  if (v->width == 0 || skipped + v->width > 8) return false;
+  if (v->width == 0 || skipped > 8 || v->width > 8 - skipped) return false;
   *ret = extended(value >> 8 * skipped, v->width, v->sign);
   return true;
 }

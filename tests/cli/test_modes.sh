@@ -79,6 +79,32 @@ cc -o crash crash.c
 run test --format json -- ./crash
 holds 'after a crash branches go on' test "$(modes branch)" -gt 90 -a "$(modes fork)" -lt 10
 
+# Files that were there before have their numbers in branches too, once they are written.
+cat >numbers.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(void) {
+  struct stat other, before, now;
+  if (stat("old1", &other) != 0 || stat("old2", &before) != 0) return 2;
+  FILE *f = fopen("old2", "a");
+  if (!f || fputs("more\n", f) < 0 || fclose(f) != 0) return 3;
+  char *p = malloc(100);
+  if (!p && stat("old2", &now) == 0 && now.st_ino != before.st_ino) {
+    fputs("moved\n", stderr);
+    return 1;
+  }
+  p[0] = 1;
+  return 0;
+}
+END
+cc -o numbers numbers.c
+echo one >old1
+echo two >old2
+run test --function malloc --format json -- ./numbers
+holds 'a file that is written later is the same file' grep -q '"crash":' out
+holds '... by a branch' test "$(modes branch)" -gt 0
+
 # with WHAT REASON: the program needs a library whose constructor does something.
 with() {
   cc -shared -fPIC -w -D"$1" -o "lib$1.so" library.c -lpthread

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *paths[] = {"numbers.data", "numbers.folder", ".", "numbers", "numbers.link", "numbers.folder/file"};
+static const char *paths[] = {"numbers.data",        "numbers.folder", ".", "numbers", "numbers.link",
+                              "numbers.folder/file", "numbers.mounts"};
 enum { PATHS = sizeof paths / sizeof *paths };
 static struct stat before[PATHS], output;
 
@@ -48,7 +49,9 @@ static void show_locks(const char *when) {
 int main(void) {
   int fd = open(paths[0], O_RDWR | O_CREAT, 0644), other = open("numbers.lock", O_RDWR | O_CREAT, 0644);
   struct flock range = {.l_type = F_WRLCK, .l_start = 100, .l_len = 50};
-  if (fd < 0 || other < 0 || mkdir(paths[1], 0755) < 0 || symlink("numbers", paths[4]) < 0) return 1;
+  if (fd < 0 || other < 0 || mkdir(paths[1], 0755) < 0 || symlink("numbers", paths[4]) < 0 ||
+      symlink("/proc/self/mounts", paths[6]) < 0)
+    return 1;
   if (write(fd, "some", 4) != 4 || close(creat(paths[5], 0644)) < 0) return 2;
   for (int i = 0; i < PATHS; i++)
     lstat(paths[i], &before[i]);
