@@ -3,16 +3,8 @@
 # murphy test on programs of the system and on the examples: what is found, what is not, and what is refused.
 . "$(dirname "$0")/tap.sh"
 
-export XDG_RUNTIME_DIR=$work/run
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-PATH=/usr/sbin:/usr/bin:/sbin:/bin
+needs_sandbox
 examples=$MURPHY_SOURCE/tests/examples
-
-# Sandboxes need namespaces, which some machines refuse.
-run test --budget 1runs -- true
-if [ "$status" = 3 ] && grep -q namespaces err; then
-  plan_skip 'no namespaces here'
-fi
 
 compile() { # compile NAME [OPTION]
   if [ -e "$examples/$1.cc" ]; then

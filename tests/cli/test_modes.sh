@@ -3,14 +3,7 @@
 # How murphy test makes its experiments: by branches or the fork server where that is sound, else by exec, with the reason.
 . "$(dirname "$0")/tap.sh"
 
-export XDG_RUNTIME_DIR=$work/run
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-PATH=/usr/sbin:/usr/bin:/sbin:/bin
-
-run test --budget 1runs -- true
-if [ "$status" = 3 ] && grep -q namespaces err; then
-  plan_skip 'no namespaces here'
-fi
+needs_sandbox
 
 cat >program.c <<'END'
 #include <stdio.h>
