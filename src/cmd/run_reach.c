@@ -63,41 +63,9 @@ static bool starts_programs(const struct wire_function *f) {
   case WIRE_HOOK_SPAWN:
   case WIRE_HOOK_SYSTEM:
     return true;
-  case WIRE_HOOK_NONE:
-  case WIRE_HOOK_DLOPEN:
-  case WIRE_HOOK_DLCLOSE:
-  case WIRE_HOOK_DLSYM:
-  case WIRE_HOOK_DLVSYM:
-  case WIRE_HOOK_DLADDR:
-  case WIRE_HOOK_MAIN:
-  case WIRE_HOOK_FORK:
-  case WIRE_HOOK_LOOK:
-  case WIRE_HOOK_SELF:
-  case WIRE_HOOK_LOCK:
-  case WIRE_HOOK_UNLOCK:
-  case WIRE_HOOK_OUTPUT:
-  case WIRE_HOOK_CLOSE:
-  case WIRE_HOOK_DUP:
-  case WIRE_HOOK_FCNTL:
-  case WIRE_HOOK_STREAM:
-  case WIRE_HOOK_WHOM:
-  case WIRE_HOOK_WHOM_2:
-  case WIRE_HOOK_WHOMS:
-  case WIRE_HOOK_ADVISE:
-  case WIRE_HOOK_LOOK_FILE:
-  case WIRE_HOOK_LOOK_AT:
-  case WIRE_HOOK_LOOK_X:
-  case WIRE_HOOK_LOOK_OLD:
-  case WIRE_HOOK_LOOK_FILE_OLD:
-  case WIRE_HOOK_LOOK_AT_OLD:
-  case WIRE_HOOK_TELL:
-  case WIRE_HOOK_MOVE:
-  case WIRE_HOOK_RENAME:
-  case WIRE_HOOK_RENAME_AT:
-  case WIRE_HOOK_COUNT:
+  default:
     return false;
   }
-  return false;
 }
 
 /* --- why not ------------------------------------------------------------------------------------------------------ */
