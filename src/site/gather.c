@@ -95,6 +95,20 @@ static void drop_returns(struct gathering *t) {
   events->at.n = n;
 }
 
+/* A length that is as much as there was room for is too long: to ask for that is no check. */
+static void use_full(struct gathering *t, const struct import *m, uint32_t insn) {
+  struct flow_events *events = &t->w->events;
+  int arg = m->success == SUCCESS_LENGTH && m->size >= 0
+                ? relevance_argument_of(t->p->relevance, m->name, (unsigned)m->size)
+                : -1;
+  uint64_t size = arg >= 0 && arg < FLOW_ARGS ? flow_graph_argument_identity(t->g, insn, (unsigned)arg) : 0;
+  for (size_t i = 0; size && i < events->at.n; i++) {
+    struct flow_event *e = &events->at.at[i];
+    bool compared = e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable;
+    if (compared && e->imm == size && judge_equality(e)) e->kind = EVENT_USE;
+  }
+}
+
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
@@ -113,6 +127,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   map_done(&crashes);
   f->torn = events->torn;
   if (r >= 0) drop_returns(t);
+  if (r >= 0) use_full(t, m, insn);
   return r;
 }
 

@@ -19,6 +19,8 @@ struct import {
   bool pointer;               /* an error of it is no address */
   bool looked_at;             /* somebody looks at what it returns */
   int8_t size;                /* the written argument that says how much, or -1 */
+  int8_t returns;             /* the one that it returns when it succeeds, or -1 */
+  bool foreseen;              /* that it equals a variable, or does not, tells whether it has failed */
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
   const struct profile_error *details[ERRORS_MAX];
   unsigned n_errors;
@@ -162,7 +164,7 @@ int functions_reach(struct program *p, struct map *reached) MUST_USE;
 /* --- judging (compare.c, judge.c) --------------------------------------------------------------------------------- */
 
 /* The error values and values of success where the value is looked at. */
-#define SUCCESSES_MAX 2
+#define SUCCESSES_MAX 3
 struct sample {
   const struct import *import;
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
