@@ -156,7 +156,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
-  r = recovery_note_checks(t->p, t->code, &t->w->events, &sample, number, insn, &t->failing);
+  r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);

@@ -273,21 +273,22 @@ int reason_fill(const struct found *f, const struct import *m, const struct judg
 
 /* --- recovery.c --------------------------------------------------------------------------------------------------- */
 
-/* An edge that is taken on failure only: out of BLOCK, the one of KIND. */
+/* An edge that is taken on failure: out of BLOCK, the one of KIND. */
 struct failing {
   uint32_t block, site; /* SITE: index in the worker's found */
   uint8_t kind;
   uint32_t insn, import; /* the call whose failure it is */
+  bool ordinary;         /* ... and an answer that is no failure takes it, too */
 };
 typedef VEC(struct failing) failing_vec;
 
 /* Gives each site from FIRST on its blocks. */
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
 /* Adds the failing edges of the checks among EVENTS. */
-int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
+int recovery_note_checks(const struct program *p, struct flow_graph *g, const struct flow_events *events,
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) MUST_USE;
 /* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
-int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
+int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
 

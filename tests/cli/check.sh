@@ -527,6 +527,74 @@ holds '... does not depend on which is asked for' python3 -c 'import json
 all = {s["offset"]: s["recovery"] for s in json.load(open("shared.json"))["sites"]}
 one = json.load(open("out"))["sites"]
 assert [s["function"] for s in one] == ["malloc"] and one[0]["recovery"] == all[one[0]["offset"]], (one, all)'
+cat >loops.c <<'C'
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int copy(int in, int out)
+{
+	char b[4096];
+	ssize_t n;
+	while ((n = read(in, b, sizeof b)) > 0)
+		if (write(out, b, n) != n) {
+			perror("write"); /* 12 */
+			return 1;
+		}
+	puts("copied"); /* 15 */
+	return 0;
+}
+int head(int in)
+{
+	int word[2];
+	if (read(in, word, sizeof word) != sizeof word) {
+		puts("no head"); /* 22 */
+		return -1;
+	}
+	return word[1];
+}
+int list(const char *path)
+{
+	DIR *d = opendir(path);
+	if (!d) {
+		perror(path); /* 31 */
+		return -1;
+	}
+	errno = 0;
+	while (readdir(d))
+		errno = 0;
+	if (errno) {
+		perror(path); /* 38 */
+		return -1;
+	}
+	puts("listed"); /* 41 */
+	return 0;
+}
+int home(FILE *f)
+{
+	char line[100];
+	const char *h = getenv("HOME");
+	if (!h)
+		h = "/"; /* 49 */
+	while (fgets(line, sizeof line, f))
+		puts(h);
+	puts("read"); /* 52 */
+	if (!isatty(1))
+		puts("no terminal"); /* 54 */
+	return 0;
+}
+int main(int c, char **v)
+{
+	return copy(0, 1) + head(3) + list(v[1]) + home(stdin);
+}
+C
+${CC:-cc} -O1 -g -w loops.c -o loops || exit 1
+run check --recovery --all --verdict all,some,none loops
+holds 'recovery code runs only if a check says failure: the end of the input and answers are none' python3 -c 'import re
+blocks = re.findall(r"^      0x.*loops.c:(\d+)(?:-(\d+))?$", open("out").read(), re.M)
+lines = {n for first, last in blocks for n in range(int(first), int(last or first) + 1)}
+assert lines >= {12, 22, 31, 38} and not lines & {15, 41, 49, 52, 54}, sorted(lines)'
 
 # A wrapper hands the error on: what runs only then is in the caller.
 cat >wrapper.c <<'C'
