@@ -189,14 +189,26 @@ static bool is_for_library(const struct gathering *t, uint32_t insn) {
   return false;
 }
 
+bool gather_is_untold(const struct image *img, uint64_t address) {
+  if (!image_is_only_code(img, address) || image_function_at(img, address)) return false;
+  const struct image_function *before = image_function_before(img, address);
+  return !before || (before->end && before->end <= address);
+}
+
 /* An address of a function that is not called here. */
 static int gather_reference(struct gathering *t, uint32_t insn) {
   const struct insn *in = &t->code->insns[insn];
-  uint64_t to = 0;
+  const struct image *img = t->code->image;
+  uint64_t to = 0, start, end;
+  bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM;
   if (in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG) to = (uint64_t)in->disp;
-  if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) to = (uint64_t)in->imm;
-  if (!to || !image_function_at(t->code->image, to)) return 0;
-  int r = is_for_library(t, insn) ? vec_push(&t->w->given, to) : 0;
+  if (number) to = (uint64_t)in->imm;
+  if (!to) return 0;
+  bool told = image_function_at(img, to);
+  /* Only programs that are linked to a fixed address have addresses as constants. */
+  if (!told && (!gather_is_untold(img, to) || (number && !image_fixed_data(img, 0, &start, &end)))) return 0;
+  int r = told ? 0 : vec_push(&t->w->fresh, to);
+  if (r >= 0 && is_for_library(t, insn)) r = vec_push(&t->w->given, to);
   return r < 0 ? r : vec_push(&t->w->referenced, to);
 }
 

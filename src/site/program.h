@@ -89,7 +89,7 @@ struct worker {
   VEC(uint64_t) referenced;             /* functions whose address is taken */
   VEC(uint64_t) given;                  /* ... and goes to a library, as far as can be seen */
   VEC(struct inner_call) pointer_calls; /* through pointers; TO: see functions_pointer_callers */
-  VEC(uint64_t) fresh;                  /* functions that only a call tells of */
+  VEC(uint64_t) fresh;                  /* functions that only a call or a reference tells of */
   struct flow_events events;
 };
 
@@ -107,7 +107,8 @@ struct program {
   unsigned n_workers;
   VEC(uint64_t) functions;
   struct map function_set;
-  size_t next; /* the next to be taken by a worker */
+  size_t n_read; /* of them, in order */
+  size_t next;   /* the next to be taken by a worker */
   int error;
   /* All workers' findings, in order. */
   VEC(struct found) found;
@@ -129,6 +130,11 @@ int imports_find(struct program *p, struct err *e) MUST_USE;
 /* The profile of what the program imports. */
 int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_USE;
 
+/*
+ * May a function begin at ADDRESS that is in no table? The address is taken somewhere, and nothing is known of the code
+ * there.
+ */
+bool gather_is_untold(const struct image *img, uint64_t address);
 /* Reads the function at ENTRY: its sites, its calls, what it refers to. */
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
 struct flow_graph_options gather_options(struct program *p, struct worker *w);
