@@ -406,21 +406,25 @@ static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *e
   if (loops) events->at.n = kept;
 }
 
-/* Is the other operand what a call has made of the value itself? */
-static bool is_echo(const struct flow_events *events, const struct flow_event *e) {
+/*
+ * Is the other operand what a call has made of the value itself? What came in an argument's register may only be left
+ * there when the function calls another one.
+ */
+static bool is_echo(const struct flow_start *start, const struct flow_events *events, const struct flow_event *e) {
   for (size_t i = 0; i < events->at.n; i++) {
     const struct flow_event *given = &events->at.at[i];
     bool itself = given->kind == EVENT_ARGUMENT && given->subject == SUBJECT_VALUE && !given->mixed;
+    if (start->kind == START_ARGUMENT && given->arg == start->arg) continue;
     if (itself && given->at == e->imm && is_extended(given->ops)) return true;
   }
   return false;
 }
 
 /* "write(fd, p, n) != n" asks whether write has failed, and says nothing of how N came to be. */
-static void use_echoes(struct flow_events *events) {
+static void use_echoes(const struct flow_start *start, struct flow_events *events) {
   for (size_t i = 0; i < events->at.n; i++) {
     struct flow_event *e = &events->at.at[i];
-    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(events, e))
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(start, events, e))
       e->kind = EVENT_USE;
   }
 }
@@ -468,6 +472,6 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     follow_block(g, &w);
   }
   drop_ends_of_rests(g, ret);
-  use_echoes(ret);
+  use_echoes(start, ret);
   return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
 }
