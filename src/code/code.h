@@ -171,6 +171,7 @@ struct code {
   uint32_t n_in_order;  /* behind these are those of the blocks that come last */
   struct block *blocks; /* by address, but for the targets of conditional tail calls, which come last */
   uint32_t n_blocks;
+  const uint32_t *block_of; /* by instruction */
   uint32_t entry_block;
   const struct edge *edges;
   uint32_t n_edges;
@@ -221,4 +222,4 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
 /* The number of the instruction at ADDRESS; false if there is none. */
 bool code_find(const struct code *c, uint64_t address, uint32_t *ret);
 /* The block that instruction number INSN is in. */
-uint32_t code_block_of(const struct code *c, uint32_t insn);
+static inline uint32_t code_block_of(const struct code *c, uint32_t insn) { return c->block_of[insn]; }

@@ -80,17 +80,7 @@ bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y
   return origin_identity(&g->walk, x, reg) == origin_identity(&g->walk, y, reg);
 }
 
-uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) {
-  uint32_t low = 0, high = g->code.n_blocks;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (g->code.blocks[middle].first <= insn)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
+uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }
 
 struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
