@@ -21,11 +21,11 @@ void rt_memo_start(void) {
  * comes in between finds the table not there yet, and takes it itself.
  */
 static struct rt_memos *take(struct rt_memos *t) {
-  for (unsigned i = 0; i < RT_MEMO_SETS * RT_MEMO_WAYS; i++) {
-    struct rt_memo *m = &t->at[i / RT_MEMO_WAYS][i % RT_MEMO_WAYS];
-    m->key = 0;
-    m->serial = 0;
-  }
+  for (unsigned i = 0; i < RT_MEMO_CHAINS; i++)
+    t->chains[i] = 0;
+  for (unsigned i = 0; i < t->used && i < RT_MEMOS; i++)
+    t->at[i].serial = 0;
+  t->used = 0;
   return rt_memos = t;
 }
 
@@ -82,12 +82,19 @@ void rt_memo_step(struct rt_record *r, uint64_t step, uint64_t rbp, uint64_t sp,
   r->rbp_noted = false;
 }
 
-/* The one to be written over: an empty one, or each in turn. */
-static struct rt_memo *place_for(struct rt_memos *all, uint64_t hash) {
-  struct rt_memo *set = all->at[hash >> RT_MEMO_SHIFT];
-  for (unsigned i = 0; i < RT_MEMO_WAYS; i++)
-    if (set[i].key == 0) return &set[i];
-  return &set[all->next++ % RT_MEMO_WAYS];
+/* Takes entry I out of the chain of HASH. */
+static void unlink_memo(struct rt_memos *all, uint64_t hash, unsigned i) {
+  uint8_t *from = &all->chains[hash >> RT_MEMO_SHIFT];
+  for (unsigned tries = RT_MEMO_TRIES; *from != 0 && *from != i + 1 && tries > 0; tries--)
+    from = &all->at[*from - 1].next;
+  if (*from == i + 1) *from = all->at[i].next;
+}
+
+/* The entry to be written: a new one; or, when there are none, any: in a fixed order, a few too many would all give way. */
+static unsigned place_for(struct rt_memos *all) {
+  if (all->used < RT_MEMOS) return all->used++;
+  all->chance = all->chance * 1664525 + 1013904223;
+  return (all->chance >> 16) % RT_MEMOS;
 }
 
 /* An entry that somebody was writing when a signal came is left to him, and for ever if the handler has jumped away. */
@@ -95,15 +102,18 @@ RT_RAW void rt_memo_keep(const struct rt_call *c, uint32_t what, struct rt_recor
                          uint64_t version, bool answer) {
   struct rt_memos *all = rt_memos;
   if (!all || r->n > RT_MEMO_WORDS) return;
-  struct rt_memo *m = place_for(all, rt_memo_hash(rt_memo_key(c, what), c->sp[0]));
+  uint64_t key = rt_memo_key(c, what), hash = rt_memo_hash(key, c->sp[0]);
+  unsigned place = place_for(all);
+  struct rt_memo *m = &all->at[place];
   uint32_t serial = rt_load(&m->serial);
   if (serial & 1 || !rt_swap_if(&m->serial, &serial, serial + 1)) return;
+  unlink_memo(all, rt_memo_hash(m->key, m->pc), place);
   /* Up to a multiple of 4 by a word that can always be read. */
   while (r->n % 4 != 0)
     note(r, c->sp, c->sp[0]);
   for (unsigned i = 0; i < r->n; i++)
     m->words[i] = r->words[i];
-  m->key = rt_memo_key(c, what);
+  m->key = key;
   m->pc = c->sp[0];
   m->rbp = c->rbp;
   m->rbp_mask = r->rbp_matters ? ~0ull : 0;
@@ -112,4 +122,7 @@ RT_RAW void rt_memo_keep(const struct rt_call *c, uint32_t what, struct rt_recor
   m->n = (uint16_t)r->n;
   m->answer = answer;
   rt_store(&m->serial, serial + 2);
+  uint8_t *chain = &all->chains[hash >> RT_MEMO_SHIFT];
+  m->next = *chain;
+  *chain = (uint8_t)(place + 1);
 }

@@ -15,9 +15,10 @@
 #include "walk.h"
 
 #define RT_MEMO_WORDS 44
-#define RT_MEMO_SETS 16
-#define RT_MEMO_SHIFT 60 /* the set is in the bits above */
-#define RT_MEMO_WAYS 4
+#define RT_MEMOS 64
+#define RT_MEMO_CHAINS 64
+#define RT_MEMO_SHIFT 58 /* a hash's bits above are its chain */
+#define RT_MEMO_TRIES 8
 #define RT_MEMO_CANDIDATES 256
 
 struct rt_memo_word {
@@ -34,12 +35,18 @@ struct rt_memo {
   uint32_t serial; /* odd while it is being written */
   uint16_t n;      /* a multiple of 4 */
   bool answer;
+  uint8_t next; /* in its chain: index plus 1; 0: none */
   struct rt_memo_word words[RT_MEMO_WORDS];
 } __attribute__((aligned(64)));
 
+/*
+ * Entries are taken in order, so that few of them are on few pages. A chain may be torn by a handler: then something is
+ * not found.
+ */
 struct rt_memos {
-  struct rt_memo at[RT_MEMO_SETS][RT_MEMO_WAYS];
-  uint32_t next; /* which of a set gives way */
+  struct rt_memo at[RT_MEMOS];
+  uint8_t chains[RT_MEMO_CHAINS]; /* the first of each: index plus 1 */
+  uint32_t used, chance;
   /* Hashes of what was asked before and is not kept: it is when it is asked again. */
   uint32_t candidates[RT_MEMO_CANDIDATES];
 };
@@ -69,7 +76,6 @@ extern __thread struct rt_memos *rt_memos __attribute__((tls_model("initial-exec
 static inline uint64_t rt_memo_key(const struct rt_call *c, uint32_t what) {
   return (uint64_t)c->sp | (uint64_t)what << 48;
 }
-/* Its high bits are the set. */
 static inline uint64_t rt_memo_hash(uint64_t key, uint64_t pc) { return (key ^ pc << 17) * 0x9e3779b97f4a7c15u; }
 
 /* How the words differ from what they were; 0: not at all. */
@@ -96,8 +102,11 @@ RT_RAW_INLINE int rt_memo_find(const struct rt_call *c, uint32_t what) {
   const struct rt_memos *all = rt_memos;
   if (__builtin_expect(!all, 0)) return -1;
   uint64_t key = rt_memo_key(c, what), pc = c->sp[0];
-  const struct rt_memo *m = all->at[rt_memo_hash(key, pc) >> RT_MEMO_SHIFT], *end = m + RT_MEMO_WAYS;
-  for (int answer; m < end; m++)
+  unsigned i = all->chains[rt_memo_hash(key, pc) >> RT_MEMO_SHIFT];
+  for (int tries = RT_MEMO_TRIES, answer; i > 0 && tries > 0; tries--) {
+    const struct rt_memo *m = &all->at[i - 1];
     if (m->key == key && m->pc == pc && rt_memo_holds(m, c, &answer)) return answer;
+    i = m->next;
+  }
   return -1;
 }

@@ -72,7 +72,7 @@ static int length;
 static sigjmp_buf out;
 static volatile bool jump, handling;
 
-void memo_probe_reached(void) {
+RT_RAW void memo_probe_reached(void) {
   struct rt_call c = memo_probed; /* a handler may come and make another one */
   bool want[PATTERNS] = {
       [LEFT] = (walked & ((1u << length) - 1)) != (1u << length) - 1, [RIGHT] = (walked & ((1u << length) - 1)) != 0};
@@ -268,7 +268,7 @@ static bool listed(const struct rt_call *c, uint32_t pattern) {
   return false;
 }
 
-static void test_words(void **state) {
+RT_RAW static void test_words(void **state) {
   (void)state;
   uint64_t words[64], here = (uint64_t)words;
   unsigned found = 0;
