@@ -115,10 +115,10 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
 
 /* The rules, in their order; the call has its number, if any of them asks for it. */
 static inline enum rt_action judge(struct rt_call *c, const struct rt_function *f) {
-  const struct wire_rule *r = &rt.rules[f->rule];
-  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
-    c->rule = f->rule + i;
-    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
+  const struct wire_rule *r = &rt.rules[f->rule], *end = r + f->n_rules;
+  for (c->rule = f->rule; r < end; r++, c->rule++) {
+    bool holds = r->code == WIRE_NO_CODE || rt_holds_at(c, rt.code + r->code);
+    if (holds && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
   }
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? only_hooked(c, f) : RT_PASS;
 }
