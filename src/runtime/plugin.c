@@ -142,24 +142,24 @@ static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
   return NULL;
 }
 
-/* Where ME says that it is in a plugin; NULL if there is no place for it. */
-static inline struct wire_asking *own_mark(const struct rt_asker *me) {
-  struct wire_asking *m = me->mark;
-  /* A fork's child is a thread of another number. */
-  return __builtin_expect(m && (uint32_t)rt_load(&m->owner) == rt_tid(), 1) ? m : take_mark(own_name());
-}
+/* Is it where this thread says what it is in? A fork's child is a thread of another number. */
+static inline bool is_own(const struct wire_asking *m) { return m && (uint32_t)rt_load(&m->owner) == rt_tid(); }
 
-static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
-  struct rt_asker *me = &rt_asker;
-  struct wire_asking *m = own_mark(me);
+/* M: where to say it; or NULL. */
+static inline uint64_t call_marked(struct wire_asking *m, uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
   uint32_t error = rt_thread_word(errno_offset);
-  me->asking = 1;
+  rt_asker.asking = 1;
   if (m) rt_store(&m->trigger, trigger + 1);
   uint64_t result = rt_foreign(function, a, b);
   if (m) rt_store(&m->trigger, 0);
-  me->asking = 0;
+  rt_asker.asking = 0;
   rt_thread_set_word(errno_offset, error);
   return result;
+}
+
+static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+  struct wire_asking *m = rt_asker.mark;
+  return call_marked(is_own(m) ? m : take_mark(own_name()), trigger, function, a, b);
 }
 
 /* Whatever the threads of this process are in, it is no reason for its end. */
@@ -233,13 +233,27 @@ bool rt_plugin_start(void) {
   return true;
 }
 
+static inline struct murphy_call describe(const struct rt_call *c) {
+  struct murphy_call call = known[c->index];
+  call.args = c->args;
+  call.caller = (const void *)rt_return_address(c);
+  return call;
+}
+
+/* A thread that asks for the first time. */
+static __attribute__((noinline)) bool ask_first(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = plugins + trigger;
+  struct murphy_call call = describe(c);
+  return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
+}
+
 RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
   struct plugin *p = plugins + trigger;
   struct murphy_trigger_class *class;
   if (__builtin_expect(!plugins || !(class = rt_load(&p->class)), 0)) return rt_ask_other(c, trigger);
   if (rt_load(&class->ended) || rt_asker.asking) return false;
-  struct murphy_call call = known[c->index];
-  call.args = c->args;
-  call.caller = (const void *)rt_return_address(c);
-  return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
+  struct wire_asking *m = rt_asker.mark;
+  if (__builtin_expect(!is_own(m), 0)) return ask_first(c, trigger);
+  struct murphy_call call = describe(c);
+  return (int)call_marked(m, trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
 }
