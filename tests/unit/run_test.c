@@ -273,8 +273,10 @@ static void test_area_reset(void **state) {
     if (i == 2) assert_int_equal(ftruncate(a.file, 4096), 0);
     assert_int_equal(run_area_reset(&a, NULL), 0);
     assert_int_equal(a.at->size, a.size);
+    size_t left = 0;
     for (size_t k = a.at->header; k < a.size; k++)
-      assert_int_equal(bytes[k], 0);
+      left += bytes[k] != 0;
+    assert_int_equal(left, 0);
   }
   run_area_done(&a);
 }
