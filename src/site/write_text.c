@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sites for people: one line a site, by verdict, the worst first. Copies of one call share a line, unless their recovery
- * code is asked for.
+ * Sites for people: one line a site, by verdict, the worst first. Copies of one call share a line, unless their
+ * recovery code is asked for.
  */
 #include "site/site.h"
 
