@@ -550,13 +550,17 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
 }
 
 static inline uint8_t note(const struct insn *in) {
-  bool memory = (in->flags & INSN_WRITES_MEM) | is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL) | OP_BIT_OF(OP_PUSH));
+  int32_t slot;
+  bool calls = is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL));
+  bool memory = calls | (in->flags & INSN_WRITES_MEM) | (in->op == OP_PUSH);
+  bool far = calls || (in->flags & INSN_WRITES_MEM && !insn_slot(in, &slot));
   bool operand = (in->dst_kind == OPERAND_MEM) | (in->src_kind == OPERAND_MEM) |
                  is_one_of(in, OP_BIT_OF(OP_PUSH) | OP_BIT_OF(OP_POP));
   bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
                                 : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
-  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (stack ? NOTE_STACK : 0) | (operand ? NOTE_OPERAND : 0) |
-                   (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (far ? NOTE_FAR : 0) | (stack ? NOTE_STACK : 0) |
+                   (operand ? NOTE_OPERAND : 0) | (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) |
+                   (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
 }
 
 /* Columns of what is asked most, so that a walk over many instructions reads little memory. */

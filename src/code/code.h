@@ -129,6 +129,16 @@ static inline bool insn_sets_constant(const struct insn *in) {
   return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
 }
 
+/* The stack slot that the memory operand names, relative to rsp at entry; false if it is none. */
+static inline bool insn_slot(const struct insn *in, int32_t *ret) {
+  if (in->base != RSP && in->base != RBP) return false;
+  if (in->index != NO_REG || in->flags & INSN_FS || in->disp > INT32_MAX / 2 || in->disp < INT32_MIN / 2) return false;
+  int32_t from = in->base == RSP ? in->sp : in->fp;
+  if (from == SP_UNKNOWN) return false;
+  *ret = from + (int32_t)in->disp;
+  return true;
+}
+
 /* What an analysis that goes from instruction to instruction asks first of each. */
 enum insn_note {
   NOTE_MEMORY = 1,  /* a call, or it writes memory */
@@ -136,6 +146,7 @@ enum insn_note {
   NOTE_INDEX = 4,   /* INSN_TABLE_INDEX */
   NOTE_OPERAND = 8, /* it has a memory operand, or pushes or pops */
   NOTE_STACK = 16,  /* it makes a stack address */
+  NOTE_FAR = 32,    /* a call, or it writes memory that is no slot of the stack */
 };
 
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };

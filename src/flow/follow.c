@@ -87,11 +87,13 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
     struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+    c.args = flow_args_unasked;
     call_bind_own(&g->walk, &c);
     return c;
   }
   unsigned n = call_number(&g->walk, insn);
-  return n < g->walk.calls.n ? g->walk.calls.at[n] : (struct flow_call){.at = in->address, .kind = CALL_POINTER};
+  if (n < g->walk.calls.n) return g->walk.calls.at[n];
+  return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
