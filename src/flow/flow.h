@@ -291,6 +291,9 @@ enum flow_event_kind {
  */
 enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT, STORE_BEHIND_RESULT };
 
+/* EVENT_RETURN, START_RESULT: ARG, if it is not what is returned but the second eight bytes of a structure. */
+#define RETURN_SECOND 1
+
 enum flow_subject { SUBJECT_VALUE, SUBJECT_ERRNO };
 
 struct flow_event {

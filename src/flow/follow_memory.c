@@ -326,6 +326,12 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     return;
   }
   at.disp = in->disp;
+  if (follow_is_errno(g, insn)) { /* where it is asked for again */
+    struct fact number = at;
+    number.where = FACT_ERRNO;
+    number.disp = 0;
+    follow_push(g, block, position + 1, &number);
+  }
   if (operand_place(&g->walk, insn, &at.place)) {
     see_through_call(g, &at.place);
     bool global = at.place.kind == PLACE_GLOBAL && !at.place.raw, behind = at.place.kind == PLACE_ARG;

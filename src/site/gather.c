@@ -77,7 +77,7 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
-    if (e->kind == EVENT_GIVEN) return true; /* there may be one */
+    if (e->kind == EVENT_GIVEN || e->kind == EVENT_RETURN) return true; /* there may be one */
   }
   return false;
 }

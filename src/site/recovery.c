@@ -146,7 +146,7 @@ static size_t ask_callers(struct program *p, const struct found *f, const struct
   sample_start(&s, &p->imports.at[f->import], &f->call);
   for (uint32_t i = 0; i < f->n_events; i++) {
     const struct flow_event *e = &f->events[i];
-    if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed) continue;
+    if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed || e->arg) continue;
     sample_step(&there, &s, e->ops, p->image);
     for (size_t k = 0; k < n && k < max && found < max; k++) {
       const struct question *q = ask_guard(p, c[k].entry, c[k].at, &there);
