@@ -86,10 +86,9 @@ RT_RAW_INLINE uint64_t rt_memo_differs(const struct rt_memo *m, const struct rt_
   return differs;
 }
 
-/* The ANSWER of M, whose key and address are those of C, if it still is one. */
-RT_RAW_INLINE bool rt_memo_holds(const struct rt_memo *m, const struct rt_call *c, int *ret_answer) {
+/* The ANSWER of M, which had SERIAL before its key and address were found to be those of C, if it still is one. */
+RT_RAW_INLINE bool rt_memo_holds(const struct rt_memo *m, const struct rt_call *c, uint32_t serial, int *ret_answer) {
   const struct rt_modules *list = rt_modules_now();
-  uint32_t serial = rt_load(&m->serial);
   if (serial & 1 || m->list != list || m->version != rt_load(&list->version)) return false;
   uint64_t differs = rt_memo_differs(m, c);
   *ret_answer = m->answer;
@@ -105,7 +104,8 @@ RT_RAW_INLINE int rt_memo_find(const struct rt_call *c, uint32_t what) {
   unsigned i = all->chains[rt_memo_hash(key, pc) >> RT_MEMO_SHIFT];
   for (int tries = RT_MEMO_TRIES, answer; i > 0 && tries > 0; tries--) {
     const struct rt_memo *m = &all->at[i - 1];
-    if (m->key == key && m->pc == pc && rt_memo_holds(m, c, &answer)) return answer;
+    uint32_t serial = rt_load(&m->serial);
+    if (m->key == key && m->pc == pc && rt_memo_holds(m, c, serial, &answer)) return answer;
     i = m->next;
   }
   return -1;

@@ -71,8 +71,13 @@ static uint32_t walked; /* the whole path */
 static int length;
 static sigjmp_buf out;
 static volatile bool jump, handling;
+static void (*action_of_probe)(void);
 
 RT_RAW void memo_probe_reached(void) {
+  if (action_of_probe && !handling) {
+    action_of_probe();
+    return;
+  }
   struct rt_call c = memo_probed; /* a handler may come and make another one */
   bool want[PATTERNS] = {
       [LEFT] = (walked & ((1u << length) - 1)) != (1u << length) - 1, [RIGHT] = (walked & ((1u << length) - 1)) != 0};
@@ -196,6 +201,53 @@ static void test_handlers(void **state) {
   take_many(500);
   assert_int_equal(wrong, 0);
   assert_true(kept > asked / 4);
+}
+
+/* The processor stops behind each instruction of a question; behind the one that is wanted, all entries are changed. */
+#define TRAP_FLAG 0x100
+static volatile int instructions, wanted;
+
+static void stepped(int signal, siginfo_t *info, void *context) {
+  ucontext_t *u = context;
+  (void)signal, (void)info;
+  if (++instructions < wanted) return;
+  u->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+  static uint64_t other[600];
+  const struct rt_modules *list = rt_modules_now();
+  for (unsigned i = 0; i < 600; i++) {
+    struct rt_record r = {.n = 1, .words = {{&other[i], 0}}};
+    rt_memo_keep(&(struct rt_call){.sp = &other[i]}, RIGHT, &r, list, list->version, true);
+  }
+}
+
+RT_RAW static bool ask_stepping(const struct rt_call *c, uint32_t pattern) {
+  instructions = 0;
+  __asm__ volatile("sub $128, %%rsp\n pushfq\n orq %0, (%%rsp)\n popfq\n add $128, %%rsp" ::"i"(TRAP_FLAG)
+                   : "cc", "memory");
+  bool has = rt_stack_has(c, pattern);
+  __asm__ volatile("sub $128, %%rsp\n pushfq\n andq %0, (%%rsp)\n popfq\n add $128, %%rsp" ::"i"(~TRAP_FLAG)
+                   : "cc", "memory");
+  return has;
+}
+
+static void ask_left_only(void) {
+  struct rt_call c = memo_probed;
+  for (unsigned i = 0; i < 3; i++)
+    (void)rt_stack_has(&c, RIGHT);
+  wrong += ask_stepping(&c, RIGHT);
+}
+
+static void test_every_instruction(void **state) {
+  (void)state;
+  struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO}, old;
+  assert_int_equal(sigaction(SIGTRAP, &action, &old), 0);
+  wrong = 0;
+  action_of_probe = ask_left_only;
+  for (wanted = 4; wanted < 250; wanted++)
+    take(0, 7);
+  action_of_probe = NULL;
+  assert_int_equal(sigaction(SIGTRAP, &old, NULL), 0);
+  assert_int_equal(wrong, 0);
 }
 
 /* --- other stacks ------------------------------------------------------------------------------------------------- */
@@ -372,9 +424,10 @@ static int end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ways),    cmocka_unit_test(test_jumps),     cmocka_unit_test(test_handlers),
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_coroutine), cmocka_unit_test(test_words),
-      cmocka_unit_test(test_record),
+      cmocka_unit_test(test_ways),      cmocka_unit_test(test_jumps),
+      cmocka_unit_test(test_handlers),  cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_coroutine), cmocka_unit_test(test_words),
+      cmocka_unit_test(test_record),    cmocka_unit_test(test_every_instruction),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
