@@ -163,10 +163,8 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
  * with.
  */
 static int emit_known(struct emitter *m, const struct expr *x) {
-  return x->kind != EXPR_AND && x->kind != EXPR_OR && x->kind != EXPR_NOT && x->kind != EXPR_BINARY &&
-                 expr_may_be_unknown(x)
-             ? emit(m, WIRE_OP_KNOWN, 0)
-             : 0;
+  bool compares = x->kind == EXPR_BINARY && x->type == TYPE_TRUTH; /* and has said so itself */
+  return !compares && expr_may_be_unknown(x) ? emit(m, WIRE_OP_KNOWN, 0) : 0;
 }
 
 /* As 0 or 1. */

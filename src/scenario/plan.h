@@ -178,6 +178,8 @@ int emit_near(struct emitter *m, const struct expr *x) MUST_USE;
 int emit_descriptor(struct emitter *m) MUST_USE;
 /* How many bytes it is about; the same. */
 int emit_bytes(struct emitter *m) MUST_USE;
+/* The argument that says so by itself; -1 if there is none. */
+int bytes_argument(const struct roles *roles);
 
 /* --- variable.c --------------------------------------------------------------------------------------------------- */
 
