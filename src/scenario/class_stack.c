@@ -62,7 +62,7 @@ static int stack_setup(struct arena *a, const struct trigger *t, const void **re
 
 static int stack_emit(struct emitter *m, const struct trigger *t) {
   const struct stack_settings *s = t->settings;
-  return emit_stack(m, s->frames, s->n, t->at);
+  return emit_stack(m, s->frames, s->n, true, t->at);
 }
 
 static const struct class_arg stack_args[] = {{"frame", true, frame_parts, COUNT(frame_parts)}};

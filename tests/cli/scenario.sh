@@ -120,6 +120,31 @@ scenario 'CallStackTrigger: a file and a line' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:
 <trigger id="t" class="CallStackTrigger"><args><frame><file>target.c</file><line>$line</line></frame></args></trigger>
 <function name="read" errno="EIO"><reftrigger ref="t" /></function>
 END
+# A call that leads to another one of the same function, which it calls back.
+cat >nest.c <<'END'
+#include <dirent.h>
+#include <stdio.h>
+static int depth;
+static int inner(const struct dirent *d) {
+  struct dirent **l;
+  (void)d;
+  if (depth++ == 0 && scandir("/", &l, 0, 0) < 0) fprintf(stderr, "nested ");
+  return 0;
+}
+int main(void) {
+  struct dirent **l;
+  if (scandir("/", &l, inner, 0) < 0) fprintf(stderr, "outer ");
+  return 0;
+}
+END
+cc -g -o nest nest.c || exit 1
+at=0x$(objdump -d nest | awk '/<main>:/ { on = 1 } on && /call.*<scandir/ { sub(":", "", $1); print $1; exit }')
+run run -f "scandir:EIO when stack(\"nest+$at\") and call == 2" -- ./nest
+holds 'a stack by the offset of a call of the function: also further up' test "$(cat err)" = 'nested '
+echo "<trigger id='t' class='CallStackTrigger'><args><frame><module>nest</module><offset>$at</offset></frame></args></trigger>" \
+  '<function name="scandir" errno="EIO"><reftrigger ref="t" /></function>' >nest.xml
+run run nest.xml -- ./nest
+holds '... as the one frame of a CallStackTrigger it is that call' test "$(cat err)" = 'outer '
 
 # --- random decisions -------------------------------------------------------------------------------------------------
 
