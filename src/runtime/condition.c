@@ -77,8 +77,7 @@ static inline const uint32_t *behind_zero(const uint32_t *at) {
 }
 
 /* A chain of such terms, each of which must hold, needs no stack. */
-RT_HOT bool rt_holds(const struct rt_call *c) {
-  const uint32_t *at = rt.code + rt.rules[c->rule].code;
+RT_HOT bool rt_holds_at(const struct rt_call *c, const uint32_t *at) {
   bool holds;
   for (; look(c, *at, &holds); at++) {
     if (!holds) at = behind_zero(at + 1) - 1;
