@@ -475,9 +475,10 @@ bool layers_changed(const struct layers *l) {
   return false;
 }
 
-int layers_open_changed(const struct layers *l, size_t i) {
+int layers_open_changed(struct layers *l, size_t i) {
   char path[PATH_MAX];
-  if (!is_changed(&l->at.at[i])) return -ENOENT;
+  l->at.at[i].changed = is_changed(&l->at.at[i]);
+  if (!l->at.at[i].changed) return -ENOENT;
   int r = upper_path(l, l->at.at[i].upper.number, "/u", path, NULL);
   if (r < 0) return r;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -605,13 +606,25 @@ static int renew_shm(struct layers *l, struct err *e) {
   return r < 0 ? r : watch_shm(l, e);
 }
 
+/* Which layers were changed? What was seen when the last run had ended holds until something runs again. */
+static bool look_for_changes(struct layers *l) {
+  bool any = false, settled = l->settled;
+  l->settled = false;
+  for (size_t i = 0; i < l->at.n; i++) {
+    struct layer *layer = &l->at.at[i];
+    if (!settled) layer->changed = is_changed(layer);
+    any |= layer->changed;
+  }
+  return any;
+}
+
 int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
-  if (!layers_changed(l) && l->held == held) return 0;
+  if (!look_for_changes(l) && l->held == held) return 0;
   l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
-    bool sunk = l->at.at[i].over && !held, changed = is_changed(&l->at.at[i]);
+    bool sunk = l->at.at[i].over && !held, changed = l->at.at[i].changed;
     /* What a run changes its branches will change, which would end the trunk if they shared it. */
     l->at.at[i].branches |= changed;
     int r = changed || sunk ? renew(l, &l->at.at[i], held, e) : 0;

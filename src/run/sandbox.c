@@ -210,8 +210,9 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   struct keeper_answer a;
   int fds[SANDBOX_LAYERS];
   size_t n_fds = 0;
-  int r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
+  int r = message_receive_part(s->socket, &a, ANSWER_HEAD, sizeof a, fds, COUNT(fds), &n_fds);
   if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+  if (a.n_layers > COUNT(a.at) || (size_t)r < answer_size(&a)) a.n_layers = 0;
   a.text[sizeof a.text - 1] = '\0';
   memcpy(ret->why, a.why, sizeof ret->why);
   ret->why[sizeof ret->why - 1] = '\0';
@@ -229,7 +230,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->ended = a.ended;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
-  ret->tree = (struct sandbox_tree){0};
+  tree_clear(&ret->tree);
   *ret_order = a.order;
   return 0;
 }

@@ -11,6 +11,8 @@
 
 #include "run/run.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
@@ -48,6 +50,26 @@ struct keeper_answer {
   char at[SANDBOX_LAYERS][256];
 };
 
+/*
+ * Most of an answer and of a stack are paths, of which there are none in most runs: only what is used is cleared and
+ * sent.
+ */
+enum { ANSWER_HEAD = offsetof(struct keeper_answer, at) };
+static inline size_t answer_size(const struct keeper_answer *a) { return ANSWER_HEAD + a->n_layers * sizeof a->at[0]; }
+
+static inline void tree_clear(struct sandbox_tree *t) {
+  t->forks = t->again = 0;
+  t->died = 0;
+  t->n_programs = 0;
+  t->more = false;
+}
+
+static inline void stack_clear(struct keeper_stack *s) {
+  s->n = 0;
+  s->signal = s->pid = 0;
+  tree_clear(&s->tree);
+}
+
 /* The upper folder of an overlay. Whatever a program changes changes its status: an entry, mode, owner, times. */
 struct upper {
   unsigned number;
@@ -75,6 +97,7 @@ struct layer {
   bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   struct upper trunk;
+  bool changed; /* when it was looked at last */
   char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
@@ -88,6 +111,7 @@ struct layers {
   unsigned next;
   bool held;           /* some process stands on the layers that were mounted first */
   bool known;          /* the layers of a child are all shared with its trunk */
+  bool settled;        /* nothing has run since all layers were looked at: their `changed` holds */
   struct stat shm;     /* of /dev/shm when it was empty */
   number_list numbers; /* of what the child sees copies of */
 };
@@ -97,7 +121,7 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
 /* Was any layer changed? */
 bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
-int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
+int layers_open_changed(struct layers *l, size_t i) MUST_USE;
 /*
  * Makes all layers that were changed as new. HELD: some process stands on the layers as they were first mounted, and
  * must go on finding its own program and folder by their paths: what is new is laid over them.
@@ -196,3 +220,5 @@ void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 int message_send(int socket, const void *p, size_t n, const int *fds, size_t n_fds) MUST_USE;
 /* How many bytes came: N, or 0 if the other side is gone. Descriptors beyond MAX are closed. */
 int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t *ret_fds) MUST_USE;
+/* The same for one that may be shorter, but has LEAST bytes: how many came. */
+int message_receive_part(int socket, void *p, size_t least, size_t n, int *fds, size_t max, size_t *ret_fds) MUST_USE;

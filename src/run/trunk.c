@@ -109,8 +109,12 @@ static int copy_output(int from, int to) {
 /* --- one child ---------------------------------------------------------------------------------------------------- */
 
 static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
-  struct keeper_answer a = {.order = (int32_t)order, .forked = true};
-  struct keeper_stack stack = {0};
+  static struct keeper_stack stack;
+  struct keeper_answer a;
+  memset(&a, 0, ANSWER_HEAD);
+  a.order = (int32_t)order;
+  a.forked = true;
+  stack_clear(&stack);
   uint64_t start = keeper_now();
   keeper_watch(t->k, pid, start, t->request, &a, &stack);
   int r = keeper_answer_with(t->k, t->request, &a, &stack);
