@@ -112,8 +112,9 @@ static int copy_child(struct copying *c, int from, int to, const char *name, con
     return code;
   }
   int r = copy_attributes(in, out), copy = r == 0 ? openat(out, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (r == 0 && copy < 0) r = -errno;
   if (r == 0)
-    r = copy < 0 ? -errno : copy_folder(c, in, copy, depth + 1);
+    r = copy_folder(c, in, copy, depth + 1);
   else
     (void)close(in);
   if (r == 0) r = copy_status(out, st);
@@ -164,7 +165,7 @@ static int list_entries(int fd, entries *ret) {
 }
 
 /* Does a folder of this file system list what is new first? Kernels differ; TO is empty, and is again afterwards. */
-static int lists_newest_first(int to) {
+static int try_order(int to) {
   static const char *const names[] = {"older", "newer"};
   entries list = {0};
   int r = 0;
@@ -175,6 +176,15 @@ static int lists_newest_first(int to) {
   for (int i = 0; i < 2; i++)
     if (unlinkat(to, names[i], 0) < 0 && r >= 0) r = -errno;
   entries_done(&list);
+  return r;
+}
+
+/* The keeper, which has one thread and one file system in memory, asks once. */
+static int lists_newest_first(int to) {
+  static int known = -1;
+  if (known >= 0) return known;
+  int r = try_order(to);
+  if (r >= 0) known = r;
   return r;
 }
 

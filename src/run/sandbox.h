@@ -97,8 +97,8 @@ struct layer {
   bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   struct upper trunk;
-  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
   bool changed; /* when it was looked at last */
+  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
 struct layers {

@@ -623,7 +623,7 @@ struct wire_point {
   uint8_t nonblocking; /* 1 if the descriptor is */
   uint8_t writable;    /* 1 if the descriptor can be written to */
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
-  uint32_t pad;
+  uint32_t last;       /* which of all recorded calls was the last one here */
   struct wire_frame frames[WIRE_FRAMES];
 };
 
@@ -792,13 +792,13 @@ struct wire_area {
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
   struct wire_server server;
-  struct wire_span branches; /* struct wire_branch; how many there is room for */
-  uint32_t n_branches;       /* how many there are */
-  uint32_t shown_pid;        /* what a trunk says its number is */
-  uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
-  uint32_t processes;        /* process images that have taken a number */
-  uint32_t pad;
+  struct wire_span branches;  /* struct wire_branch; how many there is room for */
+  uint32_t n_branches;        /* how many there are */
+  uint32_t shown_pid;         /* what a trunk says its number is */
+  uint64_t lost_loaded;       /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;         /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;         /* process images that have taken a number */
+  uint32_t recorded;          /* calls of points */
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];
