@@ -87,10 +87,13 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
-NUMBERED = "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|size|stream|vector"
+NUMBERED = (
+    "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|returns|size|stream"
+    "|vector"
+)
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    rf"|throws|variadic|(?:{NUMBERED}) \d+"
+    rf"|foreseen|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 
