@@ -143,6 +143,7 @@ static __attribute__((noinline)) bool compute(const struct rt_call *c, const uin
       break;
     case WIRE_OP_FD_BLOCKS:
       top[-1] = rt_fd_blocks((int)top[-1]);
+      unknown |= top[-1] < 0;
       break;
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));

@@ -14,7 +14,6 @@
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
 #define DEPTH_MAX 16384
-#define PATTERN_MAX 64
 #define REPEATS 3
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
@@ -105,7 +104,6 @@ static __attribute__((noinline)) bool look_for(const struct rt_call *c, uint32_t
   int found = VOID;
   while (!(at[n - 1].flags & WIRE_LAST))
     n++;
-  if (n > PATTERN_MAX) return false;
   bool keep = rt_memo_worth(c, pattern), plain = !keep && n == 1 && !(at->flags & WIRE_NEXT);
   for (unsigned i = 0; i < REPEATS && found == VOID; i++) {
     struct rt_record r;
