@@ -89,30 +89,32 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
 }
 
 /*
- * A thread was in a plugin when its process ended, and nobody else had called exit. What became of processes that are
- * not the command's first is not known.
+ * A thread was in a plugin when its process ended, and nobody else had called exit. How the command ended is known of
+ * its own process; if that has exited with the number of a signal, as shells do, the signal was another's. What became
+ * of others is not known: a server may just have ended its workers.
  */
-static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, int status, struct text *log,
-                    struct err *e) {
+static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, const struct run_ended *end,
+                    struct text *log, struct err *e) {
   const struct wire_trigger *t = trigger_of(plan, a->trigger - 1);
   struct text what = {0};
-  bool crash = is_crash(status), ended = a->process == 1 && status < 128;
+  bool own = (pid_t)(a->owner >> 32) == end->pid, crash = is_crash(end->status) && own == (end->signal != 0);
+  bool ended = own && end->signal == 0;
   if (!t || t->kind != WIRE_TRIGGER_PLUGIN || (a->ended && !crash)) return 0;
   text_addf(&what, "process %u ended while its thread %u was in this trigger", (unsigned)(a->owner >> 32),
             (unsigned)a->owner);
   if (crash) {
-    const char *name = signal_name(status - 128);
+    const char *name = signal_name(end->status - 128);
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
   } else if (ended) {
-    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", status);
+    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", end->status);
   }
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);
   text_done(&what);
   return r;
 }
 
-int run_trouble(const struct run_area *area, const struct wire_plan *plan, int status, struct text *log,
-                struct err *e) {
+int run_trouble(const struct run_area *area, const struct wire_plan *plan, const struct run_ended *end,
+                struct text *log, struct err *e) {
   struct run_troubles all;
   int first = 0;
   if (plan->triggers.n == 0) return 0;
@@ -124,7 +126,7 @@ int run_trouble(const struct run_area *area, const struct wire_plan *plan, int s
   }
   struct wire_asking asking;
   for (uint32_t i = 0; run_area_asking(area, i, &asking); i++) {
-    int r = asking.trigger ? tell_end(plan, &asking, status, log, e) : 0;
+    int r = asking.trigger ? tell_end(plan, &asking, end, log, e) : 0;
     if (r < 0 && first >= 0) first = r;
   }
   return first;

@@ -287,6 +287,9 @@ MURPHY_TRIGGER(Crash, %s);\n' "${how#*:}" | build own/crash.so -Wno-unused-funct
   holds '... is said to be the trigger'"'"'s' grep -q "class Crash of .*crash.so): process [0-9]* ended .* by SIGSEGV: a crash of the trigger, not of the program" err
   holds '... also in the log' grep -q '"event":"trigger".*"class":"Crash"' log
 done
+run run --follow --triggers own one.xml -- sh -c './pipe; exit $?'
+holds '... of a program that a shell has started, and told the status of' test "$status" = 3
+holds '... as well' grep -q 'by SIGSEGV: a crash of the trigger' err
 # Nor is its end the program's, whatever it looks like from outside.
 for how in 'exit(0)' '_exit(0)' 'exit(1)'; do
   printf '#include <murphy/trigger.h>
@@ -337,6 +340,30 @@ run run --triggers own waits.xml -- ./leaves
 accepted 'a thread that is in a trigger when the program ends does not matter'
 run run --triggers own waits.xml -- ./leaves true
 accepted '... nor when it becomes another program'
+
+# Nor has a process that was killed there anything to do with how another ended.
+cat >kills.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int ends[2];
+  char b;
+  if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
+  pid_t pid = fork();
+  if (pid == 0) return getppid() < 0;
+  if (pid < 0 || read(ends[0], &b, 1) != 1 || kill(pid, SIGKILL) || waitpid(pid, NULL, 0) != pid) return 8;
+  if (argc > 1) abort();
+  return argv[0] == NULL;
+}
+END
+cc -o kills kills.c || exit 1
+run run --triggers own waits.xml -- ./kills
+holds 'a child that is killed in a trigger: only said' test "$status" = 0 -a "$(grep -c 'ended while its thread' err)" = 1
+run run --triggers own waits.xml -- ./kills abort
+holds '... and a crash of its parent is not the trigger'"'"'s' test "$status" = 134
+holds '... and not said to be' test "$(grep -c 'a crash of the trigger' err)" = 0
 
 cat >crashes.c <<'END'
 #include <unistd.h>
