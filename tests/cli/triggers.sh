@@ -365,6 +365,54 @@ run run --triggers own waits.xml -- ./kills abort
 holds '... and a crash of its parent is not the trigger'"'"'s' test "$status" = 134
 holds '... and not said to be' test "$(grep -c 'a crash of the trigger' err)" = 0
 
+# A handler that jumps out of a trigger: the question is over.
+build own/jumps.so <<'END' || exit 1
+#include <murphy/trigger.h>
+#include <signal.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)c;
+  if (!__atomic_exchange_n((int *)t->state, 1, __ATOMIC_RELAXED)) raise(SIGUSR1);
+  return 1;
+}
+MURPHY_TRIGGER(Jumps, .state_size = 4, .eval = eval);
+END
+cat >jumps.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static sigjmp_buf back;
+static void handler(int unused) {
+  (void)unused;
+  siglongjmp(back, 1);
+}
+static __attribute__((noinline)) int deep(int n) {
+  volatile char room[256];
+  memset((char *)room, n, sizeof room);
+  return n > 0 ? deep(n - 1) + (room[5] != n) : (int)getppid();
+}
+int main(int argc, char **argv) {
+  signal(SIGUSR1, handler);
+  if (!sigsetjmp(back, 1)) return deep(3) + 77;
+  if (argc > 1 && strcmp(argv[1], "leave") == 0) return 5;
+  int flat = getppid() < 0;
+  printf("%d %d\n", flat, deep(9) < 0);
+  fflush(stdout);
+  if (argc > 1 && strcmp(argv[1], "crash") == 0) *(volatile int *)8 = 1;
+  return 0;
+}
+END
+cc -o jumps jumps.c || exit 1
+printf '<trigger id="t" class="Jumps" /><function name="getppid" return="-1"><reftrigger ref="t" /></function>' >jumps.xml
+run run --triggers own jumps.xml -- ./jumps
+holds 'a jump out of a trigger: it is asked again' test "$(cat out)" = '1 1'
+accepted '... and has not ended the program'
+run run --triggers own jumps.xml -- ./jumps leave
+holds '... also if nobody asks it again' test "$status" = 5 -a ! -s err
+run run --triggers own jumps.xml -- ./jumps crash
+holds '... nor crashed it' test "$status" = 139 -a ! -s err
+
 cat >crashes.c <<'END'
 #include <unistd.h>
 int main(void) {
