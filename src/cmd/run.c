@@ -222,6 +222,10 @@ static int check_attached(const struct job *job, struct err *e) {
   if (totals.refused)
     return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
                    job->target.path, job->runtime);
+  const char *plugin = run_plugins_first((const struct wire_plan *)job->plan.at);
+  if (plugin)
+    return err_set(e, -ECANCELED, "%s: it ended before its start (does it start at all, without %s?)", job->target.path,
+                   plugin);
   return err_set(e, -ECANCELED, "%s: the runtime was not loaded into it, nothing was injected (does it start at all?)",
                  job->target.path);
 }

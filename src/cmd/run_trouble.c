@@ -26,6 +26,13 @@ static void add_trigger(const struct wire_plan *plan, const struct wire_trigger 
   text_addf(to, "%s)", text_of(plan, t->file));
 }
 
+const char *run_plugins_first(const struct wire_plan *plan) {
+  const struct wire_trigger *t;
+  for (uint32_t i = 0; (t = trigger_of(plan, i)); i++)
+    if (t->kind == WIRE_TRIGGER_PLUGIN) return text_of(plan, t->file);
+  return NULL;
+}
+
 static bool is_crash(int status) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
   for (size_t i = 0; i < COUNT(signals); i++)

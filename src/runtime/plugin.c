@@ -181,6 +181,26 @@ void rt_plugin_leave(void) {
 }
 
 /*
+ * `done` is called from here, and not by the destructor of the plugin (which does it if the loader should ever come
+ * there first), so that what happens in it is told as the plugin's. What threads were in before has been forgiven.
+ */
+static void end_plugins(void) {
+  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++) {
+    struct murphy_trigger_class *class = rt_load(&plugins[i].class);
+    if (!class || rt_load(&class->ended)) continue;
+    rt_store(&class->ended, 1);
+    class->triggers = NULL;
+    for (uint32_t k = i; class->done && k < rt.plan->triggers.n; k++) {
+      if (rt_load(&plugins[k].class) != class) continue;
+      struct wire_asking *m = is_own(rt_asker.mark) ? rt_asker.mark : take_mark(own_name());
+      if (m) rt_store(&m->ended, 0);
+      (void)call_marked(m, k, (uint64_t) class->done, (uint64_t)&plugins[k].trigger, 0);
+      if (m) rt_store(&m->ended, 1);
+    }
+  }
+}
+
+/*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
  * plugins, which is no fault of these. A process that has asked nobody has no entry.
  */
@@ -193,6 +213,7 @@ __attribute__((destructor)) static void note_exit(void) {
     rt_store(&mark->trigger, 0);
   }
   if (pid) forgive(pid);
+  end_plugins();
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
@@ -203,7 +224,7 @@ static void start_one(uint32_t i) {
   struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
   struct plugin *p = &plugins[i];
   if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, NULL);
-  if (class->version != MURPHY_TRIGGER_VERSION || class->size < sizeof *class || !class->eval)
+  if (class->version != MURPHY_TRIGGER_VERSION || class->size < MURPHY_TRIGGER_CLASS_SIZE || !class->eval)
     return rt_trouble(WIRE_TROUBLE_VERSION, i, NULL);
   lead_around(m, DT_JMPREL, DT_PLTRELSZ);
   lead_around(m, DT_RELA, DT_RELASZ);
