@@ -48,9 +48,13 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
     [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
+    [WIRE_TROUBLE_FULL] = "more threads asked than can at once; their calls went on",
 };
 
 static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || kind == WIRE_TROUBLE_EXIT; }
+
+/* Of a hub: questions were not answered. */
+static bool is_silence(uint32_t kind) { return kind < WIRE_TROUBLE_COUNT && !is_fatal(kind); }
 
 static void add_log(const struct wire_plan *plan, const struct wire_trigger *t, const char *what, struct text *log) {
   text_add(log, "{\"event\":\"trigger\",\"trigger\":");
@@ -89,7 +93,7 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
     text_add_plain(&what, trouble->text);
   }
   if (trouble->kind == WIRE_TROUBLE_EXIT) text_addf(&what, " %" PRIu32, trouble->pid);
-  if (!is_fatal(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
+  if (is_silence(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, is_fatal(trouble->kind), log, e);
   text_done(&what);
   return r;
