@@ -670,6 +670,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
+  WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -824,7 +825,7 @@ struct wire_area {
  * different machines of the same kind.
  */
 #define WIRE_HUB_MAGIC 0x42554850u /* "PHUB" */
-#define WIRE_HUB_VERSION 1
+#define WIRE_HUB_VERSION 2         /* 2: identity */
 #define WIRE_HUB_FRAMES 16
 #define WIRE_HUB_NAME 32
 
@@ -840,6 +841,7 @@ struct wire_hub_hello {
   struct wire_hub_head head;
   uint32_t pid, process;
   char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME]; /* of the machine and of the process; ended by 0 */
+  uint64_t identity; /* no other process has it: in namespaces, all that is above may be equal for several */
 };
 
 struct wire_hub_frame {
