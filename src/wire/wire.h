@@ -260,6 +260,7 @@ struct wire_place {
  * frames, innermost first, the one with WIRE_LAST ends it; other frames may lie between them unless WIRE_NEXT says that
  * it must be the caller of the one before (of the call itself, for the first).
  */
+#define WIRE_PATTERN_MAX 64 /* frames in a pattern */
 enum wire_pattern_flag { WIRE_NEXT = 2 };
 struct wire_pattern {
   uint32_t place;
