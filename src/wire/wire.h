@@ -225,6 +225,7 @@ enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
   WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
   WIRE_AS_SAID = 4,  /* its name is what the user has written, with folders or without */
+  WIRE_LANGUAGE = 8, /* with WIRE_IN_SCOPE: a library of a language, whose calls are the user's if the user is behind */
 };
 
 /*
