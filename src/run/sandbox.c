@@ -26,6 +26,16 @@ struct sandbox {
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
+/* False if there is none. A signal that comes meanwhile is no answer: both sides wait for each other here. */
+static bool read_byte(int fd) {
+  char byte;
+  ssize_t n;
+  do
+    n = read(fd, &byte, 1);
+  while (n < 0 && errno == EINTR);
+  return n == 1;
+}
+
 static int write_file(pid_t pid, const char *name, const char *content) {
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -81,7 +91,7 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
     _exit(1);
   }
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1) _exit(1);
+  if (write(ready, &byte, 1) != 1 || !read_byte(go)) _exit(1);
   pid_t pid = fork();
   if (pid == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,10 +134,9 @@ static int make_namespaces(struct sandbox *s, const int sockets[2], const int re
   (void)close(ready[1]);
   (void)close(go[0]);
   if (r < 0) return r;
-  char byte = 0;
-  if (read(ready[0], &byte, 1) == 1) {
+  if (read_byte(ready[0])) {
     if ((r = write_maps(s->outer, e)) < 0) return r;
-    if (write(go[1], &byte, 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
+    if (write(go[1], "", 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
   }
   return hear_ready(s, e);
 }
