@@ -267,6 +267,14 @@ static void test_stack_of_a_hang(void **state) {
   assert_true(on_stack(&s, "/sleep"));
 }
 
+static void test_stack_of_a_child_that_hangs(void **state) {
+  traced = true;
+  struct seen s = run(*state, "sh -c 'sleep 1000; exit 1'; exit 0", 1);
+  traced = false;
+  assert_true(s.result.timed_out);
+  assert_true(on_stack(&s, "/sleep"));
+}
+
 static void test_missing_program_is_said(void **state) {
   const struct place *p = *state;
   char *const argv[] = {(char *)(uintptr_t) "nothing", NULL};
@@ -302,16 +310,27 @@ static void test_signals_while_it_is_made(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),     TEST(test_folders_themselves_are_renewed),
-      TEST(test_shared_objects_go_away),  TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
-      TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
-      TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),
-      TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
-      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
-      TEST(test_missing_program_is_said), TEST(test_signals_while_it_is_made),
+      TEST(test_status_and_output),
+      TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),
+      TEST(test_folders_themselves_are_renewed),
+      TEST(test_shared_objects_go_away),
+      TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running),
+      TEST(test_time_is_limited),
+      TEST(test_slow_is_not_stuck),
+      TEST(test_memory_is_limited),
+      TEST(test_processes_are_limited),
+      TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),
+      TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),
+      TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),
+      TEST(test_stack_of_a_hang),
+      TEST(test_stack_of_a_child_that_hangs),
+      TEST(test_missing_program_is_said),
+      TEST(test_signals_while_it_is_made),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
