@@ -279,6 +279,18 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
 
 void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }
 
+int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) {
+  struct lab_order traced = *order;
+  struct lab_result result;
+  traced.trace = true;
+  int r = lab_run(l, &traced, &result, e);
+  if (r < 0) return r;
+  of->n_frames = result.n_frames;
+  memcpy(of->frames, result.frames, sizeof of->frames);
+  lab_result_done(&result);
+  return 0;
+}
+
 /* --- branches ----------------------------------------------------------------------------------------------------- */
 
 struct branching {

@@ -110,6 +110,10 @@ static void add_doubts(const struct report *r, struct text *to) {
     text_done(&place);
   }
   if (r->doubts.n > SHOWN_DOUBTS) text_addf(to, "  and %zu others\n", r->doubts.n - SHOWN_DOUBTS);
+  bool unsure = false;
+  for (size_t i = 0; i < r->doubts.n; i++)
+    unsure |= r->doubts.at[i].precision < 0;
+  if (unsure) text_addf(to, "%s makes sure of those for which no time was left\n", r->resume);
 }
 
 static void add_summary(const struct report *r, struct text *to) {
