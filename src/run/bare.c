@@ -135,7 +135,10 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   pid_t pid = -1;
   uint64_t begin = now_ns();
   a.code = start(options, descriptors, request->trace, &pid, &a);
-  struct patience p = {.start = begin, .wall_ns = request->wall_ns, .end = request->until_ns};
+  /* Whether it may still end is not looked at, since others' processes are here, too: it has all the time. */
+  bool patient = request->patience_ns > request->wall_ns;
+  struct patience p = {
+      .start = begin, .wall_ns = patient ? request->patience_ns : request->wall_ns, .end = request->until_ns};
   if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
     a.timed_out = true;
     if (request->trace) trace_interrupted(pid, &stack);

@@ -53,6 +53,7 @@ static int tear_down(void **state) {
 static bool traced;
 static uint64_t patience_ns;
 static const char *share;
+static bool bare;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
@@ -64,7 +65,8 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                                     .argv = argv,
                                     .envp = envp,
                                     .limits = *limits,
-                                    .shared = share};
+                                    .shared = share,
+                                    .bare = bare};
   struct sandbox *s = NULL;
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
@@ -195,6 +197,17 @@ static void test_processes_are_limited(void **state) {
   assert_true(s.result.left < 400);
 }
 
+/* ... nor is it without a sandbox, when somebody wants to be sure. */
+static void test_slow_is_not_stuck_without(void **state) {
+  bare = true;
+  patience_ns = 10000000000u;
+  struct seen s = run(*state, "sleep 2.2; echo done", 1);
+  bare = false;
+  patience_ns = 0;
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "done\n");
+}
+
 static void test_memory_is_limited(void **state) {
   const char *script = "x=0123456789; while :; do x=$x$x; done; echo end";
   struct seen s = run_limited(*state, script, 1, &(struct sandbox_limits){.memory = 64 << 20});
@@ -302,16 +315,27 @@ static void test_signals_while_it_is_made(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),     TEST(test_folders_themselves_are_renewed),
-      TEST(test_shared_objects_go_away),  TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
-      TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
-      TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),
-      TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
-      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
-      TEST(test_missing_program_is_said), TEST(test_signals_while_it_is_made),
+      TEST(test_status_and_output),
+      TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),
+      TEST(test_folders_themselves_are_renewed),
+      TEST(test_shared_objects_go_away),
+      TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running),
+      TEST(test_time_is_limited),
+      TEST(test_slow_is_not_stuck),
+      TEST(test_slow_is_not_stuck_without),
+      TEST(test_memory_is_limited),
+      TEST(test_processes_are_limited),
+      TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),
+      TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),
+      TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),
+      TEST(test_stack_of_a_hang),
+      TEST(test_missing_program_is_said),
+      TEST(test_signals_while_it_is_made),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
