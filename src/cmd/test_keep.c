@@ -177,8 +177,7 @@ static int keep_reason(struct test_keeper *k, const struct lab_result *result, s
 static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {
   const struct campaign_experiment *x = &k->experiments[d->experiment];
   const struct campaign_fault *f = &k->setup->space.faults.at[x->fault];
-  struct store_experiment add = {.id = k->before[d->experiment] == BEFORE_NOTHING ? k->ids[d->experiment] : 0,
-                                 .point = k->points.at[x->point],
+  struct store_experiment add = {.point = k->points.at[x->point],
                                  .first = x->first ? k->ids[x->first - 1] : 0,
                                  .nth = x->nth,
                                  .onwards = x->onwards,
@@ -194,7 +193,8 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .seconds = (double)d->result->wall_ns / 1e9,
                                  .precision = d->traced ? d->precision : -1,
                                  .difference = outcome_is_failure(d->outcome) ? d->difference : NULL,
-                                 .finding = (int64_t)d->finding};
+                                 .finding = (int64_t)d->finding,
+                                 .replaces = k->before[d->experiment] == BEFORE_NOTHING ? k->ids[d->experiment] : 0};
   int r = store_add_experiment(k->store, &add, e);
   if (r == 0) *ret_id = k->ids[d->experiment] = add.id;
   return r < 0 ? r : keep_reason(k, d->result, e);

@@ -69,7 +69,7 @@ struct store_point {
 
 /* A fault at a point, and what became of it. */
 struct store_experiment {
-  int64_t id, point; /* id: given by store_add_experiment, unless it is not 0 and that one is to be replaced */
+  int64_t id, point; /* id: given by store_add_experiment */
   uint64_t nth;      /* which time the point is reached */
   bool onwards;      /* from then on, every time */
   int64_t retval;
@@ -87,6 +87,7 @@ struct store_experiment {
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
   const char *doubt;      /* it is a failure but no finding: why; else NULL */
   int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
+  int64_t replaces;       /* the id of one that this takes the place of, and the id; 0 if none. Only written */
 };
 
 struct store_frame {

@@ -63,6 +63,25 @@ sed -i 's/"build_id": "/"build_id": "0/g' .murphy/findings/1/finding.json
 run replay 1
 holds '... unless something has' grep -q 'has changed since' err
 
+# --- without the campaign -------------------------------------------------------------------------------------------------
+
+cat >twice.c <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("out.txt", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  if (fd < 0 || write(fd, "x", 1) != 1) return 1;
+  if (close(fd) < 0 && close(fd) < 0) *(volatile int *)0 = 1;
+  return 0;
+}
+END
+cc -g -O0 -w -o twice twice.c
+run test --function close --errno EIO --campaign twice.murphy --format json -- ./twice
+holds 'a call that fails after it was made' ask 'r["findings"][0]["kind"] == "crash"'
+python3 -c 'import json; print(json.load(open("out"))["findings"][0]["run"].replace("murphy", "exec \"$MURPHY\"", 1))' >line
+sh ./line >/dev/null 2>&1
+holds '... does so again with the command of the finding' test $? = 139
+
 # --- no time was left -----------------------------------------------------------------------------------------------------
 
 python3 - <<'END'
