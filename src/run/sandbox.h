@@ -78,6 +78,15 @@ struct upper {
   struct stat clean; /* its status then */
 };
 
+/* What a layer's upper folder has, by its path in the layer, and the inode that it has in that folder. */
+struct copied_file {
+  char *path;
+  uint64_t inode;
+};
+typedef VEC(struct copied_file) copied_list;
+/* Numbers of files in a trunk's world and in a child's. */
+typedef VEC(struct wire_number) number_list;
+
 /* The file system of the sandbox, as the keeper sees it. */
 struct layer {
   char *at;           /* path of what it covers */
@@ -89,19 +98,22 @@ struct layer {
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   struct upper trunk;
   bool changed; /* when it was looked at last */
+  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
 struct layers {
   const char *stage;  /* where the keeper has mounted its own memory file system */
   const char *shared; /* as in the options */
   const char *hidden; /* ... NULL if it cannot be hidden */
+  const char *cwd;    /* of the command */
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
-  bool held;       /* some process stands on the layers that were mounted first */
-  bool known;      /* the layers of a child are all shared with its trunk */
-  bool settled;    /* nothing has run since all layers were looked at: their `changed` holds */
-  struct stat shm; /* of /dev/shm when it was empty */
+  bool held;           /* some process stands on the layers that were mounted first */
+  bool known;          /* the layers of a child are all shared with its trunk */
+  bool settled;        /* nothing has run since all layers were looked at: their `changed` holds */
+  struct stat shm;     /* of /dev/shm when it was empty */
+  number_list numbers; /* of what the child sees copies of */
 };
 
 /* Mounts everything under stage/root. */
@@ -128,8 +140,21 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
-/* Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. */
-int layers_copy(int from, int to, uint64_t *budget) MUST_USE;
+void copied_done(copied_list *c);
+/*
+ * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. Adds to LIST
+ * what was copied.
+ */
+int layers_copy(int from, int to, uint64_t *budget, copied_list *list) MUST_USE;
+/*
+ * The numbers of a layer's files, in either world. TRUNK and CHILD are its roots there, UPPER is the folder with the
+ * trunk's changes, of which the child has a copy of LIST. CWD: where to look first for a file that nobody has changed.
+ * -EFBIG if that is too much.
+ */
+int numbers_add(number_list *n, struct layer *layer, const char *cwd, int trunk, int child, int upper,
+                const copied_list *list) MUST_USE;
+/* A file in memory with all of them; -1 if there are none, -ENOMEM. */
+int numbers_file(const number_list *n) MUST_USE;
 
 /* The command, stopped before main: each run is a fork of it. */
 struct fork_server {

@@ -3,7 +3,8 @@
  * Faults that do something to the call: it transfers less, comes later, is interrupted, ends the process, throws.
  *
  * Unlike other faults, some of them make system calls: to sleep, to send a signal. Who asks for them has a program that
- * may do so. The event is always there before.
+ * may do so. The event is always there before. Who gets the signal is asked of the kernel: a child of vfork has its
+ * parent's memory, and all that is remembered there is the parent's.
  */
 #include "act.h"
 
@@ -98,7 +99,9 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
   enum rt_action action = rt_fault_apply(c);
   long signal = find_signal(false);
   if (signal == 0) signal = find_signal(true);
-  if (signal != 0) (void)rt_system(SYS_tgkill, rt_pid(), rt_tid(), signal, 0, 0, 0);
+  if (signal != 0)
+    (void)rt_system(SYS_tgkill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), rt_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
+                    signal, 0, 0, 0);
   (void)rt_fault_errno(f);
   return action;
 }
@@ -108,7 +111,7 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
 static enum rt_action end_process(struct rt_call *c) {
   c->retval = 0;
   rt_event(c, 0, 0);
-  (void)rt_system(SYS_kill, rt_pid(), SIGKILL, 0, 0, 0, 0);
+  (void)rt_system(SYS_kill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
   (void)rt_system(SYS_exit_group, 128 + SIGKILL, 0, 0, 0, 0, 0); /* the first process of a namespace is spared */
   return RT_PASS;
 }

@@ -6,20 +6,18 @@
 #include "system.h"
 #include "words.h"
 
-/* A plugin's own calls, and a signal handler's that come in the middle of a question, are not asked about. */
-static __thread uint32_t asking __attribute__((tls_model("initial-exec")));
-static bool ready, hubs; /* hubs: there are some among the triggers */
+__thread struct rt_asker rt_asker __attribute__((tls_model("initial-exec")));
+static bool ready;
 
 static bool is_hub(uint32_t trigger) {
   return rt_array(triggers, struct wire_trigger)[trigger].kind == WIRE_TRIGGER_HUB;
 }
 
-RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
-  if (asking || !rt_load(&ready)) return false;
-  asking = 1;
-  bool hub = __builtin_expect(hubs, 0) && is_hub(trigger);
-  bool answer = hub ? rt_hub_ask(c, trigger) : rt_plugin_ask(c, trigger);
-  asking = 0;
+bool rt_ask_other(const struct rt_call *c, uint32_t trigger) {
+  if (rt_asker.asking || !rt_load(&ready) || !is_hub(trigger)) return false;
+  rt_asker.asking = 1;
+  bool answer = rt_hub_ask(c, trigger);
+  rt_asker.asking = 0;
   return answer;
 }
 
@@ -40,10 +38,8 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
 
 void rt_ask_start(void) {
   if (rt_load(&rt.ready) != RT_READY || rt.plan->triggers.n == 0) return;
-  asking = 1;
-  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
-    hubs |= is_hub(i);
+  rt_asker.asking = 1;
   rt_hub_start();
   rt_store(&ready, rt_plugin_start());
-  asking = 0;
+  rt_asker.asking = 0;
 }

@@ -77,8 +77,7 @@ static inline const uint32_t *behind_zero(const uint32_t *at) {
 }
 
 /* A chain of such terms, each of which must hold, needs no stack. */
-RT_HOT bool rt_holds(const struct rt_call *c) {
-  const uint32_t *at = rt.code + rt.rules[c->rule].code;
+RT_HOT bool rt_holds_at(const struct rt_call *c, const uint32_t *at) {
   bool holds;
   for (; look(c, *at, &holds); at++) {
     if (!holds) at = behind_zero(at + 1) - 1;
@@ -144,6 +143,7 @@ static __attribute__((noinline)) bool compute(const struct rt_call *c, const uin
       break;
     case WIRE_OP_FD_BLOCKS:
       top[-1] = rt_fd_blocks((int)top[-1]);
+      unknown |= top[-1] < 0;
       break;
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));

@@ -4,8 +4,9 @@
 
 #include "runtime.h"
 
-/* Evaluates the condition of rule c->rule, which has one, with what it does to state slots. */
-bool rt_holds(const struct rt_call *c) RT_HIDDEN;
+/* Evaluates the condition that starts at AT, that of rule c->rule, with what it does to state slots. */
+bool rt_holds_at(const struct rt_call *c, const uint32_t *at) RT_HIDDEN;
+static inline bool rt_holds(const struct rt_call *c) { return rt_holds_at(c, rt.code + rt.rules[c->rule].code); }
 
 /* Does it depend on the call's number (and the process's) alone, and change no state? */
 bool rt_only_counts(uint32_t code) RT_HIDDEN;

@@ -89,6 +89,7 @@ struct expr {
   unsigned match;        /* of enum wire_match */
   const uint16_t *table; /* the automaton of a regular expression */
   size_t n_table;
+  bool time; /* a number that was written with a unit of time */
 };
 
 /* --- triggers of XML ---------------------------------------------------------------------------------------------- */
@@ -207,6 +208,7 @@ struct token {
   const char *text; /* of a name or a string, without quotes and escapes; in the arena */
   int64_t number;
   double real;
+  bool time; /* it was written with a unit of time */
 };
 
 struct lexer {

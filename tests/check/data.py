@@ -123,7 +123,8 @@ def check_functions(text):
 
 
 HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
-         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|rename(?:-at)?|self|"
+         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|entry|"
+         "entry-into|entries|scan(?:-at)?|self|"
          "whom|whom2|whoms|advise")
 
 

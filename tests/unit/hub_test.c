@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a hub decides, whom it takes for whom, and which addresses it understands. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,6 +141,12 @@ static void addresses_come_back(void **unused) {
     struct err e = {0};
     assert_true(hub_address_parse(bad[i], &a, &e) < 0);
     assert_true(e.text[0]);
+  }
+  static const char *const other[] = {"udp:x", "udp:127.0.0.1:9", "http://127.0.0.1:80", "udp:/tmp/x"};
+  for (size_t i = 0; i < COUNT(other); i++) {
+    struct err e = {0};
+    assert_int_equal(hub_address_parse(other[i], &a, &e), -EINVAL);
+    assert_non_null(strstr(e.text, "is no address of a hub (write unix:PATH"));
   }
   char path[200] = "unix:/";
   struct err e = {0};
