@@ -151,6 +151,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
 void lab_free(struct lab *l);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
+/* As sandbox_note. */
+const char *lab_note(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 

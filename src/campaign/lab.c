@@ -146,6 +146,8 @@ void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
 }
 
+const char *lab_note(const struct lab *l) { return sandbox_note(l->sandbox); }
+
 const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */

@@ -303,6 +303,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);
+  if (ready.code == 0) layers_note(&k.layers, ready.text, sizeof ready.text);
   if (message_send(socket, &ready, sizeof ready, NULL, 0) < 0 || ready.code < 0) _exit(1);
   for (;;) {
     struct keeper_request request;

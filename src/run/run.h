@@ -268,6 +268,8 @@ struct sandbox_options {
  * says what the kernel refused and what would allow it.
  */
 int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
+/* What is worth knowing about it, for people: a folder that cannot be written; "" if nothing is. */
+const char *sandbox_note(const struct sandbox *s);
 /* Ends what still runs. */
 void sandbox_free(struct sandbox *s);
 /* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
