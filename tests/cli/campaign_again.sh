@@ -99,6 +99,9 @@ run test --resume --format json
 holds '... and it is' ask 'len(r["findings"]) == 1 and r["findings"][0]["precision"] == 1'
 holds '... in place of what was not known' ask 'r["unconfirmed"] == 0 and r["experiments"] == r["planned"]'
 
+run test --timeout 3000000h -- ./victim
+refused 'a time that is too long to be counted' "--timeout cannot be '3000000h'"
+
 # --- interrupted ----------------------------------------------------------------------------------------------------------
 
 cat >pair.c <<'END'
@@ -128,4 +131,34 @@ kill -TERM $pid 2>/dev/null
 wait $pid
 status=$? last='murphy verify, interrupted'
 holds 'verify that is interrupted does not say that it is gone' test "$(grep -c gone out)" = 0 -a $status != 0
+
+# Outside of the sandbox it has another number, and the call does not come.
+cat >waits.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+  if (getpid() != 2) for (;;) pause();
+  if (fork() == 0) { char *p = malloc(3); *p = 1; _exit(0); }
+  wait(NULL);
+  return 0;
+}
+END
+name=waits-$$
+cc -g -O0 -w -o "$name" waits.c
+run test --function malloc --format json -- "./$name"
+holds 'a finding in another process' ask 'r["findings"][0]["kind"] == "crash"'
+"$MURPHY" replay 1 --gdb >out 2>err </dev/null &
+pid=$! at=
+while kill -0 $pid 2>/dev/null && [ -z "$at" ]; do
+  # 34: pause
+  for p in $(grep -lx "$name" /proc/[0-9]*/comm 2>/dev/null); do
+    ! grep -q '^34 ' "${p%comm}syscall" 2>/dev/null || at=$p
+  done
+done
+kill -TERM $pid
+wait $pid
+status=$? last='murphy replay --gdb, interrupted'
+holds 'replay --gdb that waits for a call can be ended' test $status = 143
+holds '... and ends the command' test ! -e "${at:-/}"
 finish
