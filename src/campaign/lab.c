@@ -87,18 +87,13 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
   return sandbox_new(&options, &l->sandbox, e);
 }
 
+/* In the run's folder, which is cleaned up by the next murphy if this one is killed. */
 static int make_stage(struct lab *l, struct err *e) {
-  const char *where = getenv("TMPDIR");
-  if (asprintf(&l->stage, "%s/murphy-stage-XXXXXX", where && where[0] == '/' ? where : "/tmp") < 0) {
+  if (asprintf(&l->stage, "%s/%s", l->folder.path, RUN_FOLDER_STAGE) < 0) {
     l->stage = NULL;
     return err_set(e, -ENOMEM, "out of memory");
   }
-  if (mkdtemp(l->stage)) return 0;
-  int code = -errno;
-  (void)err_set(e, code, "%s: %m", l->stage);
-  free(l->stage);
-  l->stage = NULL;
-  return code;
+  return mkdir(l->stage, 0700) < 0 ? err_set(e, -errno, "%s: %m", l->stage) : 0;
 }
 
 static int build(struct lab *l, const struct lab_request *request, struct err *e) {
@@ -130,9 +125,9 @@ void lab_free(struct lab *l) {
   if (!l) return;
   sandbox_free(l->sandbox);
   run_area_done(&l->area);
-  run_folder_done(&l->folder);
   if (l->stage) (void)rmdir(l->stage);
   free(l->stage);
+  run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
   text_done(&l->preload);

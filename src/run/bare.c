@@ -115,7 +115,8 @@ static int start(const struct sandbox_options *options, const int descriptors[3]
     (void)close(go[1]);
     become_command(options, descriptors, go[0], told[1]);
   }
-  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  int r = pid < 0 ? -errno : 0, traced = pid > 0 && trace ? trace_attach(pid) : 0;
+  if (traced < 0) trace_refused(traced, a);
   (void)close(go[0]);
   (void)close(go[1]);
   (void)close(told[1]);

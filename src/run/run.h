@@ -97,6 +97,9 @@ struct run_folder {
   int lock; /* of the folder, so that others can tell that it is used; -1 if there is none */
 };
 
+/* The name of a folder in it that its owner may make, and removes before it is done; else the next murphy does. */
+#define RUN_FOLDER_STAGE "stage"
+
 /*
  * Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim
  * comes before it.

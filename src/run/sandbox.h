@@ -212,6 +212,8 @@ uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
+/* It could not be: the run goes on without a stack, and the answer says why. */
+void trace_refused(int r, struct keeper_answer *a);
 /* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
 /* A process or thread of the command's has ended, which is not the command itself. */

@@ -11,14 +11,19 @@
 
 #include "run/run.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -316,16 +321,39 @@ static int run_in_crowd(const struct place *p) {
   return strcmp(s.out, "new\n") != 0;
 }
 
-static void test_crowded_folder_with_a_mount(void **state) {
+/* As where seccomp or yama forbids it. */
+static int run_without_ptrace(const struct place *p) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {.len = COUNT(filter), .filter = filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0) return 77;
+  traced = true;
+  struct seen s = run(p, "kill -SEGV $$", 2);
+  bool good = WIFSIGNALED(s.result.status) && s.result.n_frames == 0 && strstr(s.result.why, "cannot be traced");
+  sandbox_result_done(&s.result);
+  bare = true;
+  s = run(p, "kill -SEGV $$", 2);
+  return !good || !WIFSIGNALED(s.result.status) || !strstr(s.result.why, "cannot be traced");
+}
+
+static void run_apart(void **state, int (*function)(const struct place *p)) {
   int status = 0;
   (void)run(*state, "true", 1); /* who cannot make a sandbox stops here */
   pid_t pid = fork();
-  if (pid == 0) _exit(run_in_crowd(*state));
+  if (pid == 0) _exit(function(*state));
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_true(WIFEXITED(status));
   if (WEXITSTATUS(status) == 77) skip();
   assert_int_equal(WEXITSTATUS(status), 0);
 }
+
+static void test_crowded_folder_with_a_mount(void **state) { run_apart(state, run_in_crowd); }
+
+static void test_no_ptrace_no_stack(void **state) { run_apart(state, run_without_ptrace); }
 
 static void on_alarm(int signal) { (void)signal; }
 
@@ -367,6 +395,7 @@ int main(void) {
       TEST(test_missing_program_is_said),
       TEST(test_signals_while_it_is_made),
       TEST(test_crowded_folder_with_a_mount),
+      TEST(test_no_ptrace_no_stack),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
