@@ -164,9 +164,10 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
 /* Marks the blocks with a stop that counts; true if one is in BLOCK, from POSITION on. */
 static bool mark_stops(struct flow_graph *g, const struct map *stops, uint32_t block, uint32_t position) {
   bool here = false;
-  for (size_t i = 0; i < stops->cap; i++) {
-    if (!stops->used[i] || !map_get(&g->addressed, stops->keys[i], NULL)) continue;
-    uint32_t insn = (uint32_t)stops->keys[i], k = flow_graph_block(g, insn);
+  uint64_t key;
+  for (size_t i = 0; map_next(stops, &i, &key);) {
+    if (!map_get(&g->addressed, key, NULL)) continue;
+    uint32_t insn = (uint32_t)key, k = flow_graph_block(g, insn);
     g->marks[k] = g->mark + 1;
     here |= k == block && insn - g->code.blocks[k].first >= position;
   }

@@ -54,6 +54,10 @@ struct flow_graph {
   unsigned steps;
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
+  /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
+  uint64_t kept[REGISTERS];
+  uint16_t kept_known;
+  uint32_t kept_by;
 };
 
 /* --- follow.c ----------------------------------------------------------------------------------------------------- */

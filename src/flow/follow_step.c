@@ -49,7 +49,6 @@ static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t bl
   if (from->mixed && !from->sum && !flags.differs) return;
   flags.where = FACT_FLAGS;
   flags.mixed = from->mixed && !flags.differs;
-  flags.differs = false;
   flags.sum = from->sum;
   flags.subject = from->subject;
   flags.again = from->again;
@@ -201,7 +200,9 @@ static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, 
   set_flags(g, &after, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
 }
 
-static void arithmetic(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
+  struct fact plain = *of, *f = &plain;
+  plain.differs = false; /* what is made of a difference is none */
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   uint64_t imm = 0;
@@ -438,7 +439,7 @@ static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block,
       e = event_at(in, EVENT_USE, insn, block);
       e.lost = true;
       follow_note(g, f, e);
-    } else if (!f->sum)
+    } else if (!f->sum && (!f->differs || e.cc == CC_E || e.cc == CC_NE))
       follow_note(g, f, e);
   }
   return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;

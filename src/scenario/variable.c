@@ -22,7 +22,9 @@ static int emit_static(struct emitter *m, const struct expr *x, const struct sce
   return at > OPERAND_MAX ? too_many(m, x) : emit(m, v->of_thread ? WIRE_OP_TLS : WIRE_OP_STATIC, (uint32_t)at);
 }
 
-/* When this place can be known: if it is memory, a register that is kept, or one that callers are known to set, always. */
+/*
+ * When this place can be known: if it is memory, a register that is kept, or one that callers are known to set, always.
+ */
 enum readable { NEVER, IN_ITS_CALLS, ALWAYS };
 static enum readable is_readable(const struct scenario_variable *v, const struct wire_location *l) {
   bool kept = l->reg == 3 || l->reg == 6 || l->reg == 7 || l->reg >= 12;
