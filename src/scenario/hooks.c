@@ -50,6 +50,7 @@ static const char *const kinds[] = {
     [WIRE_HOOK_ENTRIES] = "entries",
     [WIRE_HOOK_SCAN] = "scan",
     [WIRE_HOOK_SCAN_AT] = "scan-at",
+    [WIRE_HOOK_RAW] = "raw",
     [WIRE_HOOK_WHOM] = "whom",
     [WIRE_HOOK_WHOM_2] = "whom2",
     [WIRE_HOOK_WHOMS] = "whoms",

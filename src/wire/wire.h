@@ -141,6 +141,7 @@ enum wire_hook {
   WIRE_HOOK_ENTRIES,    /* (fd, buffer, size): returns how many bytes of struct dirent */
   WIRE_HOOK_SCAN,       /* (path, struct dirent ***, ...): returns how many of them */
   WIRE_HOOK_SCAN_AT,    /* (fd, path, struct dirent ***, ...) */
+  WIRE_HOOK_RAW,        /* (number, ...): a system call */
   WIRE_HOOK_COUNT,
 };
 
@@ -757,6 +758,10 @@ struct wire_branch_message {
   int64_t value;
 };
 
+/* The hash of a text, one character after another, from WIRE_HASH on. */
+#define WIRE_HASH 0xcbf29ce484222325ull
+static inline uint64_t wire_hash(uint64_t hash, char c) { return (hash ^ (unsigned char)c) * 0x100000001b3ull; }
+
 /*
  * What a child sees of the files that were changed before it was made are copies, which have other numbers than the
  * originals. With WIRE_BRANCH_READY comes a fourth descriptor, of a file of these. An inode of 0 in both: what is on no
@@ -768,6 +773,7 @@ struct wire_identity {
 };
 struct wire_number {
   struct wire_identity was, is; /* in the trunk, in the child */
+  uint64_t path;                /* wire_hash of it, if it is no folder; else 0 */
 };
 #define WIRE_NUMBERS 4096 /* at most */
 

@@ -124,7 +124,7 @@ def check_functions(text):
 
 HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
          "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|entry|"
-         "entry-into|entries|scan(?:-at)?|self|"
+         "entry-into|entries|scan(?:-at)?|raw|self|"
          "whom|whom2|whoms|advise")
 
 
