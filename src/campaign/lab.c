@@ -87,18 +87,13 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
   return sandbox_new(&options, &l->sandbox, e);
 }
 
+/* In the run's folder, which is cleaned up by the next murphy if this one is killed. */
 static int make_stage(struct lab *l, struct err *e) {
-  const char *where = getenv("TMPDIR");
-  if (asprintf(&l->stage, "%s/murphy-stage-XXXXXX", where && where[0] == '/' ? where : "/tmp") < 0) {
+  if (asprintf(&l->stage, "%s/%s", l->folder.path, RUN_FOLDER_STAGE) < 0) {
     l->stage = NULL;
     return err_set(e, -ENOMEM, "out of memory");
   }
-  if (mkdtemp(l->stage)) return 0;
-  int code = -errno;
-  (void)err_set(e, code, "%s: %m", l->stage);
-  free(l->stage);
-  l->stage = NULL;
-  return code;
+  return mkdir(l->stage, 0700) < 0 ? err_set(e, -errno, "%s: %m", l->stage) : 0;
 }
 
 static int build(struct lab *l, const struct lab_request *request, struct err *e) {
@@ -130,9 +125,9 @@ void lab_free(struct lab *l) {
   if (!l) return;
   sandbox_free(l->sandbox);
   run_area_done(&l->area);
-  run_folder_done(&l->folder);
   if (l->stage) (void)rmdir(l->stage);
   free(l->stage);
+  run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
   text_done(&l->preload);
@@ -145,6 +140,8 @@ void lab_free(struct lab *l) {
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
 }
+
+const char *lab_note(const struct lab *l) { return sandbox_note(l->sandbox); }
 
 const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 
@@ -278,6 +275,18 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
 }
 
 void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }
+
+int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) {
+  struct lab_order traced = *order;
+  struct lab_result result;
+  traced.trace = true;
+  int r = lab_run(l, &traced, &result, e);
+  if (r < 0) return r;
+  of->n_frames = result.n_frames;
+  memcpy(of->frames, result.frames, sizeof of->frames);
+  lab_result_done(&result);
+  return 0;
+}
 
 /* --- branches ----------------------------------------------------------------------------------------------------- */
 

@@ -113,7 +113,7 @@ static void work(void *context, unsigned worker) {
   size_t experiment;
   if (st->s->branch) sweep_work_in_batches(st, st->s->labs[worker]);
   while (sweep_take(st, NULL, &experiment)) {
-    int r = sweep_make(st, st->s->labs[worker], experiment, NULL);
+    int r = sweep_make(st, st->s->labs[worker], experiment, NULL, false);
     if (r < 0) sweep_fail(st, r);
   }
 }

@@ -36,7 +36,7 @@ struct sweep_state {
   VEC(struct observation) seen; /* the runs that it was learnt of, beside the baseline's */
 };
 
-/* What is told of an experiment by a branch that is no failure, until it is known that the branch can be trusted. */
+/* What is told of an experiment by a branch, once it is known that the branch can be trusted. */
 struct held {
   size_t experiment;
   enum outcome outcome;
@@ -46,8 +46,11 @@ struct held {
   bool injected, attached;
   unsigned left;
   uint64_t wall_ns, memory;
+  size_t finding;                                 /* of a failure whose cause is known; else 0 */
+  struct observe_stream streams[OBSERVE_STREAMS]; /* of a failure: how they began */
 };
 typedef VEC(struct held) held_list;
+void sweep_held_done(struct held *h);
 
 /* What came of repeating a failure. */
 struct repeats {
@@ -76,11 +79,14 @@ int sweep_repeat(struct sweep_state *st, struct lab *l, const struct sweep_done 
                  struct err *e) MUST_USE;
 double sweep_precision(const struct repeats *t);
 
-/* One experiment (sweep_result.c). WHY: it is not made by a branch; NULL for the reason that the sweep has met. */
-int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why) MUST_USE;
+/*
+ * One experiment (sweep_result.c). WHY: it is not made by a branch; NULL for the reason that the sweep has met. HUNG: a
+ * branch has shown a hang, which is worth telling even if no time is left for this run.
+ */
+int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, bool hung) MUST_USE;
 /*
  * HELD: the lab is busy with branches. Then not 0 if it must be made again, since a failure is new and cannot be
- * repeated now; what is no failure is held.
+ * repeated now; all others are held.
  */
 int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
                       held_list *held) MUST_USE;

@@ -19,6 +19,7 @@ struct batch {
   struct lab_order orders[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
+  bool hung;                  /* ... and it is a hang */
   held_list held;
   size_t later; /* of the n, those that were put off */
   uint64_t hung_ns;
@@ -48,6 +49,7 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   b->made[at] = r == 0;
   if (r > 0) {
     b->again = at;
+    b->hung = result->timed_out;
     return -EAGAIN;
   }
   const struct sweep *s = b->st->s;
@@ -165,11 +167,11 @@ static int release(struct batch *b, bool trusted) {
   struct lab_result *result = calloc(1, sizeof *result);
   int r = result ? 0 : -ENOMEM;
   for (size_t i = 0; i < b->held.n; i++) {
-    const struct held *h = &b->held.at[i];
+    struct held *h = &b->held.at[i];
     if (r == 0 && trusted) r = sweep_tell_held(b->st, b->l, h, result);
     for (size_t k = 0; !trusted && k < b->n; k++)
       if (b->taken[k] == h->experiment) b->made[k] = false;
-    free(h->difference);
+    sweep_held_done(h);
   }
   b->held.n = 0;
   free(result);
@@ -218,7 +220,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   b->hung_ns = 0;
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
-  r = sweep_make(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself");
+  r = sweep_make(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself", b->hung);
   b->made[b->again] = true;
   *ret_made = made + 1;
   put_off(b);
@@ -240,7 +242,7 @@ static int make_rest(struct batch *b) {
   for (size_t i = 0; i < b->n && r == 0; i++) {
     const struct sweep *s = b->st->s;
     if (sweep_is_over(s)) break;
-    if (!b->made[i]) r = sweep_make(b->st, b->l, b->taken[i], NULL);
+    if (!b->made[i]) r = sweep_make(b->st, b->l, b->taken[i], NULL, false);
   }
   return r;
 }

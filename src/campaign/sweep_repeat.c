@@ -68,18 +68,22 @@ static int repeat_runs(struct sweep_state *st, struct lab *l, size_t experiment,
                        struct repeats *ret, struct err *e) {
   struct lab_order order = sweep_order(st->s, experiment);
   if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
-  /* The last one is traced: what it leaves in the area has the names for both stacks. */
+  bool last = false;
+  /* The last one may be traced: what it leaves in the area has the names for both stacks. */
   for (unsigned i = 0; i < ret->n; i++) {
-    order.trace = i + 1 == ret->n;
+    last = i + 1 == ret->n;
+    order.trace = last && campaign_traced(outcome);
     int r = lab_run(l, &order, &ret->traced, e);
     if (r < 0) return r;
     bool failed;
     ret->cut = sweep_is_cut(st->s, &ret->traced);
     ret->same += sweep_judge(st, experiment, &ret->traced, NULL, &failed) == outcome && failed;
-    if (!order.trace || ret->cut) lab_result_done(&ret->traced);
-    if (ret->cut) break;
+    if (!last || ret->cut) lab_result_done(&ret->traced);
+    if (ret->cut) return 0;
   }
-  return 0;
+  int r = outcome == OUTCOME_SANITIZER ? lab_take_stack(l, &order, &ret->traced, e) : 0;
+  if (r < 0) lab_result_done(&ret->traced);
+  return r;
 }
 
 /* A process beside the first has crashed: do such crash without faults, too, now and then? */

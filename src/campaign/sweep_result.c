@@ -135,21 +135,65 @@ static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct fi
   return r;
 }
 
+/* --- what waits --------------------------------------------------------------------------------------------------- */
+
+void sweep_held_done(struct held *h) {
+  free(h->difference);
+  for (size_t i = 0; i < OBSERVE_STREAMS; i++)
+    free((char *)(uintptr_t)h->streams[i].at);
+}
+
+/* As much as anybody keeps of a failure. */
+static bool hold_stream(const struct observe_stream *from, struct observe_stream *to) {
+  enum { MOST = 1 << 20 };
+  to->n = from->n < MOST ? from->n : MOST;
+  char *at = malloc(to->n + 1);
+  if (!at) return false;
+  if (to->n) memcpy(at, from->at, to->n);
+  at[to->n] = '\0';
+  to->at = at;
+  return true;
+}
+
+static int hold(held_list *held, const struct sweep_done *d) {
+  const struct lab_result *r = d->result;
+  struct held add = {.experiment = d->experiment,
+                     .outcome = d->outcome,
+                     .difference = strdup(d->difference),
+                     .event = r->event,
+                     .first = r->first,
+                     .status = r->seen.status,
+                     .injected = r->injected,
+                     .attached = r->attached,
+                     .left = r->left,
+                     .wall_ns = r->wall_ns,
+                     .memory = r->memory,
+                     .finding = d->finding};
+  bool good = add.difference;
+  for (size_t i = 0; i < OBSERVE_STREAMS && good && d->finding; i++)
+    good = hold_stream(&r->seen.streams[i], &add.streams[i]);
+  if (good && vec_push(held, add) == 0) return 0;
+  sweep_held_done(&add);
+  return -ENOMEM;
+}
+
+/* --- what became of it --------------------------------------------------------------------------------------------- */
+
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
-/* A failure: known, or to be confirmed. */
-static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f, bool busy,
-                          bool may_learn) {
+/* A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. */
+static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f,
+                          held_list *held, bool may_learn) {
   describe(st->s, f, d->outcome, l, d->result);
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
   if (d->outcome != OUTCOME_SILENT) add_crash(f, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, f);
-  bool unsure = !d->finding && !busy && !has_time(st->s, d->outcome);
-  int r = d->finding ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
+  bool unsure = !d->finding && !held && !has_time(st->s, d->outcome);
+  int r = d->finding && !held ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
+  if (held) return d->finding ? hold(held, d) : AGAIN;
   if (d->finding || unsure) return r;
-  if (busy) return AGAIN;
 
   struct repeats t;
   struct err e = {0};
@@ -175,24 +219,6 @@ static int tell_locked(struct sweep_state *st, const struct sweep_done *d) {
   return r;
 }
 
-static int hold(held_list *held, const struct sweep_done *d) {
-  const struct lab_result *r = d->result;
-  struct held add = {.experiment = d->experiment,
-                     .outcome = d->outcome,
-                     .difference = strdup(d->difference),
-                     .event = r->event,
-                     .first = r->first,
-                     .status = r->seen.status,
-                     .injected = r->injected,
-                     .attached = r->attached,
-                     .left = r->left,
-                     .wall_ns = r->wall_ns,
-                     .memory = r->memory};
-  if (add.difference && vec_push(held, add) == 0) return 0;
-  free(add.difference);
-  return -ENOMEM;
-}
-
 int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
   result->event = h->event;
   result->first = h->first;
@@ -203,22 +229,38 @@ int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct he
   result->wall_ns = h->wall_ns;
   result->memory = h->memory;
   result->mode = LAB_BRANCH;
-  struct sweep_done d = {
-      .experiment = h->experiment, .outcome = h->outcome, .lab = l, .result = result, .difference = h->difference};
+  memcpy(result->seen.streams, h->streams, sizeof h->streams);
+  struct sweep_done d = {.experiment = h->experiment,
+                         .outcome = h->outcome,
+                         .lab = l,
+                         .result = result,
+                         .difference = h->difference,
+                         .finding = h->finding};
   return tell_locked(st, &d);
 }
 
+/* The run was ended for lack of budget: it had the time that each has, or a branch had it. */
+static int tell_cut(struct sweep_state *st, struct sweep_done *d, bool hung) {
+  if (d->outcome != OUTCOME_HANG || (!hung && d->result->wall_ns < st->s->wall_ns)) return 0;
+  (void)pthread_mutex_lock(&st->lock);
+  int r = tell_doubt(st, d, NULL);
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
 static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f, held_list *held,
-                       bool may_learn) {
+                       bool may_learn, bool hung) {
   struct text what = {0};
   bool failed = false;
   int r = 0;
   d->outcome = sweep_judge(st, d->experiment, d->result, &what, &failed);
   d->difference = what.at ? what.at : "";
-  if (sweep_stopped(st->s) || sweep_is_cut(st->s, d->result)) {
+  if (sweep_stopped(st->s)) {
     /* It may have ended because everything is to end. */
+  } else if (sweep_is_cut(st->s, d->result)) {
+    r = held ? 0 : tell_cut(st, d, hung);
   } else if (failed) {
-    r = handle_failure(st, l, d, f, held != NULL, may_learn);
+    r = handle_failure(st, l, d, f, held, may_learn);
   } else {
     r = held ? hold(held, d) : tell_locked(st, d);
   }
@@ -226,20 +268,21 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
   return r;
 }
 
-/*
- * HELD: the lab is busy with branches. Then AGAIN if it must be made again, since a failure is new and cannot be
- * repeated now; what is no failure is held.
- */
-int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
-                      held_list *held) {
+static int take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                       held_list *held, bool hung) {
   int r = JUDGE_AGAIN;
   struct finding f;
   f.numbered = false;
   for (unsigned i = 0; i < REPEATS && r == JUDGE_AGAIN; i++) {
     struct sweep_done d = {.experiment = experiment, .lab = l, .result = result};
-    r = take_judged(st, l, &d, &f, held, i + 1 < REPEATS);
+    r = take_judged(st, l, &d, &f, held, i + 1 < REPEATS, hung);
   }
   return r;
+}
+
+int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                      held_list *held) {
+  return take_result(st, l, experiment, result, held, false);
 }
 
 static const char *reason(const struct sweep_state *st) {
@@ -254,7 +297,7 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
   (void)pthread_mutex_unlock(&st->lock);
 }
 
-int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why) {
+int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, bool hung) {
   struct lab_order order = sweep_order(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
@@ -263,7 +306,7 @@ int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const c
   if (r < 0) return keep_error(st, r, &e);
   if (!result.timed_out) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
-  r = sweep_take_result(st, l, experiment, &result, NULL);
+  r = take_result(st, l, experiment, &result, NULL, hung);
   lab_result_done(&result);
   return r;
 }

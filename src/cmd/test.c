@@ -54,12 +54,13 @@ static void job_done(struct job *job) {
 
 /* 90, 90s, 5m, 2h in seconds. */
 static int parse_time(const char *option, const char *value, uint64_t *ret, struct err *e) {
+  enum { LONGEST = 10000000 }; /* in nanoseconds, and some times that, it is still a number */
   char *end = NULL;
   errno = 0;
   unsigned long long n = strtoull(value, &end, 10);
   uint64_t unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
   if (*end && strchr("smh", *end)) end++;
-  if (errno || end == value || *end || n == 0 || n > 10000000)
+  if (errno || end == value || *end || n == 0 || n > LONGEST / unit)
     return err_set(e, -EINVAL, "--%s cannot be '%s' (as in 90s or 5m)", option, value);
   *ret = n * unit;
   return 0;

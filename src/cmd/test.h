@@ -127,7 +127,10 @@ void test_command_line(char *const *command, struct text *to);
 
 /* Program and libraries, as JSON: [{"path","build_id"}, …]. */
 void test_modules_json(const struct run_modules *m, struct text *to);
-/* The path of the first module that is not as FROM says, or is not there any more; NULL if all are the same. */
+/*
+ * The path of the first module that is not as FROM says; NULL if all are the same. Programs that the command starts are
+ * in the order in which they began, and not every run meets all of them: one that only one side has is no change.
+ */
 const char *test_modules_changed(const struct run_modules *m, const json_t *from);
 
 /* --- where it is tested (test_setup.c) ---------------------------------------------------------------------------- */
@@ -182,7 +185,7 @@ struct test_keeper {
   const struct campaign_experiment *experiments;
   size_t n_experiments;
   VEC(int64_t) points; /* ids in the store */
-  int64_t *ids;        /* of each experiment, in the store; 0 if it was not made */
+  int64_t *ids;        /* of each experiment, in the store; 0 if it was not made, nor begun */
   struct map stored;   /* points by their hashes: ids in the store */
   VEC(struct campaign_failure) known;
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
@@ -272,10 +275,10 @@ struct again {
 enum { AGAIN_TRIES = 3 };
 
 /*
- * Finds it in a setup that has points, which may become more. A negative errno, as -ENOENT, if the call is not made any
- * more. again_done belongs to it in any case.
+ * Finds it in a setup that has points, which may become more. -ENOENT if the call is not made any more; any other
+ * negative errno says that this is not known. again_done belongs to it in any case.
  */
-int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) MUST_USE;
 void again_done(struct again *a);
 struct again_result {
   enum outcome outcome;

@@ -130,6 +130,7 @@ static int look_around(struct test_setup *s, struct err *e) {
     r = lab_run(l, &order, &result, e);
     n_stoppable = 0;
   }
+  if (r >= 0 && result.why[0]) text_addf(&s->space.notes, "%s\n", result.why);
   if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
   if (r >= 0) r = test_space_follow(&s->space, &s->is->scope, &result.tree, e);
   /* The leak sanitizer wants to be the only one who traces, and ends a program that somebody else does. */

@@ -76,7 +76,8 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
     (void)close(ends[1]);
     become_command(k, descriptors, ends[0], ends[3], server);
   }
-  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  int r = pid < 0 ? -errno : 0, traced = pid > 0 && trace ? trace_attach(pid) : 0;
+  if (traced < 0) trace_refused(traced, a);
   (void)close(ends[1]);
   (void)close(ends[3]);
   ends[1] = ends[3] = -1;
@@ -303,6 +304,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);
+  if (ready.code == 0) layers_note(&k.layers, ready.text, sizeof ready.text);
   if (message_send(socket, &ready, sizeof ready, NULL, 0) < 0 || ready.code < 0) _exit(1);
   for (;;) {
     struct keeper_request request;

@@ -266,17 +266,48 @@ static int build_link(const char *path, const char *target, struct err *e) {
   return symlink(to, target) < 0 && errno != EEXIST ? failed("make", target, e) : 0;
 }
 
-static int build_entries(struct layers *l, const char *path, unsigned depth, struct err *e) {
-  DIR *d = opendir(path);
-  if (!d) return errno == EACCES ? 0 : failed("read", path, e); /* who may not look in may not write there either */
+static bool leads_to(const char *path, const char *to) {
+  size_t n = strlen(path);
+  return to && strncmp(path, to, n) == 0 && (to[n] == '/' || !to[n]);
+}
+
+static bool is_important(const struct layers *l, const char *path) {
+  for (size_t i = 0; i < COUNT(l->important); i++)
+    if (leads_to(path, l->important[i])) return true;
+  return false;
+}
+
+enum { TURNS = 4 };
+
+/*
+ * There are only so many layers, and a folder with a mount below it takes one for each of its entries. So it comes
+ * behind its neighbours, unless what it leads to matters more than they do.
+ */
+static unsigned turn_of(const struct layers *l, const char *path, unsigned depth) {
+  bool important = is_important(l, path);
+  if (has_mounts_below(l, path)) return !important ? 3 : depth ? 1 : 2;
+  return important ? 0 : depth ? 2 : 1;
+}
+
+static int build_turn(struct layers *l, DIR *d, const char *path, unsigned depth, unsigned turn, struct err *e) {
   int r = 0;
+  rewinddir(d);
   for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     char child[PATH_MAX];
     int n = snprintf(child, sizeof child, "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name);
-    if (n < 0 || (size_t)n >= sizeof child) continue;
-    r = is_special(child) ? 0 : build(l, child, depth + 1, e);
+    if (n < 0 || (size_t)n >= sizeof child || is_special(child) || turn_of(l, child, depth) != turn) continue;
+    r = build(l, child, depth + 1, e);
   }
+  return r;
+}
+
+static int build_entries(struct layers *l, const char *path, unsigned depth, struct err *e) {
+  DIR *d = opendir(path);
+  if (!d) return errno == EACCES ? 0 : failed("read", path, e); /* who may not look in may not write there either */
+  int r = 0;
+  for (unsigned turn = 0; turn < TURNS && r == 0; turn++)
+    r = build_turn(l, d, path, depth, turn, e);
   (void)closedir(d);
   return r;
 }
@@ -419,11 +450,33 @@ static int watch_shm(struct layers *l, struct err *e) {
   return stat(path, &l->shm) < 0 ? failed("look at", path, e) : 0;
 }
 
+void layers_note(const struct layers *l, char *ret, size_t size) {
+  ret[0] = '\0';
+  for (size_t i = 0; i < COUNT(l->important); i++) {
+    char target[PATH_MAX];
+    const char *path = l->important[i];
+    if (!path || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
+    if (access(target, W_OK) == 0 || errno != EROFS) continue;
+    (void)snprintf(ret, size, "%s is read-only in the sandbox%s", path,
+                   has_mounts_below(l, path) ? ", since something is mounted below it" : "");
+    return;
+  }
+}
+
+/* Where programs write most. */
+static void find_important(struct layers *l) {
+  const char *home = getenv("HOME"), *temporary = getenv("TMPDIR");
+  l->important[0] = l->cwd;
+  l->important[1] = home && home[0] == '/' ? home : NULL;
+  l->important[2] = temporary && temporary[0] == '/' ? temporary : "/tmp";
+}
+
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
   l->hidden = options->hidden;
   l->cwd = options->cwd;
+  find_important(l);
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
   /* A kernel before 5.8 allows no whiteouts here; then it is seen. */

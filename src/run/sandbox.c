@@ -22,6 +22,7 @@ struct sandbox {
   struct sandbox_options options;
   pid_t outer;
   int socket;
+  char note[sizeof((struct keeper_answer *)NULL)->text];
 };
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
@@ -112,7 +113,9 @@ static int hear_ready(struct sandbox *s, struct err *e) {
   if (r < 0) return err_set(e, r, "sandbox: no answer: %s", strerror(-r));
   if (r == 0) return err_set(e, -EPIPE, "sandbox: its first process has ended");
   a.text[sizeof a.text - 1] = '\0';
-  return a.code < 0 ? err_set(e, a.code, "%s", a.text) : 0;
+  if (a.code < 0) return err_set(e, a.code, "%s", a.text);
+  memcpy(s->note, a.text, sizeof s->note);
+  return 0;
 }
 
 static int start_outer(struct sandbox *s, const int sockets[2], const int ready[2], const int go[2], struct err *e) {
@@ -179,6 +182,8 @@ void sandbox_free(struct sandbox *s) {
   }
   free(s);
 }
+
+const char *sandbox_note(const struct sandbox *s) { return s->note; }
 
 void sandbox_stop(const struct sandbox *s) {
   if (s->outer > 0) (void)kill(s->outer, SIGKILL);

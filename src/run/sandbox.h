@@ -109,15 +109,18 @@ struct layers {
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
-  bool held;           /* some process stands on the layers that were mounted first */
-  bool known;          /* the layers of a child are all shared with its trunk */
-  bool settled;        /* nothing has run since all layers were looked at: their `changed` holds */
-  struct stat shm;     /* of /dev/shm when it was empty */
-  number_list numbers; /* of what the child sees copies of */
+  bool held;                /* some process stands on the layers that were mounted first */
+  bool known;               /* the layers of a child are all shared with its trunk */
+  bool settled;             /* nothing has run since all layers were looked at: their `changed` holds */
+  struct stat shm;          /* of /dev/shm when it was empty */
+  number_list numbers;      /* of what the child sees copies of */
+  const char *important[3]; /* folders that must be layers if that is possible; or NULL */
 };
 
 /* Mounts everything under stage/root. */
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
+/* A folder in which programs write can only be read; "" if there is none. */
+void layers_note(const struct layers *l, char *ret, size_t size);
 /* Was any layer changed? */
 bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
@@ -209,6 +212,8 @@ uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
+/* It could not be: the run goes on without a stack, and the answer says why. */
+void trace_refused(int r, struct keeper_answer *a);
 /* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
 /* A process or thread of the command's has ended, which is not the command itself. */

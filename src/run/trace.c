@@ -97,6 +97,11 @@ int trace_attach(pid_t pid) {
   return ptrace(PTRACE_SEIZE, pid, NULL, options) < 0 ? -errno : 0;
 }
 
+void trace_refused(int r, struct keeper_answer *a) {
+  (void)snprintf(a->why, sizeof a->why, "it cannot be traced (%s): stacks and other processes are not seen",
+                 strerror(-r));
+}
+
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack) {
   int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_STOP &&

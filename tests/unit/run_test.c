@@ -409,8 +409,11 @@ static char *left_behind(void) {
   if (pid == 0) {
     struct run_folder f;
     struct text shim = {0};
+    char stage[PATH_MAX];
     text_add(&shim, "bytes");
     if (run_folder_make(false, &f, NULL) < 0 || run_folder_write(&f, &shim, NULL) < 0) _exit(1);
+    (void)snprintf(stage, sizeof stage, "%s/" RUN_FOLDER_STAGE, f.path);
+    if (mkdir(stage, 0700) < 0) _exit(1);
     if (write(ends[1], f.path, strlen(f.path) + 1) < 0) _exit(1);
     (void)raise(SIGKILL);
   }
