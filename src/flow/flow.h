@@ -282,6 +282,7 @@ enum flow_event_kind {
   EVENT_RETURN,      /* returned to the caller */
   EVENT_STORE,       /* written to memory that is not the function's own */
   EVENT_GIVEN,       /* the call CALL gets as argument ARG the address of what it is in, IMM bytes from there */
+  EVENT_LEFT,        /* errno is as it was left when the function TARGET is called; where errno is set to 0 only */
   EVENT_USE,         /* anything else */
 };
 
@@ -391,6 +392,7 @@ enum flow_start_kind {
   START_GLOBAL,   /* what INSN reads from the variable at OFFSET */
   START_GIVEN,    /* what the function finds, SIZE bytes at OFFSET behind argument ARG */
   START_MADE,     /* what the call INSN has written, SIZE bytes at OFFSET behind what it returns */
+  START_ERRNO,    /* what the function finds in errno */
 };
 
 struct flow_start {

@@ -446,6 +446,9 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   case START_MADE:
     start_behind(g, start, RAX, block, position + 1);
     break;
+  case START_ERRNO:
+    follow_push(g, g->code.entry_block, 0, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
+    break;
   case START_GLOBAL: {
     struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
     f.place = (struct flow_place){.kind = PLACE_GLOBAL, .where = (uint64_t)start->offset};

@@ -54,6 +54,7 @@ struct flow_graph {
   unsigned steps;
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
+  uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
   /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
   uint16_t kept_known;

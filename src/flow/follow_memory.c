@@ -101,7 +101,7 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   return c->kind == CALL_SLOT && errno_function(g, c->target);
 }
 
-bool flow_graph_clears_errno(struct flow_graph *g) {
+static bool clears_errno(struct flow_graph *g) {
   for (uint32_t i = 0; i < g->code.n_insns; i++) {
     const struct insn *in = &g->code.insns[i];
     uint64_t v = (uint64_t)in->imm;
@@ -110,6 +110,11 @@ bool flow_graph_clears_errno(struct flow_graph *g) {
     if (v == 0) return true;
   }
   return false;
+}
+
+bool flow_graph_clears_errno(struct flow_graph *g) {
+  if (!g->clears_errno) g->clears_errno = clears_errno(g) ? 2 : 1;
+  return g->clears_errno == 2;
 }
 
 bool follow_is_errno_call(struct flow_graph *g, uint32_t insn) {
@@ -266,6 +271,18 @@ static void return_pointer(struct flow_graph *g, const struct fact *f, uint32_t 
   follow_note(g, f, e);
 }
 
+/* A function of the program is called, and may look at errno. One that does not return has been told what to say. */
+static void leave_errno(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  struct flow_event e = {.kind = EVENT_LEFT, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+  const uint32_t *next;
+  if (!flow_graph_clears_errno(g)) return;
+  struct flow_call c = flow_graph_call(g, insn);
+  bool returns = position + 1 < g->code.blocks[block].n || flow_graph_next(g, block, &next, NULL);
+  e.target = c.target;
+  if (returns && c.kind == CALL_ADDRESS) follow_note(g, f, e);
+}
+
 bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -273,6 +290,7 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
   if (in->op == OP_RETURN && behind && f->reg == RAX) return_pointer(g, f, block, position);
   if (in->op == OP_RETURN) return false;
   if (behind && (insn_calls(in) || in->op == OP_TAIL)) give_pointer(g, f, block, position);
+  if (f->where == FACT_ERRNO && f->subject == SUBJECT_ERRNO && in->op == OP_CALL) leave_errno(g, f, block, position);
   if (in->op == OP_POP) pop(g, f, block, position);
   copy_pointer(g, f, block, position);
   bool match = matches(g, f, block, position), dst = in->dst_kind == OPERAND_MEM;

@@ -19,6 +19,7 @@
 struct judging {
   struct program *p;
   unsigned budget;
+  bool errno_cleared;
   unsigned given; /* functions that may still be asked for what they do with what they get a pointer to */
 };
 
@@ -430,12 +431,23 @@ static void at_errno_return(struct judging *j, const struct list *l, const struc
   if (there.noticed || there.seen & SEEN_RETURNED) out->errno_tested = true;
 }
 
+/* A function that is called finds errno as it was left: does it ask? */
+static void at_errno_left(struct judging *j, const struct list *l, const struct flow_event *e, struct judgement *out) {
+  if (!j->errno_cleared || l->depth || l->steps) return;
+  const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ERRNO});
+  out->missing |= !q || !q->answered;
+  for (uint32_t i = 0; q && q->answered && i < q->n_events; i++)
+    if (q->events[i].subject == SUBJECT_ERRNO) at_errno(&q->events[i], out);
+}
+
 static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                         struct judgement *out) {
   const struct flow_event *e = &l->events[event];
   if (e->subject == SUBJECT_ERRNO) {
     if (e->kind == EVENT_RETURN)
       at_errno_return(j, l, s, e, out);
+    else if (e->kind == EVENT_LEFT)
+      at_errno_left(j, l, e, out);
     else
       at_errno(e, out);
     return;
@@ -473,7 +485,7 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
 }
 
 static bool asks_elsewhere(const struct flow_event *e) {
-  return e->kind == EVENT_ARGUMENT || e->kind == EVENT_RETURN || e->kind == EVENT_STORE;
+  return e->kind == EVENT_ARGUMENT || e->kind == EVENT_RETURN || e->kind == EVENT_STORE || e->kind == EVENT_LEFT;
 }
 
 /* What is seen here first: if that tells all errors, nobody else has to be asked. */
@@ -492,7 +504,7 @@ static void judge_list(struct judging *j, const struct list *l, const struct sam
 }
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) {
-  struct judging j = {.p = p, .budget = BUDGET, .given = GIVEN_MAX};
+  struct judging j = {.p = p, .budget = BUDGET, .given = GIVEN_MAX, .errno_cleared = f->errno_cleared};
   struct sample s;
   *ret = (struct judgement){.cut = f->torn};
   sample_start(&s, &p->imports.at[f->import], &f->call);

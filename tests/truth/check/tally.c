@@ -251,6 +251,33 @@ long number_loose(const char *s) {
   return v * 2;
 }
 
+static int bad_numbers;
+
+static __attribute__((noinline)) void check_number(const char *s, const char *end) {
+  if (*end || end == s)
+    bad_numbers++;
+  else if (errno == ERANGE)
+    bad_numbers += 2;
+}
+
+static __attribute__((noinline)) void note_number(const char *s, const char *end) { bad_numbers += end == s; }
+
+long number_elsewhere(const char *s) {
+  char *end;
+  errno = 0;
+  long v = strtol(s, &end, 0); /* @strtol all */
+  check_number(s, end);
+  return v;
+}
+
+unsigned long number_nowhere(const char *s) {
+  char *end;
+  errno = 0;
+  unsigned long v = strtoul(s, &end, 0); /* @strtoul none used/returned */
+  note_number(s, end);
+  return v;
+}
+
 int fits(char *p, size_t size, const char *s) {
   if ((size_t)snprintf(p, size, "<%s>", s) >= size) return -1; /* @snprintf all */
   return sscanf(s, "%d", &(int){0}) != 1; /* @sscanf all */
@@ -332,6 +359,7 @@ int main(int argc, char **argv) {
   r += through_pointers(argv[1]) + log_line(argv[1]) + narrow(0, b) + wide(0, b, 3) + never_true(0, b, 10);
   r += *end_of(argv[1], b, 100) + *end_of_checked(argv[1], b, 100) + at_end(argv[1], b, 10) + as_word(10) + as_null(1);
   r += differs(1, b, 10) + (int)number(argv[1]) + (int)number_loose(argv[1]) + fits(b, 10, argv[1]);
+  r += (int)number_elsewhere(argv[1]) + (int)number_nowhere(argv[1]) + bad_numbers;
   if (sign(argv[0], argv[1])) return 1;
   if (say(stdout, "%d\n", threads()) < 0) return 2;
   say(stderr, "%d\n", r);
