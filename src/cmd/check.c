@@ -91,6 +91,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
   if (args->operands.n == 0) return err_set(e, -EINVAL, "no program given (as in murphy check /bin/cp)");
   if (job->scenario && strcmp(job->format, "text") != 0)
     return err_set(e, -EINVAL, "--scenario writes XML (leave out --format %s)", job->format);
+  job->show.several = args->operands.n > 1;
   job->request.unknown = job->show.verdicts >> SITE_UNKNOWN & 1;
   job->request.recovery = job->show.recovery || strcmp(job->format, "json") == 0;
   if (!job->show.verdicts) {
@@ -172,6 +173,23 @@ static bool fails(const struct job *job, const struct site_list *l, size_t n) {
   return false;
 }
 
+/* A function that was asked for and that no program imports is a slip: nothing would ever be found. */
+static int refuse_names(const struct job *job, const struct site_list *l, size_t n, struct err *e) {
+  for (size_t k = 0; n && k < job->functions.n; k++) {
+    bool imported = false;
+    for (size_t i = 0; i < n; i++)
+      imported |= l[i].imported[k];
+    if (imported) continue;
+    struct err slip = {0};
+    int r = n == 1 ? err_set(&slip, -ENOENT, "%s: does not import a function '%s'", l[0].program, job->functions.at[k])
+                   : err_set(&slip, -ENOENT, "no program given imports a function '%s'", job->functions.at[k]);
+    if (job->fail_on) *e = slip;
+    if (job->fail_on) return r;
+    cmd_complain(slip.text);
+  }
+  return 0;
+}
+
 /* Where findings are asked for, that there are none must not mean that something was not found. */
 static int refuse_missing(const struct job *job, const struct site_list *l, size_t n, struct err *e) {
   for (size_t i = 0; job->fail_on && i < n; i++)
@@ -237,6 +255,7 @@ static int run_job(struct job *job, const struct cmd_args *args, struct err *e) 
   if (n) write_lists(job, l, n, &t);
   if (n) r = cmd_save(job->output ? job->output : "-", &t, failed < 0 ? NULL : e);
   if (failed < 0) r = failed;
+  if (r >= 0) r = refuse_names(job, l, n, e);
   if (r >= 0 && !fails(job, l, n)) r = refuse_missing(job, l, n, e);
   if (r >= 0) r = fails(job, l, n) ? EXIT_FINDINGS : EXIT_NOTHING;
   for (size_t i = 0; i < n; i++)

@@ -117,7 +117,7 @@ static int make_site(struct program *p, const struct found *f, const struct judg
   if (r >= 0) r = keep_recovery(f, arena, s);
   if (r < 0) return r;
   rank_fill(p, f, j, s);
-  return reason_fill(f, m, j, arena, s);
+  return reason_fill(m, j, arena, s);
 }
 
 static int by_rank(const void *x, const void *y) {
@@ -160,6 +160,16 @@ static int find_missing(const struct image *img, struct site_list *l) {
   return 0;
 }
 
+static int find_imported(const struct program *p, struct site_list *l) {
+  const struct site_request *r = p->request;
+  bool *imported = arena_zalloc(&l->arena, r->n_functions + 1);
+  if (!imported) return -ENOMEM;
+  for (size_t i = 0; i < r->n_functions; i++)
+    imported[i] = imports_has(p, r->functions[i]);
+  l->imported = imported;
+  return 0;
+}
+
 static const char *last_part(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
@@ -178,6 +188,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
     p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
   if (r >= 0) r = make_list(p, js, &l);
   if (r >= 0) r = find_missing(p->image, &l);
+  if (r >= 0) r = find_imported(p, &l);
   free(js);
   l.program = arena_strdup(&l.arena, p->request->program);
   l.module = arena_strdup(&l.arena, last_part(image_path(p->image)));

@@ -171,7 +171,7 @@ static enum treatment treated(const struct looking *t, uint32_t insn, const stru
   unsigned looked = 0;
   for (uint32_t i = 0; i < t->code->n_insns && worst < WRITTEN_TO; i++) {
     if (i == insn || !insn_calls(&t->code->insns[i]) || (!thing->argument && i == thing->maker)) continue;
-    if (looked++ == CALLS_LOOKED_AT) break;
+    if (looked++ == CALLS_LOOKED_AT) return worst > HANDED_ON ? worst : HANDED_ON; /* nobody knows */
     enum treatment one = descriptor_treatment(t, i, thing);
     if (one > worst && flow_graph_leads(t->g, i, insn)) worst = one;
   }

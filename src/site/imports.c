@@ -136,7 +136,7 @@ int imports_profile(struct program *p, struct profile *ret, struct err *e) {
   return r;
 }
 
-static bool imported(const struct program *p, const char *name) {
+bool imports_has(const struct program *p, const char *name) {
   for (size_t i = 0; i < p->imports.n; i++)
     if (strcmp(name, p->imports.at[i].name) == 0 || strcmp(name, p->imports.at[i].written) == 0) return true;
   return false;
@@ -148,7 +148,7 @@ static int check_names(const struct program *p, struct err *e) {
   const char *names[1024];
   size_t n = 0;
   for (size_t i = 0; i < r->n_functions; i++)
-    if (imported(p, r->functions[i])) return 0;
+    if (imports_has(p, r->functions[i])) return 0;
   if (!r->n_functions) return 0;
   for (size_t i = 0; i < p->imports.n && n < COUNT(names); i++)
     names[n++] = p->imports.at[i].written;

@@ -231,6 +231,13 @@ static void at_return_to_giver(struct judging *j, const struct list *l, const st
   add_seen(out, &there);
 }
 
+/* Is it the first return of the list? Of several, all go to the same callers. */
+static bool is_first_return(const struct list *l, const struct flow_event *e) {
+  for (const struct flow_event *f = l->events; f < e; f++)
+    if (f->kind == EVENT_RETURN && f->subject == e->subject && !f->mixed) return false;
+  return true;
+}
+
 /* The callers decide. */
 static void at_return(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                       struct judgement *out) {
@@ -238,7 +245,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   size_t n = functions_callers(j->p, l->entry, &c);
   struct sample outer;
   uint64_t every = ~0ull, any = 0;
-  unsigned asked = 0;
+  unsigned asked = 0, bad = 0;
   bool part = false, ignored = false;
   struct judgement all = {0};
   if (functions_no_result(j->p, l->entry)) return; /* what is left in the register is nobody's */
@@ -280,11 +287,12 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
     every &= there.noticed;
     ignored |= !there.noticed && !there.seen;
     asked++;
-    if (there.noticed) continue;
-    out->bad_callers++;
-    if (!out->bad_caller) out->bad_caller = c[i].at;
+    bad += !there.noticed;
   }
-  out->callers += asked;
+  if (is_first_return(l, e)) {
+    out->callers += asked;
+    out->bad_callers += bad;
+  }
   bool unseen = functions_visible(j->p, l->entry) || !asked;
   uint64_t pointers = unseen && !out->missing ? ask_pointer_callers(j, l, &outer, out) : 0;
   if (pointers) {

@@ -110,8 +110,7 @@ bool site_likely_shortens(const struct site_likely *l, const char *function) {
 unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
-  /* A signal is over, and who was faster or slower than the program may not be the next time. */
-  bool passes = cause == CAUSE_SIGNAL || cause == CAUSE_RACE || (cause == CAUSE_PEER && error == EAGAIN);
+  bool passes = relevance_passes(cause, error);
   bool answers = cause == CAUSE_MISSING || cause == CAUSE_RACE;
   bool loses = relevance_lost(l->relevance, &call, error);
   return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0);

@@ -5,26 +5,38 @@
 #include "site/relevance.h"
 #include "site/site.h"
 
-/* Never defined: the pointer is one to what relevance_load_aliases made. */
-static const struct relevance *of(const struct site_names *n) { return (const struct relevance *)(const void *)n; }
+#include <errno.h>
+#include <stdlib.h>
+
+struct site_names {
+  struct relevance *aliases;
+};
 
 int site_names_load(const char *data, struct site_names **ret, struct err *e) {
-  struct relevance *r;
-  int error = relevance_load_aliases(data, &r, e);
-  if (error >= 0) *ret = (struct site_names *)(void *)r;
-  return error;
+  struct site_names *n = calloc(1, sizeof *n);
+  if (!n) return err_set(e, -ENOMEM, "%s: out of memory", data);
+  int r = relevance_load_aliases(data, &n->aliases, e);
+  if (r < 0) {
+    free(n);
+    return r;
+  }
+  *ret = n;
+  return 0;
 }
 
-void site_names_free(struct site_names *n) { relevance_free((struct relevance *)(void *)n); }
+void site_names_free(struct site_names *n) {
+  if (n) relevance_free(n->aliases);
+  free(n);
+}
 
 const char *site_names_written(const struct site_names *n, const char *imported) {
-  return relevance_written(of(n), imported);
+  return relevance_written(n->aliases, imported);
 }
 
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg) {
-  return relevance_argument_of(of(n), imported, arg);
+  return relevance_argument_of(n->aliases, imported, arg);
 }
 
 const char *site_names_alias(const struct site_names *n, const char *written, const char *after) {
-  return relevance_alias(of(n), written, after);
+  return relevance_alias(n->aliases, written, after);
 }

@@ -126,6 +126,8 @@ struct program {
 
 /* The import that the slot is, or NULL. */
 const struct import *program_import(const struct program *p, uint64_t slot);
+/* Does it import a function of this name, as written or as imported? */
+bool imports_has(const struct program *p, const char *name);
 int imports_find(struct program *p, struct err *e) MUST_USE;
 /* The profile of what the program imports. */
 int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_USE;
@@ -241,7 +243,6 @@ struct judgement {
   unsigned seen;
   const char *goes_to; /* the function that gets it, for people */
   bool crashes_there;
-  uint64_t bad_caller; /* a caller that does not check, or 0 */
   unsigned callers, bad_callers;
   bool other_codes;   /* it is compared with codes that are not among the known errors */
   bool cut;           /* not all was looked at: what was not seen may be a check */
@@ -274,8 +275,7 @@ int ask_answer(struct program *p) MUST_USE;
 int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
                  struct site *s) MUST_USE;
 void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s);
-int reason_fill(const struct found *f, const struct import *m, const struct judgement *j, struct arena *arena,
-                struct site *s) MUST_USE;
+int reason_fill(const struct import *m, const struct judgement *j, struct arena *arena, struct site *s) MUST_USE;
 
 /* --- recovery.c --------------------------------------------------------------------------------------------------- */
 

@@ -86,6 +86,11 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     return;
   }
   add_values(t, m, s->missing, s->n_missing);
+  if (j->seen & SEEN_MIXED_CALLERS && !j->bad_callers) {
+    text_addf(t, " %s returned, and callers do not check %s", is_are(s->n_missing),
+              s->n_missing == 1 ? "it on every way" : "all of them");
+    return;
+  }
   if (j->seen & SEEN_MIXED_CALLERS) {
     text_addf(t, " %s returned, and %u of %u callers do not check", is_are(s->n_missing), j->bad_callers, j->callers);
     return;
@@ -96,10 +101,8 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     add_fate(t, j, s);
 }
 
-int reason_fill(const struct found *f, const struct import *m, const struct judgement *j, struct arena *arena,
-                struct site *s) {
+int reason_fill(const struct import *m, const struct judgement *j, struct arena *arena, struct site *s) {
   struct text t = {0};
-  (void)f;
   explain(&t, m, j, s);
   s->reason = t.failed ? NULL : arena_strdup(arena, t.at);
   text_done(&t);

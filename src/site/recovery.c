@@ -115,8 +115,8 @@ static uint8_t side_of(const struct image *img, const struct flow_event *e, uint
 }
 
 /*
- * Does an ordinary answer take the error's SIDE of the branch as well? The end of the input does, behind "read(...) > 0"
- * and wherever a loop ends if less comes than was asked for, and so does NULL for what is not there.
+ * Does an ordinary answer take the error's SIDE of the branch as well? The end of the input does, behind
+ * "read(...) > 0" and wherever a loop ends if less comes than was asked for, and so does NULL for what is not there.
  */
 static bool is_ordinary(const struct program *p, struct flow_graph *g, const struct import *m,
                         const struct flow_event *e, uint8_t side) {

@@ -369,7 +369,6 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "group") == 0) return read_group(rd, words, n);
   if (strcmp(fact, "null") == 0 || strcmp(fact, "minus") == 0) return read_effect(rd, words, n, *fact == 'n');
   if (strcmp(fact, "opens") == 0) return read_opens(rd, words, n);
-  if (strcmp(fact, "delayed") == 0) return 0; /* for those who run programs */
   return bad(rd, "not a fact about errors:", fact);
 }
 

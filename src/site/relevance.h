@@ -27,7 +27,6 @@ enum cause {
   CAUSE_INPUT,
   CAUSE_CONFIG,
   CAUSE_BUG,
-  CAUSES
 };
 enum answer { NOT_KNOWN, TRUE_FOR_CALL, FALSE_FOR_CALL };
 
@@ -60,7 +59,6 @@ struct relevance_call {
   uint8_t about[SUBJECTS]; /* enum answer */
 };
 
-enum open_thing { OPENS_FD, OPENS_STREAM, OPENS_DIR };
 enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE };
 
 /* What a function opens; KIND is the subject that its result is then, or SUBJECTS if that is none of them. */
@@ -131,6 +129,8 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
 bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval);
 enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval);
 bool relevance_is_inside(enum cause cause);
+/* Does it not stay: a signal is over, and who was faster or slower than the program may not be the next time? */
+bool relevance_passes(enum cause cause, int error);
 /* Does this error mean that what was written before may be gone, which nothing shows? */
 bool relevance_lost(const struct relevance *r, const struct relevance_call *c, int error);
 /* How likely the call does only a part of what it is asked for. */

@@ -240,6 +240,10 @@ enum likelihood relevance_fails(const struct relevance *r, const struct relevanc
 
 bool relevance_is_inside(enum cause cause) { return cause == CAUSE_INPUT || cause == CAUSE_BUG; }
 
+bool relevance_passes(enum cause cause, int error) {
+  return cause == CAUSE_SIGNAL || cause == CAUSE_RACE || (cause == CAUSE_PEER && error == EAGAIN);
+}
+
 enum likelihood relevance_fails_outside(const struct relevance *r, const struct relevance_call *c) {
   enum likelihood best = LIKELY_CONTRIVED;
   for (const struct rule *u = first_rule(r, c->name); u; u = next_rule(r, u)) {

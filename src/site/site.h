@@ -75,6 +75,7 @@ struct site_list {
   const char *build_id;
   struct site *sites;
   size_t n;
+  const bool *imported;                 /* by function that was asked for: does the program import it? */
   size_t unseen;                        /* functions that it imports and that can fail, if no call of any was found */
   size_t stale;                         /* sites of this module that a baseline accepts and that are not there */
   const char *const *missing_libraries; /* that it needs and that were not found: calls of them are not judged */
@@ -136,6 +137,7 @@ bool site_counts(const struct site *s, bool all);
 
 struct site_text_options {
   bool color, all, recovery;
+  bool several;      /* programs were asked for: JSON is an array of them, however many could be checked */
   unsigned verdicts; /* which to show: bits by enum site_verdict */
   unsigned columns;
   const char *folder; /* the working folder, or NULL: what is below it gets relative names, but in JSON */

@@ -112,9 +112,8 @@ static int fault_weight(const struct program *p, const struct found *f, int erro
   enum likelihood likely = relevance_likelihood(p->relevance, &f->call, error, value);
   enum cause cause = relevance_cause(p->relevance, f->call.name, error, value);
   bool own = likely > LIKELY_CONTRIVED && relevance_names(p->relevance, f->call.name, error, value);
-  bool passes = cause == CAUSE_SIGNAL || cause == CAUSE_RACE || (cause == CAUSE_PEER && error == EAGAIN);
   bool stays = cause == CAUSE_DISK || cause == CAUSE_HARDWARE || cause == CAUSE_MEMORY || cause == CAUSE_LIMIT;
-  return 4 * (int)likely + (own ? 6 : 0) + (stays ? 1 : 0) - (passes ? 5 : 0);
+  return 4 * (int)likely + (own ? 6 : 0) + (stays ? 1 : 0) - (relevance_passes(cause, error) ? 5 : 0);
 }
 
 /* The likeliest fault among what is missing, for an experiment. */

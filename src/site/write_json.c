@@ -137,10 +137,11 @@ static void add_list(struct text *t, const struct site_list *l, const struct sit
 }
 
 void site_write_json(const struct site_list *l, size_t n, const struct site_text_options *o, struct text *to) {
-  if (n != 1) text_add(to, "[");
+  bool array = n != 1 || o->several;
+  if (array) text_add(to, "[");
   for (size_t i = 0; i < n; i++) {
     if (i) text_add(to, ",\n");
     add_list(to, &l[i], o);
   }
-  text_add(to, n != 1 ? "]\n" : "\n");
+  text_add(to, array ? "]\n" : "\n");
 }

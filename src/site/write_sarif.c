@@ -14,18 +14,17 @@
 #define BASE "WORKDIR"
 
 struct rule {
-  const char *id, *name, *text, *level, *severity;
+  const char *id, *name, *text, *level;
 };
 
 static const struct rule rules[] = {
     {"unchecked-dereferenced", "ErrorDereferenced", "An error is returned as a pointer that is used without a check.",
-     "error", "8.0"},
-    {"unchecked-used", "ErrorUsed", "An error is used as if it were a result.", "warning", "5.0"},
-    {"unchecked-ignored", "ErrorIgnored", "What a call returns is ignored, so its failure goes unnoticed.", "warning",
-     "4.0"},
-    {"unchecked-returned", "ErrorReturned", "An error is handed on without a check.", "note", "2.0"},
+     "error"},
+    {"unchecked-used", "ErrorUsed", "An error is used as if it were a result.", "warning"},
+    {"unchecked-ignored", "ErrorIgnored", "What a call returns is ignored, so its failure goes unnoticed.", "warning"},
+    {"unchecked-returned", "ErrorReturned", "An error is handed on without a check.", "note"},
     {"partly-checked", "ErrorsPartlyChecked", "Some errors of a call are checked and others taken for success.",
-     "warning", "4.0"},
+     "warning"},
 };
 
 static unsigned rule_of(const struct site *s) {

@@ -215,15 +215,29 @@ static void add_group(struct text *t, const struct site_list *l, const struct si
   map_done(&g.copies);
 }
 
+/* Blocks of the sites that are shown, each once: many checks may lead to one. */
+static size_t count_blocks(struct text *t, const struct site_list *l, const struct site_text_options *o) {
+  struct map starts = {0};
+  for (size_t i = 0; i < l->n; i++) {
+    const struct site *s = &l->sites[i];
+    bool listed = o->verdicts >> s->verdict & 1 && shown(s, o, s->verdict);
+    for (size_t k = 0; listed && k < s->n_recovery; k++)
+      if (map_put(&starts, s->recovery[k].from, 1) < 0) t->failed = true;
+  }
+  size_t n = starts.n;
+  map_done(&starts);
+  return n;
+}
+
 static void add_counts(struct text *t, const struct site_list *l, const struct site_text_options *o) {
-  size_t by[4] = {0}, quiet = 0, accepted = 0, blocks = 0;
+  size_t by[4] = {0}, quiet = 0, accepted = 0;
   for (size_t i = 0; i < l->n; i++) {
     const struct site *s = &l->sites[i];
     by[s->verdict]++;
-    blocks += s->n_recovery;
     bool finding = s->verdict == SITE_NONE || s->verdict == SITE_SOME;
+    bool asked = o->verdicts >> s->verdict & 1;
     accepted += finding && (s->suppressed || s->in_baseline);
-    quiet += finding && !s->suppressed && !s->in_baseline && s->rank < SITE_QUIET;
+    quiet += finding && asked && !s->suppressed && !s->in_baseline && s->rank < SITE_QUIET;
   }
   text_add_plain(t, l->program);
   size_t calls = by[SITE_ALL] + by[SITE_SOME] + by[SITE_NONE];
@@ -241,7 +255,9 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
   if (l->stale)
     text_addf(t, "  %zu of the baseline %s no longer there (write it anew)\n", l->stale, l->stale == 1 ? "is" : "are");
   if (quiet && !o->all)
-    text_addf(t, "  %zu of them of little weight %s not shown (--all shows them)\n", quiet, quiet == 1 ? "is" : "are");
+    text_addf(t, "  %zu finding%s of little weight %s not shown (--all shows %s)\n", quiet, quiet == 1 ? "" : "s",
+              quiet == 1 ? "is" : "are", quiet == 1 ? "it" : "them");
+  size_t blocks = o->recovery ? count_blocks(t, l, o) : 0;
   if (o->recovery) text_addf(t, "  %zu block%s of recovery code\n", blocks, blocks == 1 ? "" : "s");
 }
 

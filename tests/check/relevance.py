@@ -52,7 +52,6 @@ LINES = {
     "again": rf"(?P<names>{NAMES})",
     "now": rf"(?P<names>{NAMES})",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
-    "delayed": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "minus": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "opens": rf"(?P<names>{NAMES}) (?P<place>ret|arg[0-5]\[[0-9]\]) (?:fd|stream|dir) (?:{KIND}) "

@@ -243,6 +243,7 @@ void work(int fd, char *p, FILE *f)
 	write(fd, p, 1);
 	read(fd, p, 1);
 	fclose(f);
+	*p = 0;
 }
 int main(int c, char **v) { work(c, v[0], (FILE *)v); }
 C
@@ -566,6 +567,78 @@ holds '... it says so' grep -q 'no call was found of the 1 function that can fai
 run check --fail-on none address
 holds '... which is no proof that all is well' grep -q 'no call of any was found' err
 holds '... so that it ends with 2' [ "$status" = 2 ]
+run check --function malloc,clsoe --format json bare
+holds 'a function that the program does not import' grep -q "bare: does not import a function 'clsoe'" err
+holds '... the others are told' json '[s["function"] for s in d["sites"]] == ["malloc"]'
+run check --function malloc,clsoe bare address
+holds '... of several programs' grep -q "no program given imports a function 'clsoe'" err
+run check --function malloc,clsoe --fail-on none bare
+holds '... is no proof that all is well' [ "$status" = 2 ]
+run check --format json bare nowhere
+holds 'JSON of several programs is an array, even if one is not there' python3 -c 'import json
+assert [d["program"] for d in json.load(open("out"))] == ["bare"]'
+cat >tail.c <<'C'
+#include <unistd.h>
+void __attribute__((noinline)) sync_it(int fd) { fdatasync(fd); }
+int main(int c, char **v) { sync_it(c); fsync(c); return 0; }
+C
+${CC:-cc} -O2 -w tail.c -o tail || exit 1
+run check --scenario none tail
+holds 'a jump is no frame of a scenario' bash -c 'grep -q "jumps to fdatasync" out && ! grep -q "name=.fdatasync" out'
+holds '... a call is one' grep -q 'name="fsync"' out
+cp out tail.xml
+run run tail.xml -- ./tail
+holds '... and it can be run' [ "$status" -lt 2 ]
+{
+	printf '#include <fcntl.h>\n#include <unistd.h>\n#include <stdlib.h>\nint main(int c, char **v) {\n'
+	printf 'int fd = open(v[1], O_RDWR);\nif (fd < 0) return 1;\n'
+	for i in $(seq 520); do echo "srand($i);"; done
+	printf 'if (write(fd, v[0], 1) != 1) return 1;\nclose(fd);\nreturn 0; }\n'
+} >long.c
+${CC:-cc} -O1 -g -w long.c -o long || exit 1
+run check long
+holds 'what was not looked at may have written' grep -q "close's -1 is ignored" out
+cat >callers.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define APART __attribute__((noinline, noclone))
+APART int two(int fd, int x)
+{
+	int r = fsync(fd);
+	if (x) {
+		puts("x");
+		return r;
+	}
+	return r;
+}
+APART int good(int fd) { return two(fd, fd) < 0 ? (puts("bad"), 1) : 0; }
+APART void bad(int fd) { two(fd, fd + 1); puts("done"); }
+int main(int c, char **v)
+{
+	char *a = malloc(c), *b, *d;
+	if (!a) goto fail;
+	b = malloc(c + 1);
+	if (!b) goto fail;
+	d = malloc(c + 2);
+	if (!d) goto fail;
+	bad(c);
+	return good(c) + a[0] + b[0] + d[0];
+fail:
+	write(2, "no memory", 9);
+	return 2;
+}
+C
+${CC:-cc} -O0 -g -w callers.c -o callers || exit 1
+run check --all callers
+holds 'each caller counts once' grep -q "fsync's -1 is returned, and 1 of 2 callers do not check" out
+run check --recovery --verdict all --function malloc callers
+holds 'a block that several checks lead to counts once' python3 -c 'import re
+text = open("out").read()
+blocks = re.findall(r"^      (0x\S+)", text, re.M)
+assert len(blocks) > len(set(blocks)) and " %d block" % len(set(blocks)) in text, text'
+run check --verdict all callers
+holds 'findings that are not asked for are not counted as not shown' bash -c '! grep -q "little weight" out'
 cat >loops.c <<'C'
 #include <dirent.h>
 #include <errno.h>
