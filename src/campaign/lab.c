@@ -204,6 +204,16 @@ static void see_stack(const struct lab *l, const struct sandbox_result *from, st
   }
 }
 
+/* What was started, as far as there is any: most runs have no names of programs, and room for many. */
+static void see_tree(const struct sandbox_tree *from, struct sandbox_tree *to) {
+  to->forks = from->forks;
+  to->again = from->again;
+  to->died = from->died;
+  to->n_programs = from->n_programs;
+  to->more = from->more;
+  memcpy(to->programs, from->programs, from->n_programs * sizeof from->programs[0]);
+}
+
 static int see(struct lab *l, const struct sandbox_result *from, int out, int error, struct lab_result *ret,
                struct err *e) {
   struct observation *seen = &ret->seen;
@@ -216,7 +226,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
-  ret->tree = from->tree;
+  see_tree(&from->tree, &ret->tree);
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   see_stack(l, from, ret);
   return 0;
@@ -230,6 +240,14 @@ static int prepare(struct lab *l, const struct lab_order *order, bool fork, stru
   give_order(l, order);
   l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
   return 0;
+}
+
+/* Frames and names of programs mean nothing beyond their number. */
+static void result_init(struct lab_result *r) {
+  memset(r, 0, offsetof(struct lab_result, frames));
+  r->left = 0;
+  r->tree.n_programs = 0;
+  memset(&r->first, 0, sizeof r->first);
 }
 
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
@@ -250,7 +268,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   } while (r == -EAGAIN && ++tries < TRIES);
   if (r == -EAGAIN) return err_set(e, -ECANCELED, "sandbox: no process can be started (is there a limit on them?)");
   if (r < 0) return r;
-  memset(ret, 0, sizeof *ret);
+  result_init(ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
   r = see(l, &result, l->out, l->error, ret, e);

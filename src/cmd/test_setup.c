@@ -62,6 +62,7 @@ static void add_stoppable(struct lab *l) {
   if ((size_t)n_stoppable == COUNT(stoppable)) return;
   stoppable[n_stoppable] = l;
   n_stoppable++;
+  if (interrupted) lab_stop(l); /* the signal came before this one could be found */
 }
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
@@ -148,6 +149,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
   request.watch = s->space.watch;
   request.write = test_write_shim;
   request.context = writer;
+  if (interrupted) return err_set(e, -EINTR, "interrupted");
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
   return refuse_lab(r);

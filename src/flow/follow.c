@@ -80,28 +80,20 @@ bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y
   return origin_identity(&g->walk, x, reg) == origin_identity(&g->walk, y, reg);
 }
 
-uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) {
-  uint32_t low = 0, high = g->code.n_blocks;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (g->code.blocks[middle].first <= insn)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
+uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }
 
 struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
     struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+    c.args = flow_args_unasked;
     call_bind_own(&g->walk, &c);
     return c;
   }
   unsigned n = call_number(&g->walk, insn);
-  return n < g->walk.calls.n ? g->walk.calls.at[n] : (struct flow_call){.at = in->address, .kind = CALL_POINTER};
+  if (n < g->walk.calls.n) return g->walk.calls.at[n];
+  return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
@@ -206,7 +198,8 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
 static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
-  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53;
+  h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53 |
+       (uint64_t)f->differs << 54;
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
@@ -303,16 +296,17 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
     follow_push(g, next[i], 0, &w->fact);
 }
 
-static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn) {
-  struct fact f = {.where = FACT_REG, .reg = RAX};
+/* SECOND: what is returned beside the first eight bytes of a structure. */
+static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bool second) {
+  struct fact f = {.where = FACT_REG, .reg = second ? RDX : RAX};
   uint32_t position = insn - g->code.blocks[block].first + 1;
   uint8_t op = g->code.insns[insn].op;
   if (op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT) {
-    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .insn = insn, .block = block});
+    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .arg = second, .insn = insn, .block = block});
     return;
   }
   follow_push(g, block, position, &f);
-  follow_push(g, block, position, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
+  if (!second) follow_push(g, block, position, &(struct fact){.where = FACT_ERRNO, .subject = SUBJECT_ERRNO});
 }
 
 /* The value lies in memory behind a register. */
@@ -399,7 +393,7 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   map_clear(&g->noted);
   switch ((enum flow_start_kind)start->kind) {
   case START_RESULT:
-    start_result(g, block, start->insn);
+    start_result(g, block, start->insn, start->arg == RETURN_SECOND);
     break;
   case START_ARGUMENT:
     start_argument(g, start->arg);

@@ -20,6 +20,7 @@ struct fact {
   uint8_t reg, size; /* SIZE: bytes in memory */
   bool mixed;
   bool sum;          /* of it and other values: that it is compared with 0 may be a check */
+  bool differs;      /* what a variable was taken from: 0 if it was the same */
   bool rest;         /* what is left after it was taken away from something */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */

@@ -46,9 +46,10 @@ static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block
 static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t block, uint32_t position,
                       struct fact flags) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  if (from->mixed && !from->sum) return;
+  if (from->mixed && !from->sum && !flags.differs) return;
   flags.where = FACT_FLAGS;
-  flags.mixed = from->mixed;
+  flags.mixed = from->mixed && !flags.differs;
+  flags.differs = false;
   flags.sum = from->sum;
   flags.subject = from->subject;
   flags.again = from->again;
@@ -91,6 +92,8 @@ static void compare(struct flow_graph *g, const struct fact *f, uint32_t block, 
     flags.variable = !other_constant(g, insn, in->src_kind, in->src, &flags.imm);
   else
     flags.variable = !other_constant(g, insn, in->dst_kind, in->dst, &flags.imm);
+  if (f->differs && !flags.variable && (in->op == OP_TEST ? flags.imm == ~0ull : flags.imm == 0))
+    flags = (struct fact){.op = OP_CMP, .variable = true, .differs = true};
   if (flags.variable) flags.imm = 0;
   set_flags(g, f, block, position, flags);
 }
@@ -175,7 +178,13 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
   if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) {
     struct fact rest = *f;
     rest.rest |= !dst;
+    rest.differs = dst && !f->mixed;
     mix(g, rest, in->dst, block, position);
+  }
+  if (in->op == OP_XOR && in->dst_kind == OPERAND_REG) {
+    struct fact other = *f;
+    other.differs = !f->mixed;
+    mix(g, other, in->dst, block, position);
   }
   if (in->op == OP_ADD) sum_up(g, *f, block, position, dst);
 }
@@ -377,7 +386,11 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
     at_call(g, f, insn, block);
     return insn_calls(in) && survives_call(g, in, f->reg);
   case OP_RETURN:
-    if (f->reg == RAX) follow_note(g, f, event_at(in, EVENT_RETURN, insn, block));
+    if (f->reg == RAX || (f->reg == RDX && f->subject == SUBJECT_VALUE && !f->mixed)) {
+      struct flow_event e = event_at(in, EVENT_RETURN, insn, block);
+      e.arg = f->reg == RDX ? RETURN_SECOND : 0;
+      follow_note(g, f, e);
+    }
     return false;
   case OP_LEA:
     if (memory) lea(g, f, block, position);

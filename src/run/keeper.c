@@ -110,7 +110,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   a->left = keeper_end_others(k);
 }
 
-static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
+static size_t collect_layers(struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
   size_t n = 0;
   for (size_t i = 0; i < k->layers.at.n; i++) {
     int fd = layers_open_changed(&k->layers, i);
@@ -122,11 +122,12 @@ static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, in
   return n;
 }
 
-int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+int keeper_answer_with(struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
                        const struct keeper_stack *stack) {
   int fds[SANDBOX_LAYERS] = {-1};
   size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
-  int r = message_send(k->socket, a, sizeof *a, fds, n);
+  k->layers.settled = a->code == 0;
+  int r = message_send(k->socket, a, answer_size(a), fds, n);
   for (size_t i = 0; i < n; i++)
     (void)close(fds[i]);
   if (r == 0 && a->code == 0 && request->trace) r = message_send(k->socket, stack, sizeof *stack, NULL, 0);
@@ -222,8 +223,10 @@ static int start(struct keeper *k, const struct keeper_request *request, const i
 }
 
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
-  struct keeper_answer a = {0};
-  struct keeper_stack stack = {0};
+  static struct keeper_stack stack;
+  struct keeper_answer a;
+  memset(&a, 0, ANSWER_HEAD);
+  stack_clear(&stack);
   struct err e = {0};
   a.code = keeper_renew(k, &e);
   pid_t pid = -1;

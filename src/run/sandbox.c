@@ -26,6 +26,16 @@ struct sandbox {
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
+/* False if there is none. A signal that comes meanwhile is no answer: both sides wait for each other here. */
+static bool read_byte(int fd) {
+  char byte;
+  ssize_t n;
+  do
+    n = read(fd, &byte, 1);
+  while (n < 0 && errno == EINTR);
+  return n == 1;
+}
+
 static int write_file(pid_t pid, const char *name, const char *content) {
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -81,7 +91,7 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
     _exit(1);
   }
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1) _exit(1);
+  if (write(ready, &byte, 1) != 1 || !read_byte(go)) _exit(1);
   pid_t pid = fork();
   if (pid == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,10 +134,9 @@ static int make_namespaces(struct sandbox *s, const int sockets[2], const int re
   (void)close(ready[1]);
   (void)close(go[0]);
   if (r < 0) return r;
-  char byte = 0;
-  if (read(ready[0], &byte, 1) == 1) {
+  if (read_byte(ready[0])) {
     if ((r = write_maps(s->outer, e)) < 0) return r;
-    if (write(go[1], &byte, 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
+    if (write(go[1], "", 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
   }
   return hear_ready(s, e);
 }
@@ -210,8 +219,9 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   struct keeper_answer a;
   int fds[SANDBOX_LAYERS];
   size_t n_fds = 0;
-  int r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
+  int r = message_receive_part(s->socket, &a, ANSWER_HEAD, sizeof a, fds, COUNT(fds), &n_fds);
   if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+  if (a.n_layers > COUNT(a.at) || (size_t)r < answer_size(&a)) a.n_layers = 0;
   a.text[sizeof a.text - 1] = '\0';
   memcpy(ret->why, a.why, sizeof ret->why);
   ret->why[sizeof ret->why - 1] = '\0';
@@ -229,7 +239,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->ended = a.ended;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
-  ret->tree = (struct sandbox_tree){0};
+  tree_clear(&ret->tree);
   *ret_order = a.order;
   return 0;
 }

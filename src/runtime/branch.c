@@ -143,7 +143,7 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
                                   .order = (uint32_t)(b - trunk.orders),
                                   .value = rt_numbers_check() ? 0 : WIRE_BRANCH_LOOKED};
   if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
-  int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
+  int files[RT_FILES] = {-1, -1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
   struct wire_order first = rt.area->first;
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);

@@ -103,6 +103,7 @@ static enum rt_action hook_dladdr(struct rt_call *c) {
  * such as the replay of this one.
  */
 static enum rt_action hook_fork(struct rt_call *c) {
+  rt_numbers_settle();
   struct rt_child child = rt_process_reserve();
   c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
   if (c->retval == 0) rt_process_born(child);
@@ -146,11 +147,14 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     rt_numbers_tell();
     return RT_PASS;
   case WIRE_HOOK_MOVE:
-    rt_numbers_move();
+    rt_numbers_settle();
     return RT_PASS;
-  case WIRE_HOOK_RENAME:
-  case WIRE_HOOK_RENAME_AT:
-    return rt_numbers_rename(c, f->hook == WIRE_HOOK_RENAME_AT);
+  case WIRE_HOOK_ENTRY:
+  case WIRE_HOOK_ENTRY_INTO:
+  case WIRE_HOOK_ENTRIES:
+  case WIRE_HOOK_SCAN:
+  case WIRE_HOOK_SCAN_AT:
+    return rt_numbers_list(c, (enum wire_hook)f->hook);
   case WIRE_HOOK_SELF:
     if (!rt_trunk()) return RT_PASS;
     c->retval = rt_trunk_shown(((looking *)c->real)(rt_trunk_meant(c->args[0]), c->args[1], c->args[2]));
@@ -165,6 +169,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_MESSAGES:
+  case WIRE_HOOK_CLOSE_ALL:
+  case WIRE_HOOK_CLOSE_SOME:
   case WIRE_HOOK_CLOSE:
   case WIRE_HOOK_DUP:
   case WIRE_HOOK_FCNTL:
@@ -177,6 +184,7 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:
+    rt_numbers_settle();
     return rt_hook_exec(c, f);
   }
 }

@@ -90,7 +90,10 @@ static void unlink_memo(struct rt_memos *all, uint64_t hash, unsigned i) {
   if (*from == i + 1) *from = all->at[i].next;
 }
 
-/* The entry to be written: a new one; or, when there are none, any: in a fixed order, a few too many would all give way. */
+/*
+ * The entry to be written: a new one; or, when there are none, any: in a fixed order, a few too many would all give
+ * way.
+ */
 static unsigned place_for(struct rt_memos *all) {
   if (all->used < RT_MEMOS) return all->used++;
   all->chance = all->chance * 1664525 + 1013904223;

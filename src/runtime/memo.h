@@ -2,9 +2,9 @@
 /*
  * Answers about stacks that have been walked before.
  *
- * A walk from a call outwards depends on the call's return address, on where it stands, perhaps on rbp, and on the words
- * of the stack that the walk reads: return addresses, and those saved rbp by which a frame above is found. If all these
- * are what they were, so are the frames, and what was found out about them. To compare the words takes a few
+ * A walk from a call outwards depends on the call's return address, on where it stands, perhaps on rbp, and on the
+ * words of the stack that the walk reads: return addresses, and those saved rbp by which a frame above is found. If all
+ * these are what they were, so are the frames, and what was found out about them. To compare the words takes a few
  * instructions for each; to walk, some forty.
  *
  * A thread has a table of its own, for its own stack only: as long as it lives, all words of that can be read. The

@@ -145,6 +145,7 @@ void rt_point_record(const struct rt_call *c) {
     if (!mine && found != hash) continue;
     if (mine) enter(p, c);
     (void)rt_add(&p->count, 1);
+    rt_store(&p->last, rt_add(&rt.area->recorded, 1) + 1);
     return;
   }
   (void)rt_add(&rt.area->lost_points, 1);

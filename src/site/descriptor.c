@@ -16,18 +16,6 @@
 #define SOURCES 8
 #define CALLS_LOOKED_AT 512
 
-struct looking {
-  struct program *p;
-  struct flow_graph *g;
-  const struct code *code;
-};
-
-/* Where a descriptor came from: a call's result, or an argument of the function. */
-struct thing {
-  bool known, argument;
-  uint32_t maker; /* the call, or the number of the argument */
-};
-
 enum access { OPEN_UNKNOWN, OPEN_READ, OPEN_WRITE, OPEN_BOTH };
 
 /* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
@@ -122,23 +110,23 @@ static enum access opened_for(const struct looking *t, const struct import *m, u
   return o->access == ACCESS_FLAGS ? access_by_flags(t, insn, (unsigned)arg) : access_by_mode(t, insn, (unsigned)arg);
 }
 
-/* The device that forgets what is written: its path stands before the flags or the mode. */
-static bool is_null_device(const struct looking *t, const struct import *m, uint32_t insn,
-                           const struct relevance_opener *o) {
-  static const char null_device[] = "/dev/null";
+/* Is the file that is opened this device? Its path stands before the flags or the mode. */
+static bool is_device(const struct looking *t, const struct import *m, uint32_t insn, const struct relevance_opener *o,
+                      const char *device) {
+  size_t size = strlen(device) + 1;
   struct flow_value v;
   if (!o->path || !o->access_arg) return false;
   int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg - 1u);
   if (arg < 0 || arg >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return false;
   if (v.kind != VALUE_ADDRESS || v.raw) return false;
-  const char *path = image_bytes(t->code->image, v.value, sizeof null_device);
-  return path && memcmp(path, null_device, sizeof null_device) == 0;
+  const char *path = image_bytes(t->code->image, v.value, size);
+  return path && memcmp(path, device, size) == 0;
 }
 
 /* --- what was done with it ---------------------------------------------------------------------------------------- */
 
 /* Constants beside the one origin are what the variable was before: -1, NULL. */
-static struct thing thing_of(const struct looking *t, uint32_t insn, unsigned arg) {
+struct thing descriptor_thing(const struct looking *t, uint32_t insn, unsigned arg) {
   struct flow_value v[SOURCES];
   struct thing thing = {0};
   unsigned n = flow_graph_sources(t->g, insn, arg, v, SOURCES), origins = 0;
@@ -158,26 +146,22 @@ static bool same_thing(const struct thing *a, const struct thing *b) {
   return a->known && b->known && a->argument == b->argument && a->maker == b->maker;
 }
 
-/* Does the call get the thing as its argument ARG? */
-static bool gets(const struct looking *t, uint32_t insn, int arg, const struct thing *thing) {
+bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const struct thing *thing) {
   if (arg < 0 || arg >= FLOW_ARGS) return false;
-  struct thing there = thing_of(t, insn, (unsigned)arg);
+  struct thing there = descriptor_thing(t, insn, (unsigned)arg);
   return same_thing(&there, thing);
 }
 
-enum treatment { NOT_TOUCHED, HANDED_ON, WRITTEN_TO };
-
-/* What the call INSN does with the thing. */
-static enum treatment treatment_of(const struct looking *t, uint32_t insn, const struct thing *thing) {
+enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing) {
   struct flow_call call = flow_graph_call(t->g, insn);
   const struct import *m = call.kind == CALL_SLOT ? program_import(t->p, call.target) : NULL;
   const struct relevance *r = t->p->relevance;
   int arg = m ? relevance_writes(r, m->written) : -1;
   if (arg >= 0)
-    return gets(t, insn, relevance_argument_of(r, m->name, (unsigned)arg), thing) ? WRITTEN_TO : NOT_TOUCHED;
+    return descriptor_gets(t, insn, relevance_argument_of(r, m->name, (unsigned)arg), thing) ? WRITTEN_TO : NOT_TOUCHED;
   if (m && (relevance_knows(r, m->written) || !m->n_errors)) return NOT_TOUCHED;
   for (int i = 0; i < FLOW_ARGS; i++)
-    if (gets(t, insn, i, thing)) return HANDED_ON;
+    if (descriptor_gets(t, insn, i, thing)) return HANDED_ON;
   return NOT_TOUCHED;
 }
 
@@ -188,7 +172,7 @@ static enum treatment treated(const struct looking *t, uint32_t insn, const stru
   for (uint32_t i = 0; i < t->code->n_insns && worst < WRITTEN_TO; i++) {
     if (i == insn || !insn_calls(&t->code->insns[i]) || (!thing->argument && i == thing->maker)) continue;
     if (looked++ == CALLS_LOOKED_AT) break;
-    enum treatment one = treatment_of(t, i, thing);
+    enum treatment one = descriptor_treatment(t, i, thing);
     if (one > worst && flow_graph_leads(t->g, i, insn)) worst = one;
   }
   return worst;
@@ -223,7 +207,11 @@ static void look_at_thing(const struct looking *t, uint32_t insn, const struct t
   if (o && !o->result) o = NULL;
   enum access access = o ? opened_for(t, m, thing->maker, o) : OPEN_UNKNOWN;
   if (o) tell_kind(c, o);
-  if (o && is_null_device(t, m, thing->maker, o)) {
+  if (o && is_device(t, m, thing->maker, o, "/dev/tty")) {
+    tell(c, ABOUT_FILE, false);
+    tell(c, ABOUT_TTY, true);
+  }
+  if (o && is_device(t, m, thing->maker, o, "/dev/null")) { /* it forgets what is written */
     tell(c, ABOUT_FILE, false);
     tell_written(c, FALSE_FOR_CALL);
     return;
@@ -244,6 +232,6 @@ void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, con
     tell(c, ABOUT_STDERR, variable[3] == 'e');
     return;
   }
-  struct thing thing = thing_of(&t, insn, (unsigned)at);
+  struct thing thing = descriptor_thing(&t, insn, (unsigned)at);
   if (thing.known) look_at_thing(&t, insn, &thing, relevance_closes(p->relevance, c->name), c);
 }

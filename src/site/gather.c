@@ -77,7 +77,7 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
-    if (e->kind == EVENT_GIVEN) return true; /* there may be one */
+    if (e->kind == EVENT_GIVEN || e->kind == EVENT_RETURN) return true; /* there may be one */
   }
   return false;
 }
@@ -141,7 +141,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
-  r = recovery_note_checks(t->p, t->code, &t->w->events, &sample, number, &t->failing);
+  r = recovery_note_checks(t->p, t->code, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
@@ -264,6 +264,7 @@ int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   t.whole = p->request->n_functions && has_wanted(&t);
   r = gather_blocks(&t);
   if (r >= 0) r = again_find(p, w, t.g, &t.failing, first);
+  if (r >= 0) r = ended_find(&(struct looking){p, t.g, t.code}, w, &t.failing, first);
   if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
   vec_done(&t.failing);
   flow_graph_close(t.g);

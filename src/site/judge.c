@@ -302,6 +302,30 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
   if (!part) out->noticed |= every;
 }
 
+/* It is left in the register that a structure's second half is returned in: a caller that asks for it there got one. */
+static void at_return_second(struct judging *j, const struct list *l, const struct sample *s,
+                             const struct flow_event *e, struct judgement *out) {
+  const struct inner_call *c;
+  struct flow_start start = {.kind = START_RESULT, .arg = RETURN_SECOND};
+  struct sample outer;
+  size_t n = functions_callers(j->p, l->entry, &c);
+  uint64_t every = n ? ~0ull : 0;
+  if (l->from || l->depth >= DEPTH_MAX || n > CALLERS_MAX) return;
+  sample_step(&outer, s, e->ops, j->p->image);
+  for (size_t i = 0; i < n && every; i++) {
+    const struct question *q = ask(j->p, c[i].entry, c[i].at, start);
+    struct judgement there = {0};
+    out->missing |= !q || !q->answered;
+    if (!q || !q->answered) continue;
+    struct list caller = list_of_caller(l, q);
+    judge_list(j, &caller, &outer, &there);
+    out->missing |= there.missing;
+    out->seen |= there.seen & (SEEN_USED | SEEN_DEREFERENCED);
+    every &= there.noticed;
+  }
+  if (!out->missing) out->noticed |= every;
+}
+
 /* Another place: anywhere; in a function that the event calls; back where this function was called from. */
 enum given { GIVEN_NOT, GIVEN_DOWN, GIVEN_BACK };
 
@@ -435,7 +459,10 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
     out->seen |= judge_crashes(s->import, e) ? SEEN_DEREFERENCED : SEEN_USED;
     break;
   case EVENT_RETURN:
-    if (!e->mixed) at_return(j, l, s, e, out);
+    if (e->arg == RETURN_SECOND)
+      at_return_second(j, l, s, e, out);
+    else if (!e->mixed)
+      at_return(j, l, s, e, out);
     break;
   case EVENT_STORE:
     at_store(j, l, s, e, out);

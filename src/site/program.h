@@ -133,6 +133,28 @@ struct flow_graph_options gather_options(struct program *p, struct worker *w);
 
 /* --- descriptors (descriptor.c) ----------------------------------------------------------------------------------- */
 
+/* A function that is looked at while its graph is open. */
+struct looking {
+  struct program *p;
+  struct flow_graph *g;
+  const struct code *code;
+};
+
+/* Where a descriptor or stream came from: a call's result, or an argument of the function. */
+struct thing {
+  bool known, argument;
+  uint32_t maker; /* the call, or the number of the argument */
+};
+
+enum treatment { NOT_TOUCHED, HANDED_ON, WRITTEN_TO };
+
+/* What the call INSN has as its argument ARG, as imported. */
+struct thing descriptor_thing(const struct looking *t, uint32_t insn, unsigned arg);
+/* Does the call get the thing as its argument ARG? */
+bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const struct thing *thing);
+/* What the call INSN does with the thing. */
+enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing);
+
 /* What is known of the descriptor or stream that the call INSN of NAME, an import, has as the written argument ARG. */
 void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
                      struct relevance_call *c);
@@ -253,6 +275,7 @@ int reason_fill(const struct found *f, const struct import *m, const struct judg
 struct failing {
   uint32_t block, site; /* SITE: index in the worker's found */
   uint8_t kind;
+  uint32_t insn, import; /* the call whose failure it is */
 };
 typedef VEC(struct failing) failing_vec;
 
@@ -260,7 +283,7 @@ typedef VEC(struct failing) failing_vec;
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
 /* Adds the failing edges of the checks among EVENTS. */
 int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
-                         const struct sample *s, uint32_t site, failing_vec *ret) MUST_USE;
+                         const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) MUST_USE;
 /* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
 int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
@@ -271,6 +294,11 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 /* Marks the sites from FIRST on whose question was answered before. EDGES: of their checks. */
 int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,
                size_t first) MUST_USE;
+
+/* --- ended.c ------------------------------------------------------------------------------------------------------ */
+
+/* What the sites from FIRST on that end something written can still tell. EDGES: of the function's checks. */
+int ended_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) MUST_USE;
 
 /* --- clock.c ------------------------------------------------------------------------------------------------------ */
 

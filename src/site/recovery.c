@@ -109,7 +109,8 @@ int recovery_find(struct worker *w, const struct flow_graph *g, const failing_ve
 /* --- in callers --------------------------------------------------------------------------------------------------- */
 
 int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
-                         const struct sample *s, uint32_t site, failing_vec *ret) {
+                         const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) {
+  uint32_t import = (uint32_t)(s->import - p->imports.at);
   int r = 0;
   for (uint32_t i = 0; i < events->at.n && r >= 0; i++) {
     const struct flow_event *e = &events->at.at[i];
@@ -119,7 +120,7 @@ int recovery_note_checks(const struct program *p, const struct code *code, const
     /* Which side of the branch do the errors take that it tells from success? */
     uint64_t error = s->errors[__builtin_ctzll(told)];
     uint8_t side = flow_event_holds(e, code->image, error, 4096) ? EDGE_TAKEN : EDGE_FALL;
-    r = vec_push(ret, (struct failing){e->block, site, side});
+    r = vec_push(ret, (struct failing){e->block, site, side, insn, import});
   }
   return r;
 }
@@ -128,7 +129,7 @@ int recovery_answer(struct program *p, struct worker *w, const struct flow_graph
   failing_vec edges = {0};
   struct coloring c = {.g = g};
   const struct code *code = flow_graph_code(g);
-  int r = recovery_note_checks(p, code, &w->events, q->sample, 0, &edges);
+  int r = recovery_note_checks(p, code, &w->events, q->sample, 0, 0, &edges);
   if (r >= 0 && edges.n) r = cut_edges(w, &edges, &c);
   for (size_t i = 0; i < edges.n && r >= 0; i++)
     color_edge(&c, &edges.at[i]);
@@ -145,7 +146,7 @@ static size_t ask_callers(struct program *p, const struct found *f, const struct
   sample_start(&s, &p->imports.at[f->import], &f->call);
   for (uint32_t i = 0; i < f->n_events; i++) {
     const struct flow_event *e = &f->events[i];
-    if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed) continue;
+    if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed || e->arg) continue;
     sample_step(&there, &s, e->ops, p->image);
     for (size_t k = 0; k < n && k < max && found < max; k++) {
       const struct question *q = ask_guard(p, c[k].entry, c[k].at, &there);

@@ -29,8 +29,9 @@ static const char *const causes[] = {"memory",  "limit", "disk",   "hardware", "
                                      "missing", "race",  "signal", "input",    "config",  "bug"};
 static const char *const consequences[] = {"harmless", "leak", "wrong-result", "crash", "security", "data-loss"};
 static const char *const effects[] = {"?", "ok", "error", "crash", "wrong"};
-static const char *const subjects[SUBJECTS] = {"file",    "dir",       "socket", "pipe",   "tty",     "nonblocking",
-                                               "written", "unwritten", "stdout", "stderr", "handler", "any-handler"};
+static const char *const subjects[SUBJECTS] = {"file",        "dir",         "socket",    "pipe",   "tty",
+                                               "nonblocking", "written",     "unwritten", "stdout", "stderr",
+                                               "handler",     "any-handler", "flushed",   "failed"};
 
 static int word_in(const struct reader *rd, const char *word, const char *const *words, size_t n, const char *what) {
   for (size_t i = 0; i < n; i++)
@@ -232,18 +233,24 @@ static int read_unnoticed(const struct reader *rd, char **words, size_t n) {
   return each_name(rd, words[1], add_rule, &rule);
 }
 
+static int add_mark(const struct reader *rd, const char *name, void *context) {
+  struct map *marked = context;
+  (void)rd;
+  return map_put(marked, hash_string(name), 1);
+}
+
 /* ignore NAMES [if TEST...] */
 static int read_ignore(const struct reader *rd, char **words, size_t n) {
   struct rule rule = {.kind = RULE_IGNORE};
   if (n > 2 && strcmp(words[2], "if") != 0) return bad(rd, "not understood:", words[2]);
   int r = n > 3 ? read_tests(rd, words + 3, n - 3, &rule) : 0;
+  for (uint32_t i = 0; i < rule.n_tests && r >= 0; i++) {
+    const struct test *t = &rd->r->tests.at[rule.first_test + i];
+    if (t->op || t->subject != ABOUT_FAILED) continue;
+    char *names = arena_strdup(&rd->r->arena, words[1]);
+    r = names ? each_name(rd, names, add_mark, &rd->r->after_failure) : -ENOMEM;
+  }
   return r < 0 ? r : each_name(rd, words[1], add_rule, &rule);
-}
-
-static int add_mark(const struct reader *rd, const char *name, void *context) {
-  struct map *marked = context;
-  (void)rd;
-  return map_put(marked, hash_string(name), 1);
 }
 
 struct put {
@@ -285,10 +292,21 @@ static int read_role(const struct reader *rd, char **words, size_t n, struct map
   return r < 0 ? r : each_name(rd, words[1], add_to_map, &put);
 }
 
-/* reads, writes, flushes, closes and on NAMES ARG; who writes and who closes is asked for, too. */
+/* kept NAMES ARG NAMES */
+static int read_kept(const struct reader *rd, char **words, size_t n) {
+  int r = read_role(rd, words, n, &rd->r->kept);
+  return r >= 0 && n > 3 ? each_name(rd, words[3], add_mark, &rd->r->tellers) : r;
+}
+
+/* reads, writes, flushes, closes and on NAMES ARG; all but the last are asked for by themselves, too. */
 static int read_descriptor(const struct reader *rd, char **words, size_t n) {
-  struct map *also = strcmp(words[0], "writes") == 0 ? &rd->r->writers : &rd->r->closers;
-  if (also == &rd->r->writers || strcmp(words[0], "closes") == 0) {
+  struct relevance *to = rd->r;
+  struct map *also = NULL;
+  if (strcmp(words[0], "reads") == 0) also = &to->readers;
+  if (strcmp(words[0], "writes") == 0) also = &to->writers;
+  if (strcmp(words[0], "flushes") == 0) also = &to->flushers;
+  if (strcmp(words[0], "closes") == 0) also = &to->closers;
+  if (also) {
     char *again[] = {words[0], arena_strdup(&rd->r->arena, words[1]), n > 2 ? words[2] : NULL};
     int r = again[1] ? read_role(rd, again, n, also) : -ENOMEM;
     if (r < 0) return r;
@@ -344,7 +362,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
   if (strcmp(fact, "now") == 0) return each_name(rd, words[1], add_mark, &rd->r->now);
   if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_mark, &rd->r->again);
-  if (strcmp(fact, "kept") == 0) return read_role(rd, words, n, &rd->r->kept);
+  if (strcmp(fact, "kept") == 0) return read_kept(rd, words, n);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
     if (strcmp(fact, roles[i]) == 0) return read_descriptor(rd, words, n);
@@ -421,9 +439,10 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing, &r->kept,
-                        &r->groups,    &r->descriptors, &r->effects, &r->openers, &r->aliases,
-                        &r->writers,   &r->closers,     &r->again,   &r->now,     &r->dates};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing,      &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects, &r->openers,      &r->aliases,
+                        &r->writers,   &r->closers,     &r->again,   &r->now,          &r->dates,
+                        &r->readers,   &r->flushers,    &r->tellers, &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

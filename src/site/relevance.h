@@ -45,6 +45,8 @@ enum subject {
   ABOUT_STDERR,
   ABOUT_HANDLER,
   ABOUT_ANY_HANDLER,
+  ABOUT_FLUSHED,
+  ABOUT_FAILED,
   SUBJECTS
 };
 
@@ -111,6 +113,14 @@ const struct relevance_opener *relevance_opens(const struct relevance *r, const 
 int relevance_descriptor(const struct relevance *r, const char *name);
 /* The argument with the descriptor or stream that it writes to, likewise. */
 int relevance_writes(const struct relevance *r, const char *name);
+/* The argument with the descriptor or stream whose data it brings out, likewise. */
+int relevance_flushes(const struct relevance *r, const char *name);
+/* Does it tell whether a stream has kept a failure? */
+bool relevance_tells_kept(const struct relevance *r, const char *name);
+/* Does it read? */
+bool relevance_reads(const struct relevance *r, const char *name);
+/* Does a rule ask whether it is called only after a failure? */
+bool relevance_asks_failed(const struct relevance *r, const char *name);
 /* Does it end a descriptor or stream? */
 bool relevance_closes(const struct relevance *r, const char *name);
 

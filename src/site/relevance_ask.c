@@ -76,6 +76,14 @@ bool relevance_nothing(const struct relevance *r, const char *name) {
   return map_get(&r->nothing, hash_string(name), NULL);
 }
 
+bool relevance_tells_kept(const struct relevance *r, const char *name) {
+  return map_get(&r->tellers, hash_string(name), NULL);
+}
+
+bool relevance_asks_failed(const struct relevance *r, const char *name) {
+  return map_get(&r->after_failure, hash_string(name), NULL);
+}
+
 bool relevance_again(const struct relevance *r, const char *name) {
   return map_get(&r->again, hash_string(name), NULL);
 }
@@ -97,6 +105,8 @@ static int role(const struct map *m, const char *name) {
 int relevance_kept(const struct relevance *r, const char *name) { return role(&r->kept, name); }
 int relevance_descriptor(const struct relevance *r, const char *name) { return role(&r->descriptors, name); }
 int relevance_writes(const struct relevance *r, const char *name) { return role(&r->writers, name); }
+int relevance_flushes(const struct relevance *r, const char *name) { return role(&r->flushers, name); }
+bool relevance_reads(const struct relevance *r, const char *name) { return role(&r->readers, name) >= 0; }
 bool relevance_closes(const struct relevance *r, const char *name) { return role(&r->closers, name) >= 0; }
 
 enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null) {

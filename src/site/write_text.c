@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sites for people: one line a site, by verdict, the worst first.
+ * Sites for people: one line a site, by verdict, the worst first. Copies of one call share a line, unless their
+ * recovery code is asked for.
  */
 #include "site/site.h"
 
@@ -70,20 +71,25 @@ static void add_recovery(struct text *t, const struct site_text_options *o, cons
   }
 }
 
-/* Do the lines of both look the same? Then more has to be said. */
+/*
+ * Do the lines of both look the same? They are copies of one call, which compilers make by inlining and unrolling, and
+ * are one line; or they are calls of one line of the source, and more has to be said.
+ */
 static uint64_t look(const struct site *s) {
   uint64_t h = hash_mix(hash_string(s->reason) ^ s->at.line);
   h = hash_mix(h ^ hash_string(s->at.file ? s->at.file : ""));
   return hash_mix(h ^ hash_string(s->in ? s->in : ""));
 }
 
-/* The call that was inlined, or the column, of a site that looks like another one. */
-static void add_difference(struct text *t, const struct site_text_options *o, const struct site *s) {
-  if (!s->at.file || !s->at.line) return;
-  if (!s->n_inlined) {
-    if (s->at.column) text_addf(t, " (column %u)", s->at.column);
-    return;
-  }
+static bool has_line(const struct site *s) { return s->at.file && s->at.line; }
+
+/* The same for copies of one call. Where there are no lines, nobody knows what is a copy. */
+static uint64_t copy_look(const struct site *s, const struct site_text_options *o) {
+  return hash_mix(look(s) + (has_line(s) && !o->recovery ? s->at.column : hash_mix(s->address)));
+}
+
+/* The call that was inlined, of a site whose copies are shown each by itself. */
+static void add_callers(struct text *t, const struct site_text_options *o, const struct site *s) {
   for (size_t i = 0; i < s->n_inlined; i++) {
     const struct site_line *c = &s->inlined[i];
     text_add(t, i ? ", " : " (inlined at ");
@@ -92,7 +98,21 @@ static void add_difference(struct text *t, const struct site_text_options *o, co
     if (c->function) text_add(t, " in ");
     if (c->function) add_function(t, c->function);
   }
-  text_add(t, ")");
+  if (s->n_inlined) text_add(t, ")");
+}
+
+/* How many lines look like that of a site, and how many copies it stands for. */
+struct likes {
+  uint64_t lines, copies;
+};
+
+static void add_difference(struct text *t, const struct site_text_options *o, const struct site *s,
+                           const struct likes *like) {
+  if (like->lines > 1 && has_line(s) && o->recovery && s->n_inlined)
+    add_callers(t, o, s);
+  else if (like->lines > 1 && has_line(s) && s->at.column)
+    text_addf(t, " (column %u)", s->at.column);
+  if (like->copies > 1) text_addf(t, " (%llu times in the code)", (unsigned long long)like->copies);
 }
 
 /* WORDS on lines of their own, none of them longer than WIDTH unless a word is. */
@@ -110,13 +130,13 @@ static void add_wrapped(struct text *t, const char *words, size_t width) {
 
 /* One line; on a terminal that is too narrow for it, the place and below it the rest. */
 static void add_site(struct text *t, const struct site_list *l, const struct site_text_options *o, const struct site *s,
-                     bool alike) {
+                     const struct likes *like) {
   struct text rest = {0};
   size_t start = t->n;
   text_add(t, "  ");
   add_place(t, l, o, s);
   text_add_plain(&rest, s->reason);
-  if (alike) add_difference(&rest, o, s);
+  add_difference(&rest, o, s, like);
   if (s->unreached) text_add(&rest, " (nothing refers to this code)");
   size_t place = t->n - start > PLACE_COLUMN ? t->n - start : PLACE_COLUMN;
   if (rest.failed) {
@@ -132,31 +152,67 @@ static void add_site(struct text *t, const struct site_list *l, const struct sit
   text_done(&rest);
 }
 
-static void add_group(struct text *t, const struct site_list *l, const struct site_text_options *o,
-                      enum site_verdict v) {
-  static const char *const colors[4] = {"\033[31m", "\033[33m", "\033[32m", ""};
-  struct map looks = {0};
-  size_t n = 0;
-  if (!(o->verdicts >> v & 1)) return;
-  for (size_t i = 0; i < l->n; i++) {
-    uint64_t before = 0, key = look(&l->sites[i]);
-    if (!shown(&l->sites[i], o, v)) continue;
-    n++;
-    (void)map_get(&looks, key, &before);
-    if (map_put(&looks, key, before + 1) < 0) t->failed = true;
+/* What is shown of a verdict: lines by their looks, and sites by the line that stands for them. */
+struct group {
+  struct map lines, copies;
+  size_t sites, n_lines;
+};
+
+static int count_up(struct map *m, uint64_t key, bool *ret_first) {
+  uint64_t before = 0;
+  *ret_first = !map_get(m, key, &before);
+  return map_put(m, key, before + 1);
+}
+
+static int group_count(struct group *g, const struct site_list *l, const struct site_text_options *o,
+                       enum site_verdict v) {
+  int r = 0;
+  for (size_t i = 0; i < l->n && r >= 0; i++) {
+    const struct site *s = &l->sites[i];
+    bool first;
+    if (!shown(s, o, v)) continue;
+    g->sites++;
+    r = count_up(&g->copies, copy_look(s, o), &first);
+    if (r < 0 || !first) continue;
+    g->n_lines++;
+    r = count_up(&g->lines, look(s), &first);
   }
-  if (!n) return;
-  text_addf(t, "\n%s%s%s: %s (%zu)\n", o->color ? colors[v] : "", site_verdict_words[v],
-            o->color && *colors[v] ? "\033[0m" : "", titles[v], n);
+  return r;
+}
+
+static void add_title(struct text *t, const struct site_text_options *o, enum site_verdict v, const struct group *g) {
+  static const char *const colors[4] = {"\033[31m", "\033[33m", "\033[32m", ""};
+  text_addf(t, "\n%s%s%s: %s (%zu", o->color ? colors[v] : "", site_verdict_words[v],
+            o->color && *colors[v] ? "\033[0m" : "", titles[v], g->sites);
+  if (g->n_lines != g->sites) text_addf(t, " in %zu line%s", g->n_lines, g->n_lines == 1 ? "" : "s");
+  text_add(t, ")\n");
+}
+
+/* The first, and so the worst, of copies stands for all. */
+static void add_lines(struct text *t, const struct site_list *l, const struct site_text_options *o, enum site_verdict v,
+                      struct group *g) {
   for (size_t i = 0; i < l->n; i++) {
     const struct site *s = &l->sites[i];
+    struct likes like = {0};
     if (!shown(s, o, v)) continue;
-    uint64_t alike = 0;
-    (void)map_get(&looks, look(s), &alike);
-    add_site(t, l, o, s, alike > 1);
+    (void)map_get(&g->copies, copy_look(s, o), &like.copies);
+    if (!like.copies) continue;
+    (void)map_get(&g->lines, look(s), &like.lines);
+    add_site(t, l, o, s, &like);
     if (o->recovery) add_recovery(t, o, s);
+    if (map_put(&g->copies, copy_look(s, o), 0) < 0) t->failed = true;
   }
-  map_done(&looks);
+}
+
+static void add_group(struct text *t, const struct site_list *l, const struct site_text_options *o,
+                      enum site_verdict v) {
+  struct group g = {0};
+  if (!(o->verdicts >> v & 1)) return;
+  if (group_count(&g, l, o, v) < 0) t->failed = true;
+  if (g.sites) add_title(t, o, v, &g);
+  add_lines(t, l, o, v, &g);
+  map_done(&g.lines);
+  map_done(&g.copies);
 }
 
 static void add_counts(struct text *t, const struct site_list *l, const struct site_text_options *o) {

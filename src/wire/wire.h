@@ -119,25 +119,31 @@ enum wire_hook {
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
-  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
-  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
-  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
-  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
-  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
-  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
-  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_OUTPUT,     /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_MESSAGES,   /* (descriptor, struct mmsghdr *, ...): what of as many as it returns says was written */
+  WIRE_HOOK_CLOSE_ALL,  /* (first): all descriptors from that one on will be others */
+  WIRE_HOOK_CLOSE_SOME, /* (first, last, flags): those up to the last one, unless the flags say later */
+  WIRE_HOOK_CLOSE,      /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,        /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,      /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,     /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
+  WIRE_HOOK_LOOK_FILE,  /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,    /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,     /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,   /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
-  WIRE_HOOK_TELL,      /* tells such numbers in another way */
-  WIRE_HOOK_MOVE,      /* gives files other names */
-  WIRE_HOOK_WHOM,      /* the first argument is the number of a process, or with a minus of a group */
-  WIRE_HOOK_WHOM_2,    /* ... the second */
-  WIRE_HOOK_WHOMS,     /* ... both */
-  WIRE_HOOK_ADVISE,    /* (address, size, advice): madvise, which can keep memory from a fork's child */
-  WIRE_HOOK_RENAME,    /* (path, path): the file has another name, and no longer the one it had */
-  WIRE_HOOK_RENAME_AT, /* (fd, path, fd, path) */
+  WIRE_HOOK_TELL,       /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,       /* takes names from files, or gives them others */
+  WIRE_HOOK_WHOM,       /* the first argument is the number of a process, or with a minus of a group */
+  WIRE_HOOK_WHOM_2,     /* ... the second */
+  WIRE_HOOK_WHOMS,      /* ... both */
+  WIRE_HOOK_ADVISE,     /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_ENTRY,      /* (DIR *): returns struct dirent *, which tells the inode of a file */
+  WIRE_HOOK_ENTRY_INTO, /* (DIR *, struct dirent *, struct dirent **) */
+  WIRE_HOOK_ENTRIES,    /* (fd, buffer, size): returns how many bytes of struct dirent */
+  WIRE_HOOK_SCAN,       /* (path, struct dirent ***, ...): returns how many of them */
+  WIRE_HOOK_SCAN_AT,    /* (fd, path, struct dirent ***, ...) */
   WIRE_HOOK_COUNT,
 };
 
@@ -620,7 +626,7 @@ struct wire_point {
   uint8_t nonblocking; /* 1 if the descriptor is */
   uint8_t writable;    /* 1 if the descriptor can be written to */
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
-  uint32_t pad;
+  uint32_t last;       /* which of all recorded calls was the last one here */
   struct wire_frame frames[WIRE_FRAMES];
 };
 
@@ -738,7 +744,8 @@ struct wire_branch {
 
 enum wire_branch_what {
   WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is of enum wire_branch_state */
-  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along; `value`: it must say hello */
+  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors and a list of numbers, if there is
+                        one, come along; `value`: it must say hello */
   WIRE_BRANCH_NOT,   /* keeper: that cannot be; `value` is of enum wire_refusal */
   WIRE_BRANCH_BORN,  /* trunk: its number is `value`, or a negative errno */
   WIRE_BRANCH_DONE,  /* keeper: it has ended, go on */
@@ -753,6 +760,20 @@ struct wire_branch_message {
   uint32_t what, order;
   int64_t value;
 };
+
+/*
+ * What a child sees of the files that were changed before it was made are copies, which have other numbers than the
+ * originals. With WIRE_BRANCH_READY comes a fourth descriptor, of a file of these. An inode of 0 in both: what is on no
+ * list, and on the one device in the child, is on the other one in the trunk, with the same inode.
+ */
+struct wire_identity {
+  uint64_t device, inode;
+  int64_t changed_s, changed_ns; /* ctime */
+};
+struct wire_number {
+  struct wire_identity was, is; /* in the trunk, in the child */
+};
+#define WIRE_NUMBERS 4096 /* at most */
 
 /*
  * The shared file, mapped by murphy and by every process of the target. Arrays follow at the offsets given. Everything
@@ -775,13 +796,13 @@ struct wire_area {
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
   struct wire_server server;
-  struct wire_span branches; /* struct wire_branch; how many there is room for */
-  uint32_t n_branches;       /* how many there are */
-  uint32_t shown_pid;        /* what a trunk says its number is */
-  uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
-  uint32_t processes;        /* process images that have taken a number */
-  uint32_t pad;
+  struct wire_span branches;  /* struct wire_branch; how many there is room for */
+  uint32_t n_branches;        /* how many there are */
+  uint32_t shown_pid;         /* what a trunk says its number is */
+  uint64_t lost_loaded;       /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;         /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;         /* process images that have taken a number */
+  uint32_t recorded;          /* calls of points */
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];

@@ -122,9 +122,9 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
-         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|rename(?:-at)?|self|"
-         "whom|whom2|whoms|advise")
+HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
+         "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
+         "move|entry|entry-into|entries|scan(?:-at)?|self|whom|whom2|whoms|advise")
 
 
 def check_hooks(text):

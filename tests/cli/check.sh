@@ -374,6 +374,66 @@ for level in 0 2; do
     and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
 done
 
+# What was written is at stake when a stream or a descriptor is closed, unless it was brought out and that was looked at,
+# or something has failed already; the terminal keeps nothing.
+cat >ends.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+FILE *out(const char *n) { FILE *f = fopen(n, "w"); if (!f) _exit(1); return f; }
+void plain(const char *n) { FILE *f = out(n); unlink(n); fputs(n, f); fclose(f); }
+int flushed(const char *n) { FILE *f = out(n); fputs(n, f); if (fflush(f)) return -1; fclose(f); return 0; }
+int asked(const char *n) { FILE *f = out(n); fputs(n, f); fflush(f); if (ferror(f)) _exit(1); fclose(f); return 0; }
+int more(const char *n) { FILE *f = out(n); if (fflush(f)) return -1; fputs(n, f); fclose(f); return 0; }
+int unseen(const char *n) { FILE *f = out(n); fputs(n, f); fflush(f); fclose(f); return 0; }
+int perhaps(const char *n) { FILE *f = out(n); fputs(n, f); if (*n && fflush(f)) return -1; fclose(f); return 0; }
+int synced(const char *n) {
+  int fd = creat(n, 0600);
+  if (fd < 0 || write(fd, n, 3) != 3 || fsync(fd) < 0) return -1;
+  close(fd);
+  return 0;
+}
+int failed(const char *n) {
+  FILE *f = out(n);
+  if (fputs(n, f) < 0) { fclose(f); return -1; }
+  return fclose(f);
+}
+int told(const char *n) {
+  FILE *f = out(n);
+  fputs(n, f);
+  if (ferror(f)) { fclose(f); unlink(n); return -1; }
+  return fclose(f);
+}
+int ended(const char *n) {
+  FILE *f = out(n);
+  for (int c; (c = getchar()) != EOF;) putc(c, f);
+  fclose(f);
+  return 0;
+}
+int made(const char *n) {
+  if (rename("a", n) < 0) { FILE *f = out(n); fputs("none", f); fclose(f); return 1; }
+  return 0;
+}
+void terminal(const char *n) { FILE *f = fopen("/dev/tty", "w"); if (f) { fputs(n, f); fclose(f); } }
+int main(int c, char **v)
+{
+  plain(*v); terminal(*v);
+  return flushed(*v) + asked(*v) + more(*v) + unseen(*v) + perhaps(*v) + synced(*v) + failed(*v) + told(*v) + ended(*v)
+    + made(*v);
+}
+C
+for level in 0 2; do
+  ${CC:-cc} -O$level -g -w -fno-inline ends.c -o ends || exit 1
+  run check --format json --verdict none ends
+  holds "an end that tells nothing new is not shown at -O$level" json '
+    all(s["quiet"] for f in ("flushed", "asked", "failed", "told", "terminal")
+        for s in d["sites"] if (s["function"], s["in"], s["use"]) == ("fclose", f, "ignored")) and at("close", "synced")["quiet"]
+    and at("unlink", "told")["quiet"]'
+  holds "an end that may tell of lost data is shown at -O$level" json '
+    not any(at("fclose", f)["quiet"] for f in ("plain", "more", "unseen", "perhaps", "ended", "made"))
+    and not at("unlink", "plain")["quiet"]'
+done
+
 # Who reads what is stored in an object on the heap is not known: no finding, and no check either.
 cat >stored.c <<'C'
 #include <stdlib.h>
@@ -651,13 +711,18 @@ int main(int argc, char **argv) { pthread_create(&t, 0, (void *)a, argv); return
 C
 ${CC:-cc} -O1 -g -w twice.c -o twice
 run check --all twice
-holds 'two copies of a line are told apart' bash -c '
-  grep -q "inlined at .*twice.c:5 in a)" out && grep -q "inlined at .*twice.c:6 in b)" out'
+holds 'copies of a line are one line' bash -c '
+  grep -c "twice.c:4 " out | grep -qx 1 && grep -q "twice.c:4 .*fsync.* ([0-9]* times in the code)" out &&
+  grep -q "^none: .* ([0-9]* in [0-9]* lines*)" out'
 holds 'several values are, not is' bash -c '! grep -q "more is\|, [0-9]* is" out'
 run check --format json twice
 holds 'an inlined function has no offset' json '
   all((s["in_offset"] is None) == bool(s["inlined"]) for s in d["sites"])
   and all(s["missing"] == sorted(s["missing"]) for s in d["sites"])'
+holds 'JSON has all copies' json 'sum(s["function"] == "fsync" for s in d["sites"]) >= 2'
+run check --all --recovery twice
+holds 'two copies of a line are told apart where recovery code is shown' bash -c '
+  grep -q "inlined at .*twice.c:5 in a)" out && grep -q "inlined at .*twice.c:6 in b)" out'
 run check --scenario none twice prog twice
 holds 'triggers have names of their own' python3 -c 'import xml.etree.ElementTree as E
 root = E.parse("out").getroot()

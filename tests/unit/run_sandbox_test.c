@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -283,6 +284,20 @@ static void test_missing_program_is_said(void **state) {
   sandbox_free(s);
 }
 
+static void on_alarm(int signal) { (void)signal; }
+
+/* Signals that come while the namespaces are made, one after the other: both sides of the sandbox go on. */
+static void test_signals_while_it_is_made(void **state) {
+  struct sigaction before, action = {.sa_handler = on_alarm}; /* no SA_RESTART */
+  const struct itimerval often = {.it_interval = {.tv_usec = 50}, .it_value = {.tv_usec = 50}};
+  assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+  assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+  struct seen s = run(*state, "echo hello", 1);
+  assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+  assert_string_equal(s.out, "hello\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -296,7 +311,7 @@ int main(void) {
       TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
       TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
       TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
-      TEST(test_missing_program_is_said),
+      TEST(test_missing_program_is_said), TEST(test_signals_while_it_is_made),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  * Answers about stacks that are kept: whatever happens between two questions, the answer is the one of a walk.
  *
  * Real stacks first, whose functions have frames of one size, so that calls differ by nothing but what is above them;
- * with handlers that interrupt at any instruction, jumps, and threads one after the other at the same place. Then stacks
- * made of words that change at random, compared with the list of their frames.
+ * with handlers that interrupt at any instruction, jumps, and threads one after the other at the same place. Then
+ * stacks made of words that change at random, compared with the list of their frames.
  */
 #include <link.h>
 #include <pthread.h>
