@@ -37,7 +37,6 @@ struct job {
 };
 
 static void job_done(struct job *job) {
-  if (job->watch.file >= 0 && job->watch.path && strcmp(job->watch.path, "-") != 0) (void)close(job->watch.file);
   text_done(&job->watch.ready);
   run_log_done(&job->watch.log);
   run_symbols_free(job->watch.log.symbols);
@@ -300,10 +299,18 @@ static int print_plan(struct job *job, struct err *e) {
   return r;
 }
 
+/* What could not be written may come out only now. */
+static int close_log(struct job *job, int r, struct err *e) {
+  int file = job->watch.file;
+  if (file < 0 || file == STDOUT_FILENO || close(file) == 0 || r < 0) return r;
+  return err_set(e, -errno, "%s: %s", job->log, strerror(errno));
+}
+
 static int start_job(struct job *job, struct err *e) {
   int r = make_shim(job, e);
   if (r >= 0) r = open_log(job, e);
-  return r < 0 ? r : run_command(job, e);
+  if (r >= 0) r = run_command(job, e);
+  return close_log(job, r, e);
 }
 
 int cmd_run_run(const struct cmd_args *args, struct err *e) {
