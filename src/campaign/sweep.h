@@ -26,6 +26,8 @@ struct sweep_state {
   VEC(struct finding *) findings;
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
   struct campaign_costs costs;
+  size_t held;   /* results of branches that are no failures, so far */
+  bool distrust; /* one of them was otherwise when it was made from the start: there are no more branches */
   int r;
   struct err e;
   /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */

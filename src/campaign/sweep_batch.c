@@ -54,6 +54,112 @@ static int branch_done(void *context, size_t i, const struct lab_result *result,
   return sweep_is_over(s) ? -ECANCELED : 0;
 }
 
+/* --- one in many is made in another way, too ---------------------------------------------------------------------- */
+
+/* How an experiment came out. */
+struct end {
+  enum outcome outcome;
+  int status;
+  bool injected;
+  uint64_t call;
+  char *difference;
+};
+
+static bool is_same_end(const struct end *a, const struct end *b) {
+  return a->outcome == b->outcome && a->status == b->status && a->injected == b->injected &&
+         (!a->injected || a->call == b->call) && strcmp(a->difference, b->difference) == 0;
+}
+
+/* -ECANCELED if that tells nothing. */
+static int run_to_end(struct batch *b, size_t experiment, struct end *ret, struct err *e) {
+  struct sweep_state *st = b->st;
+  struct lab_order order = sweep_order(st->s, experiment);
+  struct lab_result result;
+  struct text what = {0};
+  bool failed;
+  uint64_t start = sweep_now();
+  int r = lab_run(b->l, &order, &result, e);
+  if (r < 0) return r;
+  sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
+  *ret = (struct end){.outcome = sweep_judge(st, experiment, &result, &what, &failed),
+                      .status = result.seen.status,
+                      .injected = result.injected,
+                      .call = result.event.call,
+                      .difference = strdup(what.at ? what.at : "")};
+  bool cut = sweep_is_cut(st->s, &result) || sweep_stopped(st->s);
+  text_done(&what);
+  lab_result_done(&result);
+  if (ret->difference && !cut) return 0;
+  free(ret->difference);
+  return cut ? -ECANCELED : -ENOMEM;
+}
+
+/* Does it come out otherwise when it is made from the start? Only what does so twice in the same way counts. */
+static int compare_with_run(struct batch *b, const struct held *h, bool *ret_differs, struct err *e) {
+  const struct end branch = {.outcome = h->outcome,
+                             .status = h->status,
+                             .injected = h->injected,
+                             .call = h->event.call,
+                             .difference = h->difference};
+  struct end first, second;
+  int r = run_to_end(b, h->experiment, &first, e);
+  *ret_differs = false;
+  if (r < 0) return r == -ECANCELED ? 0 : r;
+  if (!is_same_end(&branch, &first) && (r = run_to_end(b, h->experiment, &second, e)) == 0) {
+    *ret_differs = is_same_end(&first, &second);
+    free(second.difference);
+  }
+  free(first.difference);
+  return r == -ECANCELED ? 0 : r;
+}
+
+/* One in so many, since what is no failure is looked at by nobody else. */
+enum { SAMPLE = 50 };
+
+static bool is_sample(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool is = st->held++ % SAMPLE == SAMPLE / 2;
+  (void)pthread_mutex_unlock(&st->lock);
+  return is;
+}
+
+static void distrust(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  st->distrust = true;
+  (void)snprintf(st->why, sizeof st->why, "a branch was not what a run from the start is");
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+static bool is_distrusted(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool is = st->distrust;
+  (void)pthread_mutex_unlock(&st->lock);
+  return is;
+}
+
+static void keep_error(struct sweep_state *st, const struct err *e) {
+  (void)pthread_mutex_lock(&st->lock);
+  if (e->text[0]) st->e = *e;
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+/* Are those that are held what they would be otherwise? */
+static int check_samples(struct batch *b, bool *trusted) {
+  int r = 0;
+  for (size_t i = 0; i < b->held.n && r == 0 && *trusted; i++) {
+    struct err e = {0};
+    bool differs = false;
+    if (!is_sample(b->st) || sweep_is_over(b->st->s)) continue;
+    r = compare_with_run(b, &b->held.at[i], &differs, &e);
+    if (r < 0) keep_error(b->st, &e);
+    if (differs) distrust(b->st);
+    *trusted = !differs;
+  }
+  return r;
+}
+
+/* --- batches ------------------------------------------------------------------------------------------------------ */
+
 /* The run from which they branched is over. If it cannot be trusted they are to be made again, in another way. */
 static int release(struct batch *b, bool trusted) {
   struct lab_result *result = calloc(1, sizeof *result);
@@ -98,7 +204,9 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   uint64_t start = sweep_now();
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   uint64_t took = sweep_now() - start;
-  int told = release(b, !branch.unlike);
+  bool trusted = !branch.unlike;
+  int checked = check_samples(b, &trusted), told = release(b, trusted);
+  if (told == 0) told = checked;
   if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
@@ -121,7 +229,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
 static int branch_batch(struct batch *b, size_t *ret_made) {
   size_t made = 0, runs = 0, more = 1;
   int r = 0;
-  for (; r == 0 && more > 0 && made >= runs && !sweep_is_over(b->st->s); runs++, made += more)
+  for (; r == 0 && more > 0 && made >= runs && !sweep_is_over(b->st->s) && !is_distrusted(b->st); runs++, made += more)
     r = branch_once(b, &more);
   *ret_made = made;
   return r;
@@ -182,7 +290,7 @@ void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
     if (r == 0) r = make_rest(b);
     if (r < 0) sweep_fail(st, r);
     size = next_size(size, sweep_now() - start);
-  } while (b->n > 0 && is_worth_it(b));
+  } while (b->n > 0 && !is_distrusted(st) && is_worth_it(b));
   vec_done(&b->held);
   free(b);
 }

@@ -22,18 +22,21 @@ struct work {
   int32_t sp, fp;
 };
 
-static uint32_t known(const struct builder *b, uint64_t address) {
-  if (address >= b->low && address < b->indexed) return b->index[address - b->low];
-  uint64_t v = 0;
+static inline bool is_indexed(const struct builder *b, uint64_t address) {
+  return address - b->low < b->indexed - b->low;
+}
+
+/* The number of the instruction at ADDRESS, from 1; 0 if there is none yet. */
+static inline uint32_t known(const struct builder *b, uint64_t address) {
+  uint64_t v = is_indexed(b, address) ? b->index[address - b->low] : INDEX_ELSEWHERE;
+  if (v != INDEX_ELSEWHERE) return (uint32_t)v;
   return map_get(&b->outside, address, &v) ? (uint32_t)v : 0;
 }
 
-static int remember(struct builder *b, uint64_t address, uint32_t insn) {
-  if (address >= b->low && address < b->indexed) {
-    b->index[address - b->low] = insn + 1;
-    return 0;
-  }
-  return map_put(&b->outside, address, insn + 1);
+static inline int remember(struct builder *b, uint64_t address, uint32_t insn) {
+  bool small = insn + 1 < INDEX_ELSEWHERE, indexed = is_indexed(b, address);
+  if (indexed) b->index[address - b->low] = small ? (uint16_t)(insn + 1) : INDEX_ELSEWHERE;
+  return indexed && small ? 0 : map_put(&b->outside, address, insn + 1);
 }
 
 struct code_target code_follow_plt(const struct image *img, uint64_t address) {

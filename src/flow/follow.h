@@ -54,6 +54,10 @@ struct flow_graph {
   unsigned steps;
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
+  /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
+  uint64_t kept[REGISTERS];
+  uint16_t kept_known;
+  uint32_t kept_by;
 };
 
 /* --- follow.c ----------------------------------------------------------------------------------------------------- */
@@ -62,6 +66,9 @@ struct flow_graph {
 void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f);
 /* Notes an event with F's chain and subject, once. */
 void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e);
+
+/* What tells the value from others, see flow_graph_argument_identity. */
+uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v);
 
 /* --- follow_step.c ------------------------------------------------------------------------------------------------ */
 

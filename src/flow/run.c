@@ -3,7 +3,8 @@
  * A few instructions behind a call are carried out with a given result and errno, as far as that decides where control
  * goes. Two runs that end in the same state at the same place make no difference between their values.
  *
- * Registers and stack slots hold known values or none; calls (but for errno's address), jumps that are not decided and
+ * Registers and stack slots hold known values or none. Of what is not known, a number tells what was done to it: adding
+ * 1 to it on one way only is a difference. Calls (but for errno's address), jumps that are not decided and
  * returns are where a run ends.
  */
 #include "flow/follow.h"
@@ -16,7 +17,7 @@
 
 struct run_slot {
   int32_t at;
-  uint64_t value;
+  uint64_t value, done;
   bool known, derived;
 };
 
@@ -24,9 +25,10 @@ struct run {
   struct flow_graph *g;
   uint64_t value, error; /* what the call returned and left in errno */
   uint64_t regs[REGISTERS];
-  uint16_t known, derived; /* DERIVED: from what the call returned */
-  uint16_t of_errno;       /* loaded from errno */
-  uint32_t result_by;      /* the instruction that wrote rax last, or 0 */
+  uint64_t done[REGISTERS]; /* to what is not known: 0 for nothing */
+  uint16_t known, derived;  /* DERIVED: from what the call returned */
+  uint16_t of_errno;        /* loaded from errno */
+  uint32_t result_by;       /* the instruction that wrote rax last, or 0 */
   struct run_slot slots[RUN_SLOTS];
   unsigned n_slots;
   uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
@@ -101,6 +103,14 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
   }
 }
 
+/* What was done to an operand that is not known. */
+static uint64_t operand_done(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  int32_t at;
+  if (kind == OPERAND_REG) return r->done[reg];
+  const struct run_slot *s = kind == OPERAND_MEM && memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
+  return s ? s->done : 0;
+}
+
 static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
   int32_t at;
   if (kind == OPERAND_REG) return r->derived >> reg & 1;
@@ -123,12 +133,14 @@ static void write_register(struct run *r, uint8_t reg, unsigned size, bool known
   r->known = (uint16_t)(known ? r->known | REG_BIT(reg) : r->known & ~REG_BIT(reg));
 }
 
-static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v) {
+/* DONE: if it is not KNOWN. */
+static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint64_t done) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t at;
   bool derived = makes_derived(r, insn);
   if (in->dst_kind == OPERAND_REG) {
     write_register(r, in->dst, in->size, known, v);
+    r->done[in->dst] = done;
     r->of_errno &= (uint16_t)~REG_BIT(in->dst);
     r->derived = (uint16_t)(derived ? r->derived | REG_BIT(in->dst) : r->derived & ~REG_BIT(in->dst));
     return;
@@ -138,7 +150,8 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v) {
   if (!memory_key(r, insn, &at)) return;
   struct run_slot *s = slot_at(r, at);
   if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];
-  if (s) *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .known = known, .derived = derived};
+  if (s)
+    *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
 }
 
 static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
@@ -202,11 +215,23 @@ static bool condition(struct run *r, uint8_t cc, bool *ret) {
   return r->flags_known;
 }
 
+/* What is done to something that is not known by adding B, which is known or on which OTHER was done. */
+static uint64_t done_by(const struct insn *in, uint64_t done, bool known, uint64_t b, uint64_t other) {
+  bool neutral = known && !narrow(b, in->size) && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_OR);
+  if (neutral || (!known && !other)) return done;
+  return hash_mix(done ^ hash_mix((known ? narrow(b, in->size) : other) + in->op)) | 1;
+}
+
 static void arithmetic(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
-  uint64_t a = 0, b = 0, v = 0;
+  uint64_t a = 0, b = 0, v = 0, done = operand_done(r, insn, in->dst_kind, in->dst);
   bool known = read_operand(r, insn, in->dst_kind, in->dst, in->size, &a), zero = insn_zeroes(in);
-  if (in->op != OP_NEG && in->op != OP_NOT) known &= read_operand(r, insn, in->src_kind, in->src, in->size, &b);
+  if (in->op != OP_NEG && in->op != OP_NOT) {
+    bool other = read_operand(r, insn, in->src_kind, in->src, in->size, &b);
+    if (!known) done = done_by(in, done, other, b, operand_done(r, insn, in->src_kind, in->src));
+    if (known && !other) done = done_by(in, operand_done(r, insn, in->src_kind, in->src), true, a, 0);
+    known &= other;
+  }
   if (zero) a = b = 0;
   known |= zero || insn_sets_constant(in);
   bool compares = in->op == OP_CMP || in->op == OP_TEST;
@@ -226,7 +251,7 @@ static void arithmetic(struct run *r, uint32_t insn) {
     r->right = ~0ull;
   }
   bool of_errno = operand_errno(r, insn, in->dst_kind, in->dst);
-  if (!compares) write_dst(r, insn, known, v);
+  if (!compares) write_dst(r, insn, known, v, done);
   if (of_errno && !compares && !zero && in->dst_kind == OPERAND_REG) r->of_errno |= REG_BIT(in->dst);
 }
 
@@ -235,7 +260,9 @@ static void forget(struct run *r, uint32_t insn) {
   r->known &= (uint16_t)~in->defs;
   r->derived &= (uint16_t)~in->defs;
   if (in->flags & INSN_SETS_FLAGS) r->flags_known = false;
-  if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0);
+  for (unsigned i = 0; i < REGISTERS; i++)
+    if (in->defs & REG_BIT(i)) r->done[i] = 0;
+  if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0, 0);
 }
 
 /* cmov whose condition holds, if that is KNOWN: what was there before is then gone. */
@@ -244,7 +271,7 @@ static void move_if(struct run *r, uint32_t insn, bool known) {
   uint64_t v = 0;
   bool derived = operand_derived(r, insn, in->src_kind, in->src), holds = known;
   known &= read_operand(r, insn, in->src_kind, in->src, in->size, &v);
-  write_dst(r, insn, known, v);
+  write_dst(r, insn, known, v, operand_done(r, insn, in->src_kind, in->src));
   if (holds && !derived && in->dst_kind == OPERAND_REG) r->derived &= (uint16_t)~REG_BIT(in->dst);
 }
 
@@ -259,14 +286,15 @@ static void step(struct run *r, uint32_t insn) {
   case OP_MOVE:
     known = read_operand(r, insn, in->src_kind, in->src, in->from_size, &v);
     holds = operand_errno(r, insn, in->src_kind, in->src);
-    write_dst(r, insn, known, in->flags & INSN_SIGNED ? widen(v, in->from_size) : v);
+    write_dst(r, insn, known, in->flags & INSN_SIGNED ? widen(v, in->from_size) : v,
+              operand_done(r, insn, in->src_kind, in->src));
     if (in->dst_kind == OPERAND_REG && holds) r->of_errno |= REG_BIT(in->dst);
     return;
   case OP_SET:
     known = condition(r, in->cc, &holds);
     r->decided_by_value |= known && r->flags_of_value;
     r->decided_by_errno |= known && r->flags_of_errno;
-    write_dst(r, insn, known, holds);
+    write_dst(r, insn, known, holds, 0);
     return;
   case OP_CMOV:
     known = condition(r, in->cc, &holds);
@@ -349,13 +377,27 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
   return UINT32_MAX;
 }
 
+/* What was set before the call, as "rc = 0" is, and is there behind it. */
+static void look_at_kept(struct flow_graph *g, uint32_t insn) {
+  if (g->kept_by == insn + 1) return;
+  g->kept_by = insn + 1;
+  g->kept_known = 0;
+  for (unsigned i = 0; i < REGISTERS; i++) {
+    if (i == RSP || !(CALL_KEEPS >> i & 1) || !origin_constant(&g->walk, insn, (uint8_t)i, &g->kept[i])) continue;
+    g->kept_known |= REG_BIT(i);
+  }
+}
+
 static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
   uint32_t block = flow_graph_block(g, insn);
   memset(r, 0, sizeof *r);
+  look_at_kept(g, insn);
+  memcpy(r->regs, g->kept, sizeof r->regs);
   r->g = g;
   r->value = r->regs[RAX] = value;
   r->error = error;
-  r->known = r->derived = REG_BIT(RAX);
+  r->derived = REG_BIT(RAX);
+  r->known = (uint16_t)(g->kept_known | REG_BIT(RAX));
   return go(r, block, insn - g->code.blocks[block].first + 1);
 }
 
@@ -363,7 +405,7 @@ static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, ui
 
 /* What a place holds at the end of a run. */
 struct content {
-  uint64_t value;
+  uint64_t value, done;
   bool known, derived;
 };
 
@@ -375,17 +417,24 @@ static bool is_value(const struct run *r, const struct content *c) {
   return c->derived || (r->pinned && c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
 }
 
+/* The other way round: behind "n == 0", they leave N where a 0 is wanted. Is it the constant that Y is? */
+static bool stands_for(const struct run *r, const struct content *x, const struct content *y) {
+  bool constant = y->known && !y->derived;
+  return r->pinned && constant && x->derived && x->known && narrow(x->value, 4) == narrow(y->value, 4);
+}
+
 static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
+  if (stands_for(a, &x, &y) || stands_for(b, &y, &x)) return true;
   if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
-  return x.known == y.known && (!x.known || x.value == y.value);
+  return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
 }
 
 static bool same_slots(struct run *a, struct run *b) {
   for (unsigned i = 0; i < a->n_slots; i++) {
     const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
     struct content there = {0};
-    if (y) there = (struct content){y->value, y->known, y->derived};
-    if (!same_content(a, (struct content){x->value, x->known, x->derived}, b, there)) return false;
+    if (y) there = (struct content){y->value, y->done, y->known, y->derived};
+    if (!same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) return false;
   }
   return true;
 }
@@ -401,7 +450,7 @@ static bool same_stores(const struct run *a, const struct run *b) {
 }
 
 static struct content of_register(const struct run *r, unsigned i) {
-  return (struct content){r->regs[i], r->known >> i & 1, r->derived >> i & 1};
+  return (struct content){r->regs[i], r->done[i], r->known >> i & 1, r->derived >> i & 1};
 }
 
 #define LIVE_BLOCKS 64
@@ -448,6 +497,17 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
   return true;
 }
 
+/* Do both runs end in calls of one function with the same arguments, which return for this one? */
+static bool same_tails(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
+  const struct insn *one = &a->g->code.insns[x], *other = &b->g->code.insns[y];
+  if (one->op != OP_TAIL || other->op != OP_TAIL || one->imm != other->imm) return false;
+  for (unsigned i = 0; i < FLOW_ARGS; i++) {
+    uint8_t reg = code_argument_registers[i];
+    if (!same_content(a, of_register(a, reg), b, of_register(b, reg))) return false;
+  }
+  return true;
+}
+
 /* *ret_expected: a success that the code asks for, or 0. */
 static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
   struct run a, b;
@@ -458,6 +518,7 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
   uint8_t op_x = g->code.insns[x].op, op_y = g->code.insns[y].op;
   bool returning = op_x == OP_RETURN && op_y == OP_RETURN;
+  if (x != y && same_tails(&a, x, &b, y)) return same_stores(&a, &b) && same_stores(&b, &a);
   if (x != y && !returning) return false;
   if (!returning && !(same_slots(&a, &b) && same_slots(&b, &a))) return false;
   return same_stores(&a, &b) && same_stores(&b, &a) && same_registers(&a, &b, x, returning);

@@ -556,13 +556,15 @@ void walk_done(struct walk *w) {
   vec_done(&w->outcomes);
 }
 
-/* The worker's maps, empty; large ones are given back, since emptying takes time as well. */
+#define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */
+
+/* The worker's maps, empty; large ones are given back. */
 static void take_maps(struct walk *w) {
   struct flow_worker *k = w->worker;
   struct map *maps[] = {w->visited = &k->visited, w->emitted = &k->emitted, w->origins = &k->origins,
                         w->call_of = &k->call_of};
   for (size_t i = 0; i < COUNT(maps); i++) {
-    if (maps[i]->cap > 4096)
+    if (maps[i]->cap > MAP_KEEP)
       map_done(maps[i]);
     else
       map_clear(maps[i]);

@@ -38,10 +38,22 @@ static int look(int trunk, int child, const char *path, struct stat *ret_was, st
   return fstatat(trunk, path, ret_was, flags) < 0 || fstatat(child, path, ret_is, flags) < 0 ? -errno : 0;
 }
 
-static int add_file(number_list *n, int trunk, int child, const char *path, struct stat *ret_was, struct stat *ret_is) {
+static uint64_t hash_path(const char *layer, const char *path) {
+  uint64_t hash = WIRE_HASH;
+  for (; *layer; layer++)
+    hash = wire_hash(hash, *layer);
+  for (hash = wire_hash(hash, '/'); *path; path++)
+    hash = wire_hash(hash, *path);
+  return hash;
+}
+
+static int add_file(number_list *n, const char *layer, int trunk, int child, const char *path, struct stat *ret_was,
+                    struct stat *ret_is) {
   int r = look(trunk, child, path, ret_was, ret_is);
   if (r < 0) return r;
-  return add(n, &(struct wire_number){.was = identity_of(ret_was), .is = identity_of(ret_is)});
+  return add(n, &(struct wire_number){.was = identity_of(ret_was),
+                                      .is = identity_of(ret_is),
+                                      .path = S_ISDIR(ret_was->st_mode) ? 0 : hash_path(layer, path)});
 }
 
 /* --- a file that nobody has changed ------------------------------------------------------------------------------- */
@@ -139,11 +151,11 @@ static int add_unchanged(number_list *n, struct layer *layer, const char *cwd, i
 int numbers_add(number_list *n, struct layer *layer, const char *cwd, int trunk, int child, int upper,
                 const copied_list *list) {
   struct stat was, is;
-  int r = add_file(n, trunk, child, "", &was, &is);
+  int r = add_file(n, layer->at, trunk, child, "", &was, &is);
   if (r == 0) r = add_device(n, &was, &is);
   bool made = false; /* one of the files that the program has made has told their device */
   for (size_t i = 0; i < list->n && r == 0; i++) {
-    r = add_file(n, trunk, child, list->at[i].path, &was, &is);
+    r = add_file(n, layer->at, trunk, child, list->at[i].path, &was, &is);
     if (r < 0 || made || S_ISDIR(was.st_mode) || was.st_ino != list->at[i].inode) continue;
     made = true;
     r = add_device(n, &was, &is);

@@ -110,13 +110,20 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
 
 /* The child's files, folder and number. If they cannot be had it ends before it was anything. */
 static void enter_world(struct wire_branch *b, const int files[RT_FILES], bool hello) {
-  bool itself = own_number() == trunk.shown && (!hello || say_hello());
-  if (itself && rt_numbers_child(files) && rt_files_reopen(files) &&
-      rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
+  enum wire_refusal why = WIRE_FORK_GOOD;
+  if (own_number() != trunk.shown || (hello && !say_hello()))
+    why = WIRE_FORK_UNKNOWN;
+  else if (!rt_numbers_child(files))
+    why = WIRE_FORK_WORLD;
+  else if (!rt_numbers_unmapped())
+    why = WIRE_FORK_MAPPINGS;
+  else if (!rt_files_reopen(files) || rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) < 0)
+    why = WIRE_FORK_WORLD;
+  if (why == WIRE_FORK_GOOD) {
     rt_store(&b->made, 1);
     return;
   }
-  rt_store(&b->refusal, itself ? WIRE_FORK_WORLD : WIRE_FORK_UNKNOWN);
+  rt_store(&b->refusal, (uint32_t)why);
   for (;;)
     (void)rt_system(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }

@@ -21,6 +21,7 @@
 #include "below.h"
 #include "branch.h"
 #include "files.h"
+#include "sound.h"
 #include "system.h"
 #include "words.h"
 
@@ -301,6 +302,12 @@ bool rt_numbers_child(const int files[RT_FILES]) {
   return true;
 }
 
+bool rt_numbers_unmapped(void) {
+  for (uint32_t i = 0; i < n_numbers; i++)
+    if (numbers[i].path && rt_sound_shows(numbers[i].path)) return false;
+  return true;
+}
+
 void rt_numbers_settle(void) {
   if (!in_child || settled) return;
   for (uint32_t i = 0; i < n_folders; i++) {
@@ -312,9 +319,22 @@ void rt_numbers_settle(void) {
 
 /* --- hooks -------------------------------------------------------------------------------------------------------- */
 
-static void show(const struct look *l) {
+static __attribute__((noinline)) void show(const struct look *l) {
   struct wire_identity was = translate(l);
   write_answer(l, &was);
+}
+
+/* There may be threads, and then what lies below is anybody's. */
+static __attribute__((noinline)) void show_quietly(const struct look *l) {
+  uint32_t nobody = 0;
+  if (!rt_swap_if(&taken, &nobody, 1)) {
+    show(l);
+    return;
+  }
+  rt_stack_keep();
+  show(l);
+  rt_stack_put_back();
+  rt_store(&taken, 0);
 }
 
 bool rt_numbers_differ(void) { return in_child; }
@@ -341,7 +361,7 @@ enum rt_action rt_numbers_look(struct rt_call *c, enum wire_hook hook) {
   if ((int)c->retval != 0) return RT_RETURN;
   struct look l = find_look(c, hook);
   if (!rt_trunk())
-    show(&l);
+    show_quietly(&l);
   else if (is_folder(&l))
     keep_quietly(&l);
   return RT_RETURN;

@@ -18,6 +18,8 @@ bool rt_numbers_check(void) RT_HIDDEN;
  * a file of struct wire_number, or -1. False if that cannot be.
  */
 bool rt_numbers_child(const int files[RT_FILES]) RT_HIDDEN;
+/* And is none of the files that are copies shown by memory, which would go on to show the trunk's? */
+bool rt_numbers_unmapped(void) RT_HIDDEN;
 /* A name may become that of another file: which ones the program knows is looked up now, if this is a child. */
 void rt_numbers_settle(void) RT_HIDDEN;
 /* Is this a child whose files have other numbers than the program is told? */

@@ -35,7 +35,8 @@ static struct {
   long pid;
 } server;
 
-char rt_below[RT_BELOW];
+struct rt_below rt_below;
+const char rt_below_nothing[RT_PAGE];
 
 void rt_server_start(void) {
   server.wanted = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION && rt_process() == 1;

@@ -204,6 +204,34 @@ int settle_one(const char *path) {
   return 0;
 }
 
+/* The same, inlined where something else is done with the answer. */
+static inline __attribute__((always_inline)) int cleared(const char *path) {
+  if (rmdir(path) < 0) /* @rmdir some */
+    switch (errno) {
+    case ENOTEMPTY:
+      return 1;
+    }
+  return 0;
+}
+
+__attribute__((noinline)) int other(int n) { return n ? getpid() : 0; }
+
+int cleared_kept(const char *path) {
+  int r = cleared(path);
+  other(3);
+  return r;
+}
+
+int cleared_added(const char *path, int r) {
+  r += cleared(path);
+  return r + other(3);
+}
+
+int cleared_tail(const char *path) {
+  if (cleared(path)) abort();
+  return other(3);
+}
+
 /* Children. */
 int spawn(void) {
   int status;
@@ -238,5 +266,6 @@ int main(int argc, char **argv) {
   if (fd < 0) r++;
   CLOSE_ALL(fd, fd2); /* @close none ignored */
   r += touch(name) + (arena(4096) != NULL) + *(char *)loose_arena(10) + build(10) + prepare(name) + settle(name);
+  r += cleared_kept(name) + cleared_added(name, r) + cleared_tail(name);
   return r + settle_one(name) + spawn() + spawn_loose() + failed_at;
 }
