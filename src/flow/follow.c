@@ -399,21 +399,32 @@ static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *e
   if (loops) events->at.n = kept;
 }
 
+/* Are the registers up to argument ARG set for the call INSN, and not only left over from before? */
+static bool sets_arguments(const struct flow_graph *g, uint32_t insn, unsigned arg) {
+  uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first, left = 0;
+  for (unsigned i = 0; i <= arg && i < FLOW_ARGS; i++)
+    left |= REG_BIT(code_argument_registers[i]);
+  for (uint32_t i = insn; left && i-- > first && !insn_calls(&g->code.insns[i]);)
+    left &= ~(uint32_t)g->code.insns[i].defs;
+  return !left;
+}
+
 /* Is the other operand what a call has made of the value itself? */
-static bool is_echo(const struct flow_events *events, const struct flow_event *e) {
+static bool is_echo(const struct flow_graph *g, const struct flow_events *events, const struct flow_event *e) {
   for (size_t i = 0; i < events->at.n; i++) {
     const struct flow_event *given = &events->at.at[i];
     bool itself = given->kind == EVENT_ARGUMENT && given->subject == SUBJECT_VALUE && !given->mixed;
-    if (itself && given->at == e->imm && is_extended(given->ops)) return true;
+    if (!itself || given->at != e->imm || !is_extended(given->ops)) continue;
+    if (sets_arguments(g, given->insn, given->arg)) return true;
   }
   return false;
 }
 
 /* "write(fd, p, n) != n" asks whether write has failed, and says nothing of how N came to be. */
-static void use_echoes(struct flow_events *events) {
+static void use_echoes(const struct flow_graph *g, struct flow_events *events) {
   for (size_t i = 0; i < events->at.n; i++) {
     struct flow_event *e = &events->at.at[i];
-    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(events, e))
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(g, events, e))
       e->kind = EVENT_USE;
   }
 }
@@ -464,6 +475,6 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     follow_block(g, &w);
   }
   drop_ends_of_rests(g, ret);
-  use_echoes(ret);
+  use_echoes(g, ret);
   return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
 }
