@@ -19,7 +19,6 @@
 
 #define SIGNALS 64
 #define SIGKILL 9
-#define RESTART 0x10000000u
 
 static const struct wire_fault *chosen(const struct rt_call *c) {
   return &rt_array(faults, struct wire_fault)[c->fault];
@@ -70,16 +69,11 @@ static enum rt_action delay(struct rt_call *c, const struct wire_fault *f) {
 
 /* --- interrupted -------------------------------------------------------------------------------------------------- */
 
-/* The kernel's struct sigaction. */
-struct kernel_action {
-  uint64_t handler, flags, restorer, mask;
-};
-
 /* Has the program a handler? With RESTARTS, one after which most system calls begin again. */
 static bool is_handled(long signal, bool restarts) {
-  struct kernel_action a = {0};
+  struct rt_sigaction a = {0};
   if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) return false;
-  return a.handler > 1 && !(a.flags & RESTART) == !restarts;
+  return a.handler > 1 && !(a.flags & RT_RESTART) == !restarts;
 }
 
 /* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */

@@ -4,6 +4,9 @@
 
 #include "runtime.h"
 
+/* Where glibc's FILE has its descriptor; ABI, since programs were once compiled with it. */
+#define RT_FILE_FD 112
+
 int rt_fd_kind(int fd) RT_HIDDEN;   /* of enum wire_fd */
 int rt_fd_blocks(int fd) RT_HIDDEN; /* 1, 0, -1 */
 /* Its path, and how long that is; negative if it has none, or one that does not fit. */

@@ -46,3 +46,9 @@ static inline void *rt_map(size_t size) {
   long p = rt_system(SYS_mmap, 0, (long)size, 3 /* read, write */, 0x4022 /* private, anonymous, no reserve */, -1, 0);
   return p < 0 && p > -4096 ? NULL : (void *)p;
 }
+
+/* The kernel's struct sigaction. */
+struct rt_sigaction {
+  uint64_t handler, flags, restorer, mask;
+};
+#define RT_RESTART 0x10000000u

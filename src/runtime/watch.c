@@ -4,17 +4,14 @@
  * call is made from here, since its result decides.
  */
 #include "operand.h"
+#include "real.h"
 #include "system.h"
 #include "written.h"
 
 #define CLOSE_ON_EXEC 4 /* CLOSE_RANGE_CLOEXEC */
 #define EOWNERDEAD 130  /* the lock is held, though who had it has died */
 
-typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
-static uint64_t call(const struct rt_call *c) {
-  return ((six *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4], c->args[5]);
-}
+static uint64_t call(const struct rt_call *c) { return rt_real_call(c, c->args); }
 
 static void count_lock(const struct rt_call *c, bool held) {
   uint64_t *slots = rt_thread();

@@ -11,13 +11,13 @@
 
 #include <fcntl.h>
 
+#include "fd.h"
 #include "link.h"
 #include "operand.h"
 #include "system.h"
 
 #define DESCRIPTORS 65536u
 #define COUNTERS 65536u /* no more are in use than there are descriptors */
-#define FILE_FD 112     /* _fileno in glibc's FILE */
 #define UNKNOWN (1ull << 63)
 
 struct counter {
@@ -115,7 +115,7 @@ void rt_written_copy(const struct rt_call *c) {
 
 int64_t rt_stream_fd(uint64_t stream) {
   int64_t fd;
-  return stream != 0 && rt_read(stream + FILE_FD, 4, true, &fd) ? fd : -1;
+  return stream != 0 && rt_read(stream + RT_FILE_FD, 4, true, &fd) ? fd : -1;
 }
 
 uint64_t rt_stream_named(int which) {

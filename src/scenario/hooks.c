@@ -87,24 +87,7 @@ int plan_load_hooks(struct plan *p) {
 }
 
 /* Does the call make a process, or another program of this one? */
-static bool starts(uint32_t kind) {
-  switch ((enum wire_hook)kind) {
-  case WIRE_HOOK_EXECVE:
-  case WIRE_HOOK_EXECVEAT:
-  case WIRE_HOOK_EXECV:
-  case WIRE_HOOK_EXECVPE:
-  case WIRE_HOOK_SPAWN:
-  case WIRE_HOOK_EXECVP:
-  case WIRE_HOOK_EXECL:
-  case WIRE_HOOK_EXECLP:
-  case WIRE_HOOK_EXECLE:
-  case WIRE_HOOK_SYSTEM:
-  case WIRE_HOOK_FORK:
-    return true;
-  default:
-    return false;
-  }
-}
+static bool starts(uint32_t kind) { return kind == WIRE_HOOK_FORK || wire_hook_starts(kind); }
 
 static bool opens(unsigned kind) { return kind == WIRE_HOOK_DLOPEN; }
 

@@ -241,6 +241,8 @@ struct parser {
 
 /* A clean node; refuses trees that are too large to be walked. */
 int parse_make(struct parser *p, enum expr_kind kind, enum expr_type type, struct where at, struct expr **ret) MUST_USE;
+/* May it be the name of a constant? EAI_AGAIN, but not Eai_Again or 3X. */
+bool word_is_constant(const char *s);
 /* A name, with its arguments. */
 int parse_name(struct parser *p, struct expr **ret) MUST_USE;
 int parse_or(struct parser *p, struct expr **ret) MUST_USE;

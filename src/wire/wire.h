@@ -148,6 +148,25 @@ enum wire_hook {
   WIRE_HOOK_COUNT,
 };
 
+/* Does a call of such a function start a program, in this process or another? */
+static inline bool wire_hook_starts(uint32_t kind) {
+  switch ((enum wire_hook)kind) {
+  case WIRE_HOOK_EXECVE:
+  case WIRE_HOOK_EXECVEAT:
+  case WIRE_HOOK_EXECV:
+  case WIRE_HOOK_EXECVPE:
+  case WIRE_HOOK_EXECVP:
+  case WIRE_HOOK_EXECL:
+  case WIRE_HOOK_EXECLP:
+  case WIRE_HOOK_EXECLE:
+  case WIRE_HOOK_SPAWN:
+  case WIRE_HOOK_SYSTEM:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /* Is it of use only to processes that are forked before main, or later? What is new for these stands at the end. */
 static inline bool wire_hook_is_trunks(enum wire_hook hook) {
   return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook < WIRE_HOOK_COUNT);
