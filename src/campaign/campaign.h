@@ -69,6 +69,7 @@ struct campaign_point {
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
   bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
   bool excused;  /* nor is it then */
+  bool indirect; /* a library of a language calls it for the program */
 };
 
 enum campaign_trait {
@@ -350,6 +351,9 @@ struct sweep {
   const struct observation *alone;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
+  /* Is PATH a library that only does what the program has asked it for? Its frames tell no causes apart. NULL: none. */
+  bool (*is_language)(const void *context, const char *path);
+  const void *language_context;
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */

@@ -12,14 +12,16 @@
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
 /* Stacks as numbers that are the same in every run: hash of the module's path, and the address in it. */
-static size_t number_inject(const struct run_area *area, const struct wire_event *event, uint64_t ret[WIRE_FRAMES]) {
-  size_t n = event->n_frames < WIRE_FRAMES ? event->n_frames : WIRE_FRAMES;
+static size_t number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
+                            uint64_t ret[WIRE_FRAMES]) {
+  size_t n = event->n_frames < WIRE_FRAMES ? event->n_frames : WIRE_FRAMES, used = 0;
   for (size_t i = 0; i < n; i++) {
     struct wire_loaded loaded;
     bool known = run_area_loaded(area, event->frames[i].module, &loaded);
-    ret[i] = hash_mix((known ? hash_string(loaded.path) : 0) + event->frames[i].at);
+    if (!used && known && i + 1 < n && s->is_language && s->is_language(s->language_context, loaded.path)) continue;
+    ret[used++] = hash_mix((known ? hash_string(loaded.path) : 0) + event->frames[i].at);
   }
-  return n;
+  return used;
 }
 
 static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
@@ -29,9 +31,10 @@ static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAM
 }
 
 /* The stack is numbered once: the lab's list of modules is that of its last run. */
-static void describe(struct finding *f, enum outcome outcome, const struct lab *l, const struct lab_result *result) {
+static void describe(const struct sweep *s, struct finding *f, enum outcome outcome, const struct lab *l,
+                     const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
-  size_t n = f->numbered ? f->failure.inject.n : number_inject(lab_area(l), &result->event, f->inject);
+  size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
   f->numbered = true;
@@ -181,7 +184,7 @@ enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 /* A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. */
 static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f,
                           held_list *held, bool may_learn) {
-  describe(f, d->outcome, l, d->result);
+  describe(st->s, f, d->outcome, l, d->result);
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
   if (d->outcome != OUTCOME_SILENT) add_crash(f, d->result);
   (void)pthread_mutex_lock(&st->lock);

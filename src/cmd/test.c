@@ -307,6 +307,8 @@ static bool is_over(const struct job *job, uint64_t deadline) {
   return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
 }
 
+static bool is_language(const void *space, const char *path) { return test_is_language(space, path); }
+
 /* Until the deadline, or so many runs; but what was made BEFORE. */
 static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {
   size_t done = 0;
@@ -328,7 +330,9 @@ static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const u
                         .sink = {.done = on_done, .progress = on_progress, .context = job},
                         .known = job->keeper.known.at,
                         .n_known = job->keeper.known.n,
-                        .before = before};
+                        .before = before,
+                        .is_language = is_language,
+                        .language_context = &job->setup.space};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
   job->progress.before = 0;

@@ -35,6 +35,7 @@ struct test_space {
   struct text notes;         /* of them, a line each */
   struct map outputs;        /* what is known of descriptors that were written to (test_space.c) */
   VEC(const char *) untried; /* functions of libraries that nothing is known about */
+  VEC(char *) languages;     /* names of libraries of languages */
 };
 
 struct test_scope {
@@ -57,6 +58,8 @@ bool test_space_is_guest(const struct test_space *s, const struct test_scope *sc
 int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 /* ... and once more, when there are more modules. */
 int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
+/* Is it a library of a language, which calls what the program means? */
+bool test_is_language(const struct test_space *s, const char *path);
 /* Is it in one of the folders of the system's libraries? */
 bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */

@@ -43,7 +43,7 @@ static bool is_huge(const struct test_space *s, size_t module) {
 int test_space_judge(struct test_space *s, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
-    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE && !is_huge(s, i))
+    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE && !(s->world.wire.at[i].flags & WIRE_LANGUAGE) && !is_huge(s, i))
       r = add_verdicts(s, s->modules.modules.at[i].path, e);
   return r;
 }
@@ -60,14 +60,22 @@ static bool is_wanted(const struct test_space *s, const char *path, uint64_t aft
   return s->sites.n == 0;
 }
 
-/* The loader names what was opened as the program did: by a path from where it stood, perhaps. */
-static const char *path_of(const struct test_space *s, const char *loaded) {
+const char *test_path_of(const struct test_space *s, const char *loaded) {
   const char *last = strrchr(loaded, '/');
   for (size_t i = 0; loaded[0] != '/' && last && i < s->opened.n; i++) {
     const char *name = strrchr(s->opened.at[i], '/');
     if (name && strcmp(name, last) == 0) return s->opened.at[i];
   }
   return loaded;
+}
+
+static struct site_call call_of(const struct test_space *s, uint32_t function, const struct wire_point *seen);
+
+/* Was it called by a library of a language, which was not asked for by name? */
+static bool is_indirect(const struct test_space *s, const char *path) {
+  for (size_t i = 0; i < s->world.wire.n; i++)
+    if (s->world.wire.at[i].flags & WIRE_LANGUAGE && test_is_language(s, path)) return true;
+  return false;
 }
 
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
@@ -78,10 +86,16 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
                                .verdict = 1,
                                .excused = site_likely_excused(s->likely, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
-  if (s->sites.n && !(known && is_wanted(s, path_of(s, loaded.path), p->frames[0].at))) return 0;
+  if (s->sites.n && !(known && is_wanted(s, test_path_of(s, loaded.path), p->frames[0].at))) return 0;
+  if (known && is_indirect(s, loaded.path)) {
+    struct site_call c = call_of(s, p->function, p);
+    if (!test_is_for_program(s, area, p)) return 0;
+    add.indirect = true;
+    add.excused |= test_language_excuses(s, &c);
+  }
   if (known) {
     uint64_t verdict;
-    add.site = site_key(path_of(s, loaded.path), p->frames[0].at);
+    add.site = site_key(test_path_of(s, loaded.path), p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
       add.verdict = (int)(verdict & 0xff);
       add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
@@ -131,11 +145,10 @@ static enum site_descriptor descriptor_of(uint8_t fd) {
   return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
 }
 
-static struct site_call call_of(const struct test_space *s, const struct campaign_point *p) {
-  const struct wire_point *seen = &s->seen.at[p - s->points.at];
+static struct site_call call_of(const struct test_space *s, uint32_t function, const struct wire_point *seen) {
   const struct wire_function *functions = test_plan_array(s, test_plan(s)->functions);
-  struct site_call c = {.function = test_function(s, p->function),
-                        .n_args = functions[p->function].n_args,
+  struct site_call c = {.function = test_function(s, function),
+                        .n_args = functions[function].n_args,
                         .descriptor = descriptor_of(seen->fd),
                         .nonblocking = seen->nonblocking,
                         .writable = seen->writable,
@@ -146,12 +159,18 @@ static struct site_call call_of(const struct test_space *s, const struct campaig
   return c;
 }
 
+static struct site_call call_at(const struct test_space *s, const struct campaign_point *p) {
+  return call_of(s, p->function, &s->seen.at[p - s->points.at]);
+}
+
 /* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
-  struct site_call c = call_of(s, p);
+  struct site_call c = call_at(s, p);
+  /* That memory is short a library of a language says by an exception. */
+  if (p->indirect && f->error == ENOMEM && f->act != WIRE_ACT_THROW) return 0;
   /* Whoever asks for a function that nothing is known about has a reason. */
   if (s->named && !site_likely_knows(s->likely, c.function)) return 1;
   if (f->act == WIRE_ACT_SHORT) return site_likely_short(s->likely, &c);
@@ -182,7 +201,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
   for (size_t i = 0; i < s->untried.n; i++)
     if (vec_push(&names, s->untried.at[i]) < 0) break;
   for (size_t i = 0; i < s->points.n && !s->named; i++) {
-    struct site_call c = call_of(s, &s->points.at[i]);
+    struct site_call c = call_at(s, &s->points.at[i]);
     if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
   }
   if (names.n) qsort_r(names.at, names.n, sizeof *names.at, by_home, (void *)(uintptr_t)s);
@@ -226,7 +245,7 @@ static int note_output(struct test_space *s, uint64_t key, uint64_t what) {
 static int note_outputs(struct test_space *s) {
   int r = 0;
   for (size_t i = 0; i < s->points.n && r >= 0; i++) {
-    struct site_call c = call_of(s, &s->points.at[i]);
+    struct site_call c = call_at(s, &s->points.at[i]);
     uint32_t process = s->seen.at[i].process;
     uint64_t to;
     if (c.n_args == 0) continue;
@@ -240,7 +259,7 @@ static int note_outputs(struct test_space *s) {
 
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
-  struct site_call c = call_of(s, p);
+  struct site_call c = call_at(s, p);
   /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);

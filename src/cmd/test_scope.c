@@ -33,7 +33,7 @@ bool test_space_has(const struct test_space *s, const struct test_scope *scope, 
   if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
     if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
-  return !scope->from.n && !test_is_system_library(s->modules.modules.at[module].path);
+  return !scope->from.n && (!test_is_system_library(m->path) || test_is_language(s, m->path));
 }
 
 bool test_is_listed(const cmd_names *list, const char *name) {

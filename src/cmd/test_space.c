@@ -19,11 +19,12 @@ static bool is_function(const struct run_modules *m, const char *name) {
 }
 
 static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
-                       struct map *known, name_list *ret) {
+                       bool language, struct map *known, name_list *ret) {
   struct image_slot slot = {0};
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
     if (!test_is_listed(&scope->functions, slot.name) || !is_function(&s->modules, slot.name)) continue;
+    if (language && !test_language_calls(s, slot.name)) continue;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }
   return 0;
@@ -33,8 +34,11 @@ static int add_imports(const struct test_space *s, const struct test_scope *scop
 static int find_names(const struct test_space *s, const struct test_scope *scope, name_list *ret) {
   struct map known = {0};
   int r = 0;
-  for (size_t i = 0; i < s->modules.modules.n && r == 0; i++)
-    if (test_space_has(s, scope, i)) r = add_imports(s, scope, s->modules.modules.at[i].image, &known, ret);
+  for (size_t i = 0; i < s->modules.modules.n && r == 0; i++) {
+    const struct run_module *m = &s->modules.modules.at[i];
+    if (test_space_has(s, scope, i))
+      r = add_imports(s, scope, m->image, !scope->from.n && test_is_language(s, m->path), &known, ret);
+  }
   map_done(&known);
   return r;
 }
@@ -227,6 +231,7 @@ int test_space_fill(const struct test_scope *scope, struct test_space *s, struct
   name_list names = {0};
   s->named = scope->functions.n > 0;
   int r = test_check_scope(s, scope, e);
+  if (r >= 0) r = test_languages_load(s, e);
   for (size_t i = 0; i < scope->sites.n && r >= 0; i++)
     r = test_find_site(&s->modules, scope->sites.at[i], &s->sites, e);
   if (r >= 0) r = profile_facts_load(s->data, &s->facts, e);
@@ -239,6 +244,9 @@ int test_space_fill(const struct test_scope *scope, struct test_space *s, struct
   for (size_t i = 0; r >= 0 && i < s->world.wire.n; i++) {
     s->world.wire.at[i].flags &= ~(uint32_t)WIRE_IN_SCOPE;
     if (test_space_has(s, scope, i)) s->world.wire.at[i].flags |= WIRE_IN_SCOPE;
+    /* Who names it means it. */
+    if (!scope->from.n && test_is_language(s, s->modules.modules.at[i].path))
+      s->world.wire.at[i].flags |= WIRE_LANGUAGE;
   }
   if (r >= 0) r = find_faults(s, scope, e);
   return r;
@@ -267,6 +275,7 @@ static void drop_faults(struct test_space *s) {
   vec_done(&s->seen);
   vec_done(&s->sites);
   vec_done(&s->untried);
+  vec_done(&s->languages);
   text_done(&s->plan);
 }
 

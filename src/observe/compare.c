@@ -143,7 +143,8 @@ struct shown {
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
-  s->litter += !a && is_litter(s->a, s->b, b->path);
+  /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
+  s->litter += !a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path));
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
   s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */

@@ -142,7 +142,7 @@ static int serve(const struct sandbox_options *options, int socket, const struct
       .start = begin, .wall_ns = patient ? request->patience_ns : request->wall_ns, .end = request->until_ns};
   if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
     a.timed_out = true;
-    if (request->trace) trace_interrupted(pid, &stack);
+    if (request->trace) trace_interrupted(trace_stuck(pid), &stack);
     (void)kill(pid, SIGKILL);
     (void)wait_for(pid, 0, &a, &stack);
   }

@@ -218,6 +218,8 @@ void trace_refused(int r, struct keeper_answer *a);
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
 /* A process or thread of the command's has ended, which is not the command itself. */
 void trace_ended(int status, struct keeper_stack *stack);
+/* Who is it that hangs? PID, or a process that it waits for, however far away. */
+pid_t trace_stuck(pid_t pid);
 /* Takes the stack of a process that is to be killed. */
 void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "below.h"
+#include "condition.h"
 #include "files.h"
 #include "numbers.h"
 #include "process.h"
@@ -100,7 +101,7 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
   if (b->onwards) {
-    o->about = c->args[0];
+    o->about = rt_order_asks(c);
     o->around = rt_point_around(c);
   }
   rt_store(&o->armed, 1);

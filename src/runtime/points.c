@@ -124,13 +124,20 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-bool rt_in_scope(const struct rt_call *c) {
+/* Of the caller's module, as of enum wire_module_flag. */
+static uint32_t module_flags(const struct rt_call *c) {
   struct rt_modules *m = rt_modules_now();
   uint64_t pc = rt_return_address(c) - 1;
-  if (!m) return false;
+  if (!m) return 0;
   (void)rt_step_at(&m, pc); /* looks for new modules */
   const struct rt_module *module = rt_module_at(m, pc);
-  return module && module->plan && rt_array(modules, struct wire_module)[module->plan - 1].flags & WIRE_IN_SCOPE;
+  return module && module->plan ? rt_array(modules, struct wire_module)[module->plan - 1].flags : 0;
+}
+
+bool rt_in_scope(const struct rt_call *c) { return module_flags(c) & WIRE_IN_SCOPE; }
+
+bool rt_in_own_code(const struct rt_call *c) {
+  return (module_flags(c) & (WIRE_IN_SCOPE | WIRE_LANGUAGE)) == WIRE_IN_SCOPE;
 }
 
 void rt_point_record(const struct rt_call *c) {

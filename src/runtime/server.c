@@ -47,7 +47,8 @@ void rt_server_start(void) {
 
 void rt_server_early(const struct rt_call *c) {
   const struct rt_function *f = &rt.functions[c->index];
-  server.early |= f->n_rules > 0 && rt_in_scope(c);
+  /* A library of a language gets itself ready; nothing of that is tried. */
+  server.early |= f->n_rules > 0 && rt_in_own_code(c);
 }
 
 /* --- the child ---------------------------------------------------------------------------------------------------- */

@@ -229,6 +229,7 @@ enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
   WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
   WIRE_AS_SAID = 4,  /* its name is what the user has written, with folders or without */
+  WIRE_LANGUAGE = 8, /* with WIRE_IN_SCOPE: a library of a language, whose calls are the user's if the user is behind */
 };
 
 /*
@@ -640,7 +641,7 @@ struct wire_order {
   uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
-  uint64_t about;   /* the first argument then: who tries again asks for the same */
+  uint64_t about;   /* its arguments then, in short: who tries again asks for the same */
   uint32_t hold;    /* not 0: the call waits, before anything of its failure happens, until a debugger is there */
   uint32_t held;    /* the process that does */
 };

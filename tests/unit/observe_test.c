@@ -107,6 +107,10 @@ static void test_temporary_files_are_litter(void **state) {
   leave(&b, "/home/x", OBSERVE_FILE);
   leave(&b, "/tmp/x", OBSERVE_FILE);
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&b, "/home/socket", OBSERVE_OTHER);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&a, "/home/socket", OBSERVE_OTHER);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
   leave(&a, "/tmp/x", OBSERVE_FILE); /* and one that is not there any more is a loss */
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
 }

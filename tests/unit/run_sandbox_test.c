@@ -288,6 +288,14 @@ static void test_stack_of_a_hang(void **state) {
   assert_true(on_stack(&s, "/sleep"));
 }
 
+static void test_stack_of_a_child_that_hangs(void **state) {
+  traced = true;
+  struct seen s = run(*state, "sh -c 'sleep 1000; exit 1'; exit 0", 1);
+  traced = false;
+  assert_true(s.result.timed_out);
+  assert_true(on_stack(&s, "/sleep"));
+}
+
 static void test_missing_program_is_said(void **state) {
   const struct place *p = *state;
   char *const argv[] = {(char *)(uintptr_t) "nothing", NULL};
@@ -392,6 +400,7 @@ int main(void) {
       TEST(test_world_outside_is_out_of_reach),
       TEST(test_stack_of_a_crash),
       TEST(test_stack_of_a_hang),
+      TEST(test_stack_of_a_child_that_hangs),
       TEST(test_missing_program_is_said),
       TEST(test_signals_while_it_is_made),
       TEST(test_crowded_folder_with_a_mount),
