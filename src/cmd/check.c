@@ -171,7 +171,7 @@ static bool fails(const struct job *job, const struct site_list *l, size_t n) {
   return false;
 }
 
-/* Where findings are asked for, that there are none must not mean that a library was not found. */
+/* Where findings are asked for, that there are none must not mean that something was not found. */
 static int refuse_missing(const struct job *job, const struct site_list *l, size_t n, struct err *e) {
   for (size_t i = 0; job->fail_on && i < n; i++)
     if (l[i].n_missing_libraries)
@@ -179,6 +179,9 @@ static int refuse_missing(const struct job *job, const struct site_list *l, size
                      "%s: needs %s, which was not found, so that nothing is known of calls of its functions (set "
                      "LD_LIBRARY_PATH as it is for the program)",
                      l[i].program, l[i].missing_libraries[0]);
+  for (size_t i = 0; job->fail_on && i < n; i++)
+    if (l[i].unseen)
+      return err_set(e, -ENOENT, "%s: imports functions that can fail, and no call of any was found", l[i].program);
   return 0;
 }
 

@@ -309,7 +309,7 @@ struct flow_event {
   uint8_t arg;                 /* from 0 */
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
   uint64_t at;                 /* the instruction */
-  uint64_t imm;                /* the other operand */
+  uint64_t imm;                /* the other operand; if that is not a constant, its identity */
   uint8_t call_kind;           /* EVENT_ARGUMENT, EVENT_GIVEN: an enum call_kind */
   uint64_t target;             /* ... and where it goes */
   const struct transform *ops; /* what was done to the value before */
@@ -350,6 +350,11 @@ bool flow_graph_clears_errno(struct flow_graph *g);
  * how many; 0 if not all are known.
  */
 unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max);
+/*
+ * What tells the value of argument ARG of the call INSN from other values of this function; 0 if that is not known. Of
+ * a call's result it is the address of the call.
+ */
+uint64_t flow_graph_argument_identity(struct flow_graph *g, uint32_t insn, unsigned arg);
 /* The call whose result V is, but for its extension to more bits; UINT32_MAX if it is none. */
 uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v);
 /* Does a way lead from behind INSN to the instruction TO? */

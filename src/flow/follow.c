@@ -114,11 +114,30 @@ unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, s
   return (unsigned)v.value;
 }
 
+/* Is nothing done to a value but that it gets more bits? */
+static bool is_extended(const struct transform *t) {
+  while (t && (t->kind == XF_SIGN || t->kind == XF_ZERO))
+    t = t->next;
+  return !t;
+}
+
 uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v) {
   if (v->kind != VALUE_CALL || v->call >= g->walk.call_insn.n) return UINT32_MAX;
-  for (const struct transform *t = v->ops; t; t = t->next)
-    if (t->kind != XF_SIGN && t->kind != XF_ZERO) return UINT32_MAX;
-  return g->walk.call_insn.at[v->call];
+  return is_extended(v->ops) ? g->walk.call_insn.at[v->call] : UINT32_MAX;
+}
+
+uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v) {
+  const uint64_t no_address = 1ull << 63;
+  uint32_t call = flow_graph_call_insn(g, v);
+  if (call != UINT32_MAX) return g->code.insns[call].address;
+  if (v->kind == VALUE_ARG && is_extended(v->ops)) return no_address | (v->arg + 1u);
+  if ((v->kind == VALUE_MEMORY || v->kind == VALUE_COMPUTED) && v->at) return no_address | hash_mix(v->at);
+  return 0;
+}
+
+uint64_t flow_graph_argument_identity(struct flow_graph *g, uint32_t insn, unsigned arg) {
+  struct flow_value v;
+  return flow_graph_argument(g, insn, arg, &v) ? follow_identity_of(g, &v) : 0;
 }
 
 bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
@@ -380,6 +399,25 @@ static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *e
   if (loops) events->at.n = kept;
 }
 
+/* Is the other operand what a call has made of the value itself? */
+static bool is_echo(const struct flow_events *events, const struct flow_event *e) {
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *given = &events->at.at[i];
+    bool itself = given->kind == EVENT_ARGUMENT && given->subject == SUBJECT_VALUE && !given->mixed;
+    if (itself && given->at == e->imm && is_extended(given->ops)) return true;
+  }
+  return false;
+}
+
+/* "write(fd, p, n) != n" asks whether write has failed, and says nothing of how N came to be. */
+static void use_echoes(struct flow_events *events) {
+  for (size_t i = 0; i < events->at.n; i++) {
+    struct flow_event *e = &events->at.at[i];
+    if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(events, e))
+      e->kind = EVENT_USE;
+  }
+}
+
 int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
                 struct flow_events *ret) {
   uint32_t block = flow_graph_block(g, start->insn);
@@ -423,5 +461,6 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     follow_block(g, &w);
   }
   drop_ends_of_rests(g, ret);
+  use_echoes(ret);
   return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
 }

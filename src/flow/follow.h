@@ -67,6 +67,9 @@ void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const 
 /* Notes an event with F's chain and subject, once. */
 void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e);
 
+/* What tells the value from others, see flow_graph_argument_identity. */
+uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v);
+
 /* --- follow_step.c ------------------------------------------------------------------------------------------------ */
 
 /* One instruction, one fact. False if the fact does not hold behind the instruction. */

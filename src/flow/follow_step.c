@@ -72,12 +72,19 @@ static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t
 
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
 
-/* The other operand: *ret is its constant; false if it has none. */
+/* The other operand: *ret is its constant; false if it has none, and *ret is its identity. */
 static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, uint8_t reg, uint64_t *ret) {
   const struct insn *in = &g->code.insns[insn];
+  struct loc loc = loc_reg(reg);
   *ret = (uint64_t)in->imm;
   if (kind == OPERAND_IMM) return true;
-  return kind == OPERAND_REG && origin_constant(&g->walk, insn, reg, ret);
+  if (kind == OPERAND_MEM) loc = (struct loc){.kind = LOC_SLOT, .size = in->size};
+  *ret = 0;
+  if (kind == OPERAND_MEM && !insn_slot(in, &loc.slot)) return false;
+  struct flow_value v = origin(&g->walk, insn, &loc);
+  bool constant = kind == OPERAND_REG && v.kind == VALUE_CONST;
+  *ret = constant ? v.value : follow_identity_of(g, &v);
+  return constant;
 }
 
 static void compare(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
@@ -93,7 +100,6 @@ static void compare(struct flow_graph *g, const struct fact *f, uint32_t block, 
     flags.variable = !other_constant(g, insn, in->dst_kind, in->dst, &flags.imm);
   if (f->differs && !flags.variable && (in->op == OP_TEST ? flags.imm == ~0ull : flags.imm == 0))
     flags = (struct fact){.op = OP_CMP, .variable = true, .differs = true};
-  if (flags.variable) flags.imm = 0;
   set_flags(g, f, block, position, flags);
 }
 

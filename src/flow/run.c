@@ -417,7 +417,14 @@ static bool is_value(const struct run *r, const struct content *c) {
   return c->derived || (r->pinned && c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
 }
 
+/* The other way round: behind "n == 0", they leave N where a 0 is wanted. Is it the constant that Y is? */
+static bool stands_for(const struct run *r, const struct content *x, const struct content *y) {
+  bool constant = y->known && !y->derived;
+  return r->pinned && constant && x->derived && x->known && narrow(x->value, 4) == narrow(y->value, 4);
+}
+
 static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
+  if (stands_for(a, &x, &y) || stands_for(b, &y, &x)) return true;
   if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
   return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
 }

@@ -101,6 +101,8 @@ const void *image_bytes(const struct image *img, uint64_t address, size_t len);
 size_t image_bytes_left(const struct image *img, uint64_t address);
 /* In the file part of an executable segment; in files linked without separate code that includes constants. */
 bool image_is_code(const struct image *img, uint64_t address);
+/* The same, in a segment that is linked for code only. */
+bool image_is_only_code(const struct image *img, uint64_t address);
 /* In a segment that is never writable, or that is made read-only after relocation. */
 bool image_is_readonly(const struct image *img, uint64_t address);
 /* In any loaded segment, zero-filled parts too. */

@@ -44,6 +44,13 @@ bool image_is_code(const struct image *img, uint64_t address) {
   return s && (s->flags & PF_X) && address < s->file_end;
 }
 
+bool image_is_only_code(const struct image *img, uint64_t address) {
+  if (!image_is_code(img, address)) return false;
+  /* Otherwise the file's header is in it, and constants are between header and code, or behind it. */
+  const void *first = image_bytes(img, segment_at(img, address)->start, SELFMAG);
+  return first && memcmp(first, ELFMAG, SELFMAG) != 0;
+}
+
 bool image_is_readonly(const struct image *img, uint64_t address) {
   const struct segment *s = segment_at(img, address);
   if (!s) return false;

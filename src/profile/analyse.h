@@ -53,6 +53,8 @@ enum calling_fact {
   CALL_MISNAMED,
   CALL_BY_ERRNO,
   CALL_FILE,
+  CALL_RETURNS,
+  CALL_FORESEEN,
 };
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
   return hash_mix(hash_string(name) + (unsigned)fact);

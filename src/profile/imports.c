@@ -111,6 +111,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .misnamed = calling(facts, CALL_MISNAMED, name),
       .variadic = calling(facts, CALL_VARIADIC, name) >= 0,
       .throws = calling(facts, CALL_THROWS, name) >= 0,
+      .returns = calling(facts, CALL_RETURNS, name),
+      .foreseen = calling(facts, CALL_FORESEEN, name) >= 0,
   };
   return roles;
 }

@@ -208,6 +208,8 @@ struct profile_roles {
   int file;             /* a FILE whose error flag is not set */
   int code;             /* a pointer to where a code for the error is put */
   int misnamed;         /* a name: with one that there is not, it fails for real */
+  int returns;          /* what it returns when it succeeds */
+  bool foreseen;        /* callers may know what it returns when it succeeds */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 

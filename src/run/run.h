@@ -177,11 +177,15 @@ struct run_request {
   void *context;
 };
 
-/*
- * Starts the command, passes signals on, waits. *ret_status is as a shell has it: what it exited with, 128 + N if
- * signal N killed it. A tick that fails ends the watch, not the command.
- */
-int run_start(const struct run_request *request, int *ret_status, struct err *e) MUST_USE;
+/* How the command ended. */
+struct run_ended {
+  int status; /* as a shell has it: what it exited with, 128 + N if signal N killed it */
+  int signal; /* that killed it itself; 0: none */
+  pid_t pid;
+};
+
+/* Starts the command, passes signals on, waits. A tick that fails ends the watch, not the command. */
+int run_start(const struct run_request *request, struct run_ended *ret, struct err *e) MUST_USE;
 
 /* LD_PRELOAD for the command: the shim, then what the user had there. */
 void run_preload(const char *shim, struct text *to);

@@ -94,7 +94,7 @@ static enum rt_action inject(struct rt_call *c, const struct rt_function *f, con
   murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);
-  if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
+  if (!(r->flags & WIRE_THEN)) return rt_fault_instead(c);
   if (f->hook != WIRE_HOOK_NONE) return then_hooked(c, f);
   c->words = words_above(c);
   return RT_THEN;

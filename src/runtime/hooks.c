@@ -221,6 +221,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_MESSAGES:
+  case WIRE_HOOK_CLOSE_ALL:
+  case WIRE_HOOK_CLOSE_SOME:
   case WIRE_HOOK_CLOSE:
   case WIRE_HOOK_DUP:
   case WIRE_HOOK_FCNTL:

@@ -148,11 +148,12 @@ static inline bool is_own(const struct wire_asking *m) { return m && (uint32_t)r
 /* M: where to say it; or NULL. */
 static inline uint64_t call_marked(struct wire_asking *m, uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
   uint32_t error = rt_thread_word(errno_offset);
-  rt_asker.asking = 1;
+  struct rt_question question;
+  rt_ask_begin(&question);
   if (m) rt_store(&m->trigger, trigger + 1);
   uint64_t result = rt_foreign(function, a, b);
   if (m) rt_store(&m->trigger, 0);
-  rt_asker.asking = 0;
+  rt_ask_end();
   rt_thread_set_word(errno_offset, error);
   return result;
 }
@@ -160,6 +161,10 @@ static inline uint64_t call_marked(struct wire_asking *m, uint32_t trigger, uint
 static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
   struct wire_asking *m = rt_asker.mark;
   return call_marked(is_own(m) ? m : take_mark(own_name()), trigger, function, a, b);
+}
+
+void rt_plugin_left(void) {
+  if (is_own(rt_asker.mark)) rt_store(&rt_asker.mark->trigger, 0);
 }
 
 /* Whatever the threads of this process are in, it is no reason for its end. */
@@ -176,6 +181,26 @@ void rt_plugin_leave(void) {
 }
 
 /*
+ * `done` is called from here, and not by the destructor of the plugin (which does it if the loader should ever come
+ * there first), so that what happens in it is told as the plugin's. What threads were in before has been forgiven.
+ */
+static void end_plugins(void) {
+  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++) {
+    struct murphy_trigger_class *class = rt_load(&plugins[i].class);
+    if (!class || rt_load(&class->ended)) continue;
+    rt_store(&class->ended, 1);
+    class->triggers = NULL;
+    for (uint32_t k = i; class->done && k < rt.plan->triggers.n; k++) {
+      if (rt_load(&plugins[k].class) != class) continue;
+      struct wire_asking *m = is_own(rt_asker.mark) ? rt_asker.mark : take_mark(own_name());
+      if (m) rt_store(&m->ended, 0);
+      (void)call_marked(m, k, (uint64_t) class->done, (uint64_t)&plugins[k].trigger, 0);
+      if (m) rt_store(&m->ended, 1);
+    }
+  }
+}
+
+/*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
  * plugins, which is no fault of these. A process that has asked nobody has no entry.
  */
@@ -183,11 +208,12 @@ __attribute__((destructor)) static void note_exit(void) {
   uint32_t pid = plugins ? rt_pid_if_known() : 0, trigger;
   struct wire_asking *mark = rt_asker.mark;
   bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
-  if (own && (trigger = rt_load(&mark->trigger)) != 0) {
+  if (own && rt_asking((uint64_t)__builtin_frame_address(0)) && (trigger = rt_load(&mark->trigger)) != 0) {
     rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
     rt_store(&mark->trigger, 0);
   }
   if (pid) forgive(pid);
+  end_plugins();
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
@@ -198,7 +224,7 @@ static void start_one(uint32_t i) {
   struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
   struct plugin *p = &plugins[i];
   if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, NULL);
-  if (class->version != MURPHY_TRIGGER_VERSION || class->size < sizeof *class || !class->eval)
+  if (class->version != MURPHY_TRIGGER_VERSION || class->size < MURPHY_TRIGGER_CLASS_SIZE || !class->eval)
     return rt_trouble(WIRE_TROUBLE_VERSION, i, NULL);
   lead_around(m, DT_JMPREL, DT_PLTRELSZ);
   lead_around(m, DT_RELA, DT_RELASZ);
@@ -251,7 +277,8 @@ RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
   struct plugin *p = plugins + trigger;
   struct murphy_trigger_class *class;
   if (__builtin_expect(!plugins || !(class = rt_load(&p->class)), 0)) return rt_ask_other(c, trigger);
-  if (rt_load(&class->ended) || rt_asker.asking) return false;
+  if (rt_load(&class->ended)) return false;
+  if (__builtin_expect(rt_asker.asking != NULL, 0) && rt_asking((uint64_t)c->sp)) return false;
   struct wire_asking *m = rt_asker.mark;
   if (__builtin_expect(!is_own(m), 0)) return ask_first(c, trigger);
   struct murphy_call call = describe(c);

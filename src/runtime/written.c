@@ -32,7 +32,7 @@ static uint32_t last; /* that was taken */
 void rt_written_start(void) {
   const struct wire_function *f = rt_array(functions, struct wire_function);
   for (uint32_t i = 0; i < rt.plan->functions.n && !counter_of; i++)
-    if (f[i].hook == WIRE_HOOK_OUTPUT || f[i].hook == WIRE_HOOK_STREAM) {
+    if (f[i].hook >= WIRE_HOOK_OUTPUT && f[i].hook <= WIRE_HOOK_STREAM) {
       counters = rt_map(COUNTERS * sizeof *counters);
       counter_of = counters ? rt_map(DESCRIPTORS * sizeof *counter_of) : NULL;
     }
@@ -84,6 +84,11 @@ void rt_written_lose(int64_t fd) {
 
 void rt_written_forget(int64_t fd) {
   if (is_counted(fd)) leave(__atomic_exchange_n(&counter_of[fd], 0, __ATOMIC_ACQ_REL));
+}
+
+void rt_written_forget_all(uint32_t from, uint32_t to) {
+  for (uint32_t fd = from; counter_of && fd < DESCRIPTORS && fd <= to; fd++)
+    if (rt_load(&counter_of[fd]) != 0) rt_written_forget(fd);
 }
 
 int64_t rt_written(uint64_t fd) {

@@ -135,10 +135,8 @@ static int make_list(struct program *p, const struct judgement *js, struct site_
   for (size_t i = 0; i < p->found.n && r >= 0; i++)
     r = make_site(p, &p->found.at[i], &js[i], &reached, &l->arena, &l->sites[l->n++]);
   map_done(&reached);
-  for (size_t i = 0; i < p->imports.n; i++) {
-    l->functions += p->imports.at[i].n_errors > 0;
-    l->unknown_functions += p->imports.at[i].profile && !p->imports.at[i].n_errors && p->imports.at[i].profile->unknown;
-  }
+  for (size_t i = 0; i < p->imports.n && !p->found.n && !p->request->n_functions; i++)
+    l->unseen += p->imports.at[i].n_errors > 0;
   if (r >= 0) r = where_fill(p, l);
   if (r >= 0 && l->n) qsort(l->sites, l->n, sizeof *l->sites, by_rank);
   return r;

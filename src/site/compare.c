@@ -20,14 +20,20 @@ static void set_successes(struct sample *s, uint64_t first, uint64_t second, uns
   s->all = all;
 }
 
-void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call) {
+/* A value of success that an argument names. */
+static void add_success(struct sample *s, const struct import *m, const struct relevance_call *call) {
+  if (m->returns < 0 || !(call->known >> m->returns & 1)) return;
+  uint64_t v = call->args[m->returns];
+  if ((int64_t)v < 0 || (!v && m->success == SUCCESS_POINTER)) return; /* the choice is left to the function */
+  if (m->success == SUCCESS_NUMBER)
+    set_successes(s, v, 0, 1, false);
+  else
+    s->successes[s->n_successes++] = v;
+}
+
+static void set_usual_successes(struct sample *s, const struct import *m) {
   bool zero = false, positive = false;
-  s->import = m;
-  s->count = 0;
-  bool sized = m->success == SUCCESS_COUNT || m->success == SUCCESS_LENGTH;
-  if (sized && m->size >= 0 && call->known >> m->size & 1) s->count = call->args[m->size];
   for (unsigned i = 0; i < m->n_errors; i++) {
-    s->errors[i] = (uint64_t)m->errors[i];
     zero |= m->errors[i] == 0;
     positive |= m->errors[i] > 0;
   }
@@ -53,6 +59,16 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
   default:
     set_successes(s, zero ? 1 : 0, 1, zero || positive ? 1 : 2, false);
   }
+}
+
+void sample_start(struct sample *s, const struct import *m, const struct relevance_call *call) {
+  bool sized = m->success == SUCCESS_COUNT || m->success == SUCCESS_LENGTH;
+  s->import = m;
+  s->count = sized && m->size >= 0 && call->known >> m->size & 1 ? call->args[m->size] : 0;
+  for (unsigned i = 0; i < m->n_errors; i++)
+    s->errors[i] = (uint64_t)m->errors[i];
+  set_usual_successes(s, m);
+  add_success(s, m, call);
 }
 
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {
@@ -88,44 +104,60 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 
 /*
  * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
- * for, an order is about that. A length that is compared with less than there is room for may be longer. Compilers
- * write "x < 8" as "x <= 7" as they like, so both must suggest the same: without a sign, where an error is the largest
- * number, what is below the bound.
+ * for, an order is about that. A length that is compared with less than there is room for may be longer; one that is
+ * all the room is too long, which is no success. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest
+ * the same: without a sign, where an error is the largest number, what is below the bound.
  */
 uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
-  if (m->success == SUCCESS_LENGTH) return equality ? e->imm : e->imm + 1 < s->count ? e->imm + 1 : 0;
+  if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
+  if (m->success == SUCCESS_LENGTH) return e->imm + 1 < s->count ? e->imm + 1 : 0;
   if (m->success != SUCCESS_COUNT) return 0;
   if (s->count && !equality) return s->count;
   return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;
 }
 
-/* What stands for a variable that the value is compared with; false if any comparison with one is a check. */
-static bool variable_for(const struct import *m, const struct flow_event *e, uint64_t *ret) {
+#define VARIABLES 2
+
+/*
+ * What may stand for a variable that the value is compared with; 0 of them if any comparison with one is a check. A new
+ * number or address that equals another one, or does not, says nothing of a failure. A count may be compared with what
+ * was asked for, or with less.
+ */
+static unsigned variables_for(const struct import *m, const struct flow_event *e, uint64_t ret[VARIABLES]) {
+  bool equality = judge_equality(e);
   switch (m->success) {
+  case SUCCESS_COUNT:
+    ret[0] = A_COUNT;
+    ret[1] = A_COUNT / 2;
+    return equality ? 0 : 2;
   case SUCCESS_LENGTH:
-    *ret = A_BUFFER;
-    return !judge_equality(e);
-  case SUCCESS_NUMBER:
+    ret[0] = A_BUFFER;
+    return !equality;
   case SUCCESS_CHARACTER:
-    *ret = 2 * ANOTHER_NUMBER;
-    return !judge_equality(e);
+    ret[0] = 2 * ANOTHER_NUMBER;
+    return !equality;
+  case SUCCESS_NUMBER:
+    ret[0] = 2 * ANOTHER_NUMBER;
+    return !equality || !m->foreseen;
   case SUCCESS_POINTER:
-    *ret = AN_ADDRESS + A_BUFFER;
-    return !judge_equality(e);
+    ret[0] = AN_ADDRESS + A_BUFFER;
+    return !equality || !m->foreseen;
   default:
-    return false;
+    return 0;
   }
 }
 
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  uint64_t told = 0, variable = 0, more = judge_suggested(s, e);
+  uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
   if (e->mixed) return 0;
-  if (e->variable && !variable_for(s->import, e, &variable)) return judge_every(s->import);
+  unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
+  if (n == 0) return judge_every(s->import);
   for (unsigned i = 0; i < s->import->n_errors; i++)
-    if (tells(p, s, e, s->errors[i], more, variable)) told |= 1ull << i;
+    for (unsigned k = 0; k < n; k++)
+      if (tells(p, s, e, s->errors[i], more, variables[k])) told |= 1ull << i;
   return told;
 }
 

@@ -49,11 +49,13 @@ static int add_function(struct program *p, uint64_t entry) {
   return r < 0 ? r : vec_push(&p->functions, entry);
 }
 
-static int read_one(struct program *p, struct worker *w, size_t i) { return gather_function(p, w, p->functions.at[i]); }
+/* The Ith of those that are not yet read. */
+static int read_one(struct program *p, struct worker *w, size_t i) {
+  return gather_function(p, w, p->functions.at[p->n_read + i]);
+}
 
-/* Functions that are not in any table, and that calls have told of. */
-static int add_fresh(struct program *p, size_t *ret_from) {
-  *ret_from = p->functions.n;
+/* Functions that are not in any table, and that calls and references have told of. */
+static int add_fresh(struct program *p) {
   for (unsigned i = 0; i < p->n_workers; i++) {
     struct worker *w = &p->workers[i];
     for (size_t k = 0; k < w->fresh.n; k++) {
@@ -141,8 +143,8 @@ static void drop_twins(struct program *p) {
   p->pointer_calls.n = drop_twin_calls(p, p->pointer_calls.at, p->pointer_calls.n);
 }
 
-/* Tables of functions in a program that is linked to a fixed address need no slots. */
-static int refer_from_data(struct program *p) {
+/* Tables of functions in a program that is linked to a fixed address need no slots. USE gets what may be one. */
+static int each_in_data(struct program *p, int (*use)(struct program *, uint64_t)) {
   uint64_t start, end, word;
   int r = 0;
   for (size_t n = 0; image_fixed_data(p->image, n, &start, &end); n++)
@@ -150,8 +152,26 @@ static int refer_from_data(struct program *p) {
       const void *bytes = image_bytes(p->image, at, sizeof word);
       if (!bytes) break;
       memcpy(&word, bytes, sizeof word);
-      if (image_is_code(p->image, word) && image_function_at(p->image, word)) r = map_put(&p->referenced_set, word, 1);
+      if (image_is_code(p->image, word)) r = use(p, word);
     }
+  return r;
+}
+
+static int refer(struct program *p, uint64_t to) {
+  bool known = image_function_at(p->image, to) || map_get(&p->function_set, to, NULL);
+  return known ? map_put(&p->referenced_set, to, 1) : 0;
+}
+
+static int add_untold(struct program *p, uint64_t at) {
+  return gather_is_untold(p->image, at) ? add_function(p, at) : 0;
+}
+
+/* Functions that are in no table, and whose address is in memory. */
+static int add_from_memory(struct program *p) {
+  struct image_slot slot;
+  int r = each_in_data(p, add_untold);
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
+    if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = add_untold(p, slot.value);
   return r;
 }
 
@@ -198,7 +218,7 @@ static int merge(struct program *p) {
     r = merge_worker(p, &p->workers[i]);
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
     if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = map_put(&p->referenced_set, slot.value, 1);
-  if (r >= 0) r = refer_from_data(p);
+  if (r >= 0) r = each_in_data(p, refer);
   if (r >= 0) r = find_virtual(p);
   if (r < 0) return r;
   if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
@@ -211,18 +231,18 @@ static int merge(struct program *p) {
 
 int functions_read(struct program *p) {
   const struct image_function *f;
-  size_t n = image_functions(p->image, &f), from = 0;
+  size_t n = image_functions(p->image, &f);
   int r = 0;
   for (size_t i = 0; i < n && r >= 0; i++)
     r = add_function(p, f[i].address);
   if (r >= 0 && image_entry(p->image)) r = add_function(p, image_entry(p->image));
-  if (r >= 0) r = functions_each(p, p->functions.n, read_one);
-  for (unsigned round = 0; round < 8 && r >= 0; round++) {
-    r = add_fresh(p, &from);
-    if (r < 0 || from == p->functions.n) break;
-    qsort(p->functions.at + from, p->functions.n - from, sizeof *p->functions.at, by_address);
-    for (size_t i = from; i < p->functions.n && r >= 0; i++)
-      r = read_one(p, &p->workers[0], i);
+  if (r >= 0) r = add_from_memory(p);
+  while (r >= 0 && p->n_read < p->functions.n) {
+    size_t more = p->functions.n - p->n_read;
+    qsort(p->functions.at + p->n_read, more, sizeof *p->functions.at, by_address);
+    r = functions_each(p, more, read_one);
+    p->n_read += more;
+    if (r >= 0) r = add_fresh(p);
   }
   return r < 0 ? r : merge(p);
 }

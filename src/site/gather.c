@@ -95,6 +95,20 @@ static void drop_returns(struct gathering *t) {
   events->at.n = n;
 }
 
+/* A length that is as much as there was room for is too long: to ask for that is no check. */
+static void use_full(struct gathering *t, const struct import *m, uint32_t insn) {
+  struct flow_events *events = &t->w->events;
+  int arg = m->success == SUCCESS_LENGTH && m->size >= 0
+                ? relevance_argument_of(t->p->relevance, m->name, (unsigned)m->size)
+                : -1;
+  uint64_t size = arg >= 0 && arg < FLOW_ARGS ? flow_graph_argument_identity(t->g, insn, (unsigned)arg) : 0;
+  for (size_t i = 0; size && i < events->at.n; i++) {
+    struct flow_event *e = &events->at.at[i];
+    bool compared = e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable;
+    if (compared && e->imm == size && judge_equality(e)) e->kind = EVENT_USE;
+  }
+}
+
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
@@ -113,6 +127,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   map_done(&crashes);
   f->torn = events->torn;
   if (r >= 0) drop_returns(t);
+  if (r >= 0) use_full(t, m, insn);
   return r;
 }
 
@@ -141,7 +156,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
-  r = recovery_note_checks(t->p, t->code, &t->w->events, &sample, number, insn, &t->failing);
+  r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
@@ -174,14 +189,26 @@ static bool is_for_library(const struct gathering *t, uint32_t insn) {
   return false;
 }
 
+bool gather_is_untold(const struct image *img, uint64_t address) {
+  if (!image_is_only_code(img, address) || image_function_at(img, address)) return false;
+  const struct image_function *before = image_function_before(img, address);
+  return !before || (before->end && before->end <= address);
+}
+
 /* An address of a function that is not called here. */
 static int gather_reference(struct gathering *t, uint32_t insn) {
   const struct insn *in = &t->code->insns[insn];
-  uint64_t to = 0;
+  const struct image *img = t->code->image;
+  uint64_t to = 0, start, end;
+  bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM;
   if (in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG) to = (uint64_t)in->disp;
-  if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM) to = (uint64_t)in->imm;
-  if (!to || !image_function_at(t->code->image, to)) return 0;
-  int r = is_for_library(t, insn) ? vec_push(&t->w->given, to) : 0;
+  if (number) to = (uint64_t)in->imm;
+  if (!to) return 0;
+  bool told = image_function_at(img, to);
+  /* Only programs that are linked to a fixed address have addresses as constants. */
+  if (!told && (!gather_is_untold(img, to) || (number && !image_fixed_data(img, 0, &start, &end)))) return 0;
+  int r = told ? 0 : vec_push(&t->w->fresh, to);
+  if (r >= 0 && is_for_library(t, insn)) r = vec_push(&t->w->given, to);
   return r < 0 ? r : vec_push(&t->w->referenced, to);
 }
 

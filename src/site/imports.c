@@ -85,8 +85,11 @@ static int add_import(struct program *p, const char *name) {
   m.success = profile_facts_success(p->facts, m.written);
   m.answers = relevance_answers(p->relevance, m.written);
   m.profile = profile_of(p, name, &m.library);
-  int size = profile_facts_roles(p->facts, m.written).size;
-  m.size = size < RELEVANCE_ARGS ? (int8_t)size : -1;
+  struct profile_roles roles = profile_facts_roles(p->facts, m.written);
+  m.size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;
+  m.returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
+  /* Of what is not known to be an address of its own making or a new number, nobody can tell. */
+  m.foreseen = roles.foreseen || roles.returns >= 0 || m.answers || m.success == SUCCESS_UNKNOWN;
   take_errors(p, &m);
   m.wanted = is_wanted(p, &m);
   return vec_push(&p->imports, m);

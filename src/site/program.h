@@ -19,6 +19,8 @@ struct import {
   bool pointer;               /* an error of it is no address */
   bool looked_at;             /* somebody looks at what it returns */
   int8_t size;                /* the written argument that says how much, or -1 */
+  int8_t returns;             /* the one that it returns when it succeeds, or -1 */
+  bool foreseen;              /* that it equals a variable, or does not, tells whether it has failed */
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
   const struct profile_error *details[ERRORS_MAX];
   unsigned n_errors;
@@ -87,7 +89,7 @@ struct worker {
   VEC(uint64_t) referenced;             /* functions whose address is taken */
   VEC(uint64_t) given;                  /* ... and goes to a library, as far as can be seen */
   VEC(struct inner_call) pointer_calls; /* through pointers; TO: see functions_pointer_callers */
-  VEC(uint64_t) fresh;                  /* functions that only a call tells of */
+  VEC(uint64_t) fresh;                  /* functions that only a call or a reference tells of */
   struct flow_events events;
 };
 
@@ -105,7 +107,8 @@ struct program {
   unsigned n_workers;
   VEC(uint64_t) functions;
   struct map function_set;
-  size_t next; /* the next to be taken by a worker */
+  size_t n_read; /* of them, in order */
+  size_t next;   /* the next to be taken by a worker */
   int error;
   /* All workers' findings, in order. */
   VEC(struct found) found;
@@ -127,6 +130,11 @@ int imports_find(struct program *p, struct err *e) MUST_USE;
 /* The profile of what the program imports. */
 int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_USE;
 
+/*
+ * May a function begin at ADDRESS that is in no table? The address is taken somewhere, and nothing is known of the code
+ * there.
+ */
+bool gather_is_untold(const struct image *img, uint64_t address);
 /* Reads the function at ENTRY: its sites, its calls, what it refers to. */
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
 struct flow_graph_options gather_options(struct program *p, struct worker *w);
@@ -184,7 +192,7 @@ int functions_reach(struct program *p, struct map *reached) MUST_USE;
 /* --- judging (compare.c, judge.c) --------------------------------------------------------------------------------- */
 
 /* The error values and values of success where the value is looked at. */
-#define SUCCESSES_MAX 2
+#define SUCCESSES_MAX 3
 struct sample {
   const struct import *import;
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
@@ -271,21 +279,22 @@ int reason_fill(const struct found *f, const struct import *m, const struct judg
 
 /* --- recovery.c --------------------------------------------------------------------------------------------------- */
 
-/* An edge that is taken on failure only: out of BLOCK, the one of KIND. */
+/* An edge that is taken on failure: out of BLOCK, the one of KIND. */
 struct failing {
   uint32_t block, site; /* SITE: index in the worker's found */
   uint8_t kind;
   uint32_t insn, import; /* the call whose failure it is */
+  bool ordinary;         /* ... and an answer that is no failure takes it, too */
 };
 typedef VEC(struct failing) failing_vec;
 
 /* Gives each site from FIRST on its blocks. */
 int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
 /* Adds the failing edges of the checks among EVENTS. */
-int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
+int recovery_note_checks(const struct program *p, struct flow_graph *g, const struct flow_events *events,
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) MUST_USE;
 /* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
-int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) MUST_USE;
+int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) MUST_USE;
 /* Asks what the next does, so that it is answered together with what verdicts need. */
 int recovery_ask_callers(struct program *p) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */

@@ -79,6 +79,12 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     text_addf(t, " %s taken for success", is_are(n));
     return;
   }
+  if (s->verdict == SITE_SOME && !s->n_checked && !errno_set_empty(&s->checked_errnos)) {
+    text_addf(t, "%s: ", m->written);
+    unsigned n = add_errnos(t, &s->checked_errnos);
+    text_addf(t, " %s handled, but other errors are taken for success", is_are(n));
+    return;
+  }
   add_values(t, m, s->missing, s->n_missing);
   if (j->seen & SEEN_MIXED_CALLERS) {
     text_addf(t, " %s returned, and %u of %u callers do not check", is_are(s->n_missing), j->bad_callers, j->callers);

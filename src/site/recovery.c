@@ -64,7 +64,7 @@ static int keep(struct worker *w, const struct code *code, const struct coloring
 static void color_edge(struct coloring *c, const struct failing *e) {
   const uint32_t *next;
   const uint8_t *kinds;
-  uint32_t n = flow_graph_next(c->g, e->block, &next, &kinds);
+  uint32_t n = e->ordinary ? 0 : flow_graph_next(c->g, e->block, &next, &kinds);
   for (uint32_t k = 0; k < n; k++)
     if (kinds[k] == e->kind && !c->plain[next[k]]) spread(c, c->mine, next[k], false);
 }
@@ -83,7 +83,7 @@ static int cut_edges(struct worker *w, const failing_vec *edges, struct coloring
   int r = start_coloring(c, &w->flow.scratch, code->n_blocks);
   if (r < 0) return r;
   for (size_t i = 0; i < edges->n; i++)
-    c->cut[edges->at[i].block] |= (uint8_t)(1u << edges->at[i].kind);
+    if (!edges->at[i].ordinary) c->cut[edges->at[i].block] |= (uint8_t)(1u << edges->at[i].kind);
   spread(c, c->plain, code->entry_block, true);
   return 0;
 }
@@ -106,30 +106,66 @@ int recovery_find(struct worker *w, const struct flow_graph *g, const failing_ve
   return r;
 }
 
-/* --- in callers --------------------------------------------------------------------------------------------------- */
+/* --- failing edges ------------------------------------------------------------------------------------------------ */
 
-int recovery_note_checks(const struct program *p, const struct code *code, const struct flow_events *events,
+#define A_VARIABLE 4096 /* stands for one that a value is compared with */
+
+static uint8_t side_of(const struct image *img, const struct flow_event *e, uint64_t value) {
+  return flow_event_holds(e, img, value, A_VARIABLE) ? EDGE_TAKEN : EDGE_FALL;
+}
+
+/*
+ * Does an ordinary answer take the error's SIDE of the branch as well? The end of the input does, behind "read(...) > 0"
+ * and wherever a loop ends if less comes than was asked for, and so does NULL for what is not there.
+ */
+static bool is_ordinary(const struct program *p, struct flow_graph *g, const struct import *m,
+                        const struct flow_event *e, uint8_t side) {
+  const struct image *img = p->image;
+  bool reads = relevance_reads(p->relevance, m->written), nothing = relevance_nothing(p->relevance, m->written);
+  if (m->answers) return true;
+  if (m->success != SUCCESS_COUNT) return nothing && (reads || m->success == SUCCESS_POINTER);
+  if (!reads || side_of(img, e, 0) != side) return false;
+  bool one = judge_equality(e) && !e->variable && e->imm == 1; /* of which all was asked for, perhaps */
+  return (!one && side_of(img, e, 1) != side) || flow_graph_leads(g, e->insn, e->insn);
+}
+
+/* Which side of the branch do the errors take that it tells from success? False if it tells none. */
+static bool failing_side(const struct program *p, struct flow_graph *g, const struct sample *s,
+                         const struct flow_event *e, struct failing *ret) {
+  if (e->subject == SUBJECT_ERRNO) { /* is it 0, or any other? That tells a failure from the end of the input. */
+    if (!relevance_nothing(p->relevance, s->import->written)) return false;
+    ret->kind = side_of(p->image, e, EPERM);
+    bool any = ret->kind == side_of(p->image, e, EIO) && ret->kind == side_of(p->image, e, ERRNO_MAX);
+    return any && !e->variable && ret->kind != side_of(p->image, e, 0);
+  }
+  uint64_t told = judge_compare(p, s, e);
+  if (!told) return false;
+  ret->kind = side_of(p->image, e, s->errors[__builtin_ctzll(told)]);
+  ret->ordinary = is_ordinary(p, g, s->import, e, ret->kind);
+  return true;
+}
+
+int recovery_note_checks(const struct program *p, struct flow_graph *g, const struct flow_events *events,
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) {
-  uint32_t import = (uint32_t)(s->import - p->imports.at);
+  const struct code *code = flow_graph_code(g);
   int r = 0;
   for (uint32_t i = 0; i < events->at.n && r >= 0; i++) {
     const struct flow_event *e = &events->at.at[i];
-    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || code->insns[e->insn].op != OP_BRANCH) continue;
-    uint64_t told = judge_compare(p, s, e);
-    if (!told) continue;
-    /* Which side of the branch do the errors take that it tells from success? */
-    uint64_t error = s->errors[__builtin_ctzll(told)];
-    uint8_t side = flow_event_holds(e, code->image, error, 4096) ? EDGE_TAKEN : EDGE_FALL;
-    r = vec_push(ret, (struct failing){e->block, site, side, insn, import});
+    struct failing f = {.block = e->block, .site = site, .insn = insn};
+    f.import = (uint32_t)(s->import - p->imports.at);
+    if (e->kind != EVENT_COMPARE || code->insns[e->insn].op != OP_BRANCH) continue;
+    if (failing_side(p, g, s, e, &f)) r = vec_push(ret, f);
   }
   return r;
 }
 
-int recovery_answer(struct program *p, struct worker *w, const struct flow_graph *g, struct question *q) {
+/* --- in callers --------------------------------------------------------------------------------------------------- */
+
+int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) {
   failing_vec edges = {0};
   struct coloring c = {.g = g};
   const struct code *code = flow_graph_code(g);
-  int r = recovery_note_checks(p, code, &w->events, q->sample, 0, 0, &edges);
+  int r = recovery_note_checks(p, g, &w->events, q->sample, 0, 0, &edges);
   if (r >= 0 && edges.n) r = cut_edges(w, &edges, &c);
   for (size_t i = 0; i < edges.n && r >= 0; i++)
     color_edge(&c, &edges.at[i]);

@@ -71,12 +71,11 @@ struct site {
 struct site_list {
   struct arena arena;
   const char *program; /* path */
-  const char *module;  /* last part of the path, or the soname */
+  const char *module;  /* last part of the path */
   const char *build_id;
   struct site *sites;
   size_t n;
-  bool has_lines; /* there is debug information */
-  size_t functions, unknown_functions;
+  size_t unseen;                        /* functions that it imports and that can fail, if no call of any was found */
   size_t stale;                         /* sites of this module that a baseline accepts and that are not there */
   const char *const *missing_libraries; /* that it needs and that were not found: calls of them are not judged */
   size_t n_missing_libraries;

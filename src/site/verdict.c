@@ -18,11 +18,11 @@ static enum site_use use_of(const struct judgement *j) {
   return USE_IGNORED;
 }
 
-/* The errnos of an error that are not in SET. */
-static struct errno_set others(const struct profile_error *e, const struct errno_set *set) {
+/* The errnos of ALL that are not in SET. */
+static struct errno_set others(const struct errno_set *all, const struct errno_set *set) {
   struct errno_set rest;
   for (unsigned i = 0; i < COUNT(rest.bits); i++)
-    rest.bits[i] = e->errnos.bits[i] & ~set->bits[i];
+    rest.bits[i] = all->bits[i] & ~set->bits[i];
   return rest;
 }
 
@@ -31,25 +31,41 @@ static void unite(struct errno_set *to, const struct errno_set *from) {
     to->bits[i] |= from->bits[i];
 }
 
+/* The errnos that may come with an error. Where the code shows none, those that are said of the function. */
+static struct errno_set errnos_of(const struct program *p, const struct found *f, const struct profile_error *e,
+                                  int64_t value) {
+  struct errno_set of = e->errnos;
+  const struct profile_function *whole = p->imports.at[f->import].profile;
+  bool unseen = errno_set_empty(&of) && (e->errno_unknown || (whole && whole->unknown));
+  for (int i = 1; unseen && i <= ERRNO_MAX; i++)
+    if (relevance_names(p->relevance, f->call.name, i, value)) errno_set_add(&of, i);
+  return of;
+}
+
 enum covered { COVERED_NOT, COVERED_PARTLY, COVERED };
 
 /* Is the error checked, by its value or by errno? KNOWN: without what was judged. */
-static enum covered cover(const struct found *f, const struct judgement *j, unsigned error, bool known,
-                          const struct profile_error *e, struct site *s) {
+static enum covered cover(const struct program *p, const struct found *f, const struct judgement *j, unsigned error,
+                          bool known, struct site *s) {
+  const struct import *m = &p->imports.at[f->import];
+  const struct profile_error *e = m->details[error];
   bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
   if (j->noticed >> error & 1 || known) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
+  bool guarded = (f->guard.errors | j->guard.errors) >> error & 1;
   if (f->guard.errors >> error & 1)
     seen = f->guard.handled;
-  else if (j->guard.errors >> error & 1)
+  else if (guarded)
     seen = j->guard.handled;
   else if (by_errno)
     seen = j->errno_values;
   if (errno_set_empty(&seen)) return COVERED_NOT;
-  struct errno_set rest = others(e, &seen);
+  struct errno_set may = errnos_of(p, f, e, m->errors[error]), rest = others(&may, &seen);
   unite(&s->checked_errnos, &seen);
-  if (errno_set_empty(&rest)) return COVERED;
+  /* Where nobody knows which errnos there are, a guard lets others pass. */
+  bool open = guarded && (e->errno_unknown || errno_set_empty(&e->errnos));
+  if (errno_set_empty(&rest) && !open) return COVERED;
   unite(&s->missing_errnos, &rest);
   return COVERED_PARTLY;
 }
@@ -101,17 +117,6 @@ static int fault_weight(const struct program *p, const struct found *f, int erro
   return 4 * (int)likely + (own ? 6 : 0) + (stays ? 1 : 0) - (passes ? 5 : 0);
 }
 
-/* The errnos that may come with an error. Where the code shows none, those that are said of the function. */
-static struct errno_set errnos_of(const struct program *p, const struct found *f, const struct profile_error *e,
-                                  int64_t value) {
-  struct errno_set of = e->errnos;
-  const struct profile_function *whole = p->imports.at[f->import].profile;
-  bool unseen = errno_set_empty(&of) && (e->errno_unknown || (whole && whole->unknown));
-  for (int i = 1; unseen && i <= ERRNO_MAX; i++)
-    if (relevance_names(p->relevance, f->call.name, i, value)) errno_set_add(&of, i);
-  return of;
-}
-
 /* The likeliest fault among what is missing, for an experiment. */
 static void choose_fault(const struct program *p, const struct found *f, unsigned error, struct site *s, int *best) {
   const struct import *m = &p->imports.at[f->import];
@@ -119,6 +124,7 @@ static void choose_fault(const struct program *p, const struct found *f, unsigne
   bool number = is_number(m, error);
   struct errno_set of = number ? (struct errno_set){0} : errnos_of(p, f, m->details[error], value);
   bool only = !errno_set_empty(&s->missing_errnos);
+  if (!only) of = others(&of, &s->checked_errnos);
   for (int i = 0; i <= ERRNO_MAX; i++) {
     if (i == 0 ? !errno_set_empty(&of) : !errno_set_has(&of, i)) continue;
     if (only && i && !errno_set_has(&s->missing_errnos, i)) continue;
@@ -154,7 +160,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   for (unsigned i = 0; i < m->n_errors; i++) {
     /* Where to come back is to fail, nothing has to be compared. */
     bool known = m->success == SUCCESS_NEVER || bounded >> i & 1;
-    enum covered c = cover(f, j, i, known, m->details[i], s);
+    enum covered c = cover(p, f, j, i, known, s);
     partly += c == COVERED_PARTLY;
     if (c == COVERED)
       checked[s->n_checked++] = m->errors[i];

@@ -209,7 +209,6 @@ int where_fill(struct program *p, struct site_list *l) {
     if (f->name && !l->sites[i].in) return -ENOMEM;
   }
   if (!p->debug) return 0;
-  l->has_lines = true;
   int r = 0;
   for (size_t i = 0; i < l->n && r >= 0; i++)
     r = fill_site(&strings, p->debug, &l->sites[i]);

@@ -234,6 +234,9 @@ static void add_counts(struct text *t, const struct site_list *l, const struct s
               "  %s was not found: calls of its functions are not among them (set LD_LIBRARY_PATH as it is for the "
               "program)\n",
               l->missing_libraries[i]);
+  if (l->unseen)
+    text_addf(t, "  no call was found of the %zu function%s that can fail and that it imports\n", l->unseen,
+              l->unseen == 1 ? "" : "s");
   if (accepted) text_addf(t, "  %zu accepted by the baseline or by a comment\n", accepted);
   if (l->stale)
     text_addf(t, "  %zu of the baseline %s no longer there (write it anew)\n", l->stale, l->stale == 1 ? "is" : "are");

@@ -119,15 +119,18 @@ enum wire_hook {
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
-  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
-  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
-  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
-  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
-  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
-  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
-  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_OUTPUT,     /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_MESSAGES,   /* (descriptor, struct mmsghdr *, ...): what of as many as it returns says was written */
+  WIRE_HOOK_CLOSE_ALL,  /* (first): all descriptors from that one on will be others */
+  WIRE_HOOK_CLOSE_SOME, /* (first, last, flags): those up to the last one, unless the flags say later */
+  WIRE_HOOK_CLOSE,      /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,        /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,      /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,     /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
+  WIRE_HOOK_LOOK_FILE,  /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,    /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,     /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,   /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
   WIRE_HOOK_TELL,       /* tells such numbers in another way */
@@ -669,6 +672,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
+  WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -828,7 +832,7 @@ struct wire_area {
  * different machines of the same kind.
  */
 #define WIRE_HUB_MAGIC 0x42554850u /* "PHUB" */
-#define WIRE_HUB_VERSION 1
+#define WIRE_HUB_VERSION 2         /* 2: identity */
 #define WIRE_HUB_FRAMES 16
 #define WIRE_HUB_NAME 32
 
@@ -844,6 +848,7 @@ struct wire_hub_hello {
   struct wire_hub_head head;
   uint32_t pid, process;
   char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME]; /* of the machine and of the process; ended by 0 */
+  uint64_t identity; /* no other process has it: in namespaces, all that is above may be equal for several */
 };
 
 struct wire_hub_frame {

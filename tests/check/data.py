@@ -87,10 +87,13 @@ def check_kernel(text, header):
 
 
 SUCCESS = "never|zero|number|count|length|character|pointer"
-NUMBERED = "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|size|stream|vector"
+NUMBERED = (
+    "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|returns|size|stream"
+    "|vector"
+)
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    rf"|throws|variadic|(?:{NUMBERED}) \d+"
+    rf"|foreseen|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 
@@ -139,10 +142,9 @@ def check_languages(text):
         found.append(line)
 
 
-HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
-         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|entry|"
-         "entry-into|entries|scan(?:-at)?|raw|self|"
-         "whom|whom2|whoms|advise")
+HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
+         "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
+         "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise")
 
 
 def check_hooks(text):

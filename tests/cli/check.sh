@@ -527,6 +527,113 @@ holds '... does not depend on which is asked for' python3 -c 'import json
 all = {s["offset"]: s["recovery"] for s in json.load(open("shared.json"))["sites"]}
 one = json.load(open("out"))["sites"]
 assert [s["function"] for s in one] == ["malloc"] and one[0]["recovery"] == all[one[0]["offset"]], (one, all)'
+cat >bare.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define STEP(n, next) static __attribute__((noinline)) int step##n(int x) { return next(x + n) + 1; }
+static __attribute__((noinline)) int last(int x) { return fsync(x), x; }
+STEP(9, last) STEP(8, step9) STEP(7, step8) STEP(6, step7) STEP(5, step6)
+STEP(4, step5) STEP(3, step4) STEP(2, step3) STEP(1, step2)
+static int by_size(const void *a, const void *b) { return write(1, a, 1), 0; }
+static void at_start(void) { chdir("/"); }
+__attribute__((section(".init_array"), used)) static void (*start)(void) = at_start;
+int main(int c, char **v)
+{
+	v[0] = malloc(strlen(v[0]));
+	v[0][0] = 1;
+	qsort(v, c, sizeof *v, by_size);
+	return step1(c);
+}
+C
+for link in -pie -no-pie; do
+	flags="-O2 -s -w -fno-asynchronous-unwind-tables -fno-unwind-tables"
+	[ $link = -no-pie ] && flags="$flags -fno-pie" || flags="$flags -fPIE"
+	${CC:-cc} $flags $link bare.c -o bare && objcopy -R .eh_frame -R .eh_frame_hdr bare || exit 1
+	run check --all --format json bare
+	holds "functions that no table tells of ($link)" json \
+		'{s["function"] for s in d["sites"] if s["verdict"] == "none"} >= {"malloc", "write", "fsync", "chdir"}'
+done
+cat >address.c <<'C'
+#include <stdlib.h>
+void *(*volatile taken)(size_t) = malloc;
+int main(void) { return taken == 0; }
+C
+${CC:-cc} -O1 address.c -o address || exit 1
+run check address
+accepted 'no call of what can fail'
+holds '... it says so' grep -q 'no call was found of the 1 function that can fail' out
+run check --fail-on none address
+holds '... which is no proof that all is well' grep -q 'no call of any was found' err
+holds '... so that it ends with 2' [ "$status" = 2 ]
+cat >loops.c <<'C'
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int copy(int in, int out)
+{
+	char b[4096];
+	ssize_t n;
+	while ((n = read(in, b, sizeof b)) > 0)
+		if (write(out, b, n) != n) {
+			perror("write"); /* 12 */
+			return 1;
+		}
+	puts("copied"); /* 15 */
+	return 0;
+}
+int head(int in)
+{
+	int word[2];
+	if (read(in, word, sizeof word) != sizeof word) {
+		puts("no head"); /* 22 */
+		return -1;
+	}
+	return word[1];
+}
+int list(const char *path)
+{
+	DIR *d = opendir(path);
+	if (!d) {
+		perror(path); /* 31 */
+		return -1;
+	}
+	errno = 0;
+	while (readdir(d))
+		errno = 0;
+	if (errno) {
+		perror(path); /* 38 */
+		return -1;
+	}
+	puts("listed"); /* 41 */
+	return 0;
+}
+int home(FILE *f)
+{
+	char line[100];
+	const char *h = getenv("HOME");
+	if (!h)
+		h = "/"; /* 49 */
+	while (fgets(line, sizeof line, f))
+		puts(h);
+	puts("read"); /* 52 */
+	if (!isatty(1))
+		puts("no terminal"); /* 54 */
+	return 0;
+}
+int main(int c, char **v)
+{
+	return copy(0, 1) + head(3) + list(v[1]) + home(stdin);
+}
+C
+${CC:-cc} -O1 -g -w loops.c -o loops || exit 1
+run check --recovery --all --verdict all,some,none loops
+holds 'recovery code runs only if a check says failure: the end of the input and answers are none' python3 -c 'import re
+blocks = re.findall(r"^      0x.*loops.c:(\d+)(?:-(\d+))?$", open("out").read(), re.M)
+lines = {n for first, last in blocks for n in range(int(first), int(last or first) + 1)}
+assert lines >= {12, 22, 31, 38} and not lines & {15, 41, 49, 52, 54}, sorted(lines)'
 
 # A wrapper hands the error on: what runs only then is in the caller.
 cat >wrapper.c <<'C'
