@@ -2,9 +2,9 @@
 /*
  * From number to number: open addressing with linear probing, at most three quarters full.
  *
- * What belongs together stands together, since each question is likely to be a miss of the cache. A place is taken if it
- * says so for this round, so that forgetting all of them takes no time. There is no removal, so there are no tombstones
- * and a search ends at the first free place.
+ * What belongs together stands together, since each question is likely to be a miss of the cache. A place is taken if
+ * it says so for this round, so that forgetting all of them takes no time. There is no removal, so there are no
+ * tombstones and a search ends at the first free place.
  */
 #include "base/base.h"
 

@@ -40,5 +40,7 @@ void rt_process_forked(void) RT_HIDDEN;
 void rt_process_goes_on(uint32_t number) RT_HIDDEN;
 /* Nanoseconds of CLOCK_MONOTONIC_COARSE. */
 uint64_t rt_time(void) RT_HIDDEN;
-/* Nanoseconds of CLOCK_MONOTONIC, which is of the same time but finer and costs more. Both are 0 if there is no clock. */
+/*
+ * Nanoseconds of CLOCK_MONOTONIC, which is of the same time but finer and costs more. Both are 0 if there is no clock.
+ */
 uint64_t rt_time_fine(void) RT_HIDDEN;
