@@ -177,7 +177,7 @@ static int hold(held_list *held, const struct sweep_done *d) {
   return -ENOMEM;
 }
 
-/* --- what became of it --------------------------------------------------------------------------------------------- */
+/* --- what became of it -------------------------------------------------------------------------------------------- */
 
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
