@@ -15,7 +15,7 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *call) {
   if (strcmp(call->function, "pthread_mutex_lock") == 0) {
     held++;
   } else if (strcmp(call->function, "pthread_mutex_unlock") == 0) {
-    held--;
+    if (held > 0) held--; /* what pthread_mutex_trylock has locked was not counted */
   } else if (strcmp(call->function, "read") == 0 && held > 0) {
     struct stat s;
     size_t size = call->args[2];

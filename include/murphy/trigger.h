@@ -66,11 +66,14 @@ struct murphy_trigger_class {
   int (*init)(struct murphy_trigger *t);
   /* For each call of a function that refers to the trigger: not 0 if it is to fail. */
   int (*eval)(struct murphy_trigger *t, const struct murphy_call *call);
-  /* When the process exits in good order. May be NULL. */
+  /* When the process exits in good order; no eval behind it. May be NULL. */
   void (*done)(struct murphy_trigger *t);
   struct murphy_trigger *triggers; /* murphy's: all of this class */
   uint32_t ended;                  /* murphy's: no eval any more */
 };
+
+/* What a class has at least: it was so long in the first version of this header. */
+#define MURPHY_TRIGGER_CLASS_SIZE (offsetof(struct murphy_trigger_class, ended) + sizeof(uint32_t))
 
 /* The argument NAME, or OTHERWISE if the scenario has none. */
 static inline const char *murphy_trigger_text(const struct murphy_trigger *t, const char *name, const char *otherwise) {
@@ -87,15 +90,18 @@ static inline const char *murphy_trigger_text(const struct murphy_trigger *t, co
 static inline int murphy_trigger_number(struct murphy_trigger *t, const char *name, int64_t *ret) {
   const char *s = murphy_trigger_text(t, name, NULL);
   int64_t n = 0;
-  int minus = s && *s == '-';
+  int minus = s && *s == '-', digits = 0, over = 0;
   if (!s) return 0;
-  for (s += minus; *s >= '0' && *s <= '9' && n < INT64_MAX / 10; s++)
-    n = n * 10 + (*s - '0');
-  if (*s || (s[-1] < '0' || s[-1] > '9')) {
+  for (s += minus; *s >= '0' && *s <= '9'; s++, digits++) {
+    over |= __builtin_mul_overflow(n, (int64_t)10, &n);
+    over |=
+        minus ? __builtin_sub_overflow(n, (int64_t)(*s - '0'), &n) : __builtin_add_overflow(n, (int64_t)(*s - '0'), &n);
+  }
+  if (*s || !digits || over) {
     t->problem = "an argument that should be a number is none";
     return -1;
   }
-  *ret = minus ? -n : n;
+  *ret = n;
   return 0;
 }
 

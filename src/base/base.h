@@ -78,13 +78,18 @@ void vec_free(void **at);
 
 /* From a number to a number; all zero is a valid, empty map. Keys may be anything, 0 too. */
 struct map {
-  uint64_t *keys, *values;
-  uint8_t *used;
+  struct map_place {
+    uint64_t key, value;
+    uint64_t round; /* it is taken if this is the map's */
+  } * places;
   size_t n, cap; /* cap is a power of two */
+  uint64_t round;
 };
 
 /* False if KEY is not there; ret_value may be NULL. */
-bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
+static inline bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
+/* The next key from place *at on, which is moved behind it; 0 is where to begin. False if there is none. */
+bool map_next(const struct map *m, size_t *at, uint64_t *ret_key);
 /* Sets or replaces. 0 or -ENOMEM. */
 int map_put(struct map *m, uint64_t key, uint64_t value);
 /* Forgets all keys, keeps the memory. */
@@ -99,6 +104,21 @@ static inline uint64_t hash_mix(uint64_t x) {
   x ^= x >> 32;
   x *= 0xd6e8feb86659fd93u;
   return x ^ x >> 32;
+}
+/* Where KEY is, or the free place where it belongs. There is always a free place. */
+static inline size_t map_place_of(const struct map *m, uint64_t key) {
+  size_t i = hash_mix(key) & (m->cap - 1);
+  while (m->places[i].round == m->round && m->places[i].key != key)
+    i = (i + 1) & (m->cap - 1);
+  return i;
+}
+
+static inline bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value) {
+  if (!m->n) return false;
+  const struct map_place *p = &m->places[map_place_of(m, key)];
+  if (p->round != m->round) return false;
+  if (ret_value) *ret_value = p->value;
+  return true;
 }
 uint64_t hash_bytes(const void *p, size_t n);
 uint64_t hash_string(const char *s);

@@ -21,9 +21,11 @@ static bool says(const struct lab_result *r, const char *const *words, size_t n)
 }
 
 /* What it seems to miss in the sandbox, by what it says. */
-static const char *missing_thing(const struct lab_result *r) {
+static const char *missing_thing(const struct lab_result *r, const char *note) {
+  static const char *const read_only[] = {"Read-only file system", "EROFS"};
   static const char *const displays[] = {"DISPLAY", "display:", "X server", "Wayland", "wayland"};
   static const char *const terminals[] = {"/dev/tty", "not a tty", "not a terminal", "Inappropriate ioctl", "\033["};
+  if (note[0] && says(r, read_only, COUNT(read_only))) return note;
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";
@@ -44,16 +46,17 @@ static void show_lines(const char *at, size_t n, char ret[SHOWN + 1]) {
     if (ret[i] == '\n') ret[i] = '|';
 }
 
-static int refuse_end(const struct lab_result *r, const char *how, const char *otherwise, struct err *e) {
+static int refuse_end(const struct lab_result *r, const char *note, const char *how, const char *otherwise,
+                      struct err *e) {
   const struct observe_stream *said = &r->seen.streams[OBSERVE_ERROR];
-  const char *thing = missing_thing(r);
+  const char *thing = missing_thing(r, note);
   char lines[SHOWN + 1];
   show_lines(said->n ? said->at : "", said->n, lines);
   return err_set(e, -ECANCELED, "the command %s without any fault (%s)%s%s", how, thing ? thing : otherwise,
                  said->n ? "; it says: " : "", lines);
 }
 
-static int check_status(const struct lab_result *r, struct err *e) {
+static int check_status(const struct lab_result *r, const char *note, struct err *e) {
   int status = r->seen.status;
   char how[64];
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
@@ -61,29 +64,29 @@ static int check_status(const struct lab_result *r, struct err *e) {
   if (WIFSIGNALED(status)) {
     const char *name = signal_name(WTERMSIG(status));
     (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");
-    return refuse_end(r, how, "mend that first", e);
+    return refuse_end(r, note, how, "mend that first", e);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
   (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
-  return refuse_end(r, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
+  return refuse_end(r, note, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
 }
 
-static int check_run(const struct lab_result *r, uint64_t wall_ns, struct err *e) {
-  const char *thing = missing_thing(r);
+static int check_run(const struct lab_result *r, const char *note, uint64_t wall_ns, struct err *e) {
+  const char *thing = missing_thing(r, note);
   if (r->timed_out)
     return err_set(e, -ECANCELED, "the command does not end within %.0f s without any fault (%s)",
                    (double)wall_ns / 1e9,
                    thing ? thing
                          : "does it wait for input, or serve for ever? give it a command that ends, or a longer "
                            "--timeout");
-  int code = check_status(r, e);
+  int code = check_status(r, note, e);
   if (code < 0) return code;
   return r->attached ? 0 : err_set(e, -ECANCELED, "murphy's runtime was not loaded into the command");
 }
 
 /* What differed, in one line, and why that may be. */
-static int refuse_unstable(const struct baseline *b, struct err *e) {
-  const char *thing = missing_thing(&b->runs[0]);
+static int refuse_unstable(const struct baseline *b, const char *note, struct err *e) {
+  const char *thing = missing_thing(&b->runs[0], note);
   char lines[SHOWN + 1];
   show_lines(b->notes.at ? b->notes.at : "", b->notes.n, lines);
   return err_set(e, -ECANCELED, "the command does not do the same twice, without any fault%s%s%s: %s",
@@ -96,7 +99,7 @@ static int run_all(struct lab *l, uint64_t wall_ns, struct baseline *b, struct e
     int r = lab_run(l, &order, &b->runs[b->n], e);
     if (r < 0) return r;
     if (b->runs[b->n].wall_ns > b->wall_ns) b->wall_ns = b->runs[b->n].wall_ns;
-    r = check_run(&b->runs[b->n], wall_ns, e);
+    r = check_run(&b->runs[b->n], lab_note(l), wall_ns, e);
     if (r < 0) {
       b->n++;
       return r;
@@ -113,7 +116,8 @@ int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct 
   for (size_t i = 0; i < BASELINE_RUNS; i++)
     runs[i] = ret->runs[i].seen;
   r = observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
-  if (r == -EAGAIN) return refuse_unstable(ret, e);
+  if (r == 0 && lab_note(l)[0]) text_addf(&ret->notes, "%s\n", lab_note(l));
+  if (r == -EAGAIN) return refuse_unstable(ret, lab_note(l), e);
   return r;
 }
 

@@ -27,6 +27,8 @@ enum outcome {
 
 extern const char *const outcome_words[OUTCOMES];
 
+/* OUTCOME_MISSED if there is no such word. */
+enum outcome outcome_named(const char *word);
 /* Is it worth telling? */
 bool outcome_is_failure(enum outcome o);
 
@@ -67,6 +69,7 @@ struct campaign_point {
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
   bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
   bool excused;  /* nor is it then */
+  bool indirect; /* a library of a language calls it for the program */
 };
 
 enum campaign_trait {
@@ -149,6 +152,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
 void lab_free(struct lab *l);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
+/* As sandbox_note. */
+const char *lab_note(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 
@@ -194,6 +199,8 @@ struct lab_result {
 /* One run. *ret is initialised by this, and only on success. */
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
 void lab_result_done(struct lab_result *r);
+/* The same run once more, traced; the result of the first gets its stack, and stays as it is otherwise. */
+int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) MUST_USE;
 
 /* At most so many orders at once. */
 enum { LAB_BRANCHES = 4096 };
@@ -259,6 +266,11 @@ struct campaign_case {
  */
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
                             bool *ret_failed);
+/*
+ * Can a run that is traced be judged, if this is to come of it? Then a signal ends it, or murphy does. What comes to
+ * its own end may have the leak sanitizer inside, which does not bear to be traced and fails at the end.
+ */
+bool campaign_traced(enum outcome o);
 /* The signal that ended the command, or a process that it had started; 0 if none did, or murphy did. */
 int campaign_signal(const struct lab_result *r);
 /* Who sleeps and tries again has so long to give up, until it is a hang. */
@@ -339,6 +351,9 @@ struct sweep {
   const struct observation *alone;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
+  /* Is PATH a library that only does what the program has asked it for? Its frames tell no causes apart. NULL: none. */
+  bool (*is_language)(const void *context, const char *path);
+  const void *language_context;
 };
 
 /* 0 when all is done, or the budget is used up, or *stop is set. *ret_done: how many experiments were done. */

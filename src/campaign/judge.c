@@ -43,6 +43,8 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
   return o;
 }
 
+bool campaign_traced(enum outcome o) { return o == OUTCOME_CRASH || o == OUTCOME_ABORT || o == OUTCOME_HANG; }
+
 int campaign_signal(const struct lab_result *r) {
   if (r->timed_out) return 0;
   return WIFSIGNALED(r->seen.status) ? WTERMSIG(r->seen.status) : r->tree.died;

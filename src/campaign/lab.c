@@ -87,18 +87,13 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
   return sandbox_new(&options, &l->sandbox, e);
 }
 
+/* In the run's folder, which is cleaned up by the next murphy if this one is killed. */
 static int make_stage(struct lab *l, struct err *e) {
-  const char *where = getenv("TMPDIR");
-  if (asprintf(&l->stage, "%s/murphy-stage-XXXXXX", where && where[0] == '/' ? where : "/tmp") < 0) {
+  if (asprintf(&l->stage, "%s/%s", l->folder.path, RUN_FOLDER_STAGE) < 0) {
     l->stage = NULL;
     return err_set(e, -ENOMEM, "out of memory");
   }
-  if (mkdtemp(l->stage)) return 0;
-  int code = -errno;
-  (void)err_set(e, code, "%s: %m", l->stage);
-  free(l->stage);
-  l->stage = NULL;
-  return code;
+  return mkdir(l->stage, 0700) < 0 ? err_set(e, -errno, "%s: %m", l->stage) : 0;
 }
 
 static int build(struct lab *l, const struct lab_request *request, struct err *e) {
@@ -130,9 +125,9 @@ void lab_free(struct lab *l) {
   if (!l) return;
   sandbox_free(l->sandbox);
   run_area_done(&l->area);
-  run_folder_done(&l->folder);
   if (l->stage) (void)rmdir(l->stage);
   free(l->stage);
+  run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
   text_done(&l->preload);
@@ -145,6 +140,8 @@ void lab_free(struct lab *l) {
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
 }
+
+const char *lab_note(const struct lab *l) { return sandbox_note(l->sandbox); }
 
 const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 
@@ -204,6 +201,16 @@ static void see_stack(const struct lab *l, const struct sandbox_result *from, st
   }
 }
 
+/* What was started, as far as there is any: most runs have no names of programs, and room for many. */
+static void see_tree(const struct sandbox_tree *from, struct sandbox_tree *to) {
+  to->forks = from->forks;
+  to->again = from->again;
+  to->died = from->died;
+  to->n_programs = from->n_programs;
+  to->more = from->more;
+  memcpy(to->programs, from->programs, from->n_programs * sizeof from->programs[0]);
+}
+
 static int see(struct lab *l, const struct sandbox_result *from, int out, int error, struct lab_result *ret,
                struct err *e) {
   struct observation *seen = &ret->seen;
@@ -216,7 +223,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
-  ret->tree = from->tree;
+  see_tree(&from->tree, &ret->tree);
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
   see_stack(l, from, ret);
   return 0;
@@ -230,6 +237,14 @@ static int prepare(struct lab *l, const struct lab_order *order, bool fork, stru
   give_order(l, order);
   l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
   return 0;
+}
+
+/* Frames and names of programs mean nothing beyond their number. */
+static void result_init(struct lab_result *r) {
+  memset(r, 0, offsetof(struct lab_result, frames));
+  r->left = 0;
+  r->tree.n_programs = 0;
+  memset(&r->first, 0, sizeof r->first);
 }
 
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
@@ -250,7 +265,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   } while (r == -EAGAIN && ++tries < TRIES);
   if (r == -EAGAIN) return err_set(e, -ECANCELED, "sandbox: no process can be started (is there a limit on them?)");
   if (r < 0) return r;
-  memset(ret, 0, sizeof *ret);
+  result_init(ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
   r = see(l, &result, l->out, l->error, ret, e);
@@ -260,6 +275,18 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
 }
 
 void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }
+
+int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) {
+  struct lab_order traced = *order;
+  struct lab_result result;
+  traced.trace = true;
+  int r = lab_run(l, &traced, &result, e);
+  if (r < 0) return r;
+  of->n_frames = result.n_frames;
+  memcpy(of->frames, result.frames, sizeof of->frames);
+  lab_result_done(&result);
+  return 0;
+}
 
 /* --- branches ----------------------------------------------------------------------------------------------------- */
 

@@ -17,6 +17,12 @@
 const char *const outcome_words[OUTCOMES] = {"same", "handled", "crash",     "abort",
                                              "hang", "silent",  "sanitizer", "missed"};
 
+enum outcome outcome_named(const char *word) {
+  for (int i = 0; i < OUTCOMES; i++)
+    if (strcmp(outcome_words[i], word) == 0) return (enum outcome)i;
+  return OUTCOME_MISSED;
+}
+
 bool outcome_is_failure(enum outcome o) { return o >= OUTCOME_CRASH && o <= OUTCOME_SANITIZER; }
 
 static bool contains(const struct observe_stream *s, const char *word) {

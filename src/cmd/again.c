@@ -69,7 +69,7 @@ static const struct campaign_point *find_point(struct test_setup *s, const struc
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
 /* Of two faults: makes the first one alone, which leads to where the second can be. */
-static int locate_first(struct test_setup *s, const struct test_finding *f, struct again *ret) {
+static int locate_first(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) {
   const struct test_finding first = {.function = f->first.function,
                                      .act = f->first.act,
                                      .retval = f->first.retval,
@@ -89,18 +89,18 @@ static int locate_first(struct test_setup *s, const struct test_finding *f, stru
                             .fault = fault->fault,
                             .armed = true,
                             .wall_ns = test_setup_wall(s)};
-  int r = lab_run(s->recorder, &order, &result, NULL);
-  if (r < 0) return r;
-  r = test_take_points(&s->space, s->recorder, NULL);
+  int r = lab_run(s->recorder, &order, &result, e);
+  if (r < 0) return r == -ENOENT ? -EIO : r; /* that the command cannot be started tells nothing about its calls */
+  r = test_take_points(&s->space, s->recorder, e);
   ret->alone = result.seen;
   result.seen = (struct observation){0};
   lab_result_done(&result);
   return r;
 }
 
-int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) {
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) {
   *ret = (struct again){0};
-  int r = f->first.function ? locate_first(s, f, ret) : 0;
+  int r = f->first.function ? locate_first(s, f, ret, e) : 0;
   if (r < 0) return r;
   const struct campaign_fault *fault = find_fault(&s->space, f);
   const struct campaign_point *point = fault ? find_point(s, f) : NULL;

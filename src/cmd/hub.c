@@ -53,12 +53,16 @@ static int read_options(struct job *job, const struct cmd_args *args, struct err
   return r < 0 ? r : hub_address_parse(args->operands.at[0], &job->hub.address, e);
 }
 
+/* Where the log is on standard output, what is said is not. */
+static int say(const struct job *job, const struct text *t, struct err *e) {
+  return job->file == STDOUT_FILENO ? cmd_report(t, e) : cmd_print(t, e);
+}
+
 /* Scripts wait for this line. */
 static int say_ready(void *context, const char *address, struct err *e) {
   struct text t = {0};
-  (void)context;
   text_addf(&t, "listening at %s\n", address);
-  int r = cmd_print(&t, e);
+  int r = say(context, &t, e);
   text_done(&t);
   return r;
 }
@@ -80,11 +84,11 @@ static int open_log(struct job *job, struct err *e) {
   return job->file < 0 ? err_set(e, -errno, "%s: %s", job->log, strerror(errno)) : 0;
 }
 
-static int say_totals(const struct hub_totals *t, struct err *e) {
+static int say_totals(const struct job *job, const struct hub_totals *t, struct err *e) {
   struct text text = {0};
-  text_addf(&text, "%" PRIu64 " questions of %" PRIu64 " processes, %" PRIu64 " answered with yes\n", t->asked,
-            t->processes, t->failed);
-  int r = cmd_print(&text, e);
+  text_addf(&text, "%" PRIu64 " question%s of %" PRIu64 " process%s, %" PRIu64 " answered with yes\n", t->asked,
+            t->asked == 1 ? "" : "s", t->processes, t->processes == 1 ? "" : "es", t->failed);
+  int r = say(job, &text, e);
   text_done(&text);
   return r;
 }
@@ -106,7 +110,7 @@ int cmd_hub_run(const struct cmd_args *args, struct err *e) {
   job.hub.ready = say_ready;
   job.hub.context = &job;
   r = hub_serve(&job.hub, &totals, e);
-  if (r >= 0) r = say_totals(&totals, e);
+  if (r >= 0) r = say_totals(&job, &totals, e);
   if (job.file >= 0 && job.file != STDOUT_FILENO && close(job.file) < 0 && r >= 0)
     r = err_set(e, -errno, "%s: %s", job.log, strerror(errno));
   return r < 0 ? r : EXIT_NOTHING;

@@ -161,7 +161,9 @@ static int replay(struct job *job, struct err *e) {
   struct again_result a = {0};
   int r = prepare(job, e);
   if (r < 0 && r != -ENODATA) return r;
-  if (r == -ENODATA || again_locate(&job->setup, &job->known.is, &job->again) < 0) {
+  if (r >= 0) r = again_locate(&job->setup, &job->known.is, &job->again, e);
+  if (r < 0 && r != -ENODATA && r != -ENOENT) return r;
+  if (r < 0) {
     cmd_complain("the call is not made any more, so it cannot fail");
     return EXIT_NOTHING;
   }
@@ -169,9 +171,14 @@ static int replay(struct job *job, struct err *e) {
     size_t n = job->args->n_before;
     return replay_gdb(&job->setup, &job->again.order, job->args->operands.at + n, job->args->operands.n - n, e);
   }
-  job->again.order.trace = true;
+  job->again.order.trace = campaign_traced(outcome_named(job->known.is.kind));
   r = again_run(&job->setup, &job->again, &a, e);
   if (r < 0) return r;
+  if (a.outcome == OUTCOME_SANITIZER) r = lab_take_stack(job->setup.labs.at[0], &job->again.order, &a.run, e);
+  if (r < 0) {
+    again_result_done(&a);
+    return r;
+  }
   r = tell_result(job, &a, e);
   again_result_done(&a);
   return r;
@@ -182,7 +189,7 @@ int cmd_replay_run(const struct cmd_args *args, struct err *e) {
   int r = read_options(&job, e);
   test_catch_signals(NULL);
   if (r >= 0) r = replay(&job, e);
-  if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
+  if (*test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);
   test_release_signals();
   return r;

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,20 +127,32 @@ static int run_gdb(const arguments *args, struct err *e) {
 
 /* In the child, in a group of its own; the terminal's input is gdb's. */
 static _Noreturn void become_command(const struct test_setup *s, const char *preload) {
-  int in = open(s->is->input ? s->is->input : "/dev/null", O_RDONLY | O_NOCTTY);
+  int in = open(s->is->input ? s->is->input : "/dev/null", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)setpgid(0, 0);
   if (in >= 0 && dup2(in, STDIN_FILENO) >= 0 && setenv("LD_PRELOAD", preload, 1) == 0)
     (void)execv(s->space.target.path, s->space.target.argv);
   _exit(127);
 }
 
-/* Waits until a process of the command's is at the call; 0 if that never comes. */
+/* Waits until a process of the command's is at the call; 0 if that never comes, or if nobody wants to wait on. */
 static pid_t wait_for_call(const struct place *p, pid_t command) {
-  for (;;) {
+  while (!*test_interrupted()) {
+    siginfo_t ended = {0};
     uint32_t held = __atomic_load_n(&p->area.at->order.held, __ATOMIC_ACQUIRE);
     if (held) return (pid_t)held;
-    if (waitpid(command, NULL, WNOHANG) == command) return 0;
+    /* It stays a zombie, so that its group is not somebody else's yet. */
+    if (waitid(P_PID, (id_t)command, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == command) return 0;
     (void)nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+  }
+  return 0;
+}
+
+/* With all that it has started, unless that has left its group. */
+static void end_command(pid_t command) {
+  (void)kill(-command, SIGKILL);
+  (void)kill(command, SIGKILL);
+  while (waitpid(command, NULL, 0) < 0 && errno == EINTR) {
   }
 }
 
@@ -165,16 +178,12 @@ static int attach_gdb(struct test_setup *s, struct place *p, const char *const *
   pid_t command = fork();
   if (command == 0) become_command(s, p->preload.at);
   if (command < 0) return err_set(e, -errno, "cannot start the command: %m");
+  (void)setpgid(command, command); /* whoever of both comes first */
   pid_t held = wait_for_call(p, command);
-  if (!held) {
-    cmd_complain("outside of the sandbox the call was not made");
-    return EXIT_NOTHING;
-  }
-  int r = attach_arguments(held, arena, more, n_more, &args);
-  if (r >= 0) r = run_gdb(&args, e);
-  (void)kill(-command, SIGKILL);
-  while (waitpid(command, NULL, 0) < 0 && errno == EINTR) {
-  }
+  int r = held ? attach_arguments(held, arena, more, n_more, &args) : EXIT_NOTHING;
+  if (held && r >= 0) r = run_gdb(&args, e);
+  if (!held && !*test_interrupted()) cmd_complain("outside of the sandbox the call was not made");
+  end_command(command);
   vec_done(&args);
   return r;
 }

@@ -37,7 +37,6 @@ struct job {
 };
 
 static void job_done(struct job *job) {
-  if (job->watch.file >= 0 && job->watch.path && strcmp(job->watch.path, "-") != 0) (void)close(job->watch.file);
   text_done(&job->watch.ready);
   run_log_done(&job->watch.log);
   run_symbols_free(job->watch.log.symbols);
@@ -222,6 +221,10 @@ static int check_attached(const struct job *job, struct err *e) {
   if (totals.refused)
     return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
                    job->target.path, job->runtime);
+  const char *plugin = run_plugins_first((const struct wire_plan *)job->plan.at);
+  if (plugin)
+    return err_set(e, -ECANCELED, "%s: it ended before its start (does it start at all, without %s?)", job->target.path,
+                   plugin);
   return err_set(e, -ECANCELED, "%s: the runtime was not loaded into it, nothing was injected (does it start at all?)",
                  job->target.path);
 }
@@ -258,9 +261,9 @@ static void say_nothing_failed(const struct job *job) {
   text_done(&t);
 }
 
-static int report_trouble(struct job *job, int status, struct err *e) {
+static int report_trouble(struct job *job, const struct run_ended *end, struct err *e) {
   struct text log = {0};
-  int r = run_trouble(&job->area, job->watch.log.plan, status, &log, e);
+  int r = run_trouble(&job->area, job->watch.log.plan, end, &log, e);
   struct err later = {0};
   int written = run_watch_write(&job->watch, &log, r < 0 ? &later : e);
   text_done(&log);
@@ -268,7 +271,7 @@ static int report_trouble(struct job *job, int status, struct err *e) {
 }
 
 static int run_command(struct job *job, struct err *e) {
-  int status = 0;
+  struct run_ended end = {0};
   struct run_request request = {.target = &job->target,
                                 .preload = job->preload.at,
                                 .follow = job->follow,
@@ -279,13 +282,13 @@ static int run_command(struct job *job, struct err *e) {
   job->watch.log.plan = (const struct wire_plan *)job->plan.at;
   job->watch.log.start = now_ns();
   int r = run_symbols_new(&job->modules, &job->area, &job->watch.log.symbols);
-  if (r >= 0) r = run_start(&request, &status, e);
+  if (r >= 0) r = run_start(&request, &end, e);
   (void)run_area_stop(&job->area);
   if (r >= 0) r = check_attached(job, e);
-  if (r >= 0) r = report_trouble(job, status, e);
+  if (r >= 0) r = report_trouble(job, &end, e);
   if (r >= 0 && job->reach) r = report_reach(job, e);
   if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) say_nothing_failed(job);
-  return r < 0 ? r : status;
+  return r < 0 ? r : end.status;
 }
 
 static int print_plan(struct job *job, struct err *e) {
@@ -296,10 +299,18 @@ static int print_plan(struct job *job, struct err *e) {
   return r;
 }
 
+/* What could not be written may come out only now. */
+static int close_log(struct job *job, int r, struct err *e) {
+  int file = job->watch.file;
+  if (file < 0 || file == STDOUT_FILENO || close(file) == 0 || r < 0) return r;
+  return err_set(e, -errno, "%s: %s", job->log, strerror(errno));
+}
+
 static int start_job(struct job *job, struct err *e) {
   int r = make_shim(job, e);
   if (r >= 0) r = open_log(job, e);
-  return r < 0 ? r : run_command(job, e);
+  if (r >= 0) r = run_command(job, e);
+  return close_log(job, r, e);
 }
 
 int cmd_run_run(const struct cmd_args *args, struct err *e) {

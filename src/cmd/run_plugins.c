@@ -53,9 +53,20 @@ static const char *defect(const struct image *img, const struct image_symbol *s)
   if (!at) return "its entry is no struct murphy_trigger_class (write it with MURPHY_TRIGGER)";
   memcpy(&c, at, head);
   if (c.version != MURPHY_TRIGGER_VERSION) return "it is of another version of murphy (build it again)";
-  if (c.size < sizeof c || s->size < sizeof c) return "it was built with an older murphy/trigger.h (build it again)";
+  if (c.size < MURPHY_TRIGGER_CLASS_SIZE || s->size < MURPHY_TRIGGER_CLASS_SIZE)
+    return "it was built with an older murphy/trigger.h (build it again)";
   if (!image_slot(img, s->address + offsetof(struct murphy_trigger_class, eval), &eval))
     return "it has no eval (give MURPHY_TRIGGER one)";
+  return NULL;
+}
+
+/* The loader finds the plugin by its path, and puts something else in place of these, with or without braces. */
+static const char *replaced_in(const char *path) {
+  static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
+  for (const char *at = path; (at = strchr(at, '$')); at++)
+    for (size_t i = 0; i < COUNT(names); i++)
+      if (strncmp(at + 1 + (at[1] == '{'), names[i], strlen(names[i])) == 0)
+        return "the loader would read its path otherwise, because of a $ in it (put it somewhere else)";
   return NULL;
 }
 
@@ -82,11 +93,11 @@ static const char *missing_library(struct run_plugins *p, const struct image *im
 static int add_classes(struct run_plugins *p, const struct image *img, const char *file) {
   const struct image_symbol *all;
   size_t n = image_exports(img, &all), before = p->known.n;
-  const char *missing = missing_library(p, img);
+  const char *missing = missing_library(p, img), *replaced = replaced_in(file);
   for (size_t i = 0; i < n; i++) {
     if (strncmp(all[i].name, prefix, sizeof prefix - 1) != 0) continue;
     struct run_plugin one = {.class = arena_strdup(&p->arena, all[i].name + sizeof prefix - 1), .file = file};
-    one.bad = missing ? missing : defect(img, &all[i]);
+    one.bad = replaced ? replaced : missing ? missing : defect(img, &all[i]);
     if (!one.class || vec_push(&p->known, one) < 0 || vec_push(&p->names, one.class) < 0) return -ENOMEM;
   }
   return p->known.n > before ? 0 : vec_push(&p->empty, file);

@@ -44,9 +44,11 @@ int run_hub_find(void *context, const char *address, struct wire_trigger *ret, c
 
 /* --- what was wrong with them (run_trouble.c) --------------------------------------------------------------------- */
 
+/* The path of the first plugin that the plan needs; NULL if it needs none. */
+const char *run_plugins_first(const struct wire_plan *plan);
 /*
- * After the run, which ended with STATUS (as a shell has it): messages for people, and lines of the log. -ECANCELED
- * with a message if a plugin was no good, or if the program crashed while in one: then the run tells nothing about it.
+ * After the run, which ended as END says: messages for people, and lines of the log. -ECANCELED with a message if a
+ * plugin was no good, or if the program crashed while in one: then the run tells nothing about it.
  */
-int run_trouble(const struct run_area *area, const struct wire_plan *plan, int status, struct text *log,
-                struct err *e) MUST_USE;
+int run_trouble(const struct run_area *area, const struct wire_plan *plan, const struct run_ended *end,
+                struct text *log, struct err *e) MUST_USE;

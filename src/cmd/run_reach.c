@@ -49,25 +49,6 @@ static uint64_t calls_of(const struct reach *r, const char *name) {
   return sum;
 }
 
-/* All kinds are named, so that the compiler asks about a new one. */
-static bool starts_programs(const struct wire_function *f) {
-  switch ((enum wire_hook)f->hook) {
-  case WIRE_HOOK_EXECVE:
-  case WIRE_HOOK_EXECVEAT:
-  case WIRE_HOOK_EXECV:
-  case WIRE_HOOK_EXECVPE:
-  case WIRE_HOOK_EXECVP:
-  case WIRE_HOOK_EXECL:
-  case WIRE_HOOK_EXECLP:
-  case WIRE_HOOK_EXECLE:
-  case WIRE_HOOK_SPAWN:
-  case WIRE_HOOK_SYSTEM:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /* --- why not ------------------------------------------------------------------------------------------------------ */
 
 /* The loader finds the program's own definition before the shim's. */
@@ -150,7 +131,7 @@ static uint64_t count_started(const struct reach *r) {
   const struct wire_plan *p = r->request->plan;
   uint64_t sum = 0;
   for (uint32_t i = 0; i < p->functions.n; i++)
-    if (starts_programs(plan_function(p, i))) sum += run_area_count(r->request->area, i);
+    if (wire_hook_starts(plan_function(p, i)->hook)) sum += run_area_count(r->request->area, i);
   return sum;
 }
 
@@ -230,7 +211,7 @@ static void json_started(const struct reach *r, struct text *to) {
   text_add(to, ",\"started\":[");
   for (uint32_t i = 0; i < p->functions.n; i++) {
     uint64_t calls = run_area_count(r->request->area, i);
-    if (!calls || !starts_programs(plan_function(p, i))) continue;
+    if (!calls || !wire_hook_starts(plan_function(p, i)->hook)) continue;
     text_addf(to, "%s{\"function\":", comma);
     text_add_json(to, plan_name(p, plan_function(p, i)));
     text_addf(to, ",\"calls\":%" PRIu64 "}", calls);

@@ -26,6 +26,13 @@ static void add_trigger(const struct wire_plan *plan, const struct wire_trigger 
   text_addf(to, "%s)", text_of(plan, t->file));
 }
 
+const char *run_plugins_first(const struct wire_plan *plan) {
+  const struct wire_trigger *t;
+  for (uint32_t i = 0; (t = trigger_of(plan, i)); i++)
+    if (t->kind == WIRE_TRIGGER_PLUGIN) return text_of(plan, t->file);
+  return NULL;
+}
+
 static bool is_crash(int status) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
   for (size_t i = 0; i < COUNT(signals); i++)
@@ -41,9 +48,13 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
     [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
+    [WIRE_TROUBLE_FULL] = "more threads asked than can at once; their calls went on",
 };
 
 static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || kind == WIRE_TROUBLE_EXIT; }
+
+/* Of a hub: questions were not answered. */
+static bool is_silence(uint32_t kind) { return kind < WIRE_TROUBLE_COUNT && !is_fatal(kind); }
 
 static void add_log(const struct wire_plan *plan, const struct wire_trigger *t, const char *what, struct text *log) {
   text_add(log, "{\"event\":\"trigger\",\"trigger\":");
@@ -82,37 +93,39 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
     text_add_plain(&what, trouble->text);
   }
   if (trouble->kind == WIRE_TROUBLE_EXIT) text_addf(&what, " %" PRIu32, trouble->pid);
-  if (!is_fatal(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
+  if (is_silence(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, is_fatal(trouble->kind), log, e);
   text_done(&what);
   return r;
 }
 
 /*
- * A thread was in a plugin when its process ended, and nobody else had called exit. What became of processes that are
- * not the command's first is not known.
+ * A thread was in a plugin when its process ended, and nobody else had called exit. How the command ended is known of
+ * its own process; if that has exited with the number of a signal, as shells do, the signal was another's. What became
+ * of others is not known: a server may just have ended its workers.
  */
-static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, int status, struct text *log,
-                    struct err *e) {
+static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, const struct run_ended *end,
+                    struct text *log, struct err *e) {
   const struct wire_trigger *t = trigger_of(plan, a->trigger - 1);
   struct text what = {0};
-  bool crash = is_crash(status), ended = a->process == 1 && status < 128;
+  bool own = (pid_t)(a->owner >> 32) == end->pid, crash = is_crash(end->status) && own == (end->signal != 0);
+  bool ended = own && end->signal == 0;
   if (!t || t->kind != WIRE_TRIGGER_PLUGIN || (a->ended && !crash)) return 0;
   text_addf(&what, "process %u ended while its thread %u was in this trigger", (unsigned)(a->owner >> 32),
             (unsigned)a->owner);
   if (crash) {
-    const char *name = signal_name(status - 128);
+    const char *name = signal_name(end->status - 128);
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
   } else if (ended) {
-    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", status);
+    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", end->status);
   }
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);
   text_done(&what);
   return r;
 }
 
-int run_trouble(const struct run_area *area, const struct wire_plan *plan, int status, struct text *log,
-                struct err *e) {
+int run_trouble(const struct run_area *area, const struct wire_plan *plan, const struct run_ended *end,
+                struct text *log, struct err *e) {
   struct run_troubles all;
   int first = 0;
   if (plan->triggers.n == 0) return 0;
@@ -124,7 +137,7 @@ int run_trouble(const struct run_area *area, const struct wire_plan *plan, int s
   }
   struct wire_asking asking;
   for (uint32_t i = 0; run_area_asking(area, i, &asking); i++) {
-    int r = asking.trigger ? tell_end(plan, &asking, status, log, e) : 0;
+    int r = asking.trigger ? tell_end(plan, &asking, end, log, e) : 0;
     if (r < 0 && first >= 0) first = r;
   }
   return first;

@@ -54,12 +54,13 @@ static void job_done(struct job *job) {
 
 /* 90, 90s, 5m, 2h in seconds. */
 static int parse_time(const char *option, const char *value, uint64_t *ret, struct err *e) {
+  enum { LONGEST = 10000000 }; /* in nanoseconds, and some times that, it is still a number */
   char *end = NULL;
   errno = 0;
   unsigned long long n = strtoull(value, &end, 10);
   uint64_t unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
   if (*end && strchr("smh", *end)) end++;
-  if (errno || end == value || *end || n == 0 || n > 10000000)
+  if (errno || end == value || *end || n == 0 || n > LONGEST / unit)
     return err_set(e, -EINVAL, "--%s cannot be '%s' (as in 90s or 5m)", option, value);
   *ret = n * unit;
   return 0;
@@ -306,6 +307,8 @@ static bool is_over(const struct job *job, uint64_t deadline) {
   return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
 }
 
+static bool is_language(const void *space, const char *path) { return test_is_language(space, path); }
+
 /* Until the deadline, or so many runs; but what was made BEFORE. */
 static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {
   size_t done = 0;
@@ -327,7 +330,9 @@ static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const u
                         .sink = {.done = on_done, .progress = on_progress, .context = job},
                         .known = job->keeper.known.at,
                         .n_known = job->keeper.known.n,
-                        .before = before};
+                        .before = before,
+                        .is_language = is_language,
+                        .language_context = &job->setup.space};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;
   job->progress.before = 0;

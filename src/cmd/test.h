@@ -35,6 +35,7 @@ struct test_space {
   struct text notes;         /* of them, a line each */
   struct map outputs;        /* what is known of descriptors that were written to (test_space.c) */
   VEC(const char *) untried; /* functions of libraries that nothing is known about */
+  VEC(char *) languages;     /* names of libraries of languages */
 };
 
 struct test_scope {
@@ -57,6 +58,8 @@ bool test_space_is_guest(const struct test_space *s, const struct test_scope *sc
 int test_space_fill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 /* ... and once more, when there are more modules. */
 int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
+/* Is it a library of a language, which calls what the program means? */
+bool test_is_language(const struct test_space *s, const char *path);
 /* Is it in one of the folders of the system's libraries? */
 bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
@@ -124,7 +127,10 @@ void test_command_line(char *const *command, struct text *to);
 
 /* Program and libraries, as JSON: [{"path","build_id"}, …]. */
 void test_modules_json(const struct run_modules *m, struct text *to);
-/* The path of the first module that is not as FROM says, or is not there any more; NULL if all are the same. */
+/*
+ * The path of the first module that is not as FROM says; NULL if all are the same. Programs that the command starts are
+ * in the order in which they began, and not every run meets all of them: one that only one side has is no change.
+ */
 const char *test_modules_changed(const struct run_modules *m, const json_t *from);
 
 /* --- where it is tested (test_setup.c) ---------------------------------------------------------------------------- */
@@ -179,7 +185,7 @@ struct test_keeper {
   const struct campaign_experiment *experiments;
   size_t n_experiments;
   VEC(int64_t) points; /* ids in the store */
-  int64_t *ids;        /* of each experiment, in the store; 0 if it was not made */
+  int64_t *ids;        /* of each experiment, in the store; 0 if it was not made, nor begun */
   struct map stored;   /* points by their hashes: ids in the store */
   VEC(struct campaign_failure) known;
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
@@ -269,10 +275,10 @@ struct again {
 enum { AGAIN_TRIES = 3 };
 
 /*
- * Finds it in a setup that has points, which may become more. A negative errno, as -ENOENT, if the call is not made any
- * more. again_done belongs to it in any case.
+ * Finds it in a setup that has points, which may become more. -ENOENT if the call is not made any more; any other
+ * negative errno says that this is not known. again_done belongs to it in any case.
  */
-int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret) MUST_USE;
+int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) MUST_USE;
 void again_done(struct again *a);
 struct again_result {
   enum outcome outcome;

@@ -95,9 +95,12 @@ static int take_experiment(void *context, const struct store_experiment *x) {
   struct past *past = context;
   struct campaign_fault f = {.retval = x->retval, .error = x->error, .act = (uint8_t)campaign_act_named(x->act)};
   uint64_t key = experiment_key(x->hash, x->nth, x->onwards, &f), first = 0;
-  if (x->first && map_get(&past->keys, (uint64_t)x->first, &first)) key = pair_key(key, first);
+  if (x->first && !map_get(&past->keys, (uint64_t)x->first, &first)) return 0;
+  if (x->first) key = pair_key(key, first);
   if (map_put(&past->keys, (uint64_t)x->id, key) < 0) return -ENOMEM;
-  uint64_t before = x->finding ? BEFORE_FAILED : BEFORE_DONE;
+  /* A failure that nobody had time to repeat is made once more, and takes the same row. */
+  bool unsure = x->doubt && x->precision < 0;
+  uint64_t before = x->finding ? BEFORE_FAILED : unsure ? BEFORE_NOTHING : BEFORE_DONE;
   return map_put(&past->experiments, key, (uint64_t)x->id << BEFORE_BITS | before);
 }
 
@@ -106,12 +109,6 @@ static uint64_t key_of(const struct test_keeper *k, size_t i) {
   const struct campaign_experiment *x = &k->experiments[i];
   uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, &space->faults.at[x->fault]);
   return x->first ? pair_key(key, key_of(k, x->first - 1)) : key;
-}
-
-static enum outcome outcome_named(const char *kind) {
-  for (int i = 0; i < OUTCOMES; i++)
-    if (strcmp(outcome_words[i], kind) == 0) return (enum outcome)i;
-  return OUTCOME_MISSED;
 }
 
 static int take_finding(void *context, const struct store_finding *f) {
@@ -196,7 +193,8 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .seconds = (double)d->result->wall_ns / 1e9,
                                  .precision = d->traced ? d->precision : -1,
                                  .difference = outcome_is_failure(d->outcome) ? d->difference : NULL,
-                                 .finding = (int64_t)d->finding};
+                                 .finding = (int64_t)d->finding,
+                                 .replaces = k->before[d->experiment] == BEFORE_NOTHING ? k->ids[d->experiment] : 0};
   int r = store_add_experiment(k->store, &add, e);
   if (r == 0) *ret_id = k->ids[d->experiment] = add.id;
   return r < 0 ? r : keep_reason(k, d->result, e);

@@ -62,6 +62,7 @@ static void add_stoppable(struct lab *l) {
   if ((size_t)n_stoppable == COUNT(stoppable)) return;
   stoppable[n_stoppable] = l;
   n_stoppable++;
+  if (interrupted) lab_stop(l); /* the signal came before this one could be found */
 }
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ static int look_around(struct test_setup *s, struct err *e) {
     r = lab_run(l, &order, &result, e);
     n_stoppable = 0;
   }
+  if (r >= 0 && result.why[0]) text_addf(&s->space.notes, "%s\n", result.why);
   if (r >= 0 && !s->is->scope.follow) result.tree.n_programs = 0;
   if (r >= 0) r = test_space_follow(&s->space, &s->is->scope, &result.tree, e);
   /* The leak sanitizer wants to be the only one who traces, and ends a program that somebody else does. */
@@ -148,6 +150,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
   request.watch = s->space.watch;
   request.write = test_write_shim;
   request.context = writer;
+  if (interrupted) return err_set(e, -EINTR, "interrupted");
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
   return refuse_lab(r);

@@ -120,15 +120,23 @@ void test_modules_json(const struct run_modules *m, struct text *to) {
   text_add(to, "]");
 }
 
+static const json_t *find_module(const json_t *list, const char *path) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *at = json_string_value(json_object_get(json_array_get(list, i), "path"));
+    if (at && strcmp(at, path) == 0) return json_array_get(list, i);
+  }
+  return NULL;
+}
+
 const char *test_modules_changed(const struct run_modules *m, const json_t *from) {
   for (size_t i = 0; i < m->modules.n; i++) {
-    const json_t *was = json_array_get(from, i);
-    const char *path = json_string_value(json_object_get(was, "path"));
+    const json_t *was = find_module(from, m->modules.at[i].path);
+    if (!was) continue;
     const char *id = json_string_value(json_object_get(was, "build_id"));
     struct text t = {0};
     add_identity(m->modules.at[i].path, image_build_id(m->modules.at[i].image), &t);
     size_t n = id ? strlen(id) : 0;
-    bool same = path && id && strcmp(path, m->modules.at[i].path) == 0 && t.n == n + 2 && memcmp(t.at + 1, id, n) == 0;
+    bool same = id && t.n == n + 2 && memcmp(t.at + 1, id, n) == 0;
     text_done(&t);
     if (!same) return m->modules.at[i].path;
   }

@@ -120,15 +120,13 @@ static void tell(struct job *job, const struct test_finding *f, const struct aga
 
 static int verify_one(struct job *job, const struct test_finding *f, struct err *e) {
   struct again again = {0};
-  if (!job->calls || again_locate(&job->setup, f, &again) < 0) {
-    again_done(&again);
-    tell(job, f, NULL, job->json ? "unreached" : "the call is not made any more");
-    return 0;
-  }
   struct again_result a;
-  int r = again_run(&job->setup, &again, &a, e);
+  int r = job->calls ? again_locate(&job->setup, f, &again, e) : -ENOENT;
+  bool there = r != -ENOENT;
+  if (r == 0) r = again_run(&job->setup, &again, &a, e);
   again_done(&again);
-  if (r < 0) return r;
+  if (!there) tell(job, f, NULL, job->json ? "unreached" : "the call is not made any more");
+  if (r < 0) return there ? r : 0;
   tell(job, f, &a, outcome_words[a.outcome]);
   again_result_done(&a);
   return 0;
@@ -167,7 +165,7 @@ int cmd_verify_run(const struct cmd_args *args, struct err *e) {
   int r = read_options(&job, args, e);
   test_catch_signals(NULL);
   if (r >= 0) r = verify(&job, e);
-  if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
+  if (*test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);
   test_release_signals();
   return r;

@@ -22,18 +22,21 @@ struct work {
   int32_t sp, fp;
 };
 
-static uint32_t known(const struct builder *b, uint64_t address) {
-  if (address >= b->low && address < b->indexed) return b->index[address - b->low];
-  uint64_t v = 0;
+static inline bool is_indexed(const struct builder *b, uint64_t address) {
+  return address - b->low < b->indexed - b->low;
+}
+
+/* The number of the instruction at ADDRESS, from 1; 0 if there is none yet. */
+static inline uint32_t known(const struct builder *b, uint64_t address) {
+  uint64_t v = is_indexed(b, address) ? b->index[address - b->low] : INDEX_ELSEWHERE;
+  if (v != INDEX_ELSEWHERE) return (uint32_t)v;
   return map_get(&b->outside, address, &v) ? (uint32_t)v : 0;
 }
 
-static int remember(struct builder *b, uint64_t address, uint32_t insn) {
-  if (address >= b->low && address < b->indexed) {
-    b->index[address - b->low] = insn + 1;
-    return 0;
-  }
-  return map_put(&b->outside, address, insn + 1);
+static inline int remember(struct builder *b, uint64_t address, uint32_t insn) {
+  bool small = insn + 1 < INDEX_ELSEWHERE, indexed = is_indexed(b, address);
+  if (indexed) b->index[address - b->low] = small ? (uint16_t)(insn + 1) : INDEX_ELSEWHERE;
+  return indexed && small ? 0 : map_put(&b->outside, address, insn + 1);
 }
 
 struct code_target code_follow_plt(const struct image *img, uint64_t address) {
@@ -114,8 +117,9 @@ static void step_stack(const struct insn *in, int32_t *sp, int32_t *fp) {
   }
 }
 
-static int note_escape(struct builder *b, const struct insn *in) {
+static inline int note_escape(struct builder *b, const struct insn *in) {
   int32_t at = SP_UNKNOWN;
+  if (in->op != OP_LEA && in->op != OP_MOVE) return 0;
   if (in->op == OP_LEA && in->index == NO_REG && in->dst != RSP && in->dst != RBP) {
     if (in->base == RSP) at = moved(in->sp, in->disp);
     if (in->base == RBP) at = moved(in->fp, in->disp);
@@ -160,31 +164,26 @@ static bool ends_run(const struct builder *b, const struct insn *in) {
   return never_returns(b, in);
 }
 
-static bool is_end(const struct insn *in) {
-  switch (in->op) {
-  case OP_JUMP:
-  case OP_BRANCH:
-  case OP_JUMP_TABLE:
-  case OP_JUMP_UNKNOWN:
-  case OP_TAIL:
-  case OP_TAIL_SLOT:
-  case OP_TAIL_INDIRECT:
-  case OP_RETURN:
-  case OP_STOP:
-    return true;
-  case OP_CALL:
-  case OP_CALL_SLOT:
-  case OP_CALL_INDIRECT:
-    return in->cc == CC_STOPS;
-  default:
-    return false;
-  }
+/* Operations as a set: each instruction is asked several times, and this takes no jump. */
+#define OP_BIT_OF(op) (1ull << (op))
+#define OPS_CALL (OP_BIT_OF(OP_CALL) | OP_BIT_OF(OP_CALL_SLOT) | OP_BIT_OF(OP_CALL_INDIRECT))
+#define OPS_END                                                                                                        \
+  (OP_BIT_OF(OP_JUMP) | OP_BIT_OF(OP_BRANCH) | OP_BIT_OF(OP_JUMP_TABLE) | OP_BIT_OF(OP_JUMP_UNKNOWN) |                 \
+   OP_BIT_OF(OP_TAIL) | OP_BIT_OF(OP_TAIL_SLOT) | OP_BIT_OF(OP_TAIL_INDIRECT) | OP_BIT_OF(OP_RETURN) |                 \
+   OP_BIT_OF(OP_STOP))
+_Static_assert(OP_STOP < 64, "all operations fit a set");
+
+static inline bool is_one_of(const struct insn *in, uint64_t ops) { return ops >> in->op & 1; }
+
+static inline bool is_end(const struct insn *in) {
+  return is_one_of(in, OPS_END) || (in->cc == CC_STOPS && is_one_of(in, OPS_CALL));
 }
 
 /* After an instruction: what has to be looked at next. 1 if the straight line ends here, 0 if not. */
 static int follow(struct builder *b, uint32_t at, int32_t sp, int32_t fp) {
   struct insn *in = &b->insns.at[at];
   int r;
+  if (!is_one_of(in, OPS_END | OPS_CALL)) return 0;
   switch (in->op) {
   case OP_RETURN:
   case OP_STOP:
@@ -337,16 +336,38 @@ static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
 }
 
 static bool starts_block(const struct builder *b, const struct code *c, uint32_t i) {
+  if (i == 0 || b->leader.at[b->order[i]]) return true;
   const struct insn *prev = &c->insns[i - 1];
-  return b->leader.at[b->order[i]] || is_end(prev) || prev->flags & INSN_FAULTS ||
-         prev->address + prev->length != c->insns[i].address;
+  return is_end(prev) || prev->flags & INSN_FAULTS || prev->address + prev->length != c->insns[i].address;
 }
 
-static void summarise(struct block *k, const struct insn *in) {
-  k->defs |= in->defs;
-  k->calls |= in->op == OP_CALL || in->op == OP_CALL_SLOT || in->op == OP_CALL_INDIRECT || in->op == OP_SYSCALL;
-  k->stores |= (in->flags & INSN_WRITES_MEM) || in->op == OP_PUSH;
-  k->flags |= (in->flags & INSN_SETS_FLAGS) != 0;
+/* The block of each instruction; returns how many blocks there are. */
+static uint32_t number_blocks(const struct builder *b, const struct code *c) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    n += starts_block(b, c, i);
+    b->block_of[i] = n - 1;
+  }
+  return n;
+}
+
+/* The block whose first instruction is FIRST; returns the first behind it. */
+static uint32_t fill_block(const struct builder *b, const struct code *c, uint32_t first, struct block *k) {
+  uint16_t defs = 0;
+  uint64_t ops = 0;
+  uint8_t flags = 0;
+  uint32_t i = first, number = b->block_of[first];
+  for (; i < c->n_insns && b->block_of[i] == number; i++) {
+    const struct insn *in = &c->insns[i];
+    defs |= in->defs;
+    ops |= OP_BIT_OF(in->op);
+    flags |= in->flags;
+  }
+  *k = (struct block){.first = first, .n = i - first, .defs = defs};
+  k->calls = ops & (OPS_CALL | OP_BIT_OF(OP_SYSCALL));
+  k->stores = flags & INSN_WRITES_MEM || ops & OP_BIT_OF(OP_PUSH);
+  k->flags = flags & INSN_SETS_FLAGS;
+  return i;
 }
 
 static struct block fault_block(struct code *c, const struct insn *at, const struct patch *to) {
@@ -367,18 +388,13 @@ static struct block fault_block(struct code *c, const struct insn *at, const str
 
 static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
   uint32_t n = 0, tails = (uint32_t)b->tails.n, faults = (uint32_t)b->faults.n;
-  for (uint32_t i = 0; i < c->n_insns; i++)
-    n += i == 0 || starts_block(b, c, i);
-  c->blocks = arena_zalloc(arena, (n + tails + faults + 1) * sizeof *c->blocks);
-  b->block_of = arena_alloc(arena, (c->n_insns + 1) * sizeof *b->block_of);
-  if (!c->blocks || !b->block_of) return -ENOMEM;
-  n = 0;
-  for (uint32_t i = 0; i < c->n_insns; i++) {
-    if (i == 0 || starts_block(b, c, i)) c->blocks[n++].first = i;
-    c->blocks[n - 1].n++;
-    summarise(&c->blocks[n - 1], &c->insns[i]);
-    b->block_of[i] = n - 1;
-  }
+  b->block_of = arena_alloc(arena, (c->n_insns + tails + faults + 1) * sizeof *b->block_of);
+  if (!b->block_of) return -ENOMEM;
+  c->block_of = b->block_of;
+  c->blocks = arena_alloc(arena, (number_blocks(b, c) + tails + faults + 1) * sizeof *c->blocks);
+  if (!c->blocks) return -ENOMEM;
+  for (uint32_t i = 0; i < c->n_insns;)
+    i = fill_block(b, c, i, &c->blocks[n++]);
   for (uint32_t t = 0; t < tails; t++) { /* a conditional tail call gets a block of its own */
     const struct insn *branch = &c->insns[b->place[b->tails.at[t]]];
     struct insn *in = &c->insns[c->n_insns];
@@ -386,11 +402,13 @@ static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
     in->op = OP_TAIL;
     in->flags = 0;
     if (b->options->kernel) kernel_patch_tail(b->options->kernel, in);
-    c->blocks[n] = (struct block){.first = c->n_insns++, .n = 1};
-    n++;
+    b->block_of[c->n_insns] = n;
+    c->blocks[n++] = (struct block){.first = c->n_insns++, .n = 1};
   }
-  for (uint32_t f = 0; f < faults; f++) /* so does a fault, which may set a register */
+  for (uint32_t f = 0; f < faults; f++) { /* so does a fault, which may set a register */
+    b->block_of[c->n_insns] = n;
     c->blocks[n++] = fault_block(c, &c->insns[b->place[b->faults.at[f].insn]], b->faults.at[f].to);
+  }
   c->n_blocks = n;
   return 0;
 }
@@ -534,13 +552,18 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
   return 0;
 }
 
-static uint8_t note(const struct insn *in) {
-  bool memory = insn_calls(in) || in->op == OP_SYSCALL || in->op == OP_PUSH || in->flags & INSN_WRITES_MEM;
-  bool operand = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM || in->op == OP_PUSH || in->op == OP_POP;
+static inline uint8_t note(const struct insn *in) {
+  int32_t slot;
+  bool calls = is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL));
+  bool memory = calls | (in->flags & INSN_WRITES_MEM) | (in->op == OP_PUSH);
+  bool far = calls || (in->flags & INSN_WRITES_MEM && !insn_slot(in, &slot));
+  bool operand = (in->dst_kind == OPERAND_MEM) | (in->src_kind == OPERAND_MEM) |
+                 is_one_of(in, OP_BIT_OF(OP_PUSH) | OP_BIT_OF(OP_POP));
   bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
                                 : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
-  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (stack ? NOTE_STACK : 0) | (operand ? NOTE_OPERAND : 0) |
-                   (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (far ? NOTE_FAR : 0) | (stack ? NOTE_STACK : 0) |
+                   (operand ? NOTE_OPERAND : 0) | (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) |
+                   (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
 }
 
 /* Columns of what is asked most, so that a walk over many instructions reads little memory. */
@@ -582,12 +605,12 @@ static int decode_unreached(struct builder *b) {
   for (uint64_t at = b->low; at < b->indexed && r >= 0 && !(b->problems & CODE_TOO_LARGE);) {
     uint32_t i = known(b, at);
     struct insn in;
-    size_t left = image_bytes_left(b->image, at);
-    const uint8_t *bytes = left ? image_bytes(b->image, at, left) : NULL;
     if (i) {
       at += b->insns.at[i - 1].length;
       continue;
     }
+    size_t left = image_bytes_left(b->image, at);
+    const uint8_t *bytes = left ? image_bytes(b->image, at, left) : NULL;
     if (!bytes || decode(&b->decoder, bytes, left, at, &in) < 0) break;
     if (in.op == OP_NOP || in.op == OP_STOP) {
       at += in.length;
@@ -663,16 +686,4 @@ bool code_find(const struct code *c, uint64_t address, uint32_t *ret) {
   if (low == c->n_in_order || c->insns[low].address != address) return false;
   *ret = low;
   return true;
-}
-
-uint32_t code_block_of(const struct code *c, uint32_t insn) {
-  uint32_t lo = 0, hi = c->n_blocks;
-  while (hi - lo > 1) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (c->blocks[mid].first <= insn)
-      lo = mid;
-    else
-      hi = mid;
-  }
-  return lo;
 }

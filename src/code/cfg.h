@@ -25,6 +25,8 @@ struct way {
   struct edge edge;
 };
 
+#define INDEX_ELSEWHERE UINT16_MAX /* the number is in OUTSIDE */
+
 struct builder {
   const struct image *image;
   const struct code_options *options;
@@ -32,8 +34,8 @@ struct builder {
   uint64_t low, high; /* the function's main range */
   bool exact;         /* something says where the range ends */
   uint64_t indexed;   /* end of the part of it that INDEX is for */
-  uint32_t *index;    /* by offset in the range: number of the instruction there, from 1 */
-  struct map outside; /* the same for addresses elsewhere */
+  uint16_t *index;    /* by offset in the range: number of the instruction there, from 1, or INDEX_ELSEWHERE */
+  struct map outside; /* the same for addresses elsewhere, and for numbers that are too large */
   struct map cases;   /* of one jump table: how many entries lead to a target */
   uint32_t looked;    /* instructions looked at for the addresses of jump tables */
   VEC(struct insn) insns;

@@ -129,6 +129,16 @@ static inline bool insn_sets_constant(const struct insn *in) {
   return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
 }
 
+/* The stack slot that the memory operand names, relative to rsp at entry; false if it is none. */
+static inline bool insn_slot(const struct insn *in, int32_t *ret) {
+  if (in->base != RSP && in->base != RBP) return false;
+  if (in->index != NO_REG || in->flags & INSN_FS || in->disp > INT32_MAX / 2 || in->disp < INT32_MIN / 2) return false;
+  int32_t from = in->base == RSP ? in->sp : in->fp;
+  if (from == SP_UNKNOWN) return false;
+  *ret = from + (int32_t)in->disp;
+  return true;
+}
+
 /* What an analysis that goes from instruction to instruction asks first of each. */
 enum insn_note {
   NOTE_MEMORY = 1,  /* a call, or it writes memory */
@@ -136,6 +146,7 @@ enum insn_note {
   NOTE_INDEX = 4,   /* INSN_TABLE_INDEX */
   NOTE_OPERAND = 8, /* it has a memory operand, or pushes or pops */
   NOTE_STACK = 16,  /* it makes a stack address */
+  NOTE_FAR = 32,    /* a call, or it writes memory that is no slot of the stack */
 };
 
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };
@@ -171,6 +182,7 @@ struct code {
   uint32_t n_in_order;  /* behind these are those of the blocks that come last */
   struct block *blocks; /* by address, but for the targets of conditional tail calls, which come last */
   uint32_t n_blocks;
+  const uint32_t *block_of; /* by instruction */
   uint32_t entry_block;
   const struct edge *edges;
   uint32_t n_edges;
@@ -221,4 +233,4 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
 /* The number of the instruction at ADDRESS; false if there is none. */
 bool code_find(const struct code *c, uint64_t address, uint32_t *ret);
 /* The block that instruction number INSN is in. */
-uint32_t code_block_of(const struct code *c, uint32_t insn);
+static inline uint32_t code_block_of(const struct code *c, uint32_t insn) { return c->block_of[insn]; }

@@ -6,7 +6,7 @@
  * What this file reads it reads exactly as decode.c makes it from Zydis; whatever is not plain (other prefixes, ah to
  * bh, encodings that need not be valid) is left to Zydis. A test holds the two against each other.
  */
-#include "code/quick.h"
+#include "code/quick_operand.h"
 
 #include <string.h>
 
@@ -258,26 +258,16 @@ static bool read_plain(struct reading *r) {
   return quick_finish(r);
 }
 
-static bool has_modrm(uint8_t form) {
-  switch (form) {
-  case FORM_RM_REG:
-  case FORM_REG_RM:
-  case FORM_GROUP_IMM:
-  case FORM_GROUP_IMM8:
-  case FORM_RM_IMM:
-  case FORM_WIDEN:
-  case FORM_LEA:
-  case FORM_SHIFT_IMM:
-  case FORM_SHIFT_ONE:
-  case FORM_SHIFT_CL:
-  case FORM_UNARY:
-  case FORM_COUNT:
-  case FORM_MUL_IMM:
-  case FORM_MUL_IMM8:
-    return true;
-  default:
-    return false;
-  }
+#define FORM_BIT(form) (1u << (form))
+_Static_assert(FORM_PLAIN < 32, "all forms fit a set");
+
+static inline bool has_modrm(uint8_t form) {
+  static const uint32_t forms = FORM_BIT(FORM_RM_REG) | FORM_BIT(FORM_REG_RM) | FORM_BIT(FORM_GROUP_IMM) |
+                                FORM_BIT(FORM_GROUP_IMM8) | FORM_BIT(FORM_RM_IMM) | FORM_BIT(FORM_WIDEN) |
+                                FORM_BIT(FORM_LEA) | FORM_BIT(FORM_SHIFT_IMM) | FORM_BIT(FORM_SHIFT_ONE) |
+                                FORM_BIT(FORM_SHIFT_CL) | FORM_BIT(FORM_UNARY) | FORM_BIT(FORM_COUNT) |
+                                FORM_BIT(FORM_MUL_IMM) | FORM_BIT(FORM_MUL_IMM8);
+  return forms >> form & 1;
 }
 
 static bool read_group(struct reading *r, bool byte, bool imm8) {

@@ -28,19 +28,6 @@ struct reading {
 /* Those that return bool are false if Zydis has to look. */
 /* Behind 0f. */
 bool quick_0f(struct reading *r);
-/* A register and r/m, of one byte if BYTE; TO_RM: r/m is the destination. */
-bool quick_two(struct reading *r, bool byte, bool to_rm);
-/* call, jmp and jcc to an address, of SIZE bytes */
-bool quick_jump(struct reading *r, unsigned size);
-/* The length is known. */
-bool quick_finish(struct reading *r);
-/* The same, and what is changed and looked at by DST and SRC. */
-bool quick_finish_operands(struct reading *r);
-
-/* The operand of the ModRM byte, as KIND and REG. */
-void quick_rm(struct reading *r, uint8_t *kind, uint8_t *reg);
-/* The same if it is memory. */
-void quick_memory(struct reading *r);
 
 static inline int32_t quick_take32(struct reading *r) {
   int32_t x;

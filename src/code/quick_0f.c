@@ -2,7 +2,7 @@
 /*
  * The opcodes behind 0f that are read without Zydis.
  */
-#include "code/quick.h"
+#include "code/quick_operand.h"
 
 /* movzx, movsx */
 static bool read_extend(struct reading *r, uint8_t opcode) {

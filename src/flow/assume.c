@@ -111,7 +111,7 @@ static struct fact operand(const struct facts *f, const struct insn *in, uint8_t
   struct fact v = nothing;
   if (kind == OPERAND_IMM) v = (struct fact){.known = true, .value = (uint64_t)in->imm};
   if (kind == OPERAND_REG) v = f->reg[reg];
-  if (kind == OPERAND_MEM && operand_slot(in, &slot)) v = slot_get(f, slot, size);
+  if (kind == OPERAND_MEM && insn_slot(in, &slot)) v = slot_get(f, slot, size);
   v.value = low(v.value, size);
   return v;
 }
@@ -156,7 +156,7 @@ static void put(const struct forward *w, struct facts *f, const struct insn *in,
   if (in->size < 4) v = nothing;
   v.value = low(v.value, in->size);
   if (in->dst_kind == OPERAND_REG && in->dst < REGISTERS) f->reg[in->dst] = v;
-  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot))
+  if (in->dst_kind == OPERAND_MEM && insn_slot(in, &slot))
     slot_set(f, slot, in->size, exposed(w->code, slot) ? nothing : v);
 }
 
@@ -254,7 +254,7 @@ static void step(struct forward *w, struct facts *f, const struct insn *in, stru
   for (unsigned r = 0; r < REGISTERS; r++)
     if (in->defs & REG_BIT(r)) f->reg[r] = nothing;
   int32_t slot;
-  if (in->flags & INSN_WRITES_MEM && operand_slot(in, &slot)) slot_set(f, slot, in->size, nothing);
+  if (in->flags & INSN_WRITES_MEM && insn_slot(in, &slot)) slot_set(f, slot, in->size, nothing);
 }
 
 /* --- branches ----------------------------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static void each_target(const struct flow_world *w, uint32_t node, uint32_t call
   for (uint32_t i = 0; i < n->errors->n_pointers; i++) {
     const struct pointer_call *p = &n->errors->pointers[i];
     for (uint32_t k = 0; p->call == call && k < p->n; k++) {
-      struct flow_call c = {.kind = CALL_ADDRESS, .target = p->targets[k].function};
+      struct flow_call c = {.kind = CALL_ADDRESS, .target = p->targets[k].function, .args = flow_args_unasked};
       to = flow_world_callee(w, node, &c);
       if (to >= 0) use(context, (uint32_t)to, p->targets[k].table);
     }

@@ -478,7 +478,7 @@ static void outcome_results(struct evaluation *e, const struct flow_outcome *o) 
 static void ifunc_results(struct evaluation *e) {
   for (uint32_t i = 0; i < e->node->summary.n_outcomes; i++) {
     const struct flow_value *v = &e->node->summary.outcomes[i].ret;
-    struct flow_call c = {.kind = CALL_ADDRESS, .target = v->value};
+    struct flow_call c = {.kind = CALL_ADDRESS, .target = v->value, .args = flow_args_unasked};
     int n = v->kind == VALUE_ADDRESS ? flow_world_callee(e->world, e->number, &c) : -ENOENT;
     if (n < 0) {
       e->found.n = 0;

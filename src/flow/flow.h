@@ -147,12 +147,15 @@ struct flow_call {
   uint64_t at;
   uint64_t target; /* address or slot */
   uint8_t kind;
-  uint8_t asked;            /* bits; 0: nothing, and then nothing is known of it */
-  struct flow_value number; /* of CALL_SYSTEM */
-  struct flow_value args[FLOW_ARGS];
+  uint8_t asked;                 /* bits; 0: nothing, and then nothing is known of it */
+  struct flow_value number;      /* of CALL_SYSTEM */
+  const struct flow_value *args; /* FLOW_ARGS of them */
   const struct flow_path *paths; /* of CALL_POINTER in a kernel: the ways its pointer may have come */
   uint8_t n_paths;
 };
+
+/* The arguments of a call of which nothing is asked, and of one of which only the result is. */
+extern const struct flow_value flow_args_unasked[FLOW_ARGS], flow_args_none[FLOW_ARGS];
 
 /* A function that a call through a pointer can reach, and the table that holds its address; 0 if none does. */
 struct flow_target {

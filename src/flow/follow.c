@@ -80,28 +80,20 @@ bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y
   return origin_identity(&g->walk, x, reg) == origin_identity(&g->walk, y, reg);
 }
 
-uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) {
-  uint32_t low = 0, high = g->code.n_blocks;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (g->code.blocks[middle].first <= insn)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
+uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }
 
 struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
     struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
+    c.args = flow_args_unasked;
     call_bind_own(&g->walk, &c);
     return c;
   }
   unsigned n = call_number(&g->walk, insn);
-  return n < g->walk.calls.n ? g->walk.calls.at[n] : (struct flow_call){.at = in->address, .kind = CALL_POINTER};
+  if (n < g->walk.calls.n) return g->walk.calls.at[n];
+  return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
@@ -191,9 +183,10 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
 /* Marks the blocks with a stop that counts; true if one is in BLOCK, from POSITION on. */
 static bool mark_stops(struct flow_graph *g, const struct map *stops, uint32_t block, uint32_t position) {
   bool here = false;
-  for (size_t i = 0; i < stops->cap; i++) {
-    if (!stops->used[i] || !map_get(&g->addressed, stops->keys[i], NULL)) continue;
-    uint32_t insn = (uint32_t)stops->keys[i], k = flow_graph_block(g, insn);
+  uint64_t key;
+  for (size_t i = 0; map_next(stops, &i, &key);) {
+    if (!map_get(&g->addressed, key, NULL)) continue;
+    uint32_t insn = (uint32_t)key, k = flow_graph_block(g, insn);
     g->marks[k] = g->mark + 1;
     here |= k == block && insn - g->code.blocks[k].first >= position;
   }

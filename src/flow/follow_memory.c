@@ -19,7 +19,7 @@ bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t posit
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
     const struct insn *def = &g->code.insns[first + i];
     if (!(def->defs & REG_BIT(base))) continue;
-    return def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->size == 8 && operand_slot(def, ret);
+    return def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->size == 8 && insn_slot(def, ret);
   }
   return false;
 }
@@ -68,7 +68,7 @@ bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_
     int32_t slot;
     if (!(def->defs & REG_BIT(reg))) continue;
     bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM;
-    if (memory && !read && def->index == NO_REG && def->base != NO_REG && !operand_slot(def, &slot)) {
+    if (memory && !read && def->index == NO_REG && def->base != NO_REG && !insn_slot(def, &slot)) {
       read = true;
       offset = def->disp;
       reg = def->base;
@@ -137,14 +137,14 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   if (!plain_memory(in)) return false;
   switch (f->where) {
   case FACT_SLOT:
-    return operand_slot(in, &slot) && slot == f->slot;
+    return insn_slot(in, &slot) && slot == f->slot;
   case FACT_PLACE:
-    if (in->disp != f->disp || operand_slot(in, &slot)) return false;
+    if (in->disp != f->disp || insn_slot(in, &slot)) return false;
     return operand_place(&g->walk, insn, &p) && place_equal(&p, &f->place);
   case FACT_BEHIND_REG:
     return in->base == f->reg && in->disp == f->disp && !(in->flags & INSN_FS);
   case FACT_BEHIND_SLOT:
-    if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || operand_slot(in, &slot)) return false;
+    if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || insn_slot(in, &slot)) return false;
     return follow_base_slot(g, block, position, &slot) && slot == f->slot;
   case FACT_ERRNO:
     return follow_is_errno(g, insn);
@@ -158,7 +158,7 @@ static bool overwrites(const struct fact *f, const struct insn *in) {
   int32_t slot;
   unsigned size = in->size ? in->size : 8;
   if (in->op == OP_PUSH && in->sp != SP_UNKNOWN) return in->sp - in->size == f->slot;
-  if (!(in->flags & INSN_WRITES_MEM) || !operand_slot(in, &slot)) return false;
+  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return false;
   return slot < f->slot + (int32_t)(f->size ? f->size : 8) && f->slot < slot + (int32_t)size;
 }
 
@@ -195,7 +195,7 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
 
 /* Does the instruction put a stack address into a register? Which. */
 static bool takes_address(const struct insn *in, int32_t *ret) {
-  if (in->op == OP_LEA) return operand_slot(in, ret);
+  if (in->op == OP_LEA) return insn_slot(in, ret);
   *ret = in->sp;
   return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
          in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
@@ -223,12 +223,12 @@ static void copy_pointer(struct flow_graph *g, const struct fact *f, uint32_t bl
   bool from_slot = f->where == FACT_BEHIND_SLOT && in->src_kind == OPERAND_MEM && in->dst_kind == OPERAND_REG;
   bool from_register = f->where == FACT_BEHIND_REG && in->src_kind == OPERAND_REG && in->src == f->reg;
   if (in->op != OP_MOVE || in->size != 8 || !(from_slot || from_register)) return;
-  if (from_slot && (!operand_slot(in, &slot) || slot != f->slot)) return;
+  if (from_slot && (!insn_slot(in, &slot) || slot != f->slot)) return;
   if (in->dst_kind == OPERAND_REG) {
     after.where = FACT_BEHIND_REG;
     after.reg = in->dst;
     after.slot = 0;
-  } else if (in->dst_kind == OPERAND_MEM && operand_slot(in, &slot)) {
+  } else if (in->dst_kind == OPERAND_MEM && insn_slot(in, &slot)) {
     after.where = FACT_BEHIND_SLOT;
     after.reg = 0;
     after.slot = slot;
@@ -330,7 +330,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.disp = 0;
   if (in->size < 8 && !follow_append(g, &at, XF_ZERO, in->size, 0)) return;
   struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = in->address};
-  if (operand_slot(in, &at.slot)) {
+  if (insn_slot(in, &at.slot)) {
     at.where = FACT_SLOT;
     follow_push(g, block, position + 1, &at);
     if (in->base == RSP && in_escaped(g, at.slot)) follow_note(g, f, e);
@@ -384,7 +384,7 @@ static bool pointer_of(const struct flow_graph *g, uint32_t block, uint32_t posi
     const struct insn *def = &g->code.insns[first + i];
     if (insn_calls(def) && CALL_CLOBBERS & REG_BIT(reg)) return false;
     if (!(def->defs & REG_BIT(reg))) continue;
-    if (def->op == OP_LEA && operand_slot(def, ret_slot)) return true;
+    if (def->op == OP_LEA && insn_slot(def, ret_slot)) return true;
     if (def->op != OP_MOVE || def->size != 8 || def->src_kind != OPERAND_REG) return false;
     if (def->src == RSP && def->sp != SP_UNKNOWN) {
       *ret_slot = def->sp;

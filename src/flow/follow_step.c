@@ -80,7 +80,7 @@ static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, ui
   if (kind == OPERAND_IMM) return true;
   if (kind == OPERAND_MEM) loc = (struct loc){.kind = LOC_SLOT, .size = in->size};
   *ret = 0;
-  if (kind == OPERAND_MEM && !operand_slot(in, &loc.slot)) return false;
+  if (kind == OPERAND_MEM && !insn_slot(in, &loc.slot)) return false;
   struct flow_value v = origin(&g->walk, insn, &loc);
   bool constant = kind == OPERAND_REG && v.kind == VALUE_CONST;
   *ret = constant ? v.value : follow_identity_of(g, &v);

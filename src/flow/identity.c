@@ -57,12 +57,12 @@ static void move(struct machine *m, const struct insn *in) {
   struct symbol v = {0}, *slot;
   int32_t at;
   if (in->size == 8 && in->src_kind == OPERAND_REG) v = m->regs[in->src];
-  if (in->size == 8 && in->from_size == 8 && in->src_kind == OPERAND_MEM && operand_slot(in, &at)) {
+  if (in->size == 8 && in->from_size == 8 && in->src_kind == OPERAND_MEM && insn_slot(in, &at)) {
     slot = slot_of(m, at);
     if (slot) v = *slot;
   }
   if (in->dst_kind == OPERAND_REG) m->regs[in->dst] = v;
-  if (in->dst_kind == OPERAND_MEM && operand_slot(in, &at) && (slot = slot_of(m, at))) *slot = v;
+  if (in->dst_kind == OPERAND_MEM && insn_slot(in, &at) && (slot = slot_of(m, at))) *slot = v;
 }
 
 static void step(struct machine *m, const struct insn *in) {

@@ -79,6 +79,7 @@ static void add_pred(struct state *s, const struct item *p) {
 
 /* If what is compared is computed from a followed value, as a copy or otherwise: the comparison in terms of that. */
 static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct item *p) {
+  if (!state_live(s)) return;
   struct flow_value v = origin(w, insn, &p->loc);
   if (v.kind != VALUE_ARG && v.kind != VALUE_CALL) return;
   for (unsigned i = 0; i < s->n_items; i++) {

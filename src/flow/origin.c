@@ -90,7 +90,7 @@ unsigned call_number(struct walk *w, uint32_t insn) {
   uint64_t n = 0;
   if (map_get(w->call_of, insn, &n)) return (unsigned)n;
   const struct insn *in = &w->code->insns[insn];
-  struct flow_call c = {.at = in->address, .kind = CALL_POINTER};
+  struct flow_call c = {.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
   if (in->op == OP_SYSCALL)
     c.kind = CALL_SYSTEM;
   else if (in->op == OP_CALL || in->op == OP_TAIL) {
@@ -106,7 +106,7 @@ unsigned call_number(struct walk *w, uint32_t insn) {
   if (map_get(w->call_of, insn, &n)) return (unsigned)n;
   n = w->calls.n;
   if (n >= CALLS_MAX) { /* the last one stands for all the others, and nothing is known of it */
-    c = (struct flow_call){.kind = CALL_POINTER};
+    c = (struct flow_call){.kind = CALL_POINTER, .args = flow_args_unasked};
     if (n > CALLS_MAX) return CALLS_MAX;
   }
   if (vec_push(&w->calls, c) < 0 || vec_push(&w->call_insn, insn) < 0 || map_put(w->call_of, insn, n) < 0)

@@ -76,7 +76,7 @@ static bool is_absolute(const struct search *s, const struct insn *in) {
 
 static bool load(struct search *s, struct trace *t, const struct insn *in) {
   int32_t slot;
-  if (operand_slot(in, &slot)) {
+  if (insn_slot(in, &slot)) {
     t->loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = 8};
     return true;
   }
@@ -179,7 +179,7 @@ static bool concerns(const struct trace *t, const struct insn *in) {
     return in->defs & REG_BIT(t->loc.reg);
   }
   if (in->op == OP_PUSH) return in->sp != SP_UNKNOWN && in->sp - 8 == t->loc.slot;
-  return in->flags & INSN_WRITES_MEM && operand_slot(in, &slot) && slot == t->loc.slot;
+  return in->flags & INSN_WRITES_MEM && insn_slot(in, &slot) && slot == t->loc.slot;
 }
 
 static void at_entry(struct search *s, const struct trace *t) {

@@ -62,7 +62,7 @@ static struct run_slot *slot_at(struct run *r, int32_t at) {
 static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t slot;
-  if (operand_slot(in, ret)) return true;
+  if (insn_slot(in, ret)) return true;
   if (in->index != NO_REG || in->flags & INSN_FS || in->base == NO_REG) return false;
   uint32_t block = flow_graph_block(r->g, insn);
   bool behind = follow_base_slot(r->g, block, insn - r->g->code.blocks[block].first, &slot);
@@ -146,7 +146,7 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
     return;
   }
   if (in->dst_kind != OPERAND_MEM) return;
-  if (!operand_slot(in, &at)) note_store(r, in);
+  if (!insn_slot(in, &at)) note_store(r, in);
   if (!memory_key(r, insn, &at)) return;
   struct run_slot *s = slot_at(r, at);
   if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];

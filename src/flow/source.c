@@ -116,14 +116,6 @@ struct flow_value value_finish(struct walk *w, struct flow_value v, const struct
   return v;
 }
 
-bool operand_slot(const struct insn *in, int32_t *ret) {
-  if (in->index != NO_REG || in->flags & INSN_FS || in->disp > INT32_MAX / 2 || in->disp < INT32_MIN / 2) return false;
-  int32_t from = in->base == RSP ? in->sp : in->base == RBP ? in->fp : SP_UNKNOWN;
-  if (from == SP_UNKNOWN) return false;
-  *ret = from + (int32_t)in->disp;
-  return true;
-}
-
 /* The place behind a pointer with a known origin. */
 static bool place_behind(struct flow_value v, int64_t disp, struct flow_place *p) {
   int64_t sum = 0;
@@ -280,7 +272,7 @@ struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool i
   if (load_from_sum(w, insn, size, is_signed, &s)) return s;
   s = (struct source){.ops = ops};
   if (!extend(w, &s.ops, size, is_signed)) return source_unknown(VALUE_COMPUTED, size, in->address);
-  if (operand_slot(in, &slot)) {
+  if (insn_slot(in, &slot)) {
     s.loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = (uint8_t)size};
     return s;
   }

@@ -610,7 +610,7 @@ static int slot_argument(const struct asked *a, bool *ret_inside) {
       int32_t slot;
       if (insn_calls(in) && CALL_CLOBBERS & REG_BIT(reg)) break;
       if (!(in->defs & REG_BIT(reg))) continue;
-      bool local = in->op == OP_LEA && operand_slot(in, &slot);
+      bool local = in->op == OP_LEA && insn_slot(in, &slot);
       if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP && in->sp != SP_UNKNOWN) {
         local = true;
         slot = in->sp;
@@ -633,7 +633,7 @@ static enum touch touch_slot(const struct asked *a) {
   }
   if (insn_calls(in) || in->op == OP_SYSCALL) return escaped(a->w->code, a->loc->slot) ? TOUCH_PART : TOUCH_NOT;
   if (in->op == OP_PUSH) return in->sp == SP_UNKNOWN ? TOUCH_NOT : overlap(in->sp - 8, 8, a->loc->slot, a->loc->size);
-  if (!(in->flags & INSN_WRITES_MEM) || !operand_slot(in, &slot)) return TOUCH_NOT;
+  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return TOUCH_NOT;
   return overlap(slot, in->size ? in->size : 64, a->loc->slot, a->loc->size);
 }
 
@@ -654,8 +654,7 @@ static enum touch touch_place(const struct asked *a) {
   int32_t slot;
   if (insn_calls(a->in)) return like_errno(a->loc) ? TOUCH_NOT : TOUCH_PART;
   if (a->in->op == OP_SYSCALL) return a->loc->place.kind == PLACE_TLS ? TOUCH_NOT : TOUCH_PART;
-  if (!(a->in->flags & INSN_WRITES_MEM) || operand_slot(a->in, &slot) || !operand_place(a->w, a->at, &p))
-    return TOUCH_NOT;
+  if (!(a->in->flags & INSN_WRITES_MEM) || insn_slot(a->in, &slot) || !operand_place(a->w, a->at, &p)) return TOUCH_NOT;
   struct flow_place q = a->loc->place, r = p;
   int64_t x = q.kind == PLACE_GLOBAL && !q.raw ? (int64_t)q.where : q.offset,
           y = p.kind == PLACE_GLOBAL && !p.raw ? (int64_t)p.where : p.offset;

@@ -25,7 +25,7 @@
 static void note_sharing(struct state *s, const struct insn *in) {
   int32_t slot;
   if (in->src_kind != OPERAND_REG || in->op == OP_CMP || in->op == OP_TEST) return;
-  if (in->flags & INSN_WRITES_MEM ? operand_slot(in, &slot) : in->op == OP_MOVE || in->dst == in->src) return;
+  if (in->flags & INSN_WRITES_MEM ? insn_slot(in, &slot) : in->op == OP_MOVE || in->dst == in->src) return;
   for (unsigned i = 0; i < s->n_items; i++)
     if (s->items[i].role == ROLE_RET && s->items[i].loc.kind == LOC_REG && s->items[i].loc.reg == in->src)
       s->shared = true;
@@ -61,7 +61,7 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (!(in->flags & INSN_WRITES_MEM) || in->op != OP_MOVE || in->size < 2 || in->size > 8 || s->n_stores == FLOW_STORES)
     return;
   if (s->beyond == BEYOND_FAR) return;
-  if (operand_slot(in, &slot) || !operand_place(w, insn, &store.place) || known_store(s, &store.place)) return;
+  if (insn_slot(in, &slot) || !operand_place(w, insn, &store.place) || known_store(s, &store.place)) return;
   bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
   if (w->kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
   if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return;                   /* the last place is kept for errno */
@@ -217,12 +217,16 @@ struct concern {
   uint8_t notes;
 };
 
-static struct concern concern_of(const struct state *s) {
-  struct concern c = {.notes = NOTE_MEMORY};
+/* COMPLETE: there is nothing left to learn, so that the way ends wherever it stops. */
+static inline struct concern concern_of(const struct state *s, bool complete) {
+  struct concern c = {.notes = complete ? NOTE_MEMORY : NOTE_FAR};
   if (s->n_pending) c.notes |= NOTE_FLAGS;
   if (s->table_case != NO_CASE) c.notes |= NOTE_INDEX;
   for (unsigned i = 0; i < s->n_items; i++)
-    if (s->items[i].loc.kind == LOC_REG) c.touched |= REG_BIT(s->items[i].loc.reg);
+    if (s->items[i].loc.kind == LOC_REG)
+      c.touched |= REG_BIT(s->items[i].loc.reg);
+    else if (s->items[i].loc.kind == LOC_SLOT)
+      c.notes |= NOTE_MEMORY;
   return c;
 }
 
@@ -234,8 +238,10 @@ static bool after_change(struct walk *w, struct state *s, uint32_t insn, uint32_
     settle_errno(w, s, insn);
     note_call(w, s, insn);
   }
-  note_store(w, s, insn);
-  if (meet_all(w, s, insn, block, position) != MEET_ON) return false;
+  if (in->flags & INSN_WRITES_MEM) note_store(w, s, insn);
+  bool flags = s->n_pending && in->flags & INSN_SETS_FLAGS;
+  bool index = s->table_case != NO_CASE && in->flags & INSN_TABLE_INDEX;
+  if ((flags || index) && meet_all(w, s, insn, block, position) != MEET_ON) return false;
   if (!state_complete(w, s)) return true;
   state_emit(w, s);
   return false;
@@ -326,12 +332,12 @@ static void walk_block(struct walk *w, struct work_item *k) {
   const struct block *b = &w->code->blocks[k->block];
   uint32_t i = k->position;
   if (i == b->n && skippable(&k->state, b)) i = 0;
-  struct concern c = concern_of(&k->state);
+  struct concern c = concern_of(&k->state, i && state_complete(w, &k->state));
   while (i-- > 0) {
     uint32_t insn = b->first + i;
     if (!(w->code->touched[insn] & c.touched) && !(w->code->notes[insn] & c.notes)) continue;
     if (!step_state(w, &k->state, k->block, i)) return;
-    c = concern_of(&k->state);
+    c = concern_of(&k->state, false);
   }
   if (!state_live(&k->state) && k->state.ret.kind == VALUE_CALL) {
     if (w->simple || (k->state.beyond && !state_wanted(w, &k->state))) {
@@ -452,10 +458,12 @@ static void use_outcome(struct used *u, const struct flow_outcome *o) {
   }
 }
 
+const struct flow_value flow_args_unasked[FLOW_ARGS]; /* zeros, as long as nobody has asked */
+const struct flow_value flow_args_none[FLOW_ARGS] = {[0 ... FLOW_ARGS - 1] = {.kind = VALUE_NONE}};
+
 static struct flow_value argument(struct walk *w, size_t call, unsigned k) {
-  uint8_t reg = code_argument_registers[k], kind = w->calls.at[call].kind;
-  if (kind == CALL_POINTER) return (struct flow_value){.kind = VALUE_NONE};
-  if (kind == CALL_SYSTEM && reg == RCX) reg = R10; /* the syscall instruction uses rcx itself */
+  uint8_t reg = code_argument_registers[k];
+  if (w->calls.at[call].kind == CALL_SYSTEM && reg == RCX) reg = R10; /* the syscall instruction uses rcx itself */
   struct loc loc = loc_reg(reg);
   return origin_choice(w, w->call_insn.at[call], &loc);
 }
@@ -479,11 +487,17 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
   }
   /* What it was given matters if what it returns does; whether it has failed can be told without, nearly always. */
   bool only = w->worker->brief && used->at[call] == ASKED_CONDITION && w->calls.at[call].kind != CALL_SYSTEM;
-  for (unsigned k = 0; k < FLOW_ARGS; k++) {
-    struct flow_value v = only ? (struct flow_value){.kind = VALUE_NONE} : argument(w, call, k);
-    w->calls.at[call].args[k] = v;
-    use_value(used, &v, ASKED_MADE);
+  const struct flow_value *kept = flow_args_none;
+  if (!only && w->calls.at[call].kind != CALL_POINTER) {
+    struct flow_value args[FLOW_ARGS];
+    for (unsigned k = 0; k < FLOW_ARGS; k++) {
+      args[k] = argument(w, call, k);
+      use_value(used, &args[k], ASKED_MADE);
+    }
+    kept = arena_memdup(&w->worker->keep, args, sizeof args);
+    if (!kept) w->failed = true;
   }
+  w->calls.at[call].args = kept ? kept : flow_args_none;
   if (w->kernel && w->calls.at[call].kind == CALL_POINTER) ask_pointer(w, call, used);
 }
 
@@ -511,7 +525,7 @@ static void find_arguments(struct walk *w) {
   }
   for (size_t i = 0; i < w->calls.n; i++)
     if (i >= used.room || !done[i])
-      w->calls.at[i] = (struct flow_call){.at = w->calls.at[i].at, .kind = CALL_POINTER};
+      w->calls.at[i] = (struct flow_call){.at = w->calls.at[i].at, .kind = CALL_POINTER, .args = flow_args_unasked};
     else
       w->calls.at[i].asked = used.at[i];
 }
@@ -542,13 +556,15 @@ void walk_done(struct walk *w) {
   vec_done(&w->outcomes);
 }
 
-/* The worker's maps, empty; large ones are given back, since emptying takes time as well. */
+#define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */
+
+/* The worker's maps, empty; large ones are given back. */
 static void take_maps(struct walk *w) {
   struct flow_worker *k = w->worker;
   struct map *maps[] = {w->visited = &k->visited, w->emitted = &k->emitted, w->origins = &k->origins,
                         w->call_of = &k->call_of};
   for (size_t i = 0; i < COUNT(maps); i++) {
-    if (maps[i]->cap > 4096)
+    if (maps[i]->cap > MAP_KEEP)
       map_done(maps[i]);
     else
       map_clear(maps[i]);
@@ -585,7 +601,7 @@ static bool is_pure(const struct code *c) {
     int32_t slot;
     bool memory = in->op != OP_LEA && (in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM);
     if (in->op == OP_OTHER) return false;
-    if (!memory || operand_slot(in, &slot)) continue;
+    if (!memory || insn_slot(in, &slot)) continue;
     bool constant = in->base == NO_REG && image_is_readonly(c->image, (uint64_t)in->disp);
     if (in->flags & (INSN_FS | INSN_WRITES_MEM) || !(constant || (tables && in->index != NO_REG))) return false;
   }

@@ -148,8 +148,6 @@ enum step_kind step_item(struct walk *w, const struct loc *loc, const struct tra
 /* --- operands (source.c) ------------------------------------------------------------------------------------------ */
 
 struct loc loc_reg(uint8_t reg);
-/* The stack slot that the memory operand names; false if it is none. */
-bool operand_slot(const struct insn *in, int32_t *ret);
 /* The place outside the stack that the memory operand names; false if it is not known. */
 bool operand_place(struct walk *w, uint32_t insn, struct flow_place *ret);
 /* The value of the memory operand, of SIZE bytes; OPS are what is done with it later. */

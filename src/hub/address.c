@@ -38,17 +38,28 @@ static int parse_path(const char *path, struct hub_address *ret, struct err *e) 
   return r;
 }
 
+static int no_address(const char *text, struct err *e) {
+  return err_set(e, -EINVAL, "'%s' is no address of a hub (write unix:PATH or tcp:HOST:PORT)", text);
+}
+
+static bool is_digits(const char *s) { return *s && strspn(s, "0123456789") == strlen(s); }
+
+/* A word and a colon, behind which is more than a port, mean a way of another kind: udp:host:1. */
+static bool is_other_way(const char *text) {
+  size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+  return n > 0 && text[n] == ':' && text[n + 1] && !is_digits(text + n + 1);
+}
+
 static int parse_tcp(const char *text, struct hub_address *ret, struct err *e) {
   const char *colon = strrchr(text, ':');
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC}, *found = NULL;
   char host[256];
-  if (!colon || colon == text || !colon[1] || (size_t)(colon - text) >= sizeof host)
-    return err_set(e, -EINVAL, "'%s' is no address of a hub (write unix:PATH or tcp:HOST:PORT)", text);
+  if (!colon || colon == text || !colon[1] || (size_t)(colon - text) >= sizeof host) return no_address(text, e);
   bool brackets = *text == '[' && colon[-1] == ']';
   size_t n = (size_t)(colon - text) - (brackets ? 2 : 0);
   memcpy(host, text + brackets, n);
   host[n] = 0;
-  if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon + 1) > 5 || atoi(colon + 1) > 65535)
+  if (!is_digits(colon + 1) || strlen(colon + 1) > 5 || atoi(colon + 1) > 65535)
     return err_set(e, -EINVAL, "'%s' is no port (it is a number up to 65535)", colon + 1);
   int failed = getaddrinfo(host, colon + 1, &hints, &found);
   if (failed) return err_set(e, -EHOSTUNREACH, "%s: %s", host, gai_strerror(failed));
@@ -61,6 +72,7 @@ static int parse_tcp(const char *text, struct hub_address *ret, struct err *e) {
 int hub_address_parse(const char *text, struct hub_address *ret, struct err *e) {
   const char *path = behind(text, "unix:"), *tcp = behind(text, "tcp:");
   memset(ret, 0, sizeof *ret);
+  if (!path && !tcp && is_other_way(text)) return no_address(text, e);
   if (!path && !tcp && strchr(text, '/')) path = text;
   int r = path ? parse_path(path, ret, e) : parse_tcp(tcp ? tcp : text, ret, e);
   return r == -ENOMEM ? err_set(e, r, "out of memory") : r;

@@ -58,6 +58,7 @@ struct hub_process {
   char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME];
   unsigned connections; /* 0: it is gone */
   uint64_t asked, failed;
+  uint64_t identity; /* as of struct wire_hub_hello */
 };
 
 /* What decisions are made from. */

@@ -57,16 +57,13 @@ static void copy_name(char to[WIRE_HUB_NAME], const char from[WIRE_HUB_NAME]) {
 }
 
 int hub_meet(struct hub_state *s, const struct wire_hub_hello *hello, size_t *ret) {
-  struct hub_process p = {.number = s->processes.n + 1, .pid = hello->pid, .process = hello->process};
+  struct hub_process p = {
+      .number = s->processes.n + 1, .pid = hello->pid, .process = hello->process, .identity = hello->identity};
   copy_name(p.host, hello->host);
   copy_name(p.name, hello->name);
   size_t i = 0;
-  /* A pid may come again for another process, but not while the first one is there. */
-  for (; i < s->processes.n; i++) {
-    const struct hub_process *q = &s->processes.at[i];
-    bool same = q->pid == p.pid && q->process == p.process && strcmp(q->host, p.host) == 0;
-    if (same && (q->connections > 0 || strcmp(q->name, p.name) == 0)) break;
-  }
+  while (i < s->processes.n && s->processes.at[i].identity != p.identity)
+    i++;
   if (i == s->processes.n && vec_push(&s->processes, p) < 0) return -ENOMEM;
   s->processes.at[i].connections++;
   *ret = i;

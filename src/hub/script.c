@@ -97,7 +97,8 @@ int script_read(struct hub_script *s) {
   if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
   if (n == 0) return -EPIPE;
   text_add_bytes(&s->from, bytes, (size_t)n);
-  return s->from.failed || s->from.n > LINE_MAX_BYTES ? -EPIPE : 0;
+  if (s->from.failed) return -ENOMEM;
+  return s->from.n > LINE_MAX_BYTES ? -E2BIG : 0;
 }
 
 int script_answer(struct hub_script *s, bool *ret) {

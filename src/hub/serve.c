@@ -186,7 +186,11 @@ static int serve_script(struct hub *h, short out, struct err *e) {
     if (answered < 0) return answered;
   }
   if (r >= 0) r = flushed;
-  return r < 0 ? err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", h->options->policy.script) : 0;
+  const char *script = h->options->policy.script;
+  if (r == -ENOMEM) return no_memory(e);
+  if (r == -E2BIG)
+    return err_set(e, -ECANCELED, "'%s' writes more than it is asked (a line for each question is wanted)", script);
+  return r < 0 ? err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script) : 0;
 }
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */

@@ -110,6 +110,24 @@ static int merge(struct image *img, const candidate_list *list, const frame_list
   return 0;
 }
 
+int functions_number(struct image *img) {
+  if (!img->n_functions) return 0;
+  const struct image_function *f = img->functions;
+  uint64_t span = f[img->n_functions - 1].address - f[0].address;
+  img->function_shift = 0;
+  while (span >> img->function_shift > img->n_functions)
+    img->function_shift++;
+  size_t n = (size_t)(span >> img->function_shift) + 2, k = 0;
+  img->function_index = arena_alloc(&img->arena, n * sizeof *img->function_index);
+  if (!img->function_index) return -ENOMEM;
+  for (size_t i = 0; i < n; i++) {
+    while (k < img->n_functions && (f[k].address - f[0].address) >> img->function_shift < i)
+      k++;
+    img->function_index[i] = (uint32_t)k;
+  }
+  return 0;
+}
+
 int functions_load(struct image *img) {
   candidate_list list = {0};
   frame_list frames = {0};
@@ -121,6 +139,7 @@ int functions_load(struct image *img) {
     frames_sort(&frames);
     r = merge(img, &list, &frames);
   }
+  if (r >= 0) r = functions_number(img);
   vec_done(&list);
   vec_done(&frames);
   return r;
@@ -144,7 +163,11 @@ size_t image_functions(const struct image *img, const struct image_function **re
 
 const struct image_function *image_function_before(const struct image *img, uint64_t address) {
   MUST(img->complete);
-  size_t low = 0, high = img->n_functions;
+  size_t n = img->n_functions;
+  if (!n || address < img->functions[0].address) return NULL;
+  if (address >= img->functions[n - 1].address) return &img->functions[n - 1];
+  uint64_t step = (address - img->functions[0].address) >> img->function_shift;
+  size_t low = img->function_index[step], high = img->function_index[step + 1];
   while (low < high) {
     size_t mid = low + (high - low) / 2;
     if (img->functions[mid].address <= address)
@@ -152,7 +175,7 @@ const struct image_function *image_function_before(const struct image *img, uint
     else
       high = mid;
   }
-  return low ? &img->functions[low - 1] : NULL;
+  return &img->functions[low - 1];
 }
 
 const struct image_function *image_function_at(const struct image *img, uint64_t address) {

@@ -128,7 +128,7 @@ static int functions_index(struct image *img) {
       last->end = end;
   }
   img->complete = true;
-  return 0;
+  return functions_number(img);
 }
 
 int symbols_index(struct image *img, const symbol_list *list) {

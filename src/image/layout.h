@@ -90,6 +90,8 @@ struct image {
   size_t n_relr;
   struct image_function *functions;
   size_t n_functions;
+  uint32_t *function_index; /* for each step of 2 ^ FUNCTION_SHIFT bytes: how many start below it */
+  unsigned function_shift;
   bool complete; /* FUNCTIONS are there; read and written as an atomic */
   pthread_mutex_t lock;
 
@@ -164,6 +166,8 @@ int versions_load(struct image *img);
 int exports_load(struct image *img, bool sort);
 int slots_load(struct image *img, struct err *e);
 int functions_load(struct image *img);
+/* Counts the functions below each step of addresses, so that few are compared to find one: about one is in a step. */
+int functions_number(struct image *img);
 int build_id_load(struct image *img);
 /* The same from the note sections alone, for files whose program headers describe another file. */
 int build_id_load_sections(struct image *img);

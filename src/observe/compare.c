@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,14 +86,26 @@ static void compare_entries(const struct observation *a, const struct observatio
   }
 }
 
-/* Names that vary: as many of each kind in both? */
-static bool same_varying(const struct observation *a, const struct observation *b, const char *pattern) {
-  size_t counts[2] = {0, 0};
-  const struct observation *both[2] = {a, b};
-  for (int i = 0; i < 2; i++)
-    for (size_t k = 0; k < both[i]->entries.n; k++)
-      if (fnmatch(pattern, both[i]->entries.at[k].path, 0) == 0) counts[i]++;
-  return counts[0] == counts[1];
+/* Of all files whose names vary in one way: sums that do not depend on their order. */
+struct crowd {
+  size_t n;
+  uint64_t kinds, contents;
+};
+
+static struct crowd crowd_of(const struct observation *o, const char *pattern) {
+  struct crowd c = {0};
+  for (size_t i = 0; i < o->entries.n; i++) {
+    const struct observe_entry *e = &o->entries.at[i];
+    if (fnmatch(pattern, e->path, 0) != 0) continue;
+    c.n++;
+    c.kinds += hash_mix(1 + (uint64_t)e->kind * 2 + !e->size);
+    c.contents += hash_mix(e->hash + hash_mix(e->size + hash_mix((uint64_t)e->kind << 32 | e->mode)));
+  }
+  return c;
+}
+
+static enum observe_alike alike(const struct crowd *a, const struct crowd *b) {
+  return a->kinds != b->kinds ? ALIKE_NUMBER : a->contents != b->contents ? ALIKE_KINDS : ALIKE_CONTENTS;
 }
 
 /* --- what is left in folders for temporary files ------------------------------------------------------------------ */
@@ -130,7 +143,8 @@ struct shown {
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
-  s->litter += !a && is_litter(s->a, s->b, b->path);
+  /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
+  s->litter += !a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path));
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
   s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
@@ -146,15 +160,29 @@ static bool same_stream(const struct observation *a, const struct observation *b
   return plain_hash(x->at, x->n, level) == plain_hash(y->at, y->n, level);
 }
 
+/* What was not read has at least a length; where numbers are masked, that varies with them. */
+static bool same_length(const struct observation *a, const struct observation *b, unsigned which,
+                        const struct observe_mask *mask) {
+  return mask->streams[which] != OBSERVE_EXACT || mask->more[which] || a->streams[which].more == b->streams[which].more;
+}
+
+/* Files whose names vary, as far as runs without faults are alike in them. */
+static void compare_crowd(struct shown *s, const struct observe_mask *mask, size_t i) {
+  struct crowd a = crowd_of(s->a, mask->names.at[i]), b = crowd_of(s->b, mask->names.at[i]);
+  enum observe_alike want = i < mask->alike.n ? mask->alike.at[i] : ALIKE_NUMBER;
+  bool other = a.n == b.n && alike(&a, &b) < want;
+  if (a.n == b.n && !other) return;
+  if (s->to) text_addf(s->to, "%s: %s\n", mask->names.at[i], other ? "other content" : "more or fewer of these files");
+  s->loss |= other || b.n < a.n;
+  s->n++;
+}
+
 static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
                               struct text *what) {
   struct shown shown = {.a = a, .b = b, .to = what};
   compare_entries(a, b, mask, show_entry, &shown);
   for (size_t i = 0; i < mask->names.n; i++)
-    if (!same_varying(a, b, mask->names.at[i])) {
-      if (what) text_addf(what, "%s: more or fewer of these files\n", mask->names.at[i]);
-      shown.n++;
-    }
+    compare_crowd(&shown, mask, i);
   if (shown.n == shown.litter) return shown.n ? DIFFERS_LITTER : 0;
   return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0);
 }
@@ -163,11 +191,16 @@ unsigned observe_compare(const struct observation *a, const struct observation *
                          struct text *what) {
   unsigned differs = a->status != b->status ? DIFFERS_STATUS : 0;
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++) {
-    if (same_stream(a, b, i, mask->streams[i])) continue;
+    bool same = same_stream(a, b, i, mask->streams[i]);
+    if (same && same_length(a, b, i, mask)) continue;
     differs |= i == OBSERVE_OUT ? DIFFERS_OUT : DIFFERS_ERROR;
     if (!what) continue;
     text_addf(what, "%s:\n", stream_names[i]);
-    plain_difference(&a->streams[i], &b->streams[i], mask->streams[i], what);
+    if (same)
+      text_addf(what, "%" PRIu64 " bytes instead of %" PRIu64 "\n", b->streams[i].n + b->streams[i].more,
+                a->streams[i].n + a->streams[i].more);
+    else
+      plain_difference(&a->streams[i], &b->streams[i], mask->streams[i], what);
   }
   return differs | compare_files(a, b, mask, what);
 }
@@ -271,6 +304,17 @@ static bool widen_pattern(struct observe_mask *mask, const char *path) {
   return false;
 }
 
+static enum observe_alike learn_crowd(const struct observation *runs, size_t n, const char *pattern) {
+  struct crowd first = crowd_of(&runs[0], pattern);
+  enum observe_alike most = ALIKE_CONTENTS;
+  for (size_t i = 1; i < n; i++) {
+    struct crowd other = crowd_of(&runs[i], pattern);
+    enum observe_alike now = alike(&first, &other);
+    if (now < most) most = now;
+  }
+  return most;
+}
+
 static int learn_files(const struct observation *runs, size_t n, struct observe_mask *mask) {
   for (size_t i = 1; i < n; i++) {
     struct learner l = {.mask = mask};
@@ -279,6 +323,8 @@ static int learn_files(const struct observation *runs, size_t n, struct observe_
     for (int k = 0; k < 2; k++)
       if (l.lonely[k] && !widen_pattern(mask, l.lonely[k]->path)) return -EAGAIN;
   }
+  for (size_t i = 0; i < mask->names.n; i++)
+    if (vec_push(&mask->alike, (uint8_t)learn_crowd(runs, n, mask->names.at[i])) < 0) return -ENOMEM;
   return 0;
 }
 
@@ -289,13 +335,20 @@ static void say_masked(const struct observe_mask *m, struct text *what) {
                                        "numbers and times",
                                        "the order of lines, numbers and times",
                                        "all of it"};
+  static const char *const crowds[] = {[ALIKE_NUMBER] = ", and so does the file: only how many there are is compared",
+                                       [ALIKE_KINDS] = ", and so does the content: whether it is empty is compared",
+                                       [ALIKE_CONTENTS] = ""};
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
     if (m->streams[i])
       text_addf(what, "%s varies from run to run: %s not compared\n", stream_names[i], levels[m->streams[i]]);
   for (size_t i = 0; i < m->contents.n; i++)
     text_addf(what, "%s: its content varies from run to run and is not compared\n", m->contents.at[i]);
   for (size_t i = 0; i < m->names.n; i++)
-    text_addf(what, "%s: the name varies from run to run\n", m->names.at[i]);
+    text_addf(what, "%s: the name varies from run to run%s\n", m->names.at[i], crowds[m->alike.at[i]]);
+  for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
+    if (m->cut[i])
+      text_addf(what, "%s is long: only its beginning%s compared\n", stream_names[i],
+                m->more[i] || m->streams[i] != OBSERVE_EXACT ? " is" : " and its length are");
 }
 
 static int learn(const struct observation *runs, size_t n, struct observe_mask *mask) {
@@ -304,6 +357,8 @@ static int learn(const struct observation *runs, size_t n, struct observe_mask *
       struct observe_stream two[2] = {runs[0].streams[i], runs[k].streams[i]};
       enum observe_level level = plain_level(two, 2);
       if (level > mask->streams[i]) mask->streams[i] = level;
+      mask->cut[i] |= two[0].more || two[1].more;
+      mask->more[i] |= two[0].more != two[1].more;
       if (level == OBSERVE_NOTHING || !two[0].n != !two[1].n) return -EAGAIN;
     }
   return learn_files(runs, n, mask);
@@ -331,5 +386,6 @@ int observe_learn(const struct observation *runs, size_t n, struct observe_mask 
 void observe_mask_done(struct observe_mask *m) {
   vec_done(&m->contents);
   vec_done(&m->names);
+  vec_done(&m->alike);
   arena_done(&m->arena);
 }

@@ -166,7 +166,8 @@ int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) 
     n += (size_t)got;
   }
   at[n] = '\0';
-  *s = (struct observe_stream){.at = at, .n = n, .cut = st.st_size > 0 && (uint64_t)st.st_size > limit};
+  uint64_t more = st.st_size > 0 && (uint64_t)st.st_size > limit ? (uint64_t)st.st_size - limit : 0;
+  *s = (struct observe_stream){.at = at, .n = n, .more = more};
   return 0;
 }
 

@@ -26,7 +26,7 @@ struct observe_entry {
 struct observe_stream {
   const char *at; /* NUL behind it */
   size_t n;
-  bool cut; /* there was more */
+  uint64_t more; /* so many bytes came behind these, and were not read */
 };
 
 enum { OBSERVE_OUT, OBSERVE_ERROR, OBSERVE_STREAMS };
@@ -60,11 +60,21 @@ enum observe_level {
   OBSERVE_NOTHING,
 };
 
+/* What is the same of all files together whose names vary in one way; each includes those before it. */
+enum observe_alike {
+  ALIKE_NUMBER,
+  ALIKE_KINDS, /* files, folders, links, and how many of each are empty */
+  ALIKE_CONTENTS,
+};
+
 struct observe_mask {
   struct arena arena;
   enum observe_level streams[OBSERVE_STREAMS];
   VEC(const char *) contents; /* files whose content varies */
   VEC(const char *) names;    /* patterns with * of names that vary */
+  VEC(uint8_t) alike;         /* of each of them, an enum observe_alike */
+  bool cut[OBSERVE_STREAMS];  /* there was more than is compared */
+  bool more[OBSERVE_STREAMS]; /* ... and how much of it varies */
 };
 
 void observe_mask_done(struct observe_mask *m);

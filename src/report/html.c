@@ -79,7 +79,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   }
   text_add(to, "<p class=\"soft\">Again</p>");
   add_tagged("pre", f->replay, to);
-  text_add(to, "<details><summary>Without the campaign, by the number of the call</summary>");
+  text_add(to, "<details><summary>Once, by the number of the call</summary>");
   add_tagged("pre", f->run, to);
   text_addf(to,
             "</details>\n<p class=\"soft\">%" PRIu64 " experiment%s; %.0f&#160;%% of repeats came out the same.</p>\n"
@@ -122,16 +122,38 @@ static void add_outcomes(const struct report *r, struct text *to) {
               c->name, c->n, is_bad(c->name) ? " bad" : "", 12.0 * (double)c->n / (double)most, meaning(c->name));
   }
   text_add(to, "</table>\n");
-  if (r->unconfirmed)
-    text_addf(to,
-              "<p class=\"soft\">%" PRIu64 " of the failures did not come again when repeated, and are no findings."
-              "</p>\n",
-              r->unconfirmed);
+  struct text modes = {0};
+  report_modes(r, &modes);
+  if (modes.n) text_add(to, "<p class=\"soft\">");
+  if (modes.n) text_add_xml(to, modes.at);
+  if (modes.n) text_add(to, "</p>\n");
+  to->failed |= modes.failed;
+  text_done(&modes);
+}
+
+static void add_doubts(const struct report *r, struct text *to) {
+  if (!r->doubts.n) return;
+  text_add(to, "<h2>Failures that are no findings</h2>\n<ol>\n");
+  for (size_t i = 0; i < r->doubts.n; i++) {
+    struct text doubt = {0};
+    report_doubt(&r->doubts.at[i], &doubt);
+    add_tagged("li", doubt.at ? doubt.at : "", to);
+    text_add(to, "\n");
+    to->failed |= doubt.failed;
+    text_done(&doubt);
+  }
+  text_add(to, "</ol>\n");
+  if (!report_is_unsure(r)) return;
+  text_add(to, "<p class=\"soft\">To make sure of those for which no time was left</p>");
+  add_tagged("pre", r->resume, to);
 }
 
 static void add_left(const struct report *r, struct text *to) {
   if (!r->left.n) return;
-  text_add(to, "<h2>What was not tried</h2>\n<details><summary>Functions and experiments</summary>\n<table>\n");
+  text_add(to, "<h2>What was not tried</h2>\n<details><summary>Functions and experiments");
+  if (strcmp(r->state, "finished") == 0 && r->left_why[0]) text_add(to, ", ");
+  if (strcmp(r->state, "finished") == 0) text_add_xml(to, r->left_why);
+  text_add(to, "</summary>\n<table>\n");
   for (size_t i = 0; i < r->left.n; i++) {
     text_add(to, "<tr><td><code>");
     text_add_xml(to, r->left.at[i].name);
@@ -167,6 +189,7 @@ void report_html(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->findings.n; i++)
     add_finding(&r->findings.at[i], to);
   add_outcomes(r, to);
+  add_doubts(r, to);
   add_left(r, to);
   add_surroundings(r, to);
   text_add(to, "</body>\n</html>\n");

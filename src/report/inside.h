@@ -6,6 +6,12 @@
 
 /* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
 void report_title(const struct report_finding *f, struct text *to);
+/* A failure that is no finding, and why; without the end of the line. */
+void report_doubt(const struct store_doubt *d, struct text *to);
+/* Was there no time to repeat some of them? */
+bool report_is_unsure(const struct report *r);
+/* How experiments were made, and why not all in the fastest way. */
+void report_modes(const struct report *r, struct text *to);
 /* Where the call that failed stands: the innermost frame, all NULL if there is none. */
 const struct store_frame *report_site(const struct report_finding *f);
 /* "main", "./lib/parse.c:17" or "prog+0x1234": the function, else the module; and the place. */

@@ -34,8 +34,7 @@ static void add_stack(const struct report_stack *s, struct text *to) {
   text_add(to, "]");
 }
 
-static void add_site(const struct report_finding *f, struct text *to) {
-  const struct store_frame *at = report_site(f);
+static void add_site(const struct store_frame *at, struct text *to) {
   text_add(to, ",\"site\":{");
   add_text("function_in", at->function, to);
   text_add(to, ",");
@@ -73,7 +72,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   text_addf(to, ",\"nth\":%" PRIu64 ",\"onwards\":%s,\"process\":%" PRIu32 "}", f->is.nth,
             f->is.onwards ? "true" : "false", f->is.process);
   add_first(f, to);
-  add_site(f, to);
+  add_site(report_site(f), to);
   text_add(to, ",\"inject_stack\":");
   add_stack(&f->inject, to);
   text_add(to, ",\"crash_stack\":");
@@ -98,6 +97,8 @@ static void add_doubts(const struct report *r, struct text *to) {
   text_add(to, "\"doubts\":[");
   for (size_t i = 0; i < r->doubts.n; i++) {
     const struct store_doubt *d = &r->doubts.at[i];
+    const struct store_frame at = {
+        .module = d->module, .function = d->in, .file = d->file, .offset = d->offset, .line = d->line};
     text_add(to, i ? ",{" : "{");
     add_text("kind", d->outcome, to);
     text_add(to, ",");
@@ -105,8 +106,13 @@ static void add_doubts(const struct report *r, struct text *to) {
     text_addf(to, ",\"retval\":%" PRId64 ",", d->retval);
     add_text("errno", d->error ? errno_name(d->error) : NULL, to);
     text_add(to, ",");
+    add_text("act", d->act, to);
+    text_add(to, ",");
     add_text("file", d->file, to);
-    text_addf(to, ",\"line\":%u,\"precision\":%.2f,", d->line, d->precision < 0 ? 0 : d->precision);
+    add_line(&at, to);
+    add_site(&at, to);
+    text_add(to, d->precision < 0 ? ",\"precision\":null," : ",\"precision\":");
+    if (d->precision >= 0) text_addf(to, "%.2f,", d->precision);
     add_text("reason", d->why, to);
     text_add(to, "}");
   }

@@ -114,37 +114,20 @@ static const char *resume_of(const struct loader *l) {
   return command_of(l, &t);
 }
 
-/* As a rule of murphy run, by the number of the call in its process. */
-static void add_rule(const struct store_first *f, bool onwards, struct text *to) {
-  const char *name = f->error ? errno_name(f->error) : NULL;
-  bool throws = f->act && strcmp(f->act, "throw") == 0;
-  text_addf(to, " --fail '%s:", f->function);
-  if (throws)
-    text_add(to, f->act);
-  else
-    text_addf(to, "%s=%" PRId64, f->act ? f->act : "ret", f->retval);
-  if (!throws && name && f->retval != f->error) text_addf(to, " errno=%s", name);
-  text_addf(to, " when call%s%" PRIu64, onwards ? ">=" : "==", f->call);
-  if (f->process > 1) text_addf(to, " and process==%" PRIu32, f->process);
-  text_add(to, "'");
-}
-
-/* The number of a call is another one if the program does things in another order. */
+/*
+ * By the number of the call, which is another one if the program does things in another order. The scenario has what a
+ * rule of murphy run would have to repeat: whether the call is made before it fails, and what else the fault sets.
+ */
 static const char *run_of(const struct loader *l, struct store *s, const struct store_finding *f) {
   const char *follow = store_get(s, "follow");
-  const struct store_first last = {.function = f->function,
-                                   .act = f->act,
-                                   .retval = f->retval,
-                                   .error = f->error,
-                                   .call = f->call,
-                                   .process = f->process};
-  struct text t = {0};
-  text_add(&t, "murphy run");
-  if (f->first.function) add_rule(&f->first, false, &t);
-  add_rule(&last, f->onwards, &t);
-  text_addf(&t, "%s -- %s", follow && strcmp(follow, "1") == 0 ? " --follow" : "", l->to->line);
-  const char *copy = t.failed ? NULL : keep(l->to, t.at);
+  struct text t = {0}, path = {0};
+  text_addf(&path, "%s/findings/%" PRId64 "/scenario.xml", l->folder, f->id);
+  text_addf(&t, "murphy run%s ", follow && strcmp(follow, "1") == 0 ? " --follow" : "");
+  text_add_shell(&t, path.failed ? "" : path.at);
+  text_addf(&t, " -- %s", l->to->line);
+  const char *copy = t.failed || path.failed ? NULL : keep(l->to, t.at);
   text_done(&t);
+  text_done(&path);
   return copy;
 }
 
@@ -244,6 +227,34 @@ void report_fault(const char *act, int64_t retval, const char *error, struct tex
     text_add(to, " throws std::bad_alloc");
   else
     text_addf(to, " returns %" PRId64 "%s%s", retval, error ? " with " : "", error ? error : "");
+}
+
+void report_doubt(const struct store_doubt *d, struct text *to) {
+  const struct store_frame at = {
+      .module = d->module, .function = d->in, .file = d->file, .offset = d->offset, .line = d->line};
+  struct text place = {0};
+  report_place(&at, &place);
+  text_addf(to, "%s when %s", d->outcome, d->function);
+  report_fault(d->act, d->retval, d->error ? errno_name(d->error) : NULL, to);
+  text_add(to, " at ");
+  text_add_plain(to, place.at ? place.at : "?");
+  text_addf(to, ": %s", d->why);
+  text_done(&place);
+}
+
+bool report_is_unsure(const struct report *r) {
+  for (size_t i = 0; i < r->doubts.n; i++)
+    if (r->doubts.at[i].precision < 0) return true;
+  return false;
+}
+
+void report_modes(const struct report *r, struct text *to) {
+  for (size_t i = 0; i < r->modes.n; i++) {
+    const char *name = r->modes.at[i].name;
+    const char *why = strcmp(name, "exec") == 0 ? r->why_exec : strcmp(name, "fork") == 0 ? r->why_fork : "";
+    text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "", r->modes.at[i].n, name);
+    if (why[0]) text_addf(to, " (%s)", why);
+  }
 }
 
 void report_title(const struct report_finding *f, struct text *to) {

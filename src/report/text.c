@@ -71,15 +71,10 @@ static void add_left(const struct report *r, struct text *to) {
   text_add(to, "\n");
 }
 
-/* How experiments were made, and why not all in the fastest way. */
 static void add_modes(const struct report *r, struct text *to) {
   if (!r->modes.n) return;
-  for (size_t i = 0; i < r->modes.n; i++) {
-    const char *name = r->modes.at[i].name;
-    const char *why = strcmp(name, "exec") == 0 ? r->why_exec : strcmp(name, "fork") == 0 ? r->why_fork : "";
-    text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "modes: ", r->modes.at[i].n, name);
-    if (why[0]) text_addf(to, " (%s)", why);
-  }
+  text_add(to, "modes: ");
+  report_modes(r, to);
   text_add(to, "\n");
 }
 
@@ -97,19 +92,12 @@ static void add_doubts(const struct report *r, struct text *to) {
   if (!r->doubts.n) return;
   text_addf(to, "%zu failure%s no finding:\n", r->doubts.n, r->doubts.n == 1 ? " is" : "s are");
   for (size_t i = 0; i < r->doubts.n && i < SHOWN_DOUBTS; i++) {
-    const struct store_doubt *d = &r->doubts.at[i];
-    struct store_frame at = {
-        .module = d->module, .function = d->in, .file = d->file, .offset = d->offset, .line = d->line};
-    struct text place = {0};
-    report_place(&at, &place);
-    text_addf(to, "  %s when %s", d->outcome, d->function);
-    report_fault(d->act, d->retval, d->error ? errno_name(d->error) : NULL, to);
-    text_add(to, " at ");
-    text_add_plain(to, place.at ? place.at : "?");
-    text_addf(to, ": %s\n", d->why);
-    text_done(&place);
+    text_add(to, "  ");
+    report_doubt(&r->doubts.at[i], to);
+    text_add(to, "\n");
   }
   if (r->doubts.n > SHOWN_DOUBTS) text_addf(to, "  and %zu others\n", r->doubts.n - SHOWN_DOUBTS);
+  if (report_is_unsure(r)) text_addf(to, "%s makes sure of those for which no time was left\n", r->resume);
 }
 
 static void add_summary(const struct report *r, struct text *to) {

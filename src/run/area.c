@@ -102,10 +102,25 @@ int run_area_make(const char *path, size_t n_functions, bool points, struct run_
   return 0;
 }
 
-/* Holes in the file are as good as zeroes, and cost nothing; the target may have made it shorter. */
+/* Zeroes what is there, if it is little: pages that stay need not be made again. False if it must be done otherwise. */
+static bool wipe(const struct run_area *a) {
+  static const char zeroes[1 << 16];
+  size_t left = sizeof zeroes;
+  off_t at = 0, end;
+  while ((at = lseek(a->file, at, SEEK_DATA)) >= 0) {
+    end = lseek(a->file, at, SEEK_HOLE);
+    if (end <= at || (size_t)(end - at) > left) return false;
+    left -= (size_t)(end - at);
+    if (pwrite(a->file, zeroes, (size_t)(end - at), at) != end - at) return false;
+    at = end;
+  }
+  return errno == ENXIO;
+}
+
+/* Holes in the file are as good as zeroes; the target may have made it shorter. */
 int run_area_reset(struct run_area *a, struct err *e) {
-  if (fallocate(a->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)a->size) < 0 ||
-      ftruncate(a->file, (off_t)a->size) < 0)
+  if (ftruncate(a->file, (off_t)a->size) < 0 ||
+      (!wipe(a) && fallocate(a->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)a->size) < 0))
     return err_set(e, -errno, "cannot empty the area: %m");
   write_header(a);
   a->read = 0;

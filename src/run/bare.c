@@ -115,7 +115,8 @@ static int start(const struct sandbox_options *options, const int descriptors[3]
     (void)close(go[1]);
     become_command(options, descriptors, go[0], told[1]);
   }
-  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  int r = pid < 0 ? -errno : 0, traced = pid > 0 && trace ? trace_attach(pid) : 0;
+  if (traced < 0) trace_refused(traced, a);
   (void)close(go[0]);
   (void)close(go[1]);
   (void)close(told[1]);
@@ -135,10 +136,13 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   pid_t pid = -1;
   uint64_t begin = now_ns();
   a.code = start(options, descriptors, request->trace, &pid, &a);
-  struct patience p = {.start = begin, .wall_ns = request->wall_ns, .end = request->until_ns};
+  /* Whether it may still end is not looked at, since others' processes are here, too: it has all the time. */
+  bool patient = request->patience_ns > request->wall_ns;
+  struct patience p = {
+      .start = begin, .wall_ns = patient ? request->patience_ns : request->wall_ns, .end = request->until_ns};
   if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
     a.timed_out = true;
-    if (request->trace) trace_interrupted(pid, &stack);
+    if (request->trace) trace_interrupted(trace_stuck(pid), &stack);
     (void)kill(pid, SIGKILL);
     (void)wait_for(pid, 0, &a, &stack);
   }

@@ -19,6 +19,31 @@
 
 enum { DEEPEST = 64 };
 
+/* What is copied, and where in it one is. */
+struct copying {
+  uint64_t *budget;
+  copied_list *list;
+  char path[PATH_MAX];
+};
+
+/* Puts NAME behind the path; the length that it had, or a negative errno. */
+static int go_down(struct copying *c, const char *name) {
+  size_t n = strlen(c->path);
+  int more = snprintf(c->path + n, sizeof c->path - n, "%s%s", n ? "/" : "", name);
+  if (more >= 0 && (size_t)more < sizeof c->path - n) return (int)n;
+  c->path[n] = '\0';
+  return -ENAMETOOLONG;
+}
+
+/* A whiteout is no file that anybody sees. */
+static int note(struct copying *c, const struct stat *st) {
+  if (S_ISCHR(st->st_mode) && st->st_rdev == 0) return 0;
+  struct copied_file f = {.path = strdup(c->path), .inode = st->st_ino};
+  if (f.path && vec_push(c->list, f) == 0) return 0;
+  free(f.path);
+  return -ENOMEM;
+}
+
 static int copy_attributes(int from, int to) {
   char names[1024], value[1024];
   ssize_t n = flistxattr(from, names, sizeof names);
@@ -75,9 +100,9 @@ static int copy_other(int from, int to, const char *name, const struct stat *st)
   return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-static int copy_folder(int from, int to, uint64_t *budget, unsigned depth);
+static int copy_folder(struct copying *c, int from, int to, unsigned depth);
 
-static int copy_child(int from, int to, const char *name, const struct stat *st, uint64_t *budget, unsigned depth) {
+static int copy_child(struct copying *c, int from, int to, const char *name, const struct stat *st, unsigned depth) {
   if (mkdirat(to, name, 0700) < 0) return -errno;
   int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -87,8 +112,9 @@ static int copy_child(int from, int to, const char *name, const struct stat *st,
     return code;
   }
   int r = copy_attributes(in, out), copy = r == 0 ? openat(out, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (r == 0 && copy < 0) r = -errno;
   if (r == 0)
-    r = copy < 0 ? -errno : copy_folder(in, copy, budget, depth + 1);
+    r = copy_folder(c, in, copy, depth + 1);
   else
     (void)close(in);
   if (r == 0) r = copy_status(out, st);
@@ -96,12 +122,17 @@ static int copy_child(int from, int to, const char *name, const struct stat *st,
   return r;
 }
 
-static int copy_entry(int from, int to, const char *name, uint64_t *budget, unsigned depth) {
+static int copy_entry(struct copying *c, int from, int to, const char *name, unsigned depth) {
   struct stat st;
   if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
-  if ((*budget)-- == 0 || depth > DEEPEST) return -EFBIG;
-  if (S_ISDIR(st.st_mode)) return copy_child(from, to, name, &st, budget, depth);
-  return S_ISREG(st.st_mode) ? copy_file(from, to, name, &st, budget) : copy_other(from, to, name, &st);
+  if ((*c->budget)-- == 0 || depth > DEEPEST) return -EFBIG;
+  int n = go_down(c, name), r = n < 0 ? n : note(c, &st);
+  if (r == 0 && S_ISDIR(st.st_mode))
+    r = copy_child(c, from, to, name, &st, depth);
+  else if (r == 0)
+    r = S_ISREG(st.st_mode) ? copy_file(from, to, name, &st, c->budget) : copy_other(from, to, name, &st);
+  if (n >= 0) c->path[n] = '\0';
+  return r;
 }
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
@@ -134,7 +165,7 @@ static int list_entries(int fd, entries *ret) {
 }
 
 /* Does a folder of this file system list what is new first? Kernels differ; TO is empty, and is again afterwards. */
-static int lists_newest_first(int to) {
+static int try_order(int to) {
   static const char *const names[] = {"older", "newer"};
   entries list = {0};
   int r = 0;
@@ -148,30 +179,48 @@ static int lists_newest_first(int to) {
   return r;
 }
 
+/* The keeper, which has one thread and one file system in memory, asks once. */
+static int lists_newest_first(int to) {
+  static int known = -1;
+  if (known >= 0) return known;
+  int r = try_order(to);
+  if (r >= 0) known = r;
+  return r;
+}
+
 /* Takes both descriptors. The copy is listed in the order in which the original is. */
-static int copy_folder(int from, int to, uint64_t *budget, unsigned depth) {
+static int copy_folder(struct copying *c, int from, int to, unsigned depth) {
   entries list = {0};
   int r = list_entries(from, &list), newest = r == 0 && list.n > 1 ? lists_newest_first(to) : r;
   if (newest < 0) r = newest;
   for (size_t i = 0; i < list.n && r == 0; i++)
-    r = copy_entry(from, to, list.at[newest ? list.n - 1 - i : i], budget, depth);
+    r = copy_entry(c, from, to, list.at[newest ? list.n - 1 - i : i], depth);
   entries_done(&list);
   (void)close(from);
   (void)close(to);
   return r;
 }
 
-int layers_copy(int from, int to, uint64_t *budget) {
+void copied_done(copied_list *c) {
+  for (size_t i = 0; i < c->n; i++)
+    free(c->at[i].path);
+  vec_done(c);
+}
+
+int layers_copy(int from, int to, uint64_t *budget, copied_list *list) {
   struct stat st;
-  int copy = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int r = copy < 0 || fstat(from, &st) < 0 ? -errno : copy_attributes(from, to);
+  struct copying *c = calloc(1, sizeof *c);
+  int copy = c ? openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int r = !c ? -ENOMEM : copy < 0 || fstat(from, &st) < 0 ? -errno : copy_attributes(from, to);
   if (r == 0) {
-    r = copy_folder(from, copy, budget, 0);
+    *c = (struct copying){.budget = budget, .list = list};
+    r = copy_folder(c, from, copy, 0);
   } else {
     (void)close(from);
     if (copy >= 0) (void)close(copy);
   }
   if (r == 0) r = copy_status(to, &st);
   (void)close(to);
+  free(c);
   return r;
 }

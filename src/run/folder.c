@@ -61,6 +61,7 @@ static void remove_stale(int place, const char *name) {
   if (is_stale(fd)) {
     for (size_t i = 0; i < COUNT(files); i++)
       (void)unlinkat(fd, files[i], 0);
+    (void)unlinkat(fd, RUN_FOLDER_STAGE, AT_REMOVEDIR);
     (void)unlinkat(place, name, AT_REMOVEDIR); /* stays if there is anything else in it */
   }
   (void)close(fd);

@@ -76,7 +76,8 @@ static int start_command(const struct keeper *k, const int descriptors[3], bool 
     (void)close(ends[1]);
     become_command(k, descriptors, ends[0], ends[3], server);
   }
-  int r = pid < 0 ? -errno : trace ? trace_attach(pid) : 0;
+  int r = pid < 0 ? -errno : 0, traced = pid > 0 && trace ? trace_attach(pid) : 0;
+  if (traced < 0) trace_refused(traced, a);
   (void)close(ends[1]);
   (void)close(ends[3]);
   ends[1] = ends[3] = -1;
@@ -102,7 +103,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   }
   if (!ended) {
     a->timed_out = true;
-    if (request->trace) trace_interrupted(pid, stack);
+    if (request->trace) trace_interrupted(trace_stuck(pid), stack);
     keeper_end_crowd(k);
     (void)keeper_wait(k, pid, 0, a, stack);
   }
@@ -110,7 +111,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   a->left = keeper_end_others(k);
 }
 
-static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
+static size_t collect_layers(struct keeper *k, struct keeper_answer *a, int fds[SANDBOX_LAYERS]) {
   size_t n = 0;
   for (size_t i = 0; i < k->layers.at.n; i++) {
     int fd = layers_open_changed(&k->layers, i);
@@ -122,11 +123,12 @@ static size_t collect_layers(const struct keeper *k, struct keeper_answer *a, in
   return n;
 }
 
-int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+int keeper_answer_with(struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
                        const struct keeper_stack *stack) {
   int fds[SANDBOX_LAYERS] = {-1};
   size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
-  int r = message_send(k->socket, a, sizeof *a, fds, n);
+  k->layers.settled = a->code == 0;
+  int r = message_send(k->socket, a, answer_size(a), fds, n);
   for (size_t i = 0; i < n; i++)
     (void)close(fds[i]);
   if (r == 0 && a->code == 0 && request->trace) r = message_send(k->socket, stack, sizeof *stack, NULL, 0);
@@ -222,8 +224,10 @@ static int start(struct keeper *k, const struct keeper_request *request, const i
 }
 
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
-  struct keeper_answer a = {0};
-  struct keeper_stack stack = {0};
+  static struct keeper_stack stack;
+  struct keeper_answer a;
+  memset(&a, 0, ANSWER_HEAD);
+  stack_clear(&stack);
   struct err e = {0};
   a.code = keeper_renew(k, &e);
   pid_t pid = -1;
@@ -300,6 +304,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
   memcpy(ready.text, e.text, sizeof ready.text);
+  if (ready.code == 0) layers_note(&k.layers, ready.text, sizeof ready.text);
   if (message_send(socket, &ready, sizeof ready, NULL, 0) < 0 || ready.code < 0) _exit(1);
   for (;;) {
     struct keeper_request request;

@@ -41,7 +41,7 @@ void keeper_end_crowd(struct keeper *k);
 void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keeper_request *request,
                   struct keeper_answer *a, struct keeper_stack *stack);
 /* Tells murphy, with the layers that were changed. */
-int keeper_answer_with(const struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
+int keeper_answer_with(struct keeper *k, const struct keeper_request *request, struct keeper_answer *a,
                        const struct keeper_stack *stack) MUST_USE;
 /* Files, shared memory, semaphores, queues and ports as before the first run. */
 int keeper_renew(struct keeper *k, struct err *e) MUST_USE;

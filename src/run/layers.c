@@ -266,17 +266,48 @@ static int build_link(const char *path, const char *target, struct err *e) {
   return symlink(to, target) < 0 && errno != EEXIST ? failed("make", target, e) : 0;
 }
 
-static int build_entries(struct layers *l, const char *path, unsigned depth, struct err *e) {
-  DIR *d = opendir(path);
-  if (!d) return errno == EACCES ? 0 : failed("read", path, e); /* who may not look in may not write there either */
+static bool leads_to(const char *path, const char *to) {
+  size_t n = strlen(path);
+  return to && strncmp(path, to, n) == 0 && (to[n] == '/' || !to[n]);
+}
+
+static bool is_important(const struct layers *l, const char *path) {
+  for (size_t i = 0; i < COUNT(l->important); i++)
+    if (leads_to(path, l->important[i])) return true;
+  return false;
+}
+
+enum { TURNS = 4 };
+
+/*
+ * There are only so many layers, and a folder with a mount below it takes one for each of its entries. So it comes
+ * behind its neighbours, unless what it leads to matters more than they do.
+ */
+static unsigned turn_of(const struct layers *l, const char *path, unsigned depth) {
+  bool important = is_important(l, path);
+  if (has_mounts_below(l, path)) return !important ? 3 : depth ? 1 : 2;
+  return important ? 0 : depth ? 2 : 1;
+}
+
+static int build_turn(struct layers *l, DIR *d, const char *path, unsigned depth, unsigned turn, struct err *e) {
   int r = 0;
+  rewinddir(d);
   for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     char child[PATH_MAX];
     int n = snprintf(child, sizeof child, "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name);
-    if (n < 0 || (size_t)n >= sizeof child) continue;
-    r = is_special(child) ? 0 : build(l, child, depth + 1, e);
+    if (n < 0 || (size_t)n >= sizeof child || is_special(child) || turn_of(l, child, depth) != turn) continue;
+    r = build(l, child, depth + 1, e);
   }
+  return r;
+}
+
+static int build_entries(struct layers *l, const char *path, unsigned depth, struct err *e) {
+  DIR *d = opendir(path);
+  if (!d) return errno == EACCES ? 0 : failed("read", path, e); /* who may not look in may not write there either */
+  int r = 0;
+  for (unsigned turn = 0; turn < TURNS && r == 0; turn++)
+    r = build_turn(l, d, path, depth, turn, e);
   (void)closedir(d);
   return r;
 }
@@ -419,10 +450,33 @@ static int watch_shm(struct layers *l, struct err *e) {
   return stat(path, &l->shm) < 0 ? failed("look at", path, e) : 0;
 }
 
+void layers_note(const struct layers *l, char *ret, size_t size) {
+  ret[0] = '\0';
+  for (size_t i = 0; i < COUNT(l->important); i++) {
+    char target[PATH_MAX];
+    const char *path = l->important[i];
+    if (!path || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
+    if (access(target, W_OK) == 0 || errno != EROFS) continue;
+    (void)snprintf(ret, size, "%s is read-only in the sandbox%s", path,
+                   has_mounts_below(l, path) ? ", since something is mounted below it" : "");
+    return;
+  }
+}
+
+/* Where programs write most. */
+static void find_important(struct layers *l) {
+  const char *home = getenv("HOME"), *temporary = getenv("TMPDIR");
+  l->important[0] = l->cwd;
+  l->important[1] = home && home[0] == '/' ? home : NULL;
+  l->important[2] = temporary && temporary[0] == '/' ? temporary : "/tmp";
+}
+
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) {
   l->stage = options->folder;
   l->shared = options->shared;
   l->hidden = options->hidden;
+  l->cwd = options->cwd;
+  find_important(l);
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
   /* A kernel before 5.8 allows no whiteouts here; then it is seen. */
@@ -438,10 +492,12 @@ void layers_done(struct layers *l) {
   for (size_t i = 0; i < l->at.n; i++) {
     forget_upper(&l->at.at[i].upper);
     free(l->at.at[i].at);
+    free(l->at.at[i].sample);
   }
   for (size_t i = 0; i < l->mounts.n; i++)
     free(l->mounts.at[i]);
   vec_done(&l->at);
+  vec_done(&l->numbers);
   vec_done(&l->mounts);
 }
 
@@ -472,9 +528,10 @@ bool layers_changed(const struct layers *l) {
   return false;
 }
 
-int layers_open_changed(const struct layers *l, size_t i) {
+int layers_open_changed(struct layers *l, size_t i) {
   char path[PATH_MAX];
-  if (!is_changed(&l->at.at[i])) return -ENOENT;
+  l->at.at[i].changed = is_changed(&l->at.at[i]);
+  if (!l->at.at[i].changed) return -ENOENT;
   int r = upper_path(l, l->at.at[i].upper.number, "/u", path, NULL);
   if (r < 0) return r;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -602,13 +659,25 @@ static int renew_shm(struct layers *l, struct err *e) {
   return r < 0 ? r : watch_shm(l, e);
 }
 
+/* Which layers were changed? What was seen when the last run had ended holds until something runs again. */
+static bool look_for_changes(struct layers *l) {
+  bool any = false, settled = l->settled;
+  l->settled = false;
+  for (size_t i = 0; i < l->at.n; i++) {
+    struct layer *layer = &l->at.at[i];
+    if (!settled) layer->changed = is_changed(layer);
+    any |= layer->changed;
+  }
+  return any;
+}
+
 int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = renew_shm(l, e);
   if (shm < 0) return shm;
-  if (!layers_changed(l) && l->held == held) return 0;
+  if (!look_for_changes(l) && l->held == held) return 0;
   l->held = held;
   for (size_t i = 0; i < l->at.n; i++) {
-    bool sunk = l->at.at[i].over && !held, changed = is_changed(&l->at.at[i]);
+    bool sunk = l->at.at[i].over && !held, changed = l->at.at[i].changed;
     /* What a run changes its branches will change, which would end the trunk if they shared it. */
     l->at.at[i].branches |= changed;
     int r = changed || sunk ? renew(l, &l->at.at[i], held, e) : 0;
@@ -634,42 +703,66 @@ static bool has_shared_changes(struct layers *l) {
   return any;
 }
 
-static int copy_upper(const struct layers *l, const struct layer *layer, unsigned number, uint64_t *budget,
+/* Takes FROM. */
+static int copy_upper(const struct layers *l, int from, unsigned number, uint64_t *budget, copied_list *list,
                       struct err *e) {
   char path[PATH_MAX];
-  int r = upper_path(l, layer->upper.number, "/u", path, e);
-  if (r < 0) return r;
-  int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (from < 0) return failed("read", path, e);
-  r = upper_path(l, number, "/u", path, e);
+  int r = upper_path(l, number, "/u", path, e);
   int to = r < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (to < 0) {
     (void)close(from);
     return r < 0 ? r : failed("read", path, e);
   }
-  r = layers_copy(from, to, budget);
+  r = layers_copy(from, to, budget, list);
   return r < 0 ? err_set(e, r, "sandbox: cannot copy what is changed: %s", strerror(-r)) : 0;
 }
 
-static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget, struct err *e) {
-  char target[PATH_MAX];
+/* A layer's roots in the worlds of trunk and child, and the folder with the trunk's changes. */
+struct roots {
+  int trunk, child, upper;
+};
+
+static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint64_t *budget, struct roots *roots,
+                    copied_list *list, struct err *e) {
+  char target[PATH_MAX], path[PATH_MAX];
   struct text t = {0};
-  unsigned number = l->next++;
-  int r = inside(l, layer->at, target, e);
-  if (r == 0) r = make_upper(l, number, layer->at, e);
-  if (r == 0) r = copy_upper(l, layer, number, budget, e);
+  int from = -1, r = inside(l, layer->at, target, e);
+  if (r == 0) r = upper_path(l, layer->upper.number, "/u", path, e);
+  if (r < 0) return r;
+  roots->trunk = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  roots->upper = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (roots->trunk < 0 || roots->upper < 0 || from < 0) {
+    r = failed("read", path, e);
+    if (from >= 0) (void)close(from);
+    return r;
+  }
+  r = copy_upper(l, from, number, budget, list, e);
   if (r == 0) r = overlay_options(l, layer->at, number, &t, e);
   if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
     r = failed("lay an overlay over", layer->at, e);
   text_done(&t);
-  if (r < 0) {
-    remove_upper(l, number);
-    return r;
-  }
+  if (r < 0) return r;
   layer->trunk = layer->upper;
   layer->upper = watch_upper(l, number, is_changed(layer));
   layer->branched = true;
-  return shared_below(l, layer) ? show_shared(l, e) : 0;
+  roots->child = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return roots->child < 0 ? failed("read", target, e) : 0;
+}
+
+static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget, struct err *e) {
+  struct roots roots = {-1, -1, -1};
+  copied_list list = {0};
+  unsigned number = l->next++;
+  int r = make_upper(l, number, layer->at, e);
+  if (r == 0) r = lay_copy(l, layer, number, budget, &roots, &list, e);
+  if (r < 0 && !layer->branched) remove_upper(l, number);
+  if (r == 0) r = numbers_add(&l->numbers, layer, l->cwd, roots.trunk, roots.child, roots.upper, &list);
+  const int all[] = {roots.trunk, roots.child, roots.upper};
+  for (size_t i = 0; i < COUNT(all); i++)
+    if (all[i] >= 0) (void)close(all[i]);
+  copied_done(&list);
+  return r < 0 || !shared_below(l, layer) ? r : show_shared(l, e);
 }
 
 /* Is there a layer of which a child gets a copy that is not empty? */
@@ -691,6 +784,7 @@ static enum wire_refusal judge_branch(struct layers *l, int64_t state) {
 int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, struct err *e) {
   uint64_t budget = BRANCH_BYTES;
   enum wire_refusal why = judge_branch(l, state);
+  l->numbers.n = 0;
   int r = why == WIRE_FORK_GOOD ? 0 : err_set(e, -EBUSY, "sandbox: %s", sandbox_refusal((uint32_t)why));
   for (size_t i = 0; i < l->at.n && r == 0; i++)
     if (l->at.at[i].branches && !l->at.at[i].fixed && !l->known) r = branch_layer(l, &l->at.at[i], &budget, e);

@@ -53,7 +53,7 @@ static void take_fds(struct msghdr *m, int *fds, size_t max, size_t *ret_fds) {
   }
 }
 
-int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t *ret_fds) {
+int message_receive_part(int socket, void *p, size_t least, size_t n, int *fds, size_t max, size_t *ret_fds) {
   union control control;
   struct iovec part = {.iov_base = p, .iov_len = n};
   struct msghdr m = {
@@ -65,8 +65,12 @@ int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t 
   if (got < 0) return -errno;
   take_fds(&m, fds, max, ret_fds);
   if (got == 0) return 0;
-  if ((size_t)got == n) return (int)n;
+  if ((size_t)got >= least) return (int)got;
   for (size_t i = 0; i < *ret_fds; i++)
     (void)close(fds[i]);
   return -EPROTO;
+}
+
+int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t *ret_fds) {
+  return message_receive_part(socket, p, n, n, fds, max, ret_fds);
 }

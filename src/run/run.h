@@ -97,6 +97,9 @@ struct run_folder {
   int lock; /* of the folder, so that others can tell that it is used; -1 if there is none */
 };
 
+/* The name of a folder in it that its owner may make, and removes before it is done; else the next murphy does. */
+#define RUN_FOLDER_STAGE "stage"
+
 /*
  * Removes what others have left there, too. BEFORE_ASAN: the program needs libasan, which must not notice that the shim
  * comes before it.
@@ -174,11 +177,15 @@ struct run_request {
   void *context;
 };
 
-/*
- * Starts the command, passes signals on, waits. *ret_status is as a shell has it: what it exited with, 128 + N if
- * signal N killed it. A tick that fails ends the watch, not the command.
- */
-int run_start(const struct run_request *request, int *ret_status, struct err *e) MUST_USE;
+/* How the command ended. */
+struct run_ended {
+  int status; /* as a shell has it: what it exited with, 128 + N if signal N killed it */
+  int signal; /* that killed it itself; 0: none */
+  pid_t pid;
+};
+
+/* Starts the command, passes signals on, waits. A tick that fails ends the watch, not the command. */
+int run_start(const struct run_request *request, struct run_ended *ret, struct err *e) MUST_USE;
 
 /* LD_PRELOAD for the command: the shim, then what the user had there. */
 void run_preload(const char *shim, struct text *to);
@@ -268,6 +275,8 @@ struct sandbox_options {
  * says what the kernel refused and what would allow it.
  */
 int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
+/* What is worth knowing about it, for people: a folder that cannot be written; "" if nothing is. */
+const char *sandbox_note(const struct sandbox *s);
 /* Ends what still runs. */
 void sandbox_free(struct sandbox *s);
 /* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */

@@ -22,9 +22,20 @@ struct sandbox {
   struct sandbox_options options;
   pid_t outer;
   int socket;
+  char note[sizeof((struct keeper_answer *)NULL)->text];
 };
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
+
+/* False if there is none. A signal that comes meanwhile is no answer: both sides wait for each other here. */
+static bool read_byte(int fd) {
+  char byte;
+  ssize_t n;
+  do
+    n = read(fd, &byte, 1);
+  while (n < 0 && errno == EINTR);
+  return n == 1;
+}
 
 static int write_file(pid_t pid, const char *name, const char *content) {
   char path[64];
@@ -81,7 +92,7 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
     _exit(1);
   }
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1) _exit(1);
+  if (write(ready, &byte, 1) != 1 || !read_byte(go)) _exit(1);
   pid_t pid = fork();
   if (pid == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -102,7 +113,9 @@ static int hear_ready(struct sandbox *s, struct err *e) {
   if (r < 0) return err_set(e, r, "sandbox: no answer: %s", strerror(-r));
   if (r == 0) return err_set(e, -EPIPE, "sandbox: its first process has ended");
   a.text[sizeof a.text - 1] = '\0';
-  return a.code < 0 ? err_set(e, a.code, "%s", a.text) : 0;
+  if (a.code < 0) return err_set(e, a.code, "%s", a.text);
+  memcpy(s->note, a.text, sizeof s->note);
+  return 0;
 }
 
 static int start_outer(struct sandbox *s, const int sockets[2], const int ready[2], const int go[2], struct err *e) {
@@ -124,10 +137,9 @@ static int make_namespaces(struct sandbox *s, const int sockets[2], const int re
   (void)close(ready[1]);
   (void)close(go[0]);
   if (r < 0) return r;
-  char byte = 0;
-  if (read(ready[0], &byte, 1) == 1) {
+  if (read_byte(ready[0])) {
     if ((r = write_maps(s->outer, e)) < 0) return r;
-    if (write(go[1], &byte, 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
+    if (write(go[1], "", 1) != 1) return err_set(e, -EPIPE, "sandbox: its first process has ended");
   }
   return hear_ready(s, e);
 }
@@ -171,6 +183,8 @@ void sandbox_free(struct sandbox *s) {
   free(s);
 }
 
+const char *sandbox_note(const struct sandbox *s) { return s->note; }
+
 void sandbox_stop(const struct sandbox *s) {
   if (s->outer > 0) (void)kill(s->outer, SIGKILL);
 }
@@ -210,8 +224,9 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   struct keeper_answer a;
   int fds[SANDBOX_LAYERS];
   size_t n_fds = 0;
-  int r = message_receive(s->socket, &a, sizeof a, fds, COUNT(fds), &n_fds);
+  int r = message_receive_part(s->socket, &a, ANSWER_HEAD, sizeof a, fds, COUNT(fds), &n_fds);
   if (r <= 0) return err_set(e, r ? r : -EPIPE, "sandbox: its first process has ended");
+  if (a.n_layers > COUNT(a.at) || (size_t)r < answer_size(&a)) a.n_layers = 0;
   a.text[sizeof a.text - 1] = '\0';
   memcpy(ret->why, a.why, sizeof ret->why);
   ret->why[sizeof ret->why - 1] = '\0';
@@ -229,7 +244,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->ended = a.ended;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
-  ret->tree = (struct sandbox_tree){0};
+  tree_clear(&ret->tree);
   *ret_order = a.order;
   return 0;
 }

@@ -11,6 +11,8 @@
 
 #include "run/run.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* What goes over the socket between murphy and the keeper. Descriptors travel beside it. */
@@ -48,6 +50,26 @@ struct keeper_answer {
   char at[SANDBOX_LAYERS][256];
 };
 
+/*
+ * Most of an answer and of a stack are paths, of which there are none in most runs: only what is used is cleared and
+ * sent.
+ */
+enum { ANSWER_HEAD = offsetof(struct keeper_answer, at) };
+static inline size_t answer_size(const struct keeper_answer *a) { return ANSWER_HEAD + a->n_layers * sizeof a->at[0]; }
+
+static inline void tree_clear(struct sandbox_tree *t) {
+  t->forks = t->again = 0;
+  t->died = 0;
+  t->n_programs = 0;
+  t->more = false;
+}
+
+static inline void stack_clear(struct keeper_stack *s) {
+  s->n = 0;
+  s->signal = s->pid = 0;
+  tree_clear(&s->tree);
+}
+
 /* The upper folder of an overlay. Whatever a program changes changes its status: an entry, mode, owner, times. */
 struct upper {
   unsigned number;
@@ -55,6 +77,15 @@ struct upper {
   bool dirty;        /* it had changes from the first */
   struct stat clean; /* its status then */
 };
+
+/* What a layer's upper folder has, by its path in the layer, and the inode that it has in that folder. */
+struct copied_file {
+  char *path;
+  uint64_t inode;
+};
+typedef VEC(struct copied_file) copied_list;
+/* Numbers of files in a trunk's world and in a child's. */
+typedef VEC(struct wire_number) number_list;
 
 /* The file system of the sandbox, as the keeper sees it. */
 struct layer {
@@ -66,26 +97,34 @@ struct layer {
   bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   struct upper trunk;
+  bool changed; /* when it was looked at last */
+  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
 struct layers {
   const char *stage;  /* where the keeper has mounted its own memory file system */
   const char *shared; /* as in the options */
   const char *hidden; /* ... NULL if it cannot be hidden */
+  const char *cwd;    /* of the command */
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
-  bool held;       /* some process stands on the layers that were mounted first */
-  bool known;      /* the layers of a child are all shared with its trunk */
-  struct stat shm; /* of /dev/shm when it was empty */
+  bool held;                /* some process stands on the layers that were mounted first */
+  bool known;               /* the layers of a child are all shared with its trunk */
+  bool settled;             /* nothing has run since all layers were looked at: their `changed` holds */
+  struct stat shm;          /* of /dev/shm when it was empty */
+  number_list numbers;      /* of what the child sees copies of */
+  const char *important[3]; /* folders that must be layers if that is possible; or NULL */
 };
 
 /* Mounts everything under stage/root. */
 int layers_mount(struct layers *l, const struct sandbox_options *options, struct err *e) MUST_USE;
+/* A folder in which programs write can only be read; "" if there is none. */
+void layers_note(const struct layers *l, char *ret, size_t size);
 /* Was any layer changed? */
 bool layers_changed(const struct layers *l);
 /* The folder with a layer's changes, opened; -ENOENT if it has none. */
-int layers_open_changed(const struct layers *l, size_t i) MUST_USE;
+int layers_open_changed(struct layers *l, size_t i) MUST_USE;
 /*
  * Makes all layers that were changed as new. HELD: some process stands on the layers as they were first mounted, and
  * must go on finding its own program and folder by their paths: what is new is laid over them.
@@ -104,8 +143,21 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
-/* Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. */
-int layers_copy(int from, int to, uint64_t *budget) MUST_USE;
+void copied_done(copied_list *c);
+/*
+ * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. Adds to LIST
+ * what was copied.
+ */
+int layers_copy(int from, int to, uint64_t *budget, copied_list *list) MUST_USE;
+/*
+ * The numbers of a layer's files, in either world. TRUNK and CHILD are its roots there, UPPER is the folder with the
+ * trunk's changes, of which the child has a copy of LIST. CWD: where to look first for a file that nobody has changed.
+ * -EFBIG if that is too much.
+ */
+int numbers_add(number_list *n, struct layer *layer, const char *cwd, int trunk, int child, int upper,
+                const copied_list *list) MUST_USE;
+/* A file in memory with all of them; -1 if there are none, -ENOMEM. */
+int numbers_file(const number_list *n) MUST_USE;
 
 /* The command, stopped before main: each run is a fork of it. */
 struct fork_server {
@@ -160,10 +212,14 @@ uint64_t patience_until(struct patience *p, uint64_t now);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
+/* It could not be: the run goes on without a stack, and the answer says why. */
+void trace_refused(int r, struct keeper_answer *a);
 /* A thread of the command's has stopped: it goes on, and its stack is taken if it is about to die. */
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack);
 /* A process or thread of the command's has ended, which is not the command itself. */
 void trace_ended(int status, struct keeper_stack *stack);
+/* Who is it that hangs? PID, or a process that it waits for, however far away. */
+pid_t trace_stuck(pid_t pid);
 /* Takes the stack of a process that is to be killed. */
 void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 
@@ -171,3 +227,5 @@ void trace_interrupted(pid_t pid, struct keeper_stack *stack);
 int message_send(int socket, const void *p, size_t n, const int *fds, size_t n_fds) MUST_USE;
 /* How many bytes came: N, or 0 if the other side is gone. Descriptors beyond MAX are closed. */
 int message_receive(int socket, void *p, size_t n, int *fds, size_t max, size_t *ret_fds) MUST_USE;
+/* The same for one that may be shorter, but has LEAST bytes: how many came. */
+int message_receive_part(int socket, void *p, size_t least, size_t n, int *fds, size_t max, size_t *ret_fds) MUST_USE;

@@ -158,17 +158,18 @@ static bool was_sent(const siginfo_t *info, pid_t command) {
          info->si_pid != command;
 }
 
-/* 1 and the status if the command has ended. */
-static int look(pid_t pid, int *ret_status) {
+/* 1 and how, if the command has ended. */
+static int look(pid_t pid, struct run_ended *ret) {
   int status;
   pid_t r = waitpid(pid, &status, WNOHANG);
   if (r < 0) return errno == EINTR ? 0 : -errno;
   if (r == 0) return 0;
-  *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  *ret = (struct run_ended){.status = signal ? 128 + signal : WEXITSTATUS(status), .signal = signal, .pid = pid};
   return 1;
 }
 
-static int watch(const struct run_request *request, const struct signals *s, pid_t pid, int *ret_status,
+static int watch(const struct run_request *request, const struct signals *s, pid_t pid, struct run_ended *ret,
                  struct err *e) {
   const struct timespec tick = {.tv_nsec = TICK_NS}, busy = {.tv_nsec = BUSY_NS};
   int ticked = 0;
@@ -176,14 +177,14 @@ static int watch(const struct run_request *request, const struct signals *s, pid
     siginfo_t info;
     int sig = sigtimedwait(&s->waited, &info, ticked > 0 ? &busy : &tick);
     if (sig > 0 && sig != SIGCHLD && was_sent(&info, pid)) (void)kill(pid, sig);
-    int r = look(pid, ret_status);
+    int r = look(pid, ret);
     if (r < 0) return err_set(e, r, "cannot wait for %s: %s", request->target->path, strerror(-r));
     if (ticked >= 0) ticked = request->tick(request->context, r == 1, e);
     if (r == 1) return ticked < 0 ? ticked : 0;
   }
 }
 
-int run_start(const struct run_request *request, int *ret_status, struct err *e) {
+int run_start(const struct run_request *request, struct run_ended *ret, struct err *e) {
   struct environment env = {0};
   struct signals s;
   pid_t pid = 0;
@@ -194,7 +195,7 @@ int run_start(const struct run_request *request, int *ret_status, struct err *e)
   }
   signals_take(&s);
   r = start(request->target, env.all, &s, &pid, e);
-  if (r >= 0) r = watch(request, &s, pid, ret_status, e);
+  if (r >= 0) r = watch(request, &s, pid, ret, e);
   signals_give_back(&s);
   environment_done(&env);
   return r;

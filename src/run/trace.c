@@ -10,11 +10,13 @@
 #include "run/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,6 +97,11 @@ int trace_attach(pid_t pid) {
   return ptrace(PTRACE_SEIZE, pid, NULL, options) < 0 ? -errno : 0;
 }
 
+void trace_refused(int r, struct keeper_answer *a) {
+  (void)snprintf(a->why, sizeof a->why, "it cannot be traced (%s): stacks and other processes are not seen",
+                 strerror(-r));
+}
+
 void trace_stopped(pid_t tid, int status, struct keeper_stack *stack) {
   int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_STOP &&
@@ -105,6 +112,45 @@ void trace_stopped(pid_t tid, int status, struct keeper_stack *stack) {
   if (event) note_event(tid, event, &stack->tree);
   if (!event && is_fatal(signal)) take_stack(tid, signal, stack);
   (void)ptrace(PTRACE_CONT, tid, NULL, event ? 0ul : (unsigned long)signal);
+}
+
+/* Does it wait for a child of its own? */
+static bool waits_for_child(pid_t pid) {
+  char path[64], text[32] = {0};
+  (void)snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  (void)close(fd);
+  long number = n > 0 ? strtol(text, NULL, 10) : -1;
+  return number == SYS_wait4 || number == SYS_waitid;
+}
+
+/* Its youngest child: shells start the last of a pipeline last. 0 if there is none. */
+static pid_t last_child(pid_t pid) {
+  char path[64], list[4096];
+  (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  ssize_t n = read(fd, list, sizeof list - 1);
+  (void)close(fd);
+  pid_t child = 0;
+  list[n > 0 ? n : 0] = '\0';
+  for (char *at = list, *end; at[strspn(at, " \n")]; at = end) {
+    child = (pid_t)strtol(at, &end, 10);
+    if (end == at) return 0;
+  }
+  return child;
+}
+
+pid_t trace_stuck(pid_t pid) {
+  enum { DEEPEST = 64 };
+  for (int i = 0; i < DEEPEST && waits_for_child(pid); i++) {
+    pid_t child = last_child(pid);
+    if (child <= 1) break;
+    pid = child;
+  }
+  return pid;
 }
 
 void trace_interrupted(pid_t pid, struct keeper_stack *stack) {

@@ -109,8 +109,12 @@ static int copy_output(int from, int to) {
 /* --- one child ---------------------------------------------------------------------------------------------------- */
 
 static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
-  struct keeper_answer a = {.order = (int32_t)order, .forked = true};
-  struct keeper_stack stack = {0};
+  static struct keeper_stack stack;
+  struct keeper_answer a;
+  memset(&a, 0, ANSWER_HEAD);
+  a.order = (int32_t)order;
+  a.forked = true;
+  stack_clear(&stack);
   uint64_t start = keeper_now();
   keeper_watch(t->k, pid, start, t->request, &a, &stack);
   int r = keeper_answer_with(t->k, t->request, &a, &stack);
@@ -127,13 +131,22 @@ static unsigned last_pid(const struct keeper *k) {
   return n <= 0 ? SANDBOX_PID : (unsigned)strtoul(text, NULL, 10);
 }
 
+/* Its world is there: so are its standard streams, and a list of the numbers of files. */
+static int say_ready(const struct trunk *t, const int files[3], bool others) {
+  int all[4] = {files[0], files[1], files[2], numbers_file(&t->k->layers.numbers)};
+  if (all[3] < -1) return all[3];
+  int r = say(t->socket, WIRE_BRANCH_READY, others, all, all[3] < 0 ? 3 : 4);
+  if (all[3] >= 0) (void)close(all[3]);
+  return r;
+}
+
 /* The child is born and lives; 0 or a negative errno. Its own children have the numbers that the trunk's would have. */
 static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
   struct wire_branch_message born;
   unsigned last = last_pid(t->k);
   bool others = last > SANDBOX_PID; /* the trunk has started some */
   keeper_next_pid(t->k, SANDBOX_PID);
-  int r = say(t->socket, WIRE_BRANCH_READY, others, files, 3);
+  int r = say_ready(t, files, others);
   if (r == 0) r = server_receive(t->socket, &born, sizeof born, BORN_MS);
   if (r < 0) return r;
   if (born.what != WIRE_BRANCH_BORN || !is_child(t->k, born.value)) return -EPROTO;

@@ -3,7 +3,8 @@
  * Faults that do something to the call: it transfers less, comes later, is interrupted, ends the process, throws.
  *
  * Unlike other faults, some of them make system calls: to sleep, to send a signal. Who asks for them has a program that
- * may do so. The event is always there before.
+ * may do so. The event is always there before. Who gets the signal is asked of the kernel: a child of vfork has its
+ * parent's memory, and all that is remembered there is the parent's.
  */
 #include "act.h"
 
@@ -18,7 +19,6 @@
 
 #define SIGNALS 64
 #define SIGKILL 9
-#define RESTART 0x10000000u
 
 static const struct wire_fault *chosen(const struct rt_call *c) {
   return &rt_array(faults, struct wire_fault)[c->fault];
@@ -69,16 +69,11 @@ static enum rt_action delay(struct rt_call *c, const struct wire_fault *f) {
 
 /* --- interrupted -------------------------------------------------------------------------------------------------- */
 
-/* The kernel's struct sigaction. */
-struct kernel_action {
-  uint64_t handler, flags, restorer, mask;
-};
-
 /* Has the program a handler? With RESTARTS, one after which most system calls begin again. */
 static bool is_handled(long signal, bool restarts) {
-  struct kernel_action a = {0};
+  struct rt_sigaction a = {0};
   if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) return false;
-  return a.handler > 1 && !(a.flags & RESTART) == !restarts;
+  return a.handler > 1 && !(a.flags & RT_RESTART) == !restarts;
 }
 
 /* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */
@@ -98,7 +93,9 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
   enum rt_action action = rt_fault_apply(c);
   long signal = find_signal(false);
   if (signal == 0) signal = find_signal(true);
-  if (signal != 0) (void)rt_system(SYS_tgkill, rt_pid(), rt_tid(), signal, 0, 0, 0);
+  if (signal != 0)
+    (void)rt_system(SYS_tgkill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), rt_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
+                    signal, 0, 0, 0);
   (void)rt_fault_errno(f);
   return action;
 }
@@ -108,7 +105,7 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
 static enum rt_action end_process(struct rt_call *c) {
   c->retval = 0;
   rt_event(c, 0, 0);
-  (void)rt_system(SYS_kill, rt_pid(), SIGKILL, 0, 0, 0, 0);
+  (void)rt_system(SYS_kill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
   (void)rt_system(SYS_exit_group, 128 + SIGKILL, 0, 0, 0, 0, 0); /* the first process of a namespace is spared */
   return RT_PASS;
 }

@@ -2,24 +2,38 @@
 /* Triggers that are asked outside of the plan's own code. */
 #include "ask.h"
 
+#include "bounds.h"
 #include "process.h"
 #include "system.h"
 #include "words.h"
 
-/* A plugin's own calls, and a signal handler's that come in the middle of a question, are not asked about. */
-static __thread uint32_t asking __attribute__((tls_model("initial-exec")));
-static bool ready, hubs; /* hubs: there are some among the triggers */
+__thread struct rt_asker rt_asker __attribute__((tls_model("initial-exec")));
+static bool ready;
 
 static bool is_hub(uint32_t trigger) {
   return rt_array(triggers, struct wire_trigger)[trigger].kind == WIRE_TRIGGER_HUB;
 }
 
-RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
-  if (asking || !rt_load(&ready)) return false;
-  asking = 1;
-  bool hub = __builtin_expect(hubs, 0) && is_hub(trigger);
-  bool answer = hub ? rt_hub_ask(c, trigger) : rt_plugin_ask(c, trigger);
-  asking = 0;
+/* On another stack than that of the question, it is taken to be still there. */
+static bool is_there(const struct rt_question *q, uint64_t sp) {
+  uint64_t end = rt_bounds_of(sp & ~7ull).high;
+  if (end == 0 || rt_bounds_of((uint64_t)q).high != end) return true;
+  return sp < (uint64_t)q && rt_load(&q->self) == q;
+}
+
+bool rt_asking(uint64_t sp) {
+  if (rt_asker.asking && is_there(rt_asker.asking, sp)) return true;
+  if (rt_asker.asking) rt_plugin_left();
+  rt_ask_end();
+  return false;
+}
+
+bool rt_ask_other(const struct rt_call *c, uint32_t trigger) {
+  struct rt_question question;
+  if (!rt_load(&ready) || !is_hub(trigger) || rt_asking((uint64_t)c->sp)) return false;
+  rt_ask_begin(&question);
+  bool answer = rt_hub_ask(c, trigger);
+  rt_ask_end();
   return answer;
 }
 
@@ -40,10 +54,9 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
 
 void rt_ask_start(void) {
   if (rt_load(&rt.ready) != RT_READY || rt.plan->triggers.n == 0) return;
-  asking = 1;
-  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
-    hubs |= is_hub(i);
+  struct rt_question question;
+  rt_ask_begin(&question);
   rt_hub_start();
   rt_store(&ready, rt_plugin_start());
-  asking = 0;
+  rt_ask_end();
 }

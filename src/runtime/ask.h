@@ -3,9 +3,33 @@
 #pragma once
 
 #include "runtime.h"
+#include "system.h"
 
 /* Does trigger number TRIGGER of the plan want the call to fail? False while it is itself at work in this thread. */
 bool rt_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
+/*
+ * What a thread is doing: its own calls, if it is in a trigger, and a signal handler's that come in the middle of a
+ * question, are not asked about. MARK is where it says in the area what it is in; somebody else's by now if `owner` is
+ * another. ASKING is the question, on its stack, NULL if there is none. A handler may have left one by a jump, and then
+ * nothing takes it back; the stack tells that it is gone.
+ */
+struct rt_question {
+  struct rt_question *self;
+};
+struct rt_asker {
+  struct wire_asking *mark;
+  struct rt_question *asking;
+};
+extern __thread struct rt_asker rt_asker __attribute__((tls_model("initial-exec"))) RT_HIDDEN;
+
+static inline void rt_ask_begin(struct rt_question *q) {
+  rt_store(&q->self, q);
+  rt_asker.asking = q;
+}
+static inline void rt_ask_end(void) { rt_asker.asking = NULL; }
+/* Is this thread in a question, seen from a frame at SP? One that was left is forgotten. */
+bool rt_asking(uint64_t sp) RT_HIDDEN;
+
 /* Finds and initialises plugins; before this their answer is no. When libc is ready, in one thread. */
 void rt_ask_start(void) RT_HIDDEN;
 
@@ -16,7 +40,10 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
 bool rt_plugin_start(void) RT_HIDDEN;
 /* This process is about to become another program, whatever its other threads are doing. */
 void rt_plugin_leave(void) RT_HIDDEN;
-bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
+/* This thread is in no plugin any more: it has jumped out of it. */
+void rt_plugin_left(void) RT_HIDDEN;
+/* A trigger that is no plugin that can be asked. */
+bool rt_ask_other(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
 
 void rt_hub_start(void) RT_HIDDEN;
 bool rt_hub_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;

@@ -4,28 +4,64 @@
  * child that murphy has forked must find there what it would have found without murphy's detour.
  *
  * Both run in one function, which calls what makes the detour between them; nothing of that may be deeper than this.
+ * The kernel copies, since there may be no memory: below a stack that a program has made there is perhaps none to be
+ * read, and below the first thread's there is none before it is used, and then zeros.
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "system.h"
 
 #define RT_BELOW 8192
-extern char rt_below[RT_BELOW] __attribute__((visibility("hidden")));
+#define RT_PAGE 4096
+#define RT_PIECES 3
 
-#define rt_stack_keep()                                                                                                \
-  do {                                                                                                                 \
-    uint64_t n_ = RT_BELOW, to_ = (uint64_t)rt_below, from_;                                                           \
-    __asm__ volatile("lea -%c3(%%rsp), %1\n\tcld\n\trep movsb"                                                         \
-                     : "+c"(n_), "=&S"(from_), "+D"(to_)                                                               \
-                     : "i"(RT_BELOW)                                                                                   \
-                     : "memory");                                                                                      \
-  } while (0)
+/* Pieces go downwards, since what cannot be read is below, and none is in two pages: the kernel copies whole ones. */
+struct rt_below {
+  struct iovec pieces[RT_PIECES], here;
+  uint64_t n; /* bytes that were kept */
+  char bytes[RT_BELOW];
+};
+extern struct rt_below rt_below __attribute__((visibility("hidden")));
+extern const char rt_below_nothing[RT_PAGE] __attribute__((visibility("hidden")));
 
-#define rt_stack_put_back()                                                                                            \
-  do {                                                                                                                 \
-    uint64_t n_ = RT_BELOW, from_ = (uint64_t)rt_below, to_;                                                           \
-    __asm__ volatile("lea -%c3(%%rsp), %1\n\tcld\n\trep movsb"                                                         \
-                     : "+c"(n_), "=&D"(to_), "+S"(from_)                                                               \
-                     : "i"(RT_BELOW)                                                                                   \
-                     : "memory");                                                                                      \
-  } while (0)
+#define RT_BELOW_INLINE static inline __attribute__((always_inline))
+
+/* N pieces from FIRST on, and as many bytes at P. */
+RT_BELOW_INLINE long rt_below_copy(long number, unsigned first, unsigned n, const void *p, uint64_t size) {
+  rt_below.here.iov_base = (void *)(uintptr_t)p;
+  rt_below.here.iov_len = size;
+  return rt_system(number, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), (long)&rt_below.here, 1,
+                   (long)&rt_below.pieces[first], n, 0);
+}
+
+RT_BELOW_INLINE void rt_below_piece(unsigned i, uint64_t start, uint64_t size) {
+  rt_below.pieces[i].iov_base = (void *)start;
+  rt_below.pieces[i].iov_len = size;
+}
+
+RT_BELOW_INLINE void rt_stack_keep(void) {
+  uint64_t top;
+  __asm__ volatile("mov %%rsp, %0" : "=r"(top));
+  uint64_t page = (top - 1) & ~(uint64_t)(RT_PAGE - 1), part = top - page;
+  rt_below_piece(0, page, part);
+  rt_below_piece(1, page - RT_PAGE, RT_PAGE);
+  rt_below_piece(2, top - RT_BELOW, RT_PAGE - part);
+  long n = rt_below_copy(SYS_process_vm_readv, 0, RT_PIECES, rt_below.bytes, RT_BELOW);
+  rt_below.n = n < 0 ? 0 : (uint64_t)n;
+}
+
+/* What was not there is zeros, if the detour has made it. */
+RT_BELOW_INLINE void rt_stack_put_back(void) {
+  uint64_t at = 0;
+  (void)rt_below_copy(SYS_process_vm_writev, 0, RT_PIECES, rt_below.bytes, rt_below.n);
+  for (unsigned i = 0; i < RT_PIECES; i++) {
+    uint64_t size = rt_below.pieces[i].iov_len;
+    if (at >= rt_below.n) (void)rt_below_copy(SYS_process_vm_writev, i, 1, rt_below_nothing, size);
+    at += size;
+  }
+}

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "below.h"
+#include "condition.h"
 #include "files.h"
 #include "numbers.h"
 #include "process.h"
@@ -100,7 +101,7 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
   if (b->onwards) {
-    o->about = c->args[0];
+    o->about = rt_order_asks(c);
     o->around = rt_point_around(c);
   }
   rt_store(&o->armed, 1);
@@ -109,13 +110,20 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
 
 /* The child's files, folder and number. If they cannot be had it ends before it was anything. */
 static void enter_world(struct wire_branch *b, const int files[RT_FILES], bool hello) {
-  bool itself = own_number() == trunk.shown && (!hello || say_hello());
-  if (itself && rt_numbers_child(files) && rt_files_reopen(files) &&
-      rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) == 0) {
+  enum wire_refusal why = WIRE_FORK_GOOD;
+  if (own_number() != trunk.shown || (hello && !say_hello()))
+    why = WIRE_FORK_UNKNOWN;
+  else if (!rt_numbers_child(files))
+    why = WIRE_FORK_WORLD;
+  else if (!rt_numbers_unmapped())
+    why = WIRE_FORK_MAPPINGS;
+  else if (!rt_files_reopen(files) || rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) < 0)
+    why = WIRE_FORK_WORLD;
+  if (why == WIRE_FORK_GOOD) {
     rt_store(&b->made, 1);
     return;
   }
-  rt_store(&b->refusal, itself ? WIRE_FORK_WORLD : WIRE_FORK_UNKNOWN);
+  rt_store(&b->refusal, (uint32_t)why);
   for (;;)
     (void)rt_system(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
@@ -143,7 +151,7 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
                                   .order = (uint32_t)(b - trunk.orders),
                                   .value = rt_numbers_check() ? 0 : WIRE_BRANCH_LOOKED};
   if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
-  int files[RT_FILES] = {-1, -1, -1}, none[RT_FILES];
+  int files[RT_FILES] = {-1, -1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
   struct wire_order first = rt.area->first;
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);

@@ -23,10 +23,18 @@ static int64_t drawn(uint32_t slot, int64_t threshold, int64_t seed) {
   return (int64_t)(wire_draw((uint64_t)seed, k) >> 1) < threshold;
 }
 
+uint64_t rt_order_asks(const struct rt_call *c) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
+  uint64_t asks = c->args[0];
+  for (unsigned i = 1; i < f->n_args; i++)
+    asks += (uint64_t)(c->args[i] == 0) << (56 + i);
+  return asks;
+}
+
 /* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
 static bool again(const struct rt_call *c, const struct wire_order *o) {
   uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
-  return around && c->args[0] == rt_load(&o->about) && rt_point_around(c) == around;
+  return around && rt_order_asks(c) == rt_load(&o->about) && rt_point_around(c) == around;
 }
 
 bool rt_order_about(const struct rt_call *c, const struct wire_order *o) {
@@ -38,7 +46,7 @@ static bool comes(const struct rt_call *c, struct wire_order *o) {
   if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
   if (rt_point_here(c) != o->hash) return again(c, o);
   if (o->onwards) {
-    rt_store(&o->about, c->args[0]);
+    rt_store(&o->about, rt_order_asks(c));
     rt_store(&o->around, rt_point_around(c));
   }
   uint64_t seen = rt_add(&o->seen, 1) + 1;
@@ -77,8 +85,7 @@ static inline const uint32_t *behind_zero(const uint32_t *at) {
 }
 
 /* A chain of such terms, each of which must hold, needs no stack. */
-RT_HOT bool rt_holds(const struct rt_call *c) {
-  const uint32_t *at = rt.code + rt.rules[c->rule].code;
+RT_HOT bool rt_holds_at(const struct rt_call *c, const uint32_t *at) {
   bool holds;
   for (; look(c, *at, &holds); at++) {
     if (!holds) at = behind_zero(at + 1) - 1;
@@ -144,6 +151,7 @@ static __attribute__((noinline)) bool compute(const struct rt_call *c, const uin
       break;
     case WIRE_OP_FD_BLOCKS:
       top[-1] = rt_fd_blocks((int)top[-1]);
+      unknown |= top[-1] < 0;
       break;
     case WIRE_OP_FD_PATH:
       top[-1] = rt_fd_path((int)top[-1], rt_text(operand));

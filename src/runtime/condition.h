@@ -4,8 +4,9 @@
 
 #include "runtime.h"
 
-/* Evaluates the condition of rule c->rule, which has one, with what it does to state slots. */
-bool rt_holds(const struct rt_call *c) RT_HIDDEN;
+/* Evaluates the condition that starts at AT, that of rule c->rule, with what it does to state slots. */
+bool rt_holds_at(const struct rt_call *c, const uint32_t *at) RT_HIDDEN;
+static inline bool rt_holds(const struct rt_call *c) { return rt_holds_at(c, rt.code + rt.rules[c->rule].code); }
 
 /* Does it depend on the call's number (and the process's) alone, and change no state? */
 bool rt_only_counts(uint32_t code) RT_HIDDEN;
@@ -20,4 +21,9 @@ bool rt_asks_number(uint32_t code) RT_HIDDEN;
  */
 bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;
 /* Is it a call that the order is about, whichever time it is? */
+/*
+ * What the call asks for: its first argument, and which of the others are NULL, since that is often another question.
+ * Not more, since a buffer moves on.
+ */
+uint64_t rt_order_asks(const struct rt_call *c) RT_HIDDEN;
 bool rt_order_about(const struct rt_call *c, const struct wire_order *o) RT_HIDDEN;

@@ -20,6 +20,10 @@
 #define NO_FAULT UINT64_MAX
 #define PAGE 4096ull
 
+/* For rt_decide, which knows them by one offset. */
+_Static_assert(sizeof(struct rt_function) == 2 * sizeof(struct wire_allowance), "offsets");
+_Static_assert((uint32_t)(WIRE_COUNTED * sizeof(struct rt_function)) == 0, "the bit is above");
+
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
   c->real = rt_load(&rt.ready) == RT_READY ? rt_real_late(c) : rt_real_early((uint32_t)c->index);
@@ -90,7 +94,7 @@ static enum rt_action inject(struct rt_call *c, const struct rt_function *f, con
   murphy_rt_fault();
   rt_retire((uint32_t)c->index);
   if (rt_array(faults, struct wire_fault)[c->fault].act != WIRE_ACT_RETURN) return rt_act(c);
-  if (!(r->flags & WIRE_THEN)) return rt_fault_apply(c);
+  if (!(r->flags & WIRE_THEN)) return rt_fault_instead(c);
   if (f->hook != WIRE_HOOK_NONE) return then_hooked(c, f);
   c->words = words_above(c);
   return RT_THEN;
@@ -114,11 +118,12 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
 }
 
 /* The rules, in their order; the call has its number, if any of them asks for it. */
-static inline enum rt_action judge(struct rt_call *c, const struct rt_function *f) {
-  const struct wire_rule *r = &rt.rules[f->rule];
-  for (uint32_t i = 0; i < f->n_rules; i++, r++) {
-    c->rule = f->rule + i;
-    if ((r->code == WIRE_NO_CODE || rt_holds(c)) && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
+static RT_HOT __attribute__((noinline)) enum rt_action judge(struct rt_call *c, const struct rt_function *f) {
+  const struct wire_rule *r = f->rules;
+  c->rule = f->rule;
+  for (uint32_t left = f->n_rules; left > 0; left--, r++, c->rule++) {
+    bool holds = r->code == WIRE_NO_CODE || rt_holds_at(c, rt.code + r->code);
+    if (holds && !(r->flags & WIRE_UNUSED)) return inject(c, f, r);
   }
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? only_hooked(c, f) : RT_PASS;
 }
@@ -142,12 +147,12 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
 RT_HOT enum rt_action rt_decide(struct rt_call *c) {
   struct wire_allowance *mine = rt_mine;
   if (rt_load(&rt.busy) || !mine) return decide_fully(c);
-  uint64_t index = c->index & ~(uint64_t)WIRE_COUNTED;
-  const struct rt_function *f = &rt.functions[index];
-  c->real = rt.entries[index].real;
-  if (c->real == 0 || f->how != RT_TALLY) return decide_fully(c);
-  rt_tally(&mine[index]);
-  if (!rt_guard_admits(&f->guard, c)) return RT_PASS;
+  uint32_t offset = (uint32_t)c->index * (uint32_t)sizeof(struct rt_function); /* without WIRE_COUNTED */
+  const struct rt_function *f = (const void *)((const char *)rt.functions + offset);
+  c->real = f->real;
+  if (c->real == 0) return decide_fully(c);
+  rt_tally((struct wire_allowance *)((char *)mine + offset / 2));
+  if (f->guarded && !rt_guard_admits(&f->guard, c)) return RT_PASS;
   c->number = 0;
   return judge(c, f);
 }

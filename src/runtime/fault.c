@@ -38,12 +38,33 @@ int32_t rt_fault_errno(const struct wire_fault *f) {
   return f->error;
 }
 
+/* The side effects but for those of one kind; which of them could not be made, as bits. */
+static uint64_t apply_sides(const struct rt_call *c, const struct wire_fault *f, int left_out) {
+  const struct wire_side *sides = &rt_array(sides, struct wire_side)[f->side];
+  uint64_t missed = 0;
+  for (uint32_t i = 0; i < f->n_sides; i++)
+    if (sides[i].kind != left_out && !rt_side(c, &sides[i])) missed |= 1ull << (i < 64 ? i : 63);
+  return missed;
+}
+
 enum rt_action rt_fault_apply(struct rt_call *c) {
   const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
   if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
-  uint64_t missed = 0;
-  for (uint32_t i = 0; i < f->n_sides; i++)
-    if (!rt_side(c, &rt_array(sides, struct wire_side)[f->side + i])) missed |= 1ull << (i < 64 ? i : 63);
+  uint64_t missed = apply_sides(c, f, -1);
   rt_event(c, rt_fault_errno(f), missed);
   return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
+}
+
+/* Who called is part of the message, which the real function makes: it must not see us. It may change errno, though. */
+enum rt_action rt_fault_instead(struct rt_call *c) {
+  const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
+  const struct wire_side *s = &rt_array(sides, struct wire_side)[f->side], *end = s + f->n_sides;
+  while (s < end && s->kind != WIRE_SIDE_MISNAMED)
+    s++;
+  if (s == end || f->ret != WIRE_RAX || f->retval != 0 || f->error != 0) return rt_fault_apply(c);
+  c->retval = 0;
+  uint64_t missed = apply_sides(c, f, WIRE_SIDE_MISNAMED);
+  rt_event(c, rt_fault_errno(f), missed);
+  rt_side_misname(c, s->argument);
+  return RT_PASS;
 }

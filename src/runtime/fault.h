@@ -12,3 +12,5 @@ void rt_fault_choose(struct rt_call *c) RT_HIDDEN;
 int32_t rt_fault_errno(const struct wire_fault *f) RT_HIDDEN;
 /* Makes it come true, and logs it. For a call that was really made (THEN), c->retval is what that returned. */
 enum rt_action rt_fault_apply(struct rt_call *c) RT_HIDDEN;
+/* The same for a call that was not made. If it is to fail for real, it is made yet, by who called it. */
+enum rt_action rt_fault_instead(struct rt_call *c) RT_HIDDEN;

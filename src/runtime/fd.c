@@ -82,6 +82,22 @@ bool rt_glob(const char *pattern, const char *s, size_t n) {
   return !*pattern;
 }
 
+/*
+ * The kernel says " (deleted)" behind the path of a file whose name is gone, which is no part of that; but a name may
+ * also end so by itself.
+ */
+static long cut_deleted(int fd, const char *path, long n) {
+  static const char mark[] = " (deleted)";
+  const long length = sizeof mark - 1;
+  struct stat opened, named;
+  for (long i = 0; i < length; i++)
+    if (n <= length || path[n - length + i] != mark[i]) return n;
+  bool itself = rt_system(SYS_fstat, fd, (long)&opened, 0, 0, 0, 0) == 0 &&
+                rt_system(SYS_lstat, (long)path, (long)&named, 0, 0, 0, 0) == 0 && opened.st_ino == named.st_ino &&
+                opened.st_dev == named.st_dev;
+  return itself ? n : n - length;
+}
+
 long rt_fd_name(int fd, char *ret, size_t size) {
   char link[32] = "/proc/self/fd/", digits[12];
   if (fd < 0) return -1;
@@ -91,7 +107,10 @@ long rt_fd_name(int fd, char *ret, size_t size) {
   while (n > 0)
     link[at++] = digits[--n];
   link[at] = 0;
-  return rt_system(SYS_readlink, (long)link, (long)ret, (long)size, 0, 0, 0);
+  long length = rt_system(SYS_readlink, (long)link, (long)ret, (long)size, 0, 0, 0);
+  if (length < 0 || (size_t)length >= size) return -1;
+  ret[length] = 0;
+  return cut_deleted(fd, ret, length);
 }
 
 bool rt_fd_path(int fd, const char *pattern) {

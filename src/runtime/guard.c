@@ -58,6 +58,7 @@ void rt_guard_learn(uint32_t function) {
   if (f->n_rules != 1 || f->hook != WIRE_HOOK_NONE || f->how != RT_TALLY || r->code == WIRE_NO_CODE) return;
   for (uint32_t at = r->code, end; (end = take_term(&g, at)) != 0 && ends_false(end); at = end + 1) {
     f->guard = g;
+    f->guarded = 1;
     if (op_at(end) == WIRE_OP_END) break;
   }
 }

@@ -103,6 +103,7 @@ static enum rt_action hook_dladdr(struct rt_call *c) {
  * such as the replay of this one.
  */
 static enum rt_action hook_fork(struct rt_call *c) {
+  rt_numbers_settle();
   struct rt_child child = rt_process_reserve();
   c->retval = (uint64_t)(int64_t)((int (*)(void))c->real)();
   if (c->retval == 0) rt_process_born(child);
@@ -115,6 +116,58 @@ static enum rt_action hook_whom(struct rt_call *c, bool first, bool second) {
   if (first) c->args[0] = rt_trunk_meant(c->args[0]);
   if (second) c->args[1] = rt_trunk_meant(c->args[1]);
   return RT_PASS;
+}
+
+static enum rt_action hook_self(struct rt_call *c, unsigned argument) {
+  if (!rt_trunk()) return RT_PASS;
+  c->args[argument] = rt_trunk_meant(c->args[argument]);
+  c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
+  return RT_RETURN;
+}
+
+/* A system call by its number: what matters of those that other hooks are about by their names. */
+static enum rt_action hook_raw(struct rt_call *c) {
+  switch (c->args[0]) {
+  case SYS_madvise:
+    rt_sound_advised(c->args[3]);
+    return RT_PASS;
+  case SYS_stat:
+  case SYS_fstat:
+  case SYS_lstat:
+  case SYS_newfstatat:
+  case SYS_statx:
+  case SYS_getdents:
+  case SYS_getdents64:
+    rt_numbers_tell();
+    return RT_PASS;
+  case SYS_getpid:
+  case SYS_gettid:
+  case SYS_getppid:
+  case SYS_getpgrp:
+  case SYS_getpgid:
+  case SYS_getsid:
+    return hook_self(c, 1);
+  case SYS_kill:
+  case SYS_tkill:
+  case SYS_tgkill:
+    if (!rt_trunk()) return RT_PASS;
+    c->args[1] = rt_trunk_meant(c->args[1]);
+    if (c->args[0] == SYS_tgkill) c->args[2] = rt_trunk_meant(c->args[2]);
+    return RT_PASS;
+  case SYS_clone:
+  case SYS_clone3:
+  case SYS_fork:
+  case SYS_vfork:
+  case SYS_rename:
+  case SYS_renameat:
+  case SYS_renameat2:
+  case SYS_rmdir:
+  case SYS_unlinkat:
+    rt_numbers_settle();
+    return RT_PASS;
+  default:
+    return RT_PASS;
+  }
 }
 
 enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
@@ -146,15 +199,18 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     rt_numbers_tell();
     return RT_PASS;
   case WIRE_HOOK_MOVE:
-    rt_numbers_move();
+    rt_numbers_settle();
     return RT_PASS;
-  case WIRE_HOOK_RENAME:
-  case WIRE_HOOK_RENAME_AT:
-    return rt_numbers_rename(c, f->hook == WIRE_HOOK_RENAME_AT);
+  case WIRE_HOOK_ENTRY:
+  case WIRE_HOOK_ENTRY_INTO:
+  case WIRE_HOOK_ENTRIES:
+  case WIRE_HOOK_SCAN:
+  case WIRE_HOOK_SCAN_AT:
+    return rt_numbers_list(c, (enum wire_hook)f->hook);
   case WIRE_HOOK_SELF:
-    if (!rt_trunk()) return RT_PASS;
-    c->retval = rt_trunk_shown(((looking *)c->real)(rt_trunk_meant(c->args[0]), c->args[1], c->args[2]));
-    return RT_RETURN;
+    return hook_self(c, 0);
+  case WIRE_HOOK_RAW:
+    return hook_raw(c);
   case WIRE_HOOK_WHOM:
   case WIRE_HOOK_WHOM_2:
   case WIRE_HOOK_WHOMS:
@@ -165,6 +221,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:
+  case WIRE_HOOK_MESSAGES:
+  case WIRE_HOOK_CLOSE_ALL:
+  case WIRE_HOOK_CLOSE_SOME:
   case WIRE_HOOK_CLOSE:
   case WIRE_HOOK_DUP:
   case WIRE_HOOK_FCNTL:
@@ -177,6 +236,7 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_COUNT:
     return RT_PASS;
   default:
+    rt_numbers_settle();
     return rt_hook_exec(c, f);
   }
 }

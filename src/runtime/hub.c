@@ -5,7 +5,8 @@
  * Each thread has a connection of its own, so that there is no lock; a fork's child makes new ones and closes those it
  * has inherited. The descriptor is high and close-on-exec, and before each use it is looked at whether it still is the
  * socket that was opened: programs close all descriptors, and then it is made anew. Only raw system calls are made.
- * Whatever goes wrong or takes longer than the trigger's patience, the call goes on, and for a second nobody asks.
+ * Whatever goes wrong or takes longer than the trigger's patience, the call goes on, and for a second nobody asks this
+ * hub.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -24,7 +25,7 @@
 #include "system.h"
 #include "words.h"
 
-#define CONNECTIONS 256
+#define CONNECTIONS 1024
 #define HIGHEST 4096 /* a table of descriptors that reaches further costs the process memory */
 #define BELOW 64
 #define REST 1000000000ull /* nanoseconds without a question after one that was not answered */
@@ -37,6 +38,7 @@
 #define ETIMEDOUT 110
 #define EPROTO 71
 #define EPIPE 32
+#define ENOSPC 28
 
 /* A thread's way to a hub. */
 struct connection {
@@ -49,15 +51,32 @@ struct connection {
 };
 
 static struct connection *connections;
-static uint64_t rest_until; /* of rt_time */
+static uint64_t *rest_until; /* by the first trigger of a hub: of rt_time_fine */
+static uint64_t full_until;  /* there was no place for another connection: nobody looks for one before */
+static uint64_t drawn;       /* by this image of a program, and only by it */
+
+/* The kernel's random numbers; where there are none, what differs between programs. */
+static uint64_t draw(void) {
+  uint64_t n = 0;
+  long r = rt_system(SYS_getrandom, (long)&n, sizeof n, 1 /* do not wait */, 0, 0, 0);
+  if (r == (long)sizeof n) return n;
+  return rt_time_fine() ^ (uint64_t)&n << 16 ^ (uint64_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0) << 40;
+}
 
 void rt_hub_start(void) {
-  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
+  uint32_t n = rt.plan->triggers.n;
+  size_t size = CONNECTIONS * sizeof *connections;
+  for (uint32_t i = 0; i < n; i++)
     if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_HUB && !connections)
-      connections = rt_map(CONNECTIONS * sizeof *connections);
+      connections = rt_map(size + n * sizeof *rest_until);
   for (uint32_t i = 0; connections && i < CONNECTIONS; i++)
     connections[i].fd = -1;
+  rest_until = connections ? (uint64_t *)((char *)connections + size) : NULL;
+  if (connections) drawn = draw();
 }
+
+/* A fork's child has what its parent has drawn, but another number. */
+static uint64_t identity(void) { return wire_draw(drawn, rt_process()); }
 
 static const struct wire_trigger *trigger_at(uint32_t i) { return &rt_array(triggers, struct wire_trigger)[i]; }
 
@@ -86,14 +105,15 @@ static void drop(struct connection *n) {
   n->waiting = 0;
 }
 
-/* The same socket where programs do not look for descriptors. */
+/* The same socket where programs do not look for descriptors, if there is such a place. */
 static int moved_up(int fd) {
   struct rlimit limit = {0};
   long to = -1;
   if (rt_system(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0) < 0) limit.rlim_cur = 1024;
   long top = limit.rlim_cur < HIGHEST ? (long)limit.rlim_cur : HIGHEST;
-  for (long from = top - BELOW; to < 0 && from > 2; from = from / 2)
+  for (long from = top > 2 * BELOW ? top - BELOW : top / 2; to < 0 && from > 2; from = from / 2)
     to = rt_system(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from, 0, 0, 0);
+  if (to < 0) return fd;
   (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
   return (int)to;
 }
@@ -101,18 +121,18 @@ static int moved_up(int fd) {
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
 struct deadline {
-  uint64_t at; /* of rt_time */
+  uint64_t at; /* of rt_time_fine: a limit may be shorter than a tick of the other */
   uint32_t patience, waits;
 };
 
 static struct deadline deadline_in(uint32_t patience) {
-  return (struct deadline){.at = rt_time() + patience * MS, .patience = patience};
+  return (struct deadline){.at = rt_time_fine() + patience * MS, .patience = patience};
 }
 
 /* 0 when FD is ready for EVENTS; -ETIMEDOUT. */
 static int wait_for(int fd, int events, struct deadline *d) {
   for (; d->waits < MAX_WAITS; d->waits++) {
-    uint64_t now = rt_time(), left = now == 0 ? d->patience * MS : now < d->at ? d->at - now : 0;
+    uint64_t now = rt_time_fine(), left = now == 0 ? d->patience * MS : now < d->at ? d->at - now : 0;
     struct pollfd p = {.fd = fd, .events = (short)events};
     struct timespec t = {.tv_sec = (long)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
     long r = rt_system(SYS_ppoll, (long)&p, 1, (long)&t, 0, 0, 0);
@@ -176,7 +196,7 @@ static int exchange(struct connection *n, const void *message, size_t size, stru
 
 static int say_hello(struct connection *n, struct deadline *d) {
   struct wire_hub_hello hello = {
-      .head = head(n, WIRE_HUB_HELLO, sizeof hello), .pid = rt_pid(), .process = rt_process()};
+      .head = head(n, WIRE_HUB_HELLO, sizeof hello), .pid = rt_pid(), .process = rt_process(), .identity = identity()};
   struct utsname machine = {0};
   char name[16] = {0};
   (void)rt_system(SYS_uname, (long)&machine, 0, 0, 0, 0, 0);
@@ -221,22 +241,34 @@ static bool left(uint64_t owner, uint32_t process) {
   return rt_system(SYS_tgkill, rt_pid(), (long)(owner & 0xffffffffu), 0, 0, 0, 0) == -ESRCH;
 }
 
-/* This thread's connection, open or not; NULL if all are taken. */
-static struct connection *own_connection(uint32_t trigger) {
-  uint32_t process = rt_process(), tid = rt_tid();
-  uint64_t self = (uint64_t)process << 32 | tid;
-  struct connection *found = NULL;
-  for (uint32_t i = 0; i < CONNECTIONS && !found; i++)
-    if (rt_load(&connections[i].owner) == self && connections[i].trigger == trigger) found = &connections[i];
-  for (uint32_t i = 0; i < CONNECTIONS && !found; i++) {
-    struct connection *n = &connections[i];
+/* Place number I of those where a thread looks; near the first ones are few others. */
+static struct connection *place_of(uint32_t tid, uint32_t i) { return &connections[(tid * 5 + i) % CONNECTIONS]; }
+
+/* A place for a connection of this thread: a free one, or one whose owner is gone. NULL if there is none. */
+static struct connection *take_place(uint64_t self, uint32_t trigger) {
+  for (uint32_t i = 0; i < 2 * CONNECTIONS; i++) {
+    struct connection *n = place_of((uint32_t)self, i);
     uint64_t owner = rt_load(&n->owner);
-    if ((owner != 0 && !left(owner, process)) || !rt_swap_if(&n->owner, &owner, self)) continue;
+    bool possible = owner == 0 || (i >= CONNECTIONS && left(owner, (uint32_t)(self >> 32)));
+    if (!possible || !rt_swap_if(&n->owner, &owner, self)) continue;
     if (owner != 0) drop(n);
     n->trigger = trigger;
-    found = n;
+    return n;
   }
-  return found;
+  return NULL;
+}
+
+/* This thread's connection, open or not; NULL if all are taken. */
+static struct connection *own_connection(uint32_t trigger, uint64_t now) {
+  uint64_t self = (uint64_t)rt_process() << 32 | rt_tid();
+  for (uint32_t i = 0; i < CONNECTIONS; i++) {
+    struct connection *n = place_of((uint32_t)self, i);
+    if (rt_load(&n->owner) == self && n->trigger == trigger) return n;
+  }
+  if (now != 0 && now < rt_load(&full_until)) return NULL;
+  struct connection *n = take_place(self, trigger);
+  if (!n) rt_store(&full_until, now + REST);
+  return n;
 }
 
 /*
@@ -295,21 +327,29 @@ static int ask_hub(struct connection *n, const struct rt_call *c, uint32_t trigg
   return r < 0 ? r : put_question(n, c, trigger, d);
 }
 
+static enum wire_trouble_kind kind_of(int error) {
+  return error == -ENOSPC      ? WIRE_TROUBLE_FULL
+         : error == -ETIMEDOUT ? WIRE_TROUBLE_LATE
+         : error == -EPROTO    ? WIRE_TROUBLE_WRONG
+                               : WIRE_TROUBLE_GONE;
+}
+
 bool rt_hub_ask(const struct rt_call *c, uint32_t trigger) {
   if (!connections) return false;
-  uint64_t now = rt_time();
+  uint64_t now = rt_time_fine();
+  uint32_t hub = first_of(trigger);
+  bool rests = now != 0 && now < rt_load(&rest_until[hub]);
   close_inherited();
-  struct connection *n = now != 0 && now < rt_load(&rest_until) ? NULL : own_connection(first_of(trigger));
+  struct connection *n = rests ? NULL : own_connection(hub, now);
   struct deadline d = deadline_in(trigger_at(trigger)->patience);
-  int r = n ? ask_hub(n, c, trigger, &d) : -EAGAIN;
+  int r = n ? ask_hub(n, c, trigger, &d) : -ENOSPC;
   if (r >= 0) return r != 0;
   (void)rt_add(&rt.area->unanswered, 1);
-  if (!n) return false;
-  drop(n);
-  rt_store(&rest_until, rt_time() + REST);
-  rt_trouble(r == -ETIMEDOUT ? WIRE_TROUBLE_LATE
-             : r == -EPROTO  ? WIRE_TROUBLE_WRONG
-                             : WIRE_TROUBLE_GONE,
-             trigger, NULL);
+  if (rests) return false;
+  if (n) {
+    drop(n);
+    rt_store(&rest_until[hub], rt_time_fine() + REST);
+  }
+  rt_trouble(kind_of(r), trigger, NULL);
   return false;
 }

@@ -5,6 +5,7 @@
  */
 #include "length.h"
 
+#include "real.h"
 #include "system.h"
 
 #define PAGE 4096ull
@@ -57,12 +58,6 @@ int64_t rt_call_length(const struct rt_call *c, enum wire_length how, uint32_t a
   }
 }
 
-typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
-static uint64_t call(const struct rt_call *c, const uint64_t *a) {
-  return ((six *)c->real)(a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 /* The first BYTES of N parts; how many parts these are. Of very many parts there may be fewer bytes. */
 static uint64_t cut(const struct part *from, uint64_t n, uint64_t bytes, struct part to[PARTS]) {
   uint64_t used = 0;
@@ -79,7 +74,7 @@ static uint64_t call_vector(const struct rt_call *c, uint64_t *args, uint32_t ar
   struct part parts[PARTS];
   args[argument + 1] = cut((const struct part *)args[argument], (uint32_t)args[argument + 1], bytes, parts);
   args[argument] = (uint64_t)parts;
-  return call(c, args);
+  return rt_real_call(c, args);
 }
 
 /* What the kernel has written to the message goes to the caller's, which may be constant where it wrote nothing. */
@@ -91,7 +86,7 @@ static uint64_t call_message(const struct rt_call *c, uint64_t *args, uint32_t a
   copy[MESSAGE_N] = cut((const struct part *)own[MESSAGE_PARTS], own[MESSAGE_N], bytes, parts);
   copy[MESSAGE_PARTS] = (uint64_t)parts;
   args[argument] = (uint64_t)copy;
-  uint64_t result = call(c, args);
+  uint64_t result = rt_real_call(c, args);
   for (unsigned i = 0; i < MESSAGE_WORDS; i++)
     if (i != MESSAGE_N && i != MESSAGE_PARTS && copy[i] != own[i]) own[i] = copy[i];
   return result;
@@ -104,13 +99,13 @@ uint64_t rt_call_shortened(const struct rt_call *c, enum wire_length how, uint32
   switch (how) {
   case WIRE_LENGTH_ITEMS: /* there is more than BYTES, so the size is not 0 */
     args[argument] = bytes / args[argument - 1];
-    return call(c, args);
+    return rt_real_call(c, args);
   case WIRE_LENGTH_VECTOR:
     return call_vector(c, args, argument, bytes);
   case WIRE_LENGTH_MESSAGE:
     return call_message(c, args, argument, bytes);
   default:
     args[argument] = bytes;
-    return call(c, args);
+    return rt_real_call(c, args);
   }
 }

@@ -9,18 +9,10 @@
 /* The program's path; the loader has no name for it. */
 static char program[sizeof((struct wire_loaded *)NULL)->path];
 
-static const char *last_component(const char *path) {
-  const char *last = path;
-  for (; *path; path++)
-    if (*path == '/') last = path + 1;
-  return last;
-}
-
-/* FNV-1a. */
 static uint64_t name_hash(const char *s) {
-  uint64_t h = 0xcbf29ce484222325u;
+  uint64_t h = RT_HASH;
   for (; *s; s++)
-    h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    h = rt_hash(h, *s);
   return h;
 }
 
@@ -33,7 +25,7 @@ static bool is_exact(const struct link_map *m, const struct wire_module *w) {
 /* Is M, which is this process's program, the one that the plan was made for? Followed programs are others. */
 static bool is_program(const struct link_map *m, const struct wire_module *w) {
   if (!(w->flags & WIRE_PROGRAM) || !is_exact(m, w)) return false;
-  return w->n_build_id > 0 || !*program || rt_same(last_component(rt_text(w->name)), last_component(program));
+  return w->n_build_id > 0 || !*program || rt_same(rt_last_part(rt_text(w->name)), rt_last_part(program));
 }
 
 /* Is the shorter of two paths the end of the longer? */
@@ -49,7 +41,7 @@ static bool ends_alike(const char *a, const char *b) {
 
 static bool is_named(const struct wire_module *w, const char *path) {
   const char *name = rt_text(w->name);
-  return w->flags & WIRE_AS_SAID ? ends_alike(name, path) : rt_same(last_component(name), last_component(path));
+  return w->flags & WIRE_AS_SAID ? ends_alike(name, path) : rt_same(rt_last_part(name), rt_last_part(path));
 }
 
 /* The module of the plan that M is, plus 1: the program, or by its whole name, else by the last part of it. */
@@ -66,7 +58,7 @@ static uint32_t plan_module(const struct link_map *m, const char *path, bool fir
 }
 
 static void copy_path(const char *path, char *to, size_t room) {
-  if (rt_length(path) >= room) path = last_component(path);
+  if (rt_length(path) >= room) path = rt_last_part(path);
   size_t i = 0;
   for (; path[i] && i + 1 < room; i++)
     to[i] = path[i];
@@ -119,7 +111,7 @@ bool rt_module_describe(const struct link_map *m, const struct rt_object *o, boo
   bool first = m == rt_link_first();
   const char *path = first ? program : m->l_name;
   if (!rt_object_extent(m, &module.start, &module.end)) return false;
-  module.name = name_hash(last_component(path));
+  module.name = name_hash(rt_last_part(path));
   module.plan = plan_module(m, path, first);
   if (module.plan) {
     const struct wire_module *w = plan_at(module.plan - 1);

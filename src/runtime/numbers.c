@@ -3,9 +3,12 @@
  * Device and inode of a file are what a program knows it by. The copies that a child of the trunk sees have others, so
  * the child is told those of the originals.
  *
- * The trunk keeps what the program was told, with the path of each file; before a child is made it looks whether they
- * are still there. The child looks at the same paths in its own world, and so learns which number there stands for
- * which. That is so for files too that nobody has changed yet: who writes them later makes them another file in copies.
+ * Of what was changed before the child was made, the keeper tells both numbers. Everything else lies in the file system
+ * below the overlays: there a file has the same inode in each of them, and only the device is another one. Folders are
+ * the exception, which an overlay numbers as they are met. So the trunk keeps the numbers of folders that the program
+ * was told, with their paths; nobody can have given a folder another name that is not among what was changed. The child
+ * finds a folder by its path when it is looked at, or all of them before a name may become that of another one. So what
+ * a child costs does not depend on how many files the program has looked at.
  */
 #include "numbers.h"
 
@@ -18,6 +21,7 @@
 #include "below.h"
 #include "branch.h"
 #include "files.h"
+#include "sound.h"
 #include "system.h"
 #include "words.h"
 
@@ -27,34 +31,33 @@
 /* Set in the inode of a folder whose number in the child is one that the program knows from elsewhere. */
 #define ELSEWHERE (1ull << 62)
 
-struct identity {
-  uint64_t device, inode;
-  int64_t changed_s, changed_ns; /* ctime */
-};
-
-struct known {
-  struct identity was, is; /* in the trunk, in the child */
+/* A folder that the program was told the numbers of. */
+struct folder {
+  struct wire_identity was;
+  uint32_t next_path, next_number; /* of the same list, from 1 */
   char path[PATH_ROOM];
 };
 
-static struct known list[MOST + STREAMS]; /* those of streams are added in the child */
-static uint32_t n_list;
-static struct identity streams[STREAMS]; /* standard input and output, which a child has files of its own for */
-static bool stream_known[STREAMS];
-static bool unknown; /* the program knows numbers that are not in the list */
-static bool moved, in_child;
+static struct folder folders[MOST];
+static uint32_t n_folders, by_path[MOST], by_number[MOST]; /* first of a list, from 1 */
+static uint64_t is[MOST];                                  /* their inodes in the child, as far as they are known */
+static struct wire_number numbers[WIRE_NUMBERS + STREAMS]; /* in the child: what the keeper knows */
+static uint32_t n_numbers;
+static struct wire_identity streams[STREAMS]; /* standard input and output, which a child has files of its own for */
+static bool unknown;                          /* the program knows numbers that are not in the list */
+static bool in_child, settled;
 static uint32_t taken; /* not 0: the list is being changed, below this signal handler or in another thread */
 
-static bool look_at_file(int fd, struct identity *ret);
+static bool look_at_file(int fd, struct wire_identity *ret);
 
 void rt_numbers_start(void) {
   for (int i = 0; i < STREAMS; i++)
-    if (!look_at_file(i, &streams[i])) streams[i] = (struct identity){0};
+    if (!look_at_file(i, &streams[i])) streams[i] = (struct wire_identity){0};
 }
 
 void rt_numbers_tell(void) { unknown |= rt_trunk(); }
 
-void rt_numbers_move(void) { moved = true; }
+bool rt_numbers_check(void) { return !unknown; }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
@@ -86,18 +89,18 @@ static struct look find_look(const struct rt_call *c, enum wire_hook hook) {
   }
 }
 
-static struct identity identity_of(const struct stat *s) {
-  return (struct identity){s->st_dev, s->st_ino, s->st_ctim.tv_sec, s->st_ctim.tv_nsec};
+static struct wire_identity identity_of(const struct stat *s) {
+  return (struct wire_identity){s->st_dev, s->st_ino, s->st_ctim.tv_sec, s->st_ctim.tv_nsec};
 }
 
-static struct identity read_answer(const struct look *l) {
+static struct wire_identity read_answer(const struct look *l) {
   if (l->plain) return identity_of(l->plain);
   const struct statx *x = l->extended;
-  return (struct identity){makedev(x->stx_dev_major, x->stx_dev_minor), x->stx_ino, x->stx_ctime.tv_sec,
-                           x->stx_ctime.tv_nsec};
+  return (struct wire_identity){makedev(x->stx_dev_major, x->stx_dev_minor), x->stx_ino, x->stx_ctime.tv_sec,
+                                x->stx_ctime.tv_nsec};
 }
 
-static void write_answer(const struct look *l, const struct identity *i) {
+static void write_answer(const struct look *l, const struct wire_identity *i) {
   if (l->plain) {
     l->plain->st_dev = i->device;
     l->plain->st_ino = i->inode;
@@ -112,108 +115,108 @@ static void write_answer(const struct look *l, const struct identity *i) {
   l->extended->stx_ctime.tv_nsec = (uint32_t)i->changed_ns;
 }
 
-/* It has no name any more; while it is open, there are no children. */
-static bool is_removed(const struct look *l) { return (l->plain ? l->plain->st_nlink : l->extended->stx_nlink) == 0; }
+static bool is_folder(const struct look *l) {
+  return S_ISDIR(l->plain ? l->plain->st_mode : (mode_t)l->extended->stx_mode);
+}
 
-static bool is_same_file(const struct identity *a, const struct identity *b) {
+static bool is_same_file(const struct wire_identity *a, const struct wire_identity *b) {
   return a->device == b->device && a->inode == b->inode;
 }
 
-/* --- the trunk ---------------------------------------------------------------------------------------------------- */
-
-static bool look_at_file(int fd, struct identity *ret) {
+static bool look_at_file(int fd, struct wire_identity *ret) {
   struct stat s;
   if (rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) < 0) return false;
   *ret = identity_of(&s);
   return true;
 }
 
-static bool look_at(const char *path, struct identity *ret) {
+static bool look_at(const char *path, struct wire_identity *ret) {
   struct stat s;
   if (rt_system(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, AT_SYMLINK_NOFOLLOW, 0, 0) < 0) return false;
   *ret = identity_of(&s);
   return true;
 }
 
-static bool has_device(uint64_t device) {
-  for (uint32_t i = 0; i < n_list; i++)
-    if (list[i].was.device == device) return true;
-  return false;
+/* --- folders ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t *list_of_path(const char *path) {
+  uint64_t hash = RT_HASH;
+  for (; *path; path++)
+    hash = rt_hash(hash, *path);
+  return &by_path[hash % MOST];
 }
 
-static struct known *find_known(const struct identity *was) {
-  for (uint32_t i = 0; i < n_list; i++)
-    if (is_same_file(&list[i].was, was)) return &list[i];
+static uint32_t *list_of_number(const struct wire_identity *was) {
+  return &by_number[(was->inode + was->device * 31) % MOST];
+}
+
+static struct folder *find_path(const char *path) {
+  for (uint32_t i = *list_of_path(path); i; i = folders[i - 1].next_path)
+    if (rt_same(folders[i - 1].path, path)) return &folders[i - 1];
   return NULL;
 }
 
-static void remove_known(struct known *k) {
-  uint64_t device = k->was.device;
-  struct known *last = &list[--n_list];
-  if (k != last) *k = *last;
-  unknown |= moved || !has_device(device);
+static bool is_known(const struct wire_identity *was) {
+  for (uint32_t i = *list_of_number(was); i; i = folders[i - 1].next_number)
+    if (is_same_file(&folders[i - 1].was, was)) return true;
+  for (uint32_t i = 0; i < n_numbers; i++)
+    if (is_same_file(&numbers[i].was, was)) return true;
+  return false;
 }
 
-/* What is not at its path any more was removed, if nothing was ever moved: its numbers are nobody's now. */
-static void forget_removed(void) {
-  for (uint32_t i = n_list; i-- > 0;) {
-    struct identity now;
-    if (look_at(list[i].path, &now) && is_same_file(&now, &list[i].was))
-      list[i].was = now;
-    else
-      remove_known(&list[i]);
-  }
+static void take_out(struct folder *f) {
+  uint32_t number = (uint32_t)(f - folders) + 1, *at = list_of_number(&f->was);
+  while (*at != number)
+    at = &folders[*at - 1].next_number;
+  *at = f->next_number;
 }
 
-static bool is_stream(const struct identity *i) {
-  bool any = false;
-  for (int k = 0; k < STREAMS; k++) {
-    bool same = is_same_file(&streams[k], i);
-    stream_known[k] |= same;
-    any |= same;
+static void put_in(struct folder *f, const struct wire_identity *was) {
+  uint32_t *list = list_of_number(was);
+  f->was = *was;
+  f->next_number = *list;
+  *list = (uint32_t)(f - folders) + 1;
+}
+
+static bool add_folder(const char *path, const struct wire_identity *was) {
+  struct folder *f = find_path(path);
+  if (f) {
+    take_out(f);
+  } else {
+    if (n_folders == MOST) return false;
+    f = &folders[n_folders++];
+    uint32_t *list = list_of_path(path);
+    rt_copy_text(f->path, PATH_ROOM, path);
+    f->next_path = *list;
+    *list = n_folders;
   }
-  return any;
+  put_in(f, was);
+  return true;
 }
 
 enum place { PLACE_NONE, PLACE_FOUND, PLACE_UNKNOWN };
 
-/* Where the file is, in TO; PLACE_NONE if it is no part of the world that children have copies of. */
-static enum place find_place(const struct look *l, long flags, const struct identity *wanted, char to[PATH_MAX]) {
-  struct identity found;
+/* Where the folder is, in TO; PLACE_NONE if it is no part of the world that children have copies of. */
+static enum place find_place(const struct look *l, const struct wire_identity *wanted, char *to, size_t size) {
+  struct wire_identity found;
   bool open = l->path && *l->path; /* and else it is about the descriptor */
-  long fd = open ? rt_system(SYS_openat, l->folder, (long)l->path, O_PATH | O_CLOEXEC | flags, 0, 0, 0) : l->folder;
+  long fd = open ? rt_system(SYS_openat, l->folder, (long)l->path, O_PATH | O_CLOEXEC, 0, 0, 0) : l->folder;
   if (fd < 0) return PLACE_UNKNOWN;
-  bool copied = rt_files_path((int)fd, to, PATH_MAX);
+  bool copied = rt_files_path((int)fd, to, size);
   bool good = copied && look_at(to, &found) && is_same_file(&found, wanted);
   if (open) (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
-  good = good && rt_length(to) < PATH_ROOM;
   return good ? PLACE_FOUND : copied ? PLACE_UNKNOWN : PLACE_NONE;
 }
 
-/* As find_place, whether the call was about what a link leads to or about the link itself. */
-static enum place find_place_of(const struct look *l, const struct identity *wanted, char to[PATH_MAX]) {
-  enum place place = find_place(l, 0, wanted, to);
-  if (place == PLACE_FOUND || !l->path) return place;
-  enum place itself = find_place(l, O_NOFOLLOW, wanted, to);
-  return itself == PLACE_FOUND || place == PLACE_UNKNOWN ? itself : PLACE_NONE;
-}
+/* --- the trunk ---------------------------------------------------------------------------------------------------- */
 
 static void keep(const struct look *l) {
   static char path[PATH_MAX];
-  struct identity i = read_answer(l);
-  if (is_stream(&i)) return;
-  struct known *k = find_known(&i);
-  if ((k && !moved) || is_removed(l)) return;
-  enum place place = find_place_of(l, &i, path);
+  struct wire_identity was = read_answer(l);
+  if (is_known(&was)) return;
+  enum place place = find_place(l, &was, path, sizeof path);
   if (place == PLACE_NONE) return;
-  if (!k && n_list == MOST) forget_removed();
-  if (place == PLACE_UNKNOWN || (!k && n_list == MOST)) {
-    unknown = true;
-    return;
-  }
-  if (!k) k = &list[n_list++];
-  k->was = i;
-  rt_copy_text(k->path, PATH_ROOM, path);
+  unknown |= place == PLACE_UNKNOWN || rt_length(path) >= PATH_ROOM || !add_folder(path, &was);
 }
 
 /* Not inline, and what it leaves on the stack is taken away: programs show what lies there. */
@@ -229,105 +232,126 @@ static __attribute__((noinline)) void keep_quietly(const struct look *l) {
   rt_store(&taken, 0);
 }
 
-/* A file has a name that begins with FROM, of N characters; it begins with TO now. False if that is too long. */
-static bool rename_known(struct known *k, size_t n, const char *to) {
-  static char path[PATH_ROOM];
-  size_t m = rt_length(to);
-  if (m + rt_length(k->path + n) >= PATH_ROOM) return false;
-  rt_copy_text(path, PATH_ROOM, to);
-  rt_copy_text(path + m, PATH_ROOM - m, k->path + n);
-  rt_copy_text(k->path, PATH_ROOM, path);
+/* --- the child ---------------------------------------------------------------------------------------------------- */
+
+/* The keeper's words about the file that is I in the child; NULL if there are none. */
+static const struct wire_number *find_number(const struct wire_identity *i) {
+  for (uint32_t k = 0; k < n_numbers; k++)
+    if (numbers[k].is.inode && is_same_file(&numbers[k].is, i)) return &numbers[k];
+  return NULL;
+}
+
+static const struct wire_number *find_device(uint64_t device) {
+  for (uint32_t k = 0; k < n_numbers; k++)
+    if (!numbers[k].is.inode && numbers[k].is.device == device) return &numbers[k];
+  return NULL;
+}
+
+/* The folder that the program knows at PATH, if the one with inode INODE is still that. */
+static const struct folder *find_folder(const char *path, uint64_t inode) {
+  const struct folder *f = find_path(path);
+  uint64_t *known = f ? &is[f - folders] : NULL;
+  if (!f || (*known ? *known != inode : settled)) return NULL;
+  *known = inode;
+  return f;
+}
+
+/* What the program is told of the folder, which is I in the child. */
+static struct wire_identity translate_folder(const struct look *l, const struct wire_identity *i, uint64_t device) {
+  char path[PATH_ROOM + 1];
+  struct wire_identity to = {device, i->inode, i->changed_s, i->changed_ns};
+  bool found = find_place(l, i, path, sizeof path) == PLACE_FOUND;
+  const struct folder *f = found ? find_folder(path, i->inode) : NULL;
+  if (f && f->was.device == device)
+    to.inode = f->was.inode;
+  else if (is_known(&to))
+    to.inode |= ELSEWHERE;
+  return to;
+}
+
+static struct wire_identity translate(const struct look *l) {
+  struct wire_identity i = read_answer(l);
+  const struct wire_number *n = find_number(&i);
+  if (n) {
+    bool changed = n->is.changed_s != i.changed_s || n->is.changed_ns != i.changed_ns;
+    return changed ? (struct wire_identity){n->was.device, n->was.inode, i.changed_s, i.changed_ns} : n->was;
+  }
+  n = find_device(i.device);
+  if (n && is_folder(l)) return translate_folder(l, &i, n->was.device);
+  if (n) i.device = n->was.device;
+  return i;
+}
+
+static void add_stream(int stream, int fd) {
+  struct wire_identity now, was = streams[stream];
+  if (!was.inode || !look_at_file(fd, &now) || is_same_file(&was, &now)) return;
+  /* A stream's own times are not the trunk's. */
+  was.changed_s = now.changed_s;
+  was.changed_ns = now.changed_ns;
+  numbers[n_numbers++] = (struct wire_number){.was = was, .is = now};
+}
+
+bool rt_numbers_child(const int files[RT_FILES]) {
+  const long room = sizeof numbers - STREAMS * sizeof *numbers;
+  long n = files[STREAMS] < 0 ? 0 : rt_system(SYS_pread64, files[STREAMS], (long)numbers, room, 0, 0, 0);
+  if (n < 0 || n % (long)sizeof *numbers) return false;
+  n_numbers = (uint32_t)(n / (long)sizeof *numbers);
+  for (int i = 0; i < STREAMS; i++)
+    add_stream(i, files[i]);
+  in_child = n_numbers > 0;
   return true;
 }
 
-/* All that is known below the folder OLD is below NEW now. */
-static bool rename_below(const char *old, const char *new) {
-  bool good = true;
-  for (uint32_t i = 0; i < n_list && good; i++) {
-    const char *rest = rt_behind(list[i].path, old);
-    if (rest && *rest == '/') good = rename_known(&list[i], rt_length(old), new);
+bool rt_numbers_unmapped(void) {
+  for (uint32_t i = 0; i < n_numbers; i++)
+    if (numbers[i].path && rt_sound_shows(numbers[i].path)) return false;
+  return true;
+}
+
+void rt_numbers_settle(void) {
+  if (!in_child || settled) return;
+  for (uint32_t i = 0; i < n_folders; i++) {
+    struct wire_identity now;
+    if (!is[i] && look_at(folders[i].path, &now)) is[i] = now.inode;
   }
-  return good;
+  settled = true;
 }
 
-/* What has been renamed is at FOLDER, PATH. False if it cannot be followed there. */
-static bool follow(int folder, const char *path) {
-  static char old[PATH_ROOM], new[PATH_MAX];
-  struct stat s;
-  long fd = rt_system(SYS_openat, folder, (long)path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
-  if (fd < 0) return false;
-  bool good = rt_system(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 && rt_files_path((int)fd, new, sizeof new);
-  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
-  if (!good) return false;
-  struct identity is = identity_of(&s);
-  struct known *k = find_known(&is);
-  if (!k) return !S_ISDIR(s.st_mode);
-  rt_copy_text(old, sizeof old, k->path);
-  if (!rename_known(k, rt_length(old), new)) return false;
-  return !S_ISDIR(s.st_mode) || rename_below(old, new);
+/* --- hooks -------------------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void show(const struct look *l) {
+  struct wire_identity was = translate(l);
+  write_answer(l, &was);
 }
 
-static __attribute__((noinline)) void follow_quietly(int folder, const char *path) {
+/* There may be threads, and then what lies below is anybody's. */
+static __attribute__((noinline)) void show_quietly(const struct look *l) {
   uint32_t nobody = 0;
   if (!rt_swap_if(&taken, &nobody, 1)) {
-    moved = true;
+    show(l);
     return;
   }
   rt_stack_keep();
-  moved |= !follow(folder, path);
+  show(l);
   rt_stack_put_back();
   rt_store(&taken, 0);
 }
 
-enum rt_action rt_numbers_rename(struct rt_call *c, bool at) {
-  if (!rt_trunk()) return RT_PASS;
-  typedef uint64_t renaming(uint64_t, uint64_t, uint64_t, uint64_t);
-  c->retval = ((renaming *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3]);
-  if ((int)c->retval == 0) follow_quietly(at ? (int)c->args[2] : AT_FDCWD, (const char *)c->args[at ? 3 : 1]);
-  return RT_RETURN;
+bool rt_numbers_differ(void) { return in_child; }
+
+static bool is_changed_inode(uint64_t inode) {
+  for (uint32_t k = 0; k < n_numbers; k++)
+    if (numbers[k].is.inode == inode) return true;
+  return false;
 }
 
-bool rt_numbers_check(void) {
-  forget_removed();
-  return !unknown;
-}
-
-/* --- the child ---------------------------------------------------------------------------------------------------- */
-
-/* What the program is told of a file that is I in the child. */
-static struct identity translate(const struct identity *i) {
-  struct identity to = *i;
-  for (uint32_t k = 0; k < n_list; k++) {
-    const struct known *known = &list[k];
-    if (known->is.device != i->device) continue;
-    to.device = known->was.device;
-    if (known->is.inode != i->inode) continue;
-    bool changed = known->is.changed_s != i->changed_s || known->is.changed_ns != i->changed_ns;
-    return changed ? (struct identity){to.device, known->was.inode, i->changed_s, i->changed_ns} : known->was;
-  }
-  if (find_known(&to)) to.inode |= ELSEWHERE;
-  return to;
-}
-
-/* A stream's own times are not the trunk's. */
-static void add_stream(const struct identity *was, const struct identity *is) {
-  list[n_list++] = (struct known){.was = {was->device, was->inode, is->changed_s, is->changed_ns}, .is = *is};
-}
-
-bool rt_numbers_child(const int files[3]) {
-  bool same = true;
-  struct identity is;
-  for (uint32_t i = 0; i < n_list; i++) {
-    if (!look_at(list[i].path, &list[i].is)) return false;
-    same &= is_same_file(&list[i].is, &list[i].was);
-  }
-  for (int i = 0; i < STREAMS; i++) {
-    if (!stream_known[i] || !look_at_file(files[i], &is) || is_same_file(&streams[i], &is)) continue;
-    add_stream(&streams[i], &is);
-    same = false;
-  }
-  in_child = !same;
-  return true;
+uint64_t rt_numbers_entry(int folder, const char *name, uint64_t inode, bool is_folder) {
+  struct stat s;
+  if (!in_child || (!is_folder && !is_changed_inode(inode))) return inode;
+  if (rt_system(SYS_newfstatat, folder, (long)name, (long)&s, AT_SYMLINK_NOFOLLOW, 0, 0) < 0) return inode;
+  /* An overlay lists some folders with the number that they have below it. */
+  if (s.st_ino != inode) return inode;
+  return translate(&(struct look){.folder = folder, .path = name, .plain = &s}).inode;
 }
 
 enum rt_action rt_numbers_look(struct rt_call *c, enum wire_hook hook) {
@@ -336,11 +360,9 @@ enum rt_action rt_numbers_look(struct rt_call *c, enum wire_hook hook) {
   c->retval = ((looking *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4]);
   if ((int)c->retval != 0) return RT_RETURN;
   struct look l = find_look(c, hook);
-  if (rt_trunk()) {
+  if (!rt_trunk())
+    show_quietly(&l);
+  else if (is_folder(&l))
     keep_quietly(&l);
-  } else {
-    struct identity is = read_answer(&l), was = translate(&is);
-    write_answer(&l, &was);
-  }
   return RT_RETURN;
 }

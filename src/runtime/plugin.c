@@ -29,7 +29,7 @@ struct plugin {
 
 static struct plugin *plugins;
 static struct murphy_call *known; /* by function: what is the same in all calls */
-static int64_t errno_offset;      /* from the thread pointer: libc's variables are at the same place in all threads */
+static uint64_t errno_offset;     /* from the thread pointer; 0, where nothing changes, if it is not known */
 
 /* --- its own calls ------------------------------------------------------------------------------------------------ */
 
@@ -121,9 +121,6 @@ static bool make_room(struct murphy_trigger *t, const struct wire_trigger *w, si
 
 #define NEAR 16 /* entries of the area that are looked at for a place */
 
-/* Where this thread says what it is in; somebody else's by now if `owner` is another. */
-static __thread struct wire_asking *mark __attribute__((tls_model("initial-exec")));
-
 static uint64_t own_name(void) { return (uint64_t)rt_pid() << 32 | rt_tid(); }
 
 /*
@@ -140,27 +137,34 @@ static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
     if (!possible || !rt_swap_if(&a->owner, &owner, self)) continue;
     a->process = rt_process();
     a->ended = 0;
-    return mark = a;
+    return rt_asker.mark = a;
   }
   return NULL;
 }
 
-/* A thread is in a plugin from here on; NULL if there is no place to say so. */
-static inline struct wire_asking *enter_plugin(uint32_t trigger) {
-  struct wire_asking *m = mark;
-  /* A fork's child is a thread of another number. */
-  if (__builtin_expect(!m || (uint32_t)rt_load(&m->owner) != rt_tid(), 0)) m = take_mark(own_name());
+/* Is it where this thread says what it is in? A fork's child is a thread of another number. */
+static inline bool is_own(const struct wire_asking *m) { return m && (uint32_t)rt_load(&m->owner) == rt_tid(); }
+
+/* M: where to say it; or NULL. */
+static inline uint64_t call_marked(struct wire_asking *m, uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+  uint32_t error = rt_thread_word(errno_offset);
+  struct rt_question question;
+  rt_ask_begin(&question);
   if (m) rt_store(&m->trigger, trigger + 1);
-  return m;
+  uint64_t result = rt_foreign(function, a, b);
+  if (m) rt_store(&m->trigger, 0);
+  rt_ask_end();
+  rt_thread_set_word(errno_offset, error);
+  return result;
 }
 
-static inline uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
-  struct wire_asking *m = enter_plugin(trigger);
-  int *error = errno_offset ? (int *)(rt_thread_pointer() + (uint64_t)errno_offset) : NULL, kept = error ? *error : 0;
-  uint64_t result = rt_foreign(function, a, b);
-  if (error) *error = kept;
-  if (m) rt_store(&m->trigger, 0);
-  return result;
+static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
+  struct wire_asking *m = rt_asker.mark;
+  return call_marked(is_own(m) ? m : take_mark(own_name()), trigger, function, a, b);
+}
+
+void rt_plugin_left(void) {
+  if (is_own(rt_asker.mark)) rt_store(&rt_asker.mark->trigger, 0);
 }
 
 /* Whatever the threads of this process are in, it is no reason for its end. */
@@ -177,17 +181,39 @@ void rt_plugin_leave(void) {
 }
 
 /*
+ * `done` is called from here, and not by the destructor of the plugin (which does it if the loader should ever come
+ * there first), so that what happens in it is told as the plugin's. What threads were in before has been forgiven.
+ */
+static void end_plugins(void) {
+  for (uint32_t i = 0; plugins && i < rt.plan->triggers.n; i++) {
+    struct murphy_trigger_class *class = rt_load(&plugins[i].class);
+    if (!class || rt_load(&class->ended)) continue;
+    rt_store(&class->ended, 1);
+    class->triggers = NULL;
+    for (uint32_t k = i; class->done && k < rt.plan->triggers.n; k++) {
+      if (rt_load(&plugins[k].class) != class) continue;
+      struct wire_asking *m = is_own(rt_asker.mark) ? rt_asker.mark : take_mark(own_name());
+      if (m) rt_store(&m->ended, 0);
+      (void)call_marked(m, k, (uint64_t) class->done, (uint64_t)&plugins[k].trigger, 0);
+      if (m) rt_store(&m->ended, 1);
+    }
+  }
+}
+
+/*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
  * plugins, which is no fault of these. A process that has asked nobody has no entry.
  */
 __attribute__((destructor)) static void note_exit(void) {
   uint32_t pid = plugins ? rt_pid_if_known() : 0, trigger;
+  struct wire_asking *mark = rt_asker.mark;
   bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
-  if (own && (trigger = rt_load(&mark->trigger)) != 0) {
+  if (own && rt_asking((uint64_t)__builtin_frame_address(0)) && (trigger = rt_load(&mark->trigger)) != 0) {
     rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
     rt_store(&mark->trigger, 0);
   }
   if (pid) forgive(pid);
+  end_plugins();
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
@@ -198,7 +224,7 @@ static void start_one(uint32_t i) {
   struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
   struct plugin *p = &plugins[i];
   if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, NULL);
-  if (class->version != MURPHY_TRIGGER_VERSION || class->size < sizeof *class || !class->eval)
+  if (class->version != MURPHY_TRIGGER_VERSION || class->size < MURPHY_TRIGGER_CLASS_SIZE || !class->eval)
     return rt_trouble(WIRE_TROUBLE_VERSION, i, NULL);
   lead_around(m, DT_JMPREL, DT_PLTRELSZ);
   lead_around(m, DT_RELA, DT_RELASZ);
@@ -222,7 +248,7 @@ static void learn_functions(void) {
 
 bool rt_plugin_start(void) {
   int *(*location)(void) = (int *(*)(void))rt_link_real("__errno_location", NULL);
-  errno_offset = location ? (int64_t)location() - (int64_t)rt_thread_pointer() : 0;
+  errno_offset = location ? (uint64_t)location() - rt_thread_pointer() : 0;
   size_t size = rt.plan->triggers.n * sizeof *plugins;
   plugins = rt_map(size + rt.plan->functions.n * sizeof *known);
   if (!plugins) return false;
@@ -233,12 +259,28 @@ bool rt_plugin_start(void) {
   return true;
 }
 
-RT_HOT bool rt_plugin_ask(const struct rt_call *c, uint32_t trigger) {
-  struct plugin *p = &plugins[trigger];
-  struct murphy_trigger_class *class = rt_load(&p->class);
-  if (!class || rt_load(&class->ended)) return false;
+static inline struct murphy_call describe(const struct rt_call *c) {
   struct murphy_call call = known[c->index];
   call.args = c->args;
   call.caller = (const void *)rt_return_address(c);
+  return call;
+}
+
+/* A thread that asks for the first time. */
+static __attribute__((noinline)) bool ask_first(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = plugins + trigger;
+  struct murphy_call call = describe(c);
   return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
+}
+
+RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
+  struct plugin *p = plugins + trigger;
+  struct murphy_trigger_class *class;
+  if (__builtin_expect(!plugins || !(class = rt_load(&p->class)), 0)) return rt_ask_other(c, trigger);
+  if (rt_load(&class->ended)) return false;
+  if (__builtin_expect(rt_asker.asking != NULL, 0) && rt_asking((uint64_t)c->sp)) return false;
+  struct wire_asking *m = rt_asker.mark;
+  if (__builtin_expect(!is_own(m), 0)) return ask_first(c, trigger);
+  struct murphy_call call = describe(c);
+  return (int)call_marked(m, trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
 }

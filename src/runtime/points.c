@@ -79,22 +79,14 @@ uint64_t rt_point_around(const struct rt_call *c) { return of_this_process(hash_
 
 /* --- facts about the first call ----------------------------------------------------------------------------------- */
 
-/* Where glibc's FILE has its descriptor; ABI, since programs were once compiled with it. */
-#define FILE_FD 112
 #define SIGNALS 64
-
-/* The kernel's struct sigaction. */
-struct kernel_action {
-  uint64_t handler, flags, restorer, mask;
-};
-#define RESTART 0x10000000u
 
 static uint8_t handlers(void) {
   uint8_t found = 0;
   for (long signal = 1; signal <= SIGNALS; signal++) {
-    struct kernel_action a = {0};
+    struct rt_sigaction a = {0};
     if (rt_system(SYS_rt_sigaction, signal, 0, (long)&a, sizeof a.mask, 0, 0) < 0) continue;
-    if (a.handler > 1) found |= WIRE_HANDLER | (a.flags & RESTART ? 0 : WIRE_HANDLER_STOPS);
+    if (a.handler > 1) found |= WIRE_HANDLER | (a.flags & RT_RESTART ? 0 : WIRE_HANDLER_STOPS);
   }
   return found;
 }
@@ -104,7 +96,7 @@ static int descriptor(const struct rt_call *c) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
   if (f->descriptor >= 0 && f->descriptor < 6) return (int)c->args[f->descriptor];
   if (f->stream < 0 || f->stream >= 6 || c->args[f->stream] == 0) return -1;
-  return *(const volatile int *)(c->args[f->stream] + FILE_FD);
+  return *(const volatile int *)(c->args[f->stream] + RT_FILE_FD);
 }
 
 static void enter(struct wire_point *p, const struct rt_call *c) {
@@ -124,13 +116,20 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-bool rt_in_scope(const struct rt_call *c) {
+/* Of the caller's module, as of enum wire_module_flag. */
+static uint32_t module_flags(const struct rt_call *c) {
   struct rt_modules *m = rt_modules_now();
   uint64_t pc = rt_return_address(c) - 1;
-  if (!m) return false;
+  if (!m) return 0;
   (void)rt_step_at(&m, pc); /* looks for new modules */
   const struct rt_module *module = rt_module_at(m, pc);
-  return module && module->plan && rt_array(modules, struct wire_module)[module->plan - 1].flags & WIRE_IN_SCOPE;
+  return module && module->plan ? rt_array(modules, struct wire_module)[module->plan - 1].flags : 0;
+}
+
+bool rt_in_scope(const struct rt_call *c) { return module_flags(c) & WIRE_IN_SCOPE; }
+
+bool rt_in_own_code(const struct rt_call *c) {
+  return (module_flags(c) & (WIRE_IN_SCOPE | WIRE_LANGUAGE)) == WIRE_IN_SCOPE;
 }
 
 void rt_point_record(const struct rt_call *c) {
@@ -145,6 +144,7 @@ void rt_point_record(const struct rt_call *c) {
     if (!mine && found != hash) continue;
     if (mine) enter(p, c);
     (void)rt_add(&p->count, 1);
+    rt_store(&p->last, rt_add(&rt.area->recorded, 1) + 1);
     return;
   }
   (void)rt_add(&rt.area->lost_points, 1);

@@ -206,8 +206,11 @@ void rt_process_goes_on(uint32_t number) {
  * The coarse clock, a few milliseconds fine: the vDSO reads it from memory. For others it uses the processor's counter,
  * which seccomp's strict mode and prctl forbid, or a system call.
  */
-uint64_t rt_time(void) {
+static uint64_t time_of(int clock) {
   struct timespec t = {0};
-  if (who.clock) (void)who.clock(CLOCK_MONOTONIC_COARSE, &t);
+  if (who.clock) (void)who.clock(clock, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+uint64_t rt_time(void) { return time_of(CLOCK_MONOTONIC_COARSE); }
+uint64_t rt_time_fine(void) { return time_of(CLOCK_MONOTONIC); }

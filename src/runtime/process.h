@@ -30,7 +30,7 @@ uint32_t rt_pid_if_known(void) RT_HIDDEN;
 extern uint32_t rt_tid_offset RT_HIDDEN;
 static inline uint32_t rt_tid(void) {
   uint32_t offset = rt_tid_offset;
-  return offset ? *(const volatile uint32_t *)(rt_thread_pointer() + offset) : rt_pid();
+  return offset ? rt_thread_word(offset) : rt_pid();
 }
 /* Where libc keeps the number of the thread; NULL if that is not known. */
 uint32_t *rt_process_tid(void) RT_HIDDEN;
@@ -40,3 +40,7 @@ void rt_process_forked(void) RT_HIDDEN;
 void rt_process_goes_on(uint32_t number) RT_HIDDEN;
 /* Nanoseconds of CLOCK_MONOTONIC_COARSE. */
 uint64_t rt_time(void) RT_HIDDEN;
+/*
+ * Nanoseconds of CLOCK_MONOTONIC, which is of the same time but finer and costs more. Both are 0 if there is no clock.
+ */
+uint64_t rt_time_fine(void) RT_HIDDEN;

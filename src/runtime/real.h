@@ -18,6 +18,12 @@ uint64_t rt_real_early(uint32_t index) RT_HIDDEN;
 /* Once: fills in what is there now. */
 void rt_real_start(void) RT_HIDDEN;
 
+/* Calls the real function of C with these arguments in registers. */
+static inline uint64_t rt_real_call(const struct rt_call *c, const uint64_t a[6]) {
+  typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+  return ((six *)c->real)(a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 /* Is function I one that was not there at the start? */
 static inline bool rt_real_is_late(uint32_t i) { return rt.entries[i].real == 0; }
 /* The real function for call C of such a one; 0 if there is none. */

@@ -79,8 +79,11 @@ struct rt_function {
   uint32_t how;   /* of enum rt_counting */
   uint32_t rule, n_rules;
   uint16_t hook;   /* of enum wire_hook */
-  uint16_t shared; /* its rules change state that rules of other functions use: it must be asked for ever */
+  uint8_t shared;  /* its rules change state that rules of other functions use: it must be asked for ever */
+  uint8_t guarded; /* has a guard */
   struct rt_guard guard;
+  uint64_t real;                 /* where the real function is; 0 if that, or the call's number, needs a closer look */
+  const struct wire_rule *rules; /* the first of them */
 } __attribute__((aligned(64)));
 
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */

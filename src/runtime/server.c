@@ -35,7 +35,8 @@ static struct {
   long pid;
 } server;
 
-char rt_below[RT_BELOW];
+struct rt_below rt_below;
+const char rt_below_nothing[RT_PAGE];
 
 void rt_server_start(void) {
   server.wanted = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION && rt_process() == 1;
@@ -46,7 +47,8 @@ void rt_server_start(void) {
 
 void rt_server_early(const struct rt_call *c) {
   const struct rt_function *f = &rt.functions[c->index];
-  server.early |= f->n_rules > 0 && rt_in_scope(c);
+  /* A library of a language gets itself ready; nothing of that is tried. */
+  server.early |= f->n_rules > 0 && rt_in_own_code(c);
 }
 
 /* --- the child ---------------------------------------------------------------------------------------------------- */
@@ -129,7 +131,7 @@ static bool hear(struct wire_fork_request *ret) {
   int files[RT_FILES];
   bool good = rt_hear(WIRE_SERVER_FD, ret, sizeof *ret, files) == (long)sizeof *ret;
   for (int i = 0; i < RT_FILES; i++) {
-    good &= files[i] >= 0 && rt_system(SYS_dup2, files[i], i, 0, 0, 0, 0) == i;
+    if (i <= 2) good &= files[i] >= 0 && rt_system(SYS_dup2, files[i], i, 0, 0, 0, 0) == i;
     if (files[i] >= 0) (void)rt_system(SYS_close, files[i], 0, 0, 0, 0, 0);
   }
   return good;

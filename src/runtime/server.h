@@ -13,7 +13,7 @@ void rt_server(void) RT_HIDDEN;
 
 /* --- for branch.c, which forks too -------------------------------------------------------------------------------- */
 
-#define RT_FILES 3 /* descriptors that come with a message, at most */
+#define RT_FILES 4 /* descriptors that come with a message, at most */
 bool rt_say(int socket, const void *p, size_t n) RT_HIDDEN;
 /* How many bytes came, with descriptors beside them; -1 stands for those that did not. */
 long rt_hear(int socket, void *p, size_t n, int files[RT_FILES]) RT_HIDDEN;

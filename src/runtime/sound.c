@@ -79,11 +79,30 @@ static bool is_good(const struct mapping *m, const uint64_t *written, uint32_t n
   return true;
 }
 
+/* Files that memory shows, as hashes of their paths. */
+#define MAPPED 256
+static uint64_t mapped[MAPPED];
+static uint32_t n_mapped;
+
+static void note_mapped(const struct mapping *m) {
+  if (!m->named || (n_mapped > 0 && n_mapped <= MAPPED && mapped[n_mapped - 1] == m->path)) return;
+  if (n_mapped < MAPPED) mapped[n_mapped] = m->path;
+  if (n_mapped <= MAPPED) n_mapped++;
+}
+
+bool rt_sound_shows(uint64_t path) {
+  if (n_mapped > MAPPED) return true;
+  for (uint32_t i = 0; i < n_mapped; i++)
+    if (mapped[i] == path) return true;
+  return false;
+}
+
 /* Not on the stack: what is left there a program sees in variables that it forgot to set. */
 static char part[4096] __attribute__((aligned(8)));
 
 enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n_written) {
   struct mapping m = {0};
+  n_mapped = 0;
   if (advised) return WIRE_FORK_MAPPINGS;
   long fd = open_for_reading("/proc/self/maps", 0), n = 0;
   if (fd < 0) return WIRE_FORK_UNKNOWN;
@@ -95,6 +114,7 @@ enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n_written) {
         continue;
       }
       good = is_good(&m, written, n_written);
+      note_mapped(&m);
       m = (struct mapping){0};
     }
   close_again(fd);

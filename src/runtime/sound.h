@@ -8,6 +8,8 @@
 enum wire_refusal rt_sound_process(void) RT_HIDDEN;
 /* Memory. WRITTEN: hashes (rt_hash) of the paths of files that are open for writing. */
 enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n) RT_HIDDEN;
+/* Did memory show the file whose path has this hash, when it was asked about last? True if that is not known. */
+bool rt_sound_shows(uint64_t path) RT_HIDDEN;
 /* The program calls madvise. */
 void rt_sound_advised(uint64_t advice) RT_HIDDEN;
 /* Is no descriptor open but 0 to 2 and OWN? */

@@ -7,13 +7,13 @@
 #include "stack.h"
 
 #include "bounds.h"
+#include "memo.h"
 #include "modules.h"
 #include "scope.h"
 #include "walk.h"
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
 #define DEPTH_MAX 16384
-#define PATTERN_MAX 64
 #define REPEATS 3
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
@@ -74,28 +74,50 @@ RT_RAW RT_HOT static int has_frame(const struct rt_call *c, uint32_t place) {
   return rt_walk_valid(&w) ? found : VOID;
 }
 
-RT_RAW static int has_frames(const struct rt_call *c, const struct wire_pattern *at, unsigned n) {
+/* To the caller, and into R what was read for it, if it is not NULL. */
+RT_RAW_INLINE bool up_noted(struct rt_walk *w, struct rt_record *r) {
+  uint64_t step = w->step, rbp = w->rbp;
+  bool up = rt_walk_up(w);
+  if (r) rt_memo_step(r, step, rbp, w->sp, w->pc, up);
+  return up;
+}
+
+RT_RAW static int has_frames(const struct rt_call *c, const struct wire_pattern *at, unsigned n, uint32_t pattern,
+                             struct rt_record *r) {
   struct matching p = {.at = at, .n = n};
   struct rt_walk w;
   unsigned depth = 0;
   bool found;
   if (!rt_walk_start(c, &w)) return ABSENT;
+  const struct rt_modules *list = w.modules;
   do
     found = match(&p, w.modules, w.pc, depth == 0);
-  while (!found && ++depth < DEPTH_MAX && rt_walk_up(&w));
-  return rt_walk_valid(&w) ? found : VOID;
+  while (!found && ++depth < DEPTH_MAX && up_noted(&w, r));
+  if (!rt_walk_valid(&w)) return VOID;
+  if (r && w.modules == list) rt_memo_keep(c, pattern, r, list, w.version, found);
+  return found;
 }
 
-RT_HOT bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
+static __attribute__((noinline)) bool look_for(const struct rt_call *c, uint32_t pattern) {
   const struct wire_pattern *at = rt_array(patterns, struct wire_pattern) + pattern;
   unsigned n = 1;
   int found = VOID;
   while (!(at[n - 1].flags & WIRE_LAST))
     n++;
-  if (n > PATTERN_MAX) return false;
-  for (unsigned i = 0; i < REPEATS && found == VOID; i++)
-    found = n == 1 && !(at->flags & WIRE_NEXT) ? has_frame(c, at->place) : has_frames(c, at, n);
+  bool keep = rt_memo_worth(c, pattern), plain = !keep && n == 1 && !(at->flags & WIRE_NEXT);
+  for (unsigned i = 0; i < REPEATS && found == VOID; i++) {
+    struct rt_record r;
+    r.n = 0;
+    r.rbp_matters = r.rbp_noted = false;
+    r.rbp_at = NULL;
+    found = plain ? has_frame(c, at->place) : has_frames(c, at, n, pattern, keep ? &r : NULL);
+  }
   return found == PRESENT;
+}
+
+RT_RAW RT_HOT bool rt_stack_has(const struct rt_call *c, uint32_t pattern) {
+  int known = rt_memo_find(c, pattern);
+  return __builtin_expect(known >= 0, 1) ? known : look_for(c, pattern);
 }
 
 RT_RAW static int list_frames(const struct rt_call *c, struct wire_frame *ret, unsigned max) {
@@ -128,6 +150,7 @@ RT_RAW uint64_t rt_stack_frame_end(const struct rt_call *c) {
 
 void rt_stack_start(void) {
   rt_bounds_start();
+  rt_memo_start();
   rt_modules_start();
   rt_scope_start();
   rt_points_start();

@@ -27,6 +27,8 @@ uint64_t rt_point_around(const struct rt_call *c) RT_HIDDEN;
 void rt_point_record(const struct rt_call *c) RT_HIDDEN;
 /* Is the caller in a module whose calls are the user's own? */
 bool rt_in_scope(const struct rt_call *c) RT_HIDDEN;
+/* ... and is it no library of a language? */
+bool rt_in_own_code(const struct rt_call *c) RT_HIDDEN;
 /* Where the frame of the call's caller ends: its own return address stands there. 0 if that is not known. */
 uint64_t rt_stack_frame_end(const struct rt_call *c) RT_HIDDEN;
 /* The call's return address and those above it; how many were written, at most MAX. */

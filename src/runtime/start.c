@@ -74,6 +74,8 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   /* Where nothing asks for the number there is no piece of numbers to grant. */
   bool granted = counts && asks && !unused && !seen;
   rt.functions[function].how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
+  rt.functions[function].real = rt.functions[function].how == RT_TALLY ? rt.entries[function].real : 0;
+  rt.functions[function].rules = rt.rules + f->rule;
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);

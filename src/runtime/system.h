@@ -31,8 +31,24 @@ static inline uint64_t rt_thread_pointer(void) {
   return p;
 }
 
+/* The word at OFFSET from the thread pointer: libc's variables are at the same place in all threads. */
+static inline uint32_t rt_thread_word(uint64_t offset) {
+  uint32_t word;
+  __asm__ volatile("movl %%fs:(%1), %0" : "=r"(word) : "r"(offset) : "memory");
+  return word;
+}
+static inline void rt_thread_set_word(uint64_t offset, uint32_t word) {
+  __asm__ volatile("movl %0, %%fs:(%1)" : : "r"(word), "r"(offset) : "memory");
+}
+
 /* Cleared memory of the process's own, page by page; NULL if there is none. At the start only. */
 static inline void *rt_map(size_t size) {
   long p = rt_system(SYS_mmap, 0, (long)size, 3 /* read, write */, 0x4022 /* private, anonymous, no reserve */, -1, 0);
   return p < 0 && p > -4096 ? NULL : (void *)p;
 }
+
+/* The kernel's struct sigaction. */
+struct rt_sigaction {
+  uint64_t handler, flags, restorer, mask;
+};
+#define RT_RESTART 0x10000000u

@@ -59,8 +59,10 @@ static const char *last_part(const char *path, long *n) {
 /* A text that the kernel has: its length, -1 if there is none. */
 static long ask_kernel(enum wire_text what, int64_t value, char *buffer, size_t size) {
   if (what == WIRE_TEXT_FD) return rt_fd_name((int)value, buffer, size);
-  if (what == WIRE_TEXT_PROGRAM)
-    return rt_system(SYS_readlink, (long)"/proc/self/exe", (long)buffer, (long)size, 0, 0, 0);
+  if (what == WIRE_TEXT_PROGRAM) {
+    long n = rt_system(SYS_readlink, (long)"/proc/self/exe", (long)buffer, (long)size, 0, 0, 0);
+    return (size_t)n < size ? n : -1;
+  }
   if (rt_system(SYS_prctl, GET_NAME, (long)buffer, 0, 0, 0, 0) < 0) return -1;
   return (long)rt_length(buffer);
 }

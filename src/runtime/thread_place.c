@@ -2,13 +2,14 @@
 /*
  * Variables of each thread. Where those of a library are, the loader has stored for the library's own code: its
  * relocations name the number of its block, or the distance from the thread pointer. The program's own need none, since
- * they lie right below the thread pointer.
+ * they lie right below the thread pointer. A variable that another library has under the same name may be that one's.
  */
 #include "thread_place.h"
 
 #include "link.h"
 #include "object.h"
 #include "system.h"
+#include "words.h"
 
 /* Blocks by module, as libc's thread structure points to them; [-1] says how many. */
 struct thread_block {
@@ -32,6 +33,38 @@ static bool place_of_program(const struct link_map *m, struct rt_thread_place *r
   return true;
 }
 
+/* What is looked for among the names of an object. */
+struct name {
+  const char *name;
+  bool found;
+};
+
+static void compare(const char *name, const char *version, uint64_t address, void *context) {
+  struct name *n = context;
+  (void)version;
+  (void)address;
+  n->found |= rt_same(name, n->name);
+}
+
+/* May a symbol of M be bound to another object's, which stands before it or is the only one that the loader took? */
+static bool is_elsewhere(const struct link_map *m, const char *name) {
+  struct name n = {.name = name};
+  for (const struct link_map *other = rt_link_first(); other && !n.found; other = other->l_next)
+    if (other != m) rt_link_each(other, compare, &n);
+  return n.found;
+}
+
+/* A relocation's symbol, if it is surely the library's own variable. 0: there is none, which is as good. */
+static bool is_own(const struct link_map *m, uint64_t symbol) {
+  const Elf64_Sym *symbols = (const void *)rt_link_table(m, DT_SYMTAB);
+  const char *strings = (const void *)rt_link_table(m, DT_STRTAB);
+  if (symbol == 0) return true;
+  if (!symbols || !strings || symbols[symbol].st_shndx == SHN_UNDEF) return false;
+  const Elf64_Sym *s = &symbols[symbol];
+  if (ELF64_ST_BIND(s->st_info) == STB_LOCAL || ELF64_ST_VISIBILITY(s->st_other) != STV_DEFAULT) return true;
+  return !is_elsewhere(m, strings + s->st_name);
+}
+
 bool rt_thread_place(const struct link_map *m, struct rt_thread_place *ret) {
   const Elf64_Rela *r = (const void *)rt_link_table(m, DT_RELA);
   const Elf64_Sym *symbols = (const void *)rt_link_table(m, DT_SYMTAB);
@@ -39,17 +72,15 @@ bool rt_thread_place(const struct link_map *m, struct rt_thread_place *ret) {
   if (place_of_program(m, ret)) return true;
   for (uint64_t i = 0; i < n; i++) {
     uint64_t type = ELF64_R_TYPE(r[i].r_info), symbol = ELF64_R_SYM(r[i].r_info);
-    if (symbol != 0 && (!symbols || symbols[symbol].st_shndx == SHN_UNDEF)) continue;
+    if ((type != R_X86_64_TPOFF64 && type != R_X86_64_DTPMOD64) || !is_own(m, symbol)) continue;
     uint64_t stored = *(const uint64_t *)(m->l_addr + r[i].r_offset);
     uint64_t own = symbol != 0 ? symbols[symbol].st_value : 0;
     if (type == R_X86_64_TPOFF64) {
       *ret = (struct rt_thread_place){.at = stored - own - (uint64_t)r[i].r_addend};
       return true;
     }
-    if (type == R_X86_64_DTPMOD64) {
-      *ret = (struct rt_thread_place){.block = (uint32_t)stored};
-      return stored != 0;
-    }
+    *ret = (struct rt_thread_place){.block = (uint32_t)stored};
+    return stored != 0;
   }
   return false;
 }

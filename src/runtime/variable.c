@@ -123,11 +123,43 @@ static bool find_frame_surely(const struct rt_call *c, uint32_t place, unsigned 
   return found > 0;
 }
 
+/* Do the N bytes at ADDRESS have this VALUE? */
+static bool has_bytes(uint64_t address, unsigned n, int64_t value) {
+  int64_t found;
+  return rt_read(address, n, false, &found) && found == value;
+}
+
+/* Where the instruction of SIZE bytes at ADDRESS, whose last four are a distance from behind it, leads. */
+static uint64_t leads_to(uint64_t address, unsigned size) {
+  int64_t distance = 0;
+  return rt_read(address + size - 4, 4, true, &distance) ? address + size + (uint64_t)distance : 0;
+}
+
+/*
+ * Does the instruction that the call returns behind call the function itself, through its slot or the linker's stub? If
+ * not, what it calls may have jumped to the function, with other arguments.
+ */
+static bool calls_itself(const struct rt_call *c) {
+  uint64_t back = rt_return_address(c), slot;
+  if (has_bytes(back - 6, 2, 0x15ff)) { /* call *slot(%rip) */
+    slot = leads_to(back - 6, 6);
+  } else if (has_bytes(back - 5, 1, 0xe8)) {
+    uint64_t stub = leads_to(back - 5, 5);
+    if (has_bytes(stub, 4, 0xfa1e0ff3)) stub += 4; /* endbr64 */
+    if (has_bytes(stub, 1, 0xf2)) stub += 1;       /* bnd */
+    if (!has_bytes(stub, 2, 0x25ff)) return false; /* jmp *slot(%rip) */
+    slot = leads_to(stub, 6);
+  } else {
+    return false;
+  }
+  return slot && has_bytes(slot, 8, (int64_t)rt.entries[c->index].stub);
+}
+
 /* Registers of arguments, in order. Who makes the call has in them what the call is given. */
 static bool argument_register(const struct frame *f, unsigned reg, uint64_t *ret) {
   static const uint8_t order[] = {5, 4, 1, 2, 8, 9};
   for (unsigned i = 0; i < sizeof order && f->depth == 0; i++)
-    if (order[i] == reg) {
+    if (order[i] == reg && calls_itself(f->call)) {
       *ret = f->call->args[i];
       return true;
     }

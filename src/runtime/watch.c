@@ -4,16 +4,14 @@
  * call is made from here, since its result decides.
  */
 #include "operand.h"
+#include "real.h"
 #include "system.h"
 #include "written.h"
 
-#define EOWNERDEAD 130 /* the lock is held, though who had it has died */
+#define CLOSE_ON_EXEC 4 /* CLOSE_RANGE_CLOEXEC */
+#define EOWNERDEAD 130  /* the lock is held, though who had it has died */
 
-typedef uint64_t six(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
-static uint64_t call(const struct rt_call *c) {
-  return ((six *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4], c->args[5]);
-}
+static uint64_t call(const struct rt_call *c) { return rt_real_call(c, c->args); }
 
 static void count_lock(const struct rt_call *c, bool held) {
   uint64_t *slots = rt_thread();
@@ -27,6 +25,15 @@ static void count_lock(const struct rt_call *c, bool held) {
 
 static void count_bytes(const struct rt_call *c) {
   if ((int64_t)c->retval > 0) rt_written_add(rt_written_fd(c), c->retval);
+}
+
+/* The kernel says in each message how much of it was sent. */
+static void count_messages(const struct rt_call *c) {
+  enum { MMSGHDR = 64, MSG_LEN = 56 };
+  uint64_t sum = 0;
+  for (int i = 0; i < (int)c->retval; i++)
+    sum += *(const volatile uint32_t *)(c->args[1] + (uint64_t)i * MMSGHDR + MSG_LEN);
+  if (sum > 0) rt_written_add(rt_written_fd(c), sum);
 }
 
 void rt_watch_returned(const struct rt_call *c) {
@@ -57,6 +64,12 @@ enum rt_action rt_hook_watch(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_CLOSE: /* before it is closed: another thread may get the same one at once */
     rt_written_forget(rt_written_fd(c));
     return RT_PASS;
+  case WIRE_HOOK_CLOSE_ALL:
+    rt_written_forget_all((int)c->args[0] < 0 ? 0 : (uint32_t)c->args[0], UINT32_MAX);
+    return RT_PASS;
+  case WIRE_HOOK_CLOSE_SOME:
+    if (!(c->args[2] & CLOSE_ON_EXEC)) rt_written_forget_all((uint32_t)c->args[0], (uint32_t)c->args[1]);
+    return RT_PASS;
   case WIRE_HOOK_STREAM:
     return begin_stream();
   default:
@@ -65,6 +78,8 @@ enum rt_action rt_hook_watch(struct rt_call *c, const struct rt_function *f) {
   c->retval = call(c);
   if (f->hook == WIRE_HOOK_OUTPUT)
     count_bytes(c);
+  else if (f->hook == WIRE_HOOK_MESSAGES)
+    count_messages(c);
   else if (f->hook == WIRE_HOOK_DUP || f->hook == WIRE_HOOK_FCNTL)
     rt_written_copy(c);
   else

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/wire.h"
+
 static inline bool rt_same(const char *a, const char *b) {
   while (*a && *a == *b)
     a++, b++;
@@ -35,8 +37,8 @@ static inline const char *rt_last_part(const char *path) {
 }
 
 /* The hash of a text, one character after another, from RT_HASH on. */
-#define RT_HASH 0xcbf29ce484222325ull
-static inline uint64_t rt_hash(uint64_t hash, char c) { return (hash ^ (unsigned char)c) * 0x100000001b3ull; }
+#define RT_HASH WIRE_HASH
+static inline uint64_t rt_hash(uint64_t hash, char c) { return wire_hash(hash, c); }
 
 /* FROM, as far as it fits, and zeros behind it; NULL is the empty string. */
 static inline void rt_copy_text(char *to, size_t size, const char *from) {

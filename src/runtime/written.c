@@ -11,13 +11,13 @@
 
 #include <fcntl.h>
 
+#include "fd.h"
 #include "link.h"
 #include "operand.h"
 #include "system.h"
 
 #define DESCRIPTORS 65536u
 #define COUNTERS 65536u /* no more are in use than there are descriptors */
-#define FILE_FD 112     /* _fileno in glibc's FILE */
 #define UNKNOWN (1ull << 63)
 
 struct counter {
@@ -32,7 +32,7 @@ static uint32_t last; /* that was taken */
 void rt_written_start(void) {
   const struct wire_function *f = rt_array(functions, struct wire_function);
   for (uint32_t i = 0; i < rt.plan->functions.n && !counter_of; i++)
-    if (f[i].hook == WIRE_HOOK_OUTPUT || f[i].hook == WIRE_HOOK_STREAM) {
+    if (f[i].hook >= WIRE_HOOK_OUTPUT && f[i].hook <= WIRE_HOOK_STREAM) {
       counters = rt_map(COUNTERS * sizeof *counters);
       counter_of = counters ? rt_map(DESCRIPTORS * sizeof *counter_of) : NULL;
     }
@@ -86,6 +86,11 @@ void rt_written_forget(int64_t fd) {
   if (is_counted(fd)) leave(__atomic_exchange_n(&counter_of[fd], 0, __ATOMIC_ACQ_REL));
 }
 
+void rt_written_forget_all(uint32_t from, uint32_t to) {
+  for (uint32_t fd = from; counter_of && fd < DESCRIPTORS && fd <= to; fd++)
+    if (rt_load(&counter_of[fd]) != 0) rt_written_forget(fd);
+}
+
 int64_t rt_written(uint64_t fd) {
   uint32_t number = is_counted((int64_t)fd) ? rt_load(&counter_of[fd]) : 0;
   uint64_t bytes = number != 0 ? rt_load(&counters[number - 1].bytes) : 0;
@@ -110,7 +115,7 @@ void rt_written_copy(const struct rt_call *c) {
 
 int64_t rt_stream_fd(uint64_t stream) {
   int64_t fd;
-  return stream != 0 && rt_read(stream + FILE_FD, 4, true, &fd) ? fd : -1;
+  return stream != 0 && rt_read(stream + RT_FILE_FD, 4, true, &fd) ? fd : -1;
 }
 
 uint64_t rt_stream_named(int which) {

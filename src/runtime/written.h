@@ -18,6 +18,8 @@ void rt_written_add(int64_t fd, uint64_t bytes) RT_HIDDEN;
 void rt_written_lose(int64_t fd) RT_HIDDEN;
 /* It is closed. */
 void rt_written_forget(int64_t fd) RT_HIDDEN;
+/* All from FROM up to TO are. */
+void rt_written_forget_all(uint32_t from, uint32_t to) RT_HIDDEN;
 /* C, of the hook WIRE_HOOK_DUP, has returned. */
 void rt_written_copy(const struct rt_call *c) RT_HIDDEN;
 /* How many bytes this thread has written in its life; -1 if the kernel does not say. */

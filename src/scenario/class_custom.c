@@ -40,7 +40,6 @@ int plan_trigger(struct emitter *m, const struct trigger *t, trigger_fill *fill,
     return 0;
   }
   int r = plan_string(p, t->id, &w.id);
-  if (r >= 0) r = add_settings(p, t, &w);
   if (r >= 0) r = fill(m, t, &w);
   if (r < 0) return r;
   *ret = (uint32_t)p->triggers.n;
@@ -50,7 +49,8 @@ int plan_trigger(struct emitter *m, const struct trigger *t, trigger_fill *fill,
 
 static int fill_custom(struct emitter *m, const struct trigger *t, struct wire_trigger *ret) {
   ret->kind = WIRE_TRIGGER_PLUGIN;
-  int r = plan_string(m->plan, t->class_name, &ret->class);
+  int r = add_settings(m->plan, t, ret);
+  if (r >= 0) r = plan_string(m->plan, t->class_name, &ret->class);
   return r < 0 ? r : plan_string(m->plan, t->settings, &ret->file);
 }
 

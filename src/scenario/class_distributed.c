@@ -56,7 +56,6 @@ static int fill_hub(struct emitter *m, const struct trigger *t, struct wire_trig
   if (r < 0) return FAIL_AT(at, m->plan->e, r, "%s", why.text[0] ? why.text : strerror(-r));
   ret->kind = WIRE_TRIGGER_HUB;
   ret->patience = s->patience;
-  ret->n_settings = 0;
   r = plan_string(m->plan, t->class->name, &ret->class);
   return r < 0 ? r : plan_string(m->plan, name, &ret->file);
 }

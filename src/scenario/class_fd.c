@@ -96,20 +96,19 @@ static int and_then(struct emitter *m, size_t *jumps, size_t *n) {
   return emit_jump(m, WIRE_OP_IF_ZERO, &jumps[(*n)++]);
 }
 
-static bool behind_pointers(const struct emitter *m) {
-  const struct roles *roles = &m->subject->roles;
-  return roles->length >= 0 && roles->how != WIRE_LENGTH_BYTES && roles->size < 0;
-}
-
-/* Cheap tests before those that ask the kernel. */
+/*
+ * Cheap tests before those that ask the kernel. Between two bounds the argument itself will do, which can be told
+ * before anything else is looked at: what is too large for a number with a sign is below the lower one.
+ */
 static int emit_sizes(struct emitter *m, const struct fd_settings *s, size_t *jumps, size_t *n) {
-  int r = 0, size = m->subject->roles.size;
+  int r = 0, size = bytes_argument(&m->subject->roles);
+  bool plain = size >= 0 && s->has_high;
   for (int high = 0; high < 2 && r >= 0; high++) {
-    if (!(high ? s->has_high : s->has_low)) continue;
-    r = size < 0 ? emit_bytes(m) : emit(m, WIRE_OP_ARG, (uint32_t)size);
+    if (!(high ? s->has_high : s->has_low || plain)) continue;
+    r = plain ? emit(m, WIRE_OP_ARG, (uint32_t)size) : emit_bytes(m);
     if (r >= 0) r = emit_number(m, high ? s->high : s->low);
     if (r >= 0) r = emit(m, high ? WIRE_OP_LE : WIRE_OP_GE, 0);
-    if (r >= 0 && behind_pointers(m)) r = emit(m, WIRE_OP_KNOWN, 0);
+    if (r >= 0 && !plain) r = emit(m, WIRE_OP_KNOWN, 0);
     if (r >= 0) r = and_then(m, jumps, n);
   }
   return r;
@@ -121,13 +120,13 @@ static int emit_question(struct emitter *m, enum wire_op op, uint32_t operand, i
   if (r >= 0) r = emit(m, op, operand);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit_number(m, want);
   if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit(m, WIRE_OP_EQ, 0);
-  if (r >= 0 && op == WIRE_OP_FD_KIND) r = emit(m, WIRE_OP_KNOWN, 0);
+  if (r >= 0 && op != WIRE_OP_FD_PATH) r = emit(m, WIRE_OP_KNOWN, 0);
   return r < 0 ? r : and_then(m, jumps, n);
 }
 
 static int fd_emit(struct emitter *m, const struct trigger *t) {
   const struct fd_settings *s = t->settings;
-  size_t jumps[6], n = 0;
+  size_t jumps[5], n = 0;
   uint32_t path = 0;
   bool asks = s->kind || s->blocking >= 0 || s->path;
   const struct roles *roles = &m->subject->roles;

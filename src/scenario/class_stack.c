@@ -50,6 +50,9 @@ static int stack_setup(struct arena *a, const struct trigger *t, const void **re
   struct stack_settings *s = arena_zalloc(a, sizeof *s);
   struct scenario_frame *frames = arena_zalloc(a, (t->n_args + 1) * sizeof *frames);
   if (!s || !frames) return -ENOMEM;
+  if (t->n_args > WIRE_PATTERN_MAX)
+    return FAIL_AT(t->args[WIRE_PATTERN_MAX].at, e, -E2BIG, "too many frames (CallStackTrigger compares %d at most)",
+                   WIRE_PATTERN_MAX);
   for (size_t i = 0; i < t->n_args; i++) {
     int r = read_frame(&t->args[i], &frames[i], e);
     if (r < 0) return r;
@@ -62,7 +65,7 @@ static int stack_setup(struct arena *a, const struct trigger *t, const void **re
 
 static int stack_emit(struct emitter *m, const struct trigger *t) {
   const struct stack_settings *s = t->settings;
-  return emit_stack(m, s->frames, s->n, t->at);
+  return emit_stack(m, s->frames, s->n, true, t->at);
 }
 
 static const struct class_arg stack_args[] = {{"frame", true, frame_parts, COUNT(frame_parts)}};

@@ -135,21 +135,21 @@ int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct wh
   return r < 0 ? r : emit(m, WIRE_OP_CALLER, place);
 }
 
-/* A frame that is a call of the function itself can only be its caller, and that is told without a walk. */
+/* Is the frame a call of the function itself? */
 static bool is_call(const struct emitter *m, const struct scenario_frame *frame, uint32_t place) {
   const struct scenario_world *w = m->plan->world;
   const struct wire_place *p = &m->plan->places.places.at[place];
   return frame->has_offset && p->flags & WIRE_LAST && w->calls && w->calls(w->context, p, m->subject->name);
 }
 
-int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, struct where at) {
+int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, bool sites, struct where at) {
   struct plan *p = m->plan;
   size_t first = p->patterns.n;
   for (size_t i = 0; i < n; i++) {
     struct wire_pattern pattern = {.flags = i + 1 == n ? WIRE_LAST : 0};
     int r = emit_places(m, &frames[i], at, &pattern.place);
     if (r < 0) return r;
-    if (n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);
+    if (sites && n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);
     if (vec_push(&p->patterns, pattern) < 0) return plan_no_memory(p);
   }
   if (first > OPERAND_MAX) return too_many(m);
@@ -163,10 +163,8 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
  * with.
  */
 static int emit_known(struct emitter *m, const struct expr *x) {
-  return x->kind != EXPR_AND && x->kind != EXPR_OR && x->kind != EXPR_NOT && x->kind != EXPR_BINARY &&
-                 expr_may_be_unknown(x)
-             ? emit(m, WIRE_OP_KNOWN, 0)
-             : 0;
+  bool compares = x->kind == EXPR_BINARY && x->type == TYPE_TRUTH; /* and has said so itself */
+  return !compares && expr_may_be_unknown(x) ? emit(m, WIRE_OP_KNOWN, 0) : 0;
 }
 
 /* As 0 or 1. */
@@ -197,7 +195,7 @@ static int emit_frames(struct emitter *m, const struct expr *x) {
   for (size_t i = 0; i < x->n_args; i++)
     if (frame_parse(&m->plan->arena, x->args[i]->string, &frames[i]) < 0) return plan_no_memory(m->plan);
   if (x->kind == EXPR_CALLER) return emit_caller(m, frames, x->args[0]->at);
-  return emit_stack(m, frames, x->n_args, x->args[0]->at);
+  return emit_stack(m, frames, x->n_args, false, x->args[0]->at);
 }
 
 int emit_expr(struct emitter *m, const struct expr *x) {

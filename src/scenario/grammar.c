@@ -62,12 +62,27 @@ static int want_number(struct parser *p, const struct expr *x, const char *sign)
 
 static bool compares(enum wire_op op) { return op >= WIRE_OP_EQ && op <= WIRE_OP_GE; }
 
+/* Is it a time, or one more or less another number? */
+static bool is_time(const struct expr *x) {
+  bool sum = x->kind == EXPR_BINARY && (x->op == WIRE_OP_ADD || x->op == WIRE_OP_SUB);
+  return x->kind == EXPR_TIME || (sum && (is_time(x->args[0]) || is_time(x->args[1])));
+}
+
+/* A number that has no unit could be meant in any. */
+static int want_unit(struct parser *p, const struct expr *time, const struct expr *x) {
+  if (!is_time(time) || x->kind != EXPR_NUMBER || x->time || x->number == 0) return 0;
+  return fail(p, x->at, "a time needs its unit", "write 10ms; us, ms, s, min");
+}
+
 static int check_binary(struct parser *p, enum wire_op op, const char *sign, const struct expr *a,
                         const struct expr *b) {
   bool equality = op == WIRE_OP_EQ || op == WIRE_OP_NE;
   if (equality && a->type == TYPE_TRUTH && b->type == TYPE_TRUTH) return 0;
   int r = want_number(p, a, sign);
-  return r < 0 ? r : want_number(p, b, sign);
+  if (r >= 0) r = want_number(p, b, sign);
+  bool units = compares(op) || op == WIRE_OP_ADD || op == WIRE_OP_SUB;
+  if (r >= 0 && units) r = want_unit(p, a, b);
+  return r >= 0 && units ? want_unit(p, b, a) : r;
 }
 
 /* --- operators ---------------------------------------------------------------------------------------------------- */
@@ -88,6 +103,7 @@ static int parse_constant(struct parser *p, struct expr **ret) {
   x->number = t.number;
   x->real = t.real;
   x->string = t.text;
+  x->time = t.time;
   *ret = x;
   return lexer_next(p->l);
 }

@@ -33,6 +33,9 @@ static const char *const kinds[] = {
     [WIRE_HOOK_LOCK] = "lock",
     [WIRE_HOOK_UNLOCK] = "unlock",
     [WIRE_HOOK_OUTPUT] = "output",
+    [WIRE_HOOK_MESSAGES] = "messages",
+    [WIRE_HOOK_CLOSE_ALL] = "close-all",
+    [WIRE_HOOK_CLOSE_SOME] = "close-some",
     [WIRE_HOOK_CLOSE] = "close",
     [WIRE_HOOK_LOOK_FILE] = "look-file",
     [WIRE_HOOK_LOOK_AT] = "look-at",
@@ -45,8 +48,12 @@ static const char *const kinds[] = {
     [WIRE_HOOK_DUP] = "dup",
     [WIRE_HOOK_FCNTL] = "fcntl",
     [WIRE_HOOK_STREAM] = "stream",
-    [WIRE_HOOK_RENAME] = "rename",
-    [WIRE_HOOK_RENAME_AT] = "rename-at",
+    [WIRE_HOOK_ENTRY] = "entry",
+    [WIRE_HOOK_ENTRY_INTO] = "entry-into",
+    [WIRE_HOOK_ENTRIES] = "entries",
+    [WIRE_HOOK_SCAN] = "scan",
+    [WIRE_HOOK_SCAN_AT] = "scan-at",
+    [WIRE_HOOK_RAW] = "raw",
     [WIRE_HOOK_WHOM] = "whom",
     [WIRE_HOOK_WHOM_2] = "whom2",
     [WIRE_HOOK_WHOMS] = "whoms",
@@ -80,24 +87,7 @@ int plan_load_hooks(struct plan *p) {
 }
 
 /* Does the call make a process, or another program of this one? */
-static bool starts(uint32_t kind) {
-  switch ((enum wire_hook)kind) {
-  case WIRE_HOOK_EXECVE:
-  case WIRE_HOOK_EXECVEAT:
-  case WIRE_HOOK_EXECV:
-  case WIRE_HOOK_EXECVPE:
-  case WIRE_HOOK_SPAWN:
-  case WIRE_HOOK_EXECVP:
-  case WIRE_HOOK_EXECL:
-  case WIRE_HOOK_EXECLP:
-  case WIRE_HOOK_EXECLE:
-  case WIRE_HOOK_SYSTEM:
-  case WIRE_HOOK_FORK:
-    return true;
-  default:
-    return false;
-  }
-}
+static bool starts(uint32_t kind) { return kind == WIRE_HOOK_FORK || wire_hook_starts(kind); }
 
 static bool opens(unsigned kind) { return kind == WIRE_HOOK_DLOPEN; }
 

@@ -111,9 +111,11 @@ static int read_number(struct lexer *l) {
   const char *text = copy(l, l->at, at - l->at);
   if (!text) return source_no_memory(l->source, l->e);
   l->token.kind = real ? TOKEN_REAL : TOKEN_NUMBER;
+  l->token.time = false;
   int r = real ? real_parse(text, &l->token.real) : number_parse(text, &l->token.number);
   if (r < 0 && time_parse(text, &l->token.number) == 0) {
     l->token.kind = TOKEN_NUMBER; /* nanoseconds */
+    l->token.time = true;
     r = 0;
   }
   if (r == -ERANGE) return fail(l, l->at, "this number does not fit into 64 bits", "write a smaller one");

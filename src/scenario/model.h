@@ -89,6 +89,7 @@ struct expr {
   unsigned match;        /* of enum wire_match */
   const uint16_t *table; /* the automaton of a regular expression */
   size_t n_table;
+  bool time; /* a number that was written with a unit of time */
 };
 
 /* --- triggers of XML ---------------------------------------------------------------------------------------------- */
@@ -207,6 +208,7 @@ struct token {
   const char *text; /* of a name or a string, without quotes and escapes; in the arena */
   int64_t number;
   double real;
+  bool time; /* it was written with a unit of time */
 };
 
 struct lexer {
@@ -239,6 +241,8 @@ struct parser {
 
 /* A clean node; refuses trees that are too large to be walked. */
 int parse_make(struct parser *p, enum expr_kind kind, enum expr_type type, struct where at, struct expr **ret) MUST_USE;
+/* May it be the name of a constant? EAI_AGAIN, but not Eai_Again or 3X. */
+bool word_is_constant(const char *s);
 /* A name, with its arguments. */
 int parse_name(struct parser *p, struct expr **ret) MUST_USE;
 int parse_or(struct parser *p, struct expr **ret) MUST_USE;

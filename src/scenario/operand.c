@@ -10,6 +10,7 @@
 bool expr_may_be_unknown(const struct expr *x) {
   switch (x->kind) {
   case EXPR_FD_KIND:
+  case EXPR_FD_BLOCKING:
   case EXPR_FD_WRITTEN:
   case EXPR_SIZE:
   case EXPR_THREAD:
@@ -63,11 +64,19 @@ static int emit_int_role(struct emitter *m, const struct expr *x, int argument, 
   return r < 0 ? r : emit_int(m);
 }
 
-/* How many bytes the call is about. */
+int bytes_argument(const struct roles *roles) {
+  if (roles->length >= 0) return roles->how == WIRE_LENGTH_BYTES ? roles->length : -1;
+  return roles->size;
+}
+
+/* How many bytes the call is about. Sizes have no sign: WIRE_OP_LENGTH sees to it, but knows registers only. */
 int emit_bytes(struct emitter *m) {
   const struct roles *roles = &m->subject->roles;
-  if (roles->length >= 0) return emit(m, WIRE_OP_LENGTH, (uint32_t)roles->how | (uint32_t)roles->length << 4);
-  return roles->size < 0 ? -ENOTSUP : emit(m, WIRE_OP_ARG, (uint32_t)roles->size);
+  int argument = bytes_argument(roles);
+  if (argument >= 6) return emit(m, WIRE_OP_ARG, (uint32_t)argument);
+  if (argument >= 0) return emit(m, WIRE_OP_LENGTH, WIRE_LENGTH_BYTES | (uint32_t)argument << 4);
+  if (roles->length < 0) return -ENOTSUP;
+  return emit(m, WIRE_OP_LENGTH, (uint32_t)roles->how | (uint32_t)roles->length << 4);
 }
 
 static int emit_size(struct emitter *m, const struct expr *x) {
@@ -93,7 +102,7 @@ static int emit_descriptor_of(struct emitter *m, const struct expr *x) {
   return r == -ENOTSUP ? no_role(m, x, "descriptor") : r;
 }
 
-/* A question about the descriptor. Of blocking, only 1 is true: -1 says that there is none. */
+/* A question about the descriptor. */
 static int emit_fd(struct emitter *m, const struct expr *x, enum wire_op op) {
   int r = emit_descriptor_of(m, x);
   if (r >= 0) r = emit(m, op, 0);

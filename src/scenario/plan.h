@@ -130,9 +130,18 @@ int emit_land(struct emitter *m, size_t jump) MUST_USE;
 int emit_random(struct emitter *m, const void *owner, double chance, uint64_t seed) MUST_USE;
 /* Is what is on the stack FROM, FROM + STEP, … up to TO? */
 int emit_series(struct emitter *m, int64_t from, int64_t to, int64_t step) MUST_USE;
-/* The direct caller; or frames of the stack, innermost first, with others between them. AT is for messages. */
+/*
+ * The direct caller; or frames of the stack, innermost first, with others between them. AT is for messages. With SITES,
+ * a single frame that is a call of the function itself means that call, which is told without a walk; not one that is
+ * under way further up, because the function calls back or a signal came.
+ */
 int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) MUST_USE;
-int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, struct where at) MUST_USE;
+int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, bool sites, struct where at) MUST_USE;
+/* X as code, one value; and as 0 or 1. */
+int emit_expr(struct emitter *m, const struct expr *x) MUST_USE;
+int emit_truth(struct emitter *m, const struct expr *x) MUST_USE;
+/* The code that FRAME means, as an operand. */
+int emit_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) MUST_USE;
 /* What the draws of OWNER depend on: the same for the same scenario and seed, another for each owner. */
 uint64_t plan_draw_seed(struct plan *p, const void *owner);
 /* The code of X, and its end. *ret is where it starts. */
@@ -156,28 +165,22 @@ int plan_push_marks(struct plan *p, const char *name) MUST_USE;
 
 /* --- operand.c ---------------------------------------------------------------------------------------------------- */
 
-/* What a condition asks of the call, its thread and its process; -ENOENT if X is something else. */
+/* What a condition asks of the call, its thread and its process; X must be such. */
 int emit_operand(struct emitter *m, const struct expr *x) MUST_USE;
 /* May it be that its value is not known when it is asked for? */
 bool expr_may_be_unknown(const struct expr *x);
-/* X as code, one value; and as 0 or 1. */
-int emit_expr(struct emitter *m, const struct expr *x) MUST_USE;
-int emit_truth(struct emitter *m, const struct expr *x) MUST_USE;
-/* The code that FRAME means, as an operand. */
-int emit_places(struct emitter *m, const struct scenario_frame *frame, struct where at, uint32_t *ret) MUST_USE;
+/* The descriptor that the function works on, or its stream does; -ENOTSUP, without a message, if it has none. */
+int emit_descriptor(struct emitter *m) MUST_USE;
+/* How many bytes it is about; the same. */
+int emit_bytes(struct emitter *m) MUST_USE;
+/* The argument that says so by itself; -1 if there is none. */
+int bytes_argument(const struct roles *roles);
 
 /* --- near.c ------------------------------------------------------------------------------------------------------- */
 
 /* Adds marks for all calls of the function that X is about. */
 int plan_mark_sites(struct plan *p, const struct expr *x) MUST_USE;
 int emit_near(struct emitter *m, const struct expr *x) MUST_USE;
-
-/* --- operand.c ---------------------------------------------------------------------------------------------------- */
-
-/* The descriptor that the function works on, or its stream does; -ENOTSUP, without a message, if it has none. */
-int emit_descriptor(struct emitter *m) MUST_USE;
-/* How many bytes it is about; the same. */
-int emit_bytes(struct emitter *m) MUST_USE;
 
 /* --- variable.c --------------------------------------------------------------------------------------------------- */
 

@@ -34,16 +34,10 @@ int retval_parse(const char *text, int64_t *ret) {
   return 0;
 }
 
-/* EAI_AGAIN, but not Eai_Again or 3X. */
-static bool is_constant(const char *name) {
-  bool capital = *name >= 'A' && *name <= 'Z';
-  return capital && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
-}
-
 int fault_retval(struct arena *a, const char *text, struct where at, struct fault *f) {
   if (retval_parse(text, &f->retval) == 0) return 0;
   f->negated = text[0] == '-';
-  if (!is_constant(text + f->negated)) return -EINVAL;
+  if (!word_is_constant(text + f->negated)) return -EINVAL;
   f->named = expr_new(a, EXPR_SYMBOL, TYPE_NUMBER, at);
   if (!f->named) return -ENOMEM;
   f->named->string = arena_strdup(a, text + f->negated);
@@ -68,8 +62,9 @@ static int bad_errno(const struct lexer *l, struct where at, const char *text) {
   char way[SOURCE_HINT];
   char value[SOURCE_HINT];
   (void)snprintf(value, sizeof value, "write ret=%.40s if that is what is returned", text);
-  return FAIL_AT(at, l->e, -EINVAL, "'%.60s' is not an errno of Linux (%s)", text,
-                 source_hint(errno_nearest(text), is_constant(text) ? value : "write EIO, or ret=-1 errno=EIO", way));
+  return FAIL_AT(
+      at, l->e, -EINVAL, "'%.60s' is not an errno of Linux (%s)", text,
+      source_hint(errno_nearest(text), word_is_constant(text) ? value : "write EIO, or ret=-1 errno=EIO", way));
 }
 
 /* KEY "=" VALUE, with the lexer at KEY. */

@@ -22,25 +22,41 @@ static int emit_static(struct emitter *m, const struct expr *x, const struct sce
   return at > OPERAND_MAX ? too_many(m, x) : emit(m, v->of_thread ? WIRE_OP_TLS : WIRE_OP_STATIC, (uint32_t)at);
 }
 
-/* Can this place be known at all: is it memory, or a register that is kept, or one that callers are known to set? */
-static bool is_readable(const struct scenario_variable *v, const struct wire_location *l) {
+/*
+ * When this place can be known: if it is memory, a register that is kept, or one that callers are known to set, always.
+ */
+enum readable { NEVER, IN_ITS_CALLS, ALWAYS };
+static enum readable is_readable(const struct scenario_variable *v, const struct wire_location *l) {
   bool kept = l->reg == 3 || l->reg == 6 || l->reg == 7 || l->reg >= 12;
-  if (l->kind == WIRE_AT_REGISTER || l->kind == WIRE_IS_REGISTER) return kept;
+  bool argument = l->reg == 1 || l->reg == 2 || l->reg == 4 || l->reg == 5 || l->reg == 8 || l->reg == 9;
+  if (l->kind == WIRE_AT_REGISTER || l->kind == WIRE_IS_REGISTER)
+    return kept ? ALWAYS : argument ? IN_ITS_CALLS : NEVER;
   for (size_t i = 0; l->kind == WIRE_IS_ENTRY && i < v->entries.n; i++)
-    if (v->entries.at[i].entry == l->reg) return true;
-  return l->kind != WIRE_IS_ENTRY;
+    if (v->entries.at[i].entry == l->reg) return ALWAYS;
+  return l->kind != WIRE_IS_ENTRY ? ALWAYS : NEVER;
 }
 
 /* A condition about what the compiler has left nowhere looks like one that is never true. */
 static void note_unreadable(const struct plan *p, const struct expr *x, const struct scenario_variable *v) {
   struct err note;
-  for (size_t i = 0; i < v->locations.n; i++)
-    if (is_readable(v, &v->locations.at[i])) return;
-  if (!p->world->note) return;
-  (void)FAIL_AT(x->at, &note, -ENODATA,
-                "the compiler has kept this variable of %.60s nowhere that can be read, so it is never known (compile "
-                "with -O0 or -Og)",
-                x->args[0]->string);
+  enum readable best = NEVER;
+  for (size_t i = 0; i < v->locations.n; i++) {
+    enum readable one = is_readable(v, &v->locations.at[i]);
+    if (one > best) best = one;
+  }
+  if (best == ALWAYS || !p->world->note) return;
+  const char *function = x->args[0]->string;
+  if (best == NEVER)
+    (void)FAIL_AT(
+        x->at, &note, -ENODATA,
+        "the compiler has kept this variable of %.60s nowhere that can be read, so it is never known (compile "
+        "with -O0 or -Og)",
+        function);
+  else
+    (void)FAIL_AT(x->at, &note, -ENODATA,
+                  "the compiler has kept this variable of %.60s in registers of arguments only, so it is known, if at "
+                  "all, in calls that %.60s makes itself (compile with -O0 or -Og)",
+                  function, function);
   p->world->note(p->world->context, note.text);
 }
 

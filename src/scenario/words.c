@@ -170,11 +170,9 @@ static int parse_arguments(struct parser *p, const struct word *w, struct expr *
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static bool is_constant(const char *s) {
-  if (*s < 'A' || *s > 'Z') return false;
-  for (; *s; s++)
-    if (!(*s >= 'A' && *s <= 'Z') && !(*s >= '0' && *s <= '9') && *s != '_') return false;
-  return true;
+bool word_is_constant(const char *s) {
+  bool capital = *s >= 'A' && *s <= 'Z';
+  return capital && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
 }
 
 static int parse_constant_name(struct parser *p, struct expr **ret) {
@@ -191,7 +189,7 @@ int parse_name(struct parser *p, struct expr **ret) {
   const struct word *w = NULL;
   for (size_t i = 0; i < COUNT(words) && !w; i++)
     if (strcmp(words[i].name, l->token.text) == 0) w = &words[i];
-  if (!w) return is_constant(l->token.text) ? parse_constant_name(p, ret) : unknown_word(p);
+  if (!w) return word_is_constant(l->token.text) ? parse_constant_name(p, ret) : unknown_word(p);
   struct expr *x = NULL;
   int r = parse_make(p, w->kind, w->type, lexer_where(l), &x);
   if (r >= 0) r = lexer_next(l);

@@ -43,15 +43,25 @@ const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at,
 
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
-static int answer_one(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) {
+/* Is the same value followed? What becomes of it does not depend on the errors that are asked about. */
+static bool follows_same(const struct question *a, const struct question *b) {
+  const struct flow_start *x = &a->start, *y = &b->start;
+  return a->at == b->at && x->kind == y->kind && x->arg == y->arg && x->size == y->size && x->offset == y->offset;
+}
+
+/* BEFORE: the question of this function that was answered just before, or NULL. */
+static int answer_one(struct program *p, struct worker *w, struct flow_graph *g, const struct question *before,
+                      struct question *q) {
   struct flow_start start = q->start;
   q->answered = true;
   q->lost = q->at && !code_find(flow_graph_code(g), q->at, &start.insn);
   if (q->lost) return 0;
-  w->events.at.n = 0;
-  w->events.torn = false;
-  int r = flow_follow(g, &start, NULL, &w->events);
-  if (r < 0) return r;
+  if (!before || !follows_same(before, q)) {
+    w->events.at.n = 0;
+    w->events.torn = false;
+    int r = flow_follow(g, &start, NULL, &w->events);
+    if (r < 0) return r;
+  }
   q->torn = w->events.torn;
   if (q->sample) {
     guard_look(g, start.insn, &w->events, q->sample, &q->guard);
@@ -85,12 +95,14 @@ static int answer_batch(struct program *p, struct worker *w, size_t i) {
   struct question *first = &p->questions.at[bs->order[b->first]];
   struct flow_graph_options o = gather_options(p, w);
   struct flow_graph *g = NULL;
+  const struct question *before = NULL;
   int r = flow_graph_open(&w->flow, p->image, first->entry, &o, &g);
   for (uint32_t k = 0; k < b->n; k++) {
     struct question *q = &p->questions.at[bs->order[b->first + k]];
     q->answered = true;
     q->lost = r < 0;
-    if (r >= 0) r = answer_one(p, w, g, q);
+    if (r >= 0) r = answer_one(p, w, g, before, q);
+    before = q;
   }
   flow_graph_close(g);
   return r == -EFAULT ? 0 : r;

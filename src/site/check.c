@@ -181,6 +181,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   if (r >= 0) r = functions_read(p);
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
+  if (r >= 0 && p->request->recovery) r = recovery_ask_callers(p);
   if (r >= 0) r = judge_all(p, js);
   if (r >= 0 && p->request->recovery) r = recovery_find_in_callers(p);
   for (size_t i = 0; i < p->found.n && r >= 0; i++)

@@ -295,6 +295,8 @@ int recovery_note_checks(const struct program *p, struct flow_graph *g, const st
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) MUST_USE;
 /* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
 int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) MUST_USE;
+/* Asks what the next does, so that it is answered together with what verdicts need. */
+int recovery_ask_callers(struct program *p) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
 

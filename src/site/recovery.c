@@ -207,12 +207,16 @@ static int add_ranges(struct program *p, struct found *f, const struct range *mo
   return 0;
 }
 
-int recovery_find_in_callers(struct program *p) {
+int recovery_ask_callers(struct program *p) {
   const struct question *q[RECOVERY_CALLERS];
-  int r = 0;
   for (size_t i = 0; i < p->found.n; i++)
     (void)ask_callers(p, &p->found.at[i], q, RECOVERY_CALLERS);
-  if (p->error >= 0) r = ask_answer(p);
+  return p->error;
+}
+
+int recovery_find_in_callers(struct program *p) {
+  const struct question *q[RECOVERY_CALLERS];
+  int r = p->error < 0 ? p->error : ask_answer(p); /* those that nobody needed for a verdict */
   for (size_t i = 0; i < p->found.n && r >= 0; i++) {
     size_t n = ask_callers(p, &p->found.at[i], q, RECOVERY_CALLERS);
     for (size_t k = 0; k < n && r >= 0; k++)

@@ -69,7 +69,8 @@ static int experiment_row(sqlite3_stmt *st, void *closure) {
                                .finding = sqlite3_column_int64(st, 14),
                                .hash = number_at(st, 15),
                                .act = text_at(st, 16),
-                               .first = sqlite3_column_int64(st, 17)};
+                               .first = sqlite3_column_int64(st, 17),
+                               .doubt = text_at(st, 18)};
   return reader->function(reader->context, &x);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "store/inside.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static int pragma(struct store *s, const char *name, int64_t *ret, struct err *e
 }
 
 static int open_database(struct store *s, const char *path, int flags, struct err *e) {
-  int r = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | flags | SQLITE_OPEN_NOMUTEX, NULL);
+  int r = sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
   if (r != SQLITE_OK) return store_failed(s, r, e);
   (void)sqlite3_busy_timeout(s->db, 2000);
   (void)sqlite3_extended_result_codes(s->db, 1);
@@ -91,7 +92,7 @@ static int create_file(struct store *s, struct err *e) {
   char *path = NULL;
   if (asprintf(&path, "%s.new", s->path) < 0) return err_set(e, -ENOMEM, "%s: out of memory", s->path);
   (void)unlink(path);
-  int r = open_database(s, path, SQLITE_OPEN_CREATE, e);
+  int r = open_database(s, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, e);
   if (r == 0) r = make_tables(s, e);
   (void)sqlite3_close(s->db);
   s->db = NULL;
@@ -128,7 +129,44 @@ static int prepare_all(struct store *s, struct err *e) {
   return 0;
 }
 
-static int open_file(struct store *s, bool create, struct err *e) {
+/* May nobody write here, neither the file nor what SQLite puts beside it? */
+static bool is_read_only(const struct store *s, const char *folder) {
+  return access(folder, W_OK) < 0 || access(s->path, W_OK) < 0;
+}
+
+static bool has_log(const struct store *s) {
+  struct stat st;
+  char *path = NULL;
+  if (asprintf(&path, "%s-wal", s->path) < 0) return true;
+  bool has = stat(path, &st) == 0 && st.st_size > 0;
+  free(path);
+  return has;
+}
+
+/*
+ * A campaign that can only be read: somebody else's, or what a build has left. SQLite reads a database with a log only
+ * if it can write beside it, so it is told that nobody changes this one; a log that is not empty has changes, though.
+ */
+static int open_read_only(struct store *s, struct err *e) {
+  static const char plain[] = "/-._~";
+  struct text uri = {0};
+  text_add(&uri, "file:");
+  for (const char *p = s->path; *p; p++)
+    text_addf(&uri, isalnum((unsigned char)*p) || strchr(plain, *p) ? "%c" : "%%%02X", (unsigned char)*p);
+  text_add(&uri, has_log(s) ? "?mode=ro" : "?immutable=1");
+  int r = uri.failed ? err_set(e, -ENOMEM, "%s: out of memory", s->path)
+                     : open_database(s, uri.at, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, e);
+  text_done(&uri);
+  return r < 0 ? r : check_tables(s, e);
+}
+
+static int open_to_write(struct store *s, struct err *e) {
+  int r = open_database(s, s->path, SQLITE_OPEN_READWRITE, e);
+  if (r == 0) r = check_tables(s, e);
+  return r < 0 ? r : run_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", e);
+}
+
+static int open_file(struct store *s, const char *folder, bool create, struct err *e) {
   struct stat st;
   bool there = stat(s->path, &st) == 0;
   if (create && there) return err_set(e, -EEXIST, "%s: there is a campaign already", s->path);
@@ -136,9 +174,7 @@ static int open_file(struct store *s, bool create, struct err *e) {
     return err_set(e, -ENOENT, "%s: no campaign here (murphy test makes one; --campaign says where else)", s->path);
   if (there && !S_ISREG(st.st_mode)) return err_set(e, -EUCLEAN, "%s: not a campaign of murphy's", s->path);
   int r = create ? create_file(s, e) : 0;
-  if (r == 0) r = open_database(s, s->path, 0, e);
-  if (r == 0) r = check_tables(s, e);
-  if (r == 0) r = run_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", e);
+  if (r == 0) r = !create && is_read_only(s, folder) ? open_read_only(s, e) : open_to_write(s, e);
   return r < 0 ? r : prepare_all(s, e);
 }
 
@@ -148,7 +184,7 @@ int store_open(const char *folder, bool create, struct store **ret, struct err *
     free(s);
     return err_set(e, -ENOMEM, "%s: out of memory", folder);
   }
-  int r = open_file(s, create, e);
+  int r = open_file(s, folder, create, e);
   if (r < 0) {
     store_close(s);
     return r;

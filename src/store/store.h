@@ -85,8 +85,9 @@ struct store_experiment {
   int64_t finding;        /* 0 if none */
   uint64_t hash;          /* of the point; only read */
   const char *act;        /* what is done to the call, if that is no error: short, throw; else NULL */
-  const char *doubt;      /* it is a failure but no finding: why; else NULL. Only written */
+  const char *doubt;      /* it is a failure but no finding: why; else NULL */
   int64_t first;          /* the experiment whose fault came before, in one run with this one; 0 if none */
+  int64_t replaces;       /* the id of one that this takes the place of, and the id; 0 if none. Only written */
 };
 
 struct store_frame {

@@ -35,9 +35,9 @@ const char *const store_sql[STATEMENTS] = {
     [PLAN] = "INSERT INTO planned (function, experiments) VALUES (?1, ?2) "
              "ON CONFLICT (function) DO UPDATE SET experiments = ?2",
     [ADD_EXPERIMENT] =
-        "INSERT INTO experiment (point, nth, onwards, retval, errno, mode, outcome, status, call, process,"
-        " seconds, precision, difference, finding, act, doubt, first) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        "INSERT OR REPLACE INTO experiment (point, nth, onwards, retval, errno, mode, outcome, status, call, process,"
+        " seconds, precision, difference, finding, act, doubt, first, id) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     [ADD_FINDING] = "INSERT INTO finding (id, kind, signal, experiment, precision, difference, inject_key, crash_key) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [UPDATE_FINDING] = "UPDATE finding SET experiment = ?2 WHERE id = ?1",
@@ -45,7 +45,7 @@ const char *const store_sql[STATEMENTS] = {
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [POINTS] = "SELECT id, hash, function, count, module, offset, \"in\", file, line, verdict FROM point ORDER BY id",
     [EXPERIMENTS] = "SELECT x.id, x.point, x.nth, x.onwards, x.retval, x.errno, x.mode, x.outcome, x.status, x.call, "
-                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash, x.act, x.first "
+                    "x.process, x.seconds, x.precision, x.difference, x.finding, p.hash, x.act, x.first, x.doubt "
                     "FROM experiment x JOIN point p ON p.id = x.point ORDER BY x.id",
     [FINDINGS] =
         "SELECT f.id, f.kind, f.signal, f.experiment, f.precision, f.difference, f.inject_key, f.crash_key, "

@@ -90,6 +90,7 @@ int store_add_experiment(struct store *s, struct store_experiment *x, struct err
   bind_text(st, 15, x->act);
   bind_text(st, 16, x->doubt);
   if (x->first) bind_number(st, 17, x->first);
+  if (x->replaces) bind_number(st, 18, x->replaces);
   int r = change(s, ADD_EXPERIMENT, e);
   if (r == 0) x->id = sqlite3_last_insert_rowid(s->db);
   return r;

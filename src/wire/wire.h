@@ -119,27 +119,53 @@ enum wire_hook {
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_OUTPUT,    /* as many bytes as it returns were written to descriptor `descriptor` */
-  WIRE_HOOK_CLOSE,     /* the descriptor will be another one; or that of the stream */
-  WIRE_HOOK_DUP,       /* what it returns is another number of the same open file */
-  WIRE_HOOK_FCNTL,     /* (descriptor, request): the same for some requests */
-  WIRE_HOOK_STREAM,    /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
-  WIRE_HOOK_LOOK_FILE, /* (fd, struct stat *) */
-  WIRE_HOOK_LOOK_AT,   /* (fd, path, struct stat *, flags) */
-  WIRE_HOOK_LOOK_X,    /* (fd, path, flags, mask, struct statx *) */
-  WIRE_HOOK_LOOK_OLD,  /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
+  WIRE_HOOK_OUTPUT,     /* as many bytes as it returns were written to descriptor `descriptor` */
+  WIRE_HOOK_MESSAGES,   /* (descriptor, struct mmsghdr *, ...): what of as many as it returns says was written */
+  WIRE_HOOK_CLOSE_ALL,  /* (first): all descriptors from that one on will be others */
+  WIRE_HOOK_CLOSE_SOME, /* (first, last, flags): those up to the last one, unless the flags say later */
+  WIRE_HOOK_CLOSE,      /* the descriptor will be another one; or that of the stream */
+  WIRE_HOOK_DUP,        /* what it returns is another number of the same open file */
+  WIRE_HOOK_FCNTL,      /* (descriptor, request): the same for some requests */
+  WIRE_HOOK_STREAM,     /* what the thread writes meanwhile goes to the descriptor, or to that of the stream */
+  WIRE_HOOK_LOOK_FILE,  /* (fd, struct stat *) */
+  WIRE_HOOK_LOOK_AT,    /* (fd, path, struct stat *, flags) */
+  WIRE_HOOK_LOOK_X,     /* (fd, path, flags, mask, struct statx *) */
+  WIRE_HOOK_LOOK_OLD,   /* as LOOK, LOOK_FILE and LOOK_AT, with a version before the other arguments */
   WIRE_HOOK_LOOK_FILE_OLD,
   WIRE_HOOK_LOOK_AT_OLD,
-  WIRE_HOOK_TELL,      /* tells such numbers in another way */
-  WIRE_HOOK_MOVE,      /* gives files other names */
-  WIRE_HOOK_WHOM,      /* the first argument is the number of a process, or with a minus of a group */
-  WIRE_HOOK_WHOM_2,    /* ... the second */
-  WIRE_HOOK_WHOMS,     /* ... both */
-  WIRE_HOOK_ADVISE,    /* (address, size, advice): madvise, which can keep memory from a fork's child */
-  WIRE_HOOK_RENAME,    /* (path, path): the file has another name, and no longer the one it had */
-  WIRE_HOOK_RENAME_AT, /* (fd, path, fd, path) */
+  WIRE_HOOK_TELL,       /* tells such numbers in another way */
+  WIRE_HOOK_MOVE,       /* takes names from files, or gives them others */
+  WIRE_HOOK_WHOM,       /* the first argument is the number of a process, or with a minus of a group */
+  WIRE_HOOK_WHOM_2,     /* ... the second */
+  WIRE_HOOK_WHOMS,      /* ... both */
+  WIRE_HOOK_ADVISE,     /* (address, size, advice): madvise, which can keep memory from a fork's child */
+  WIRE_HOOK_ENTRY,      /* (DIR *): returns struct dirent *, which tells the inode of a file */
+  WIRE_HOOK_ENTRY_INTO, /* (DIR *, struct dirent *, struct dirent **) */
+  WIRE_HOOK_ENTRIES,    /* (fd, buffer, size): returns how many bytes of struct dirent */
+  WIRE_HOOK_SCAN,       /* (path, struct dirent ***, ...): returns how many of them */
+  WIRE_HOOK_SCAN_AT,    /* (fd, path, struct dirent ***, ...) */
+  WIRE_HOOK_RAW,        /* (number, ...): a system call */
   WIRE_HOOK_COUNT,
 };
+
+/* Does a call of such a function start a program, in this process or another? */
+static inline bool wire_hook_starts(uint32_t kind) {
+  switch ((enum wire_hook)kind) {
+  case WIRE_HOOK_EXECVE:
+  case WIRE_HOOK_EXECVEAT:
+  case WIRE_HOOK_EXECV:
+  case WIRE_HOOK_EXECVPE:
+  case WIRE_HOOK_EXECVP:
+  case WIRE_HOOK_EXECL:
+  case WIRE_HOOK_EXECLP:
+  case WIRE_HOOK_EXECLE:
+  case WIRE_HOOK_SPAWN:
+  case WIRE_HOOK_SYSTEM:
+    return true;
+  default:
+    return false;
+  }
+}
 
 /* Is it of use only to processes that are forked before main, or later? What is new for these stands at the end. */
 static inline bool wire_hook_is_trunks(enum wire_hook hook) {
@@ -225,6 +251,7 @@ enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
   WIRE_IN_SCOPE = 2, /* calls from it count as the user's own */
   WIRE_AS_SAID = 4,  /* its name is what the user has written, with folders or without */
+  WIRE_LANGUAGE = 8, /* with WIRE_IN_SCOPE: a library of a language, whose calls are the user's if the user is behind */
 };
 
 /*
@@ -256,6 +283,7 @@ struct wire_place {
  * frames, innermost first, the one with WIRE_LAST ends it; other frames may lie between them unless WIRE_NEXT says that
  * it must be the caller of the one before (of the call itself, for the first).
  */
+#define WIRE_PATTERN_MAX 64 /* frames in a pattern */
 enum wire_pattern_flag { WIRE_NEXT = 2 };
 struct wire_pattern {
   uint32_t place;
@@ -619,7 +647,7 @@ struct wire_point {
   uint8_t nonblocking; /* 1 if the descriptor is */
   uint8_t writable;    /* 1 if the descriptor can be written to */
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
-  uint32_t pad;
+  uint32_t last;       /* which of all recorded calls was the last one here */
   struct wire_frame frames[WIRE_FRAMES];
 };
 
@@ -635,7 +663,7 @@ struct wire_order {
   uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
   uint32_t fault;   /* which of the rule's faults, from 0 */
   uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
-  uint64_t about;   /* the first argument then: who tries again asks for the same */
+  uint64_t about;   /* its arguments then, in short: who tries again asks for the same */
   uint32_t hold;    /* not 0: the call waits, before anything of its failure happens, until a debugger is there */
   uint32_t held;    /* the process that does */
 };
@@ -663,6 +691,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
+  WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };
 struct wire_trouble {
@@ -736,7 +765,8 @@ struct wire_branch {
 
 enum wire_branch_what {
   WIRE_BRANCH_ASK,   /* trunk: a child for `order`; `value` is of enum wire_branch_state */
-  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors come along; `value`: it must say hello */
+  WIRE_BRANCH_READY, /* keeper: its files are there, its standard descriptors and a list of numbers, if there is
+                        one, come along; `value`: it must say hello */
   WIRE_BRANCH_NOT,   /* keeper: that cannot be; `value` is of enum wire_refusal */
   WIRE_BRANCH_BORN,  /* trunk: its number is `value`, or a negative errno */
   WIRE_BRANCH_DONE,  /* keeper: it has ended, go on */
@@ -751,6 +781,25 @@ struct wire_branch_message {
   uint32_t what, order;
   int64_t value;
 };
+
+/* The hash of a text, one character after another, from WIRE_HASH on. */
+#define WIRE_HASH 0xcbf29ce484222325ull
+static inline uint64_t wire_hash(uint64_t hash, char c) { return (hash ^ (unsigned char)c) * 0x100000001b3ull; }
+
+/*
+ * What a child sees of the files that were changed before it was made are copies, which have other numbers than the
+ * originals. With WIRE_BRANCH_READY comes a fourth descriptor, of a file of these. An inode of 0 in both: what is on no
+ * list, and on the one device in the child, is on the other one in the trunk, with the same inode.
+ */
+struct wire_identity {
+  uint64_t device, inode;
+  int64_t changed_s, changed_ns; /* ctime */
+};
+struct wire_number {
+  struct wire_identity was, is; /* in the trunk, in the child */
+  uint64_t path;                /* wire_hash of it, if it is no folder; else 0 */
+};
+#define WIRE_NUMBERS 4096 /* at most */
 
 /*
  * The shared file, mapped by murphy and by every process of the target. Arrays follow at the offsets given. Everything
@@ -773,13 +822,13 @@ struct wire_area {
   uint32_t stop;        /* set by murphy: inject nothing any more */
   struct wire_order order;
   struct wire_server server;
-  struct wire_span branches; /* struct wire_branch; how many there is room for */
-  uint32_t n_branches;       /* how many there are */
-  uint32_t shown_pid;        /* what a trunk says its number is */
-  uint64_t lost_loaded;      /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;        /* calls to start programs that were not followed: they could not read the shim */
-  uint32_t processes;        /* process images that have taken a number */
-  uint32_t pad;
+  struct wire_span branches;  /* struct wire_branch; how many there is room for */
+  uint32_t n_branches;        /* how many there are */
+  uint32_t shown_pid;         /* what a trunk says its number is */
+  uint64_t lost_loaded;       /* frames of events and points whose module found no place in `loaded` */
+  uint64_t unreached;         /* calls to start programs that were not followed: they could not read the shim */
+  uint32_t processes;         /* process images that have taken a number */
+  uint32_t recorded;          /* calls of points */
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
   struct wire_span asking;    /* struct wire_asking */
   struct wire_trouble troubles[WIRE_TROUBLES];
@@ -802,7 +851,7 @@ struct wire_area {
  * different machines of the same kind.
  */
 #define WIRE_HUB_MAGIC 0x42554850u /* "PHUB" */
-#define WIRE_HUB_VERSION 1
+#define WIRE_HUB_VERSION 2         /* 2: identity */
 #define WIRE_HUB_FRAMES 16
 #define WIRE_HUB_NAME 32
 
@@ -818,6 +867,7 @@ struct wire_hub_hello {
   struct wire_hub_head head;
   uint32_t pid, process;
   char host[WIRE_HUB_NAME], name[WIRE_HUB_NAME]; /* of the machine and of the process; ended by 0 */
+  uint64_t identity; /* no other process has it: in namespaces, all that is above may be equal for several */
 };
 
 struct wire_hub_frame {

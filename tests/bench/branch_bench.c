@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many experiments of a command a second, in each way: MOST of those that murphy test would make, taken from all
- * over its plan, or with -l from those that fail the last of many calls. Prints "bare RATE" (fork and wait),
- * "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as there are
- * processors), "made PERCENT" (of the experiments of "branch") and "experiments NUMBER". What cannot be made by a
- * branch is made by a fork, as in a sweep, and is in the rate of branches. -f: calls from that module fail.
+ * over its plan, or with -l from those whose call is among the last tenth of all calls of the run. Prints "bare RATE"
+ * (fork and wait), "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as
+ * there are processors), "made PERCENT" (of the experiments of "branch"), "child MS" (from the birth of a branch's child
+ * to its end) and "experiments NUMBER". What cannot be made by a branch is made by a fork, as in a sweep, and is in the
+ * rate of branches. -f: calls from that module fail. -v: why not by a branch, on standard error.
  *
- *   branch_bench [-l] [-f MODULE] [-w WAY]... [-r ROUNDS] MOST COMMAND...
+ *   branch_bench [-l] [-v] [-f MODULE] [-w WAY]... [-r ROUNDS] MOST COMMAND...
  */
 #include "cmd/test.h"
 
@@ -33,6 +34,7 @@ struct worker {
   struct lab_order *left;
   size_t *index;
   unsigned number, of;
+  uint64_t child_ns;
   int r;
   struct err e;
 };
@@ -49,7 +51,7 @@ struct bench {
   struct lab_order *orders;
   bool *made;
   size_t n, n_made;
-  bool late;
+  bool late, verbose;
   struct test_scope scope;
 };
 
@@ -86,11 +88,17 @@ static int make_labs(struct bench *b, char *cwd, struct err *e) {
   return r;
 }
 
-/* Those whose call comes late in the run, or all. */
+/* Those whose call is among the last tenth of all calls, or all. */
 static void choose(struct bench *b) {
   size_t n = 0;
-  for (size_t i = 0; i < b->n && b->late; i++)
-    if (b->experiments[i].nth > 1) b->experiments[n++] = b->experiments[i];
+  uint64_t last = 0;
+  for (size_t i = 0; i < b->space.seen.n; i++)
+    if (b->space.seen.at[i].last > last) last = b->space.seen.at[i].last;
+  for (size_t i = 0; i < b->n && b->late; i++) {
+    const struct campaign_experiment *x = &b->experiments[i];
+    const struct wire_point *p = &b->space.seen.at[x->point];
+    if (x->nth == p->count && p->last > last - last / 10) b->experiments[n++] = *x;
+  }
   if (b->late) b->n = n;
 }
 
@@ -154,7 +162,8 @@ static int run_all(struct bench *b, struct lab *l, struct err *e) {
 
 static int one_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
   struct worker *w = context;
-  (void)result, (void)e;
+  (void)e;
+  w->child_ns += result->wall_ns;
   w->b->made[w->index[i]] = true;
   return 0;
 }
@@ -172,6 +181,17 @@ static size_t gather(struct worker *w) {
   return n;
 }
 
+/* For each reason, how many there were. */
+static void tell_why(const struct worker *w, size_t n, const char *why) {
+  size_t refused[WIRE_REFUSALS] = {0};
+  struct wire_branch is;
+  for (uint32_t i = 0; i < n; i++)
+    if (run_area_branch(lab_area(w->lab), i, &is) && !is.made && is.refusal < WIRE_REFUSALS) refused[is.refusal]++;
+  fprintf(stderr, "%zu orders: %s\n", n, why);
+  for (uint32_t i = 0; i < WIRE_REFUSALS; i++)
+    if (refused[i]) fprintf(stderr, "%6zu %s\n", refused[i], i ? sandbox_refusal(i) : "not reached");
+}
+
 static void work(void *context, unsigned number) {
   struct bench *b = context;
   struct worker *w = &b->workers[number];
@@ -181,6 +201,7 @@ static void work(void *context, unsigned number) {
         .orders = w->left, .n = n, .wall_ns = b->orders[0].wall_ns, .done = one_done, .context = w};
     before = n;
     w->r = lab_branch(w->lab, &branch, &w->e);
+    if (b->verbose) tell_why(w, n, branch.why);
   }
   for (size_t i = 0; i < b->n && w->r >= 0; i++)
     if (is_mine(w, i) && !b->made[i]) w->r = run_one(w->lab, &b->orders[i], &w->e);
@@ -194,6 +215,7 @@ static int branch_all(struct bench *b, unsigned n_workers, struct err *e) {
     if (!w->index) w->index = calloc(b->n + 1, sizeof *w->index);
     if (!w->left || !w->index) return -ENOMEM;
     w->of = n_workers;
+    w->child_ns = 0;
   }
   worker_run(n_workers, work, b);
   b->n_made = 0;
@@ -252,7 +274,7 @@ static int measure(struct bench *b, enum way way, double *best, struct err *e) {
 
 static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsigned rounds, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
-  double best[WAYS] = {0}, made = 0;
+  double best[WAYS] = {0}, made = 0, child = 0;
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   b->space.data = data;
@@ -264,13 +286,15 @@ static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsign
     for (enum way way = BARE; way < WAYS && r >= 0; way++) {
       /* What the command leaves behind outside of the sandbox is there for good: last. */
       if (ways[way] && way != SPAWN) r = measure(b, way, &best[way], e);
-      if (way == BRANCH && ways[way]) made = b->n ? 100.0 * (double)b->n_made / (double)b->n : 0;
+      if (way != BRANCH || !ways[way]) continue;
+      made = b->n ? 100.0 * (double)b->n_made / (double)b->n : 0;
+      child = b->n_made ? (double)b->workers[0].child_ns / 1e6 / (double)b->n_made : 0;
     }
   for (unsigned i = 0; i < rounds && r >= 0 && ways[SPAWN]; i++)
     r = measure(b, SPAWN, &best[SPAWN], e);
   for (enum way way = BARE; way < WAYS && r >= 0; way++)
     if (ways[way]) printf("%s %.1f\n", names[way], best[way]);
-  if (r >= 0) printf("made %.1f\nexperiments %zu\n", made, b->n);
+  if (r >= 0) printf("made %.1f\nchild %.3f\nexperiments %zu\n", made, child, b->n);
   lab_free(b->recorder);
   lab_free(b->exec);
   for (unsigned i = 0; i < b->n_workers; i++) {
@@ -297,10 +321,11 @@ int main(int argc, char **argv) {
   struct err e = {0};
   bool ways[WAYS] = {false}, any = false;
   unsigned rounds = 2;
-  for (int c; (c = getopt(argc, argv, "+lf:w:r:")) >= 0;) {
+  for (int c; (c = getopt(argc, argv, "+lvf:w:r:")) >= 0;) {
     if (c == '?' || (c == 'w' && !add_way(optarg, ways)) || (c == 'f' && vec_push(&b.scope.from, optarg) < 0)) return 2;
     any |= c == 'w';
     b.late |= c == 'l';
+    b.verbose |= c == 'v';
     if (c == 'r') rounds = (unsigned)strtoul(optarg, NULL, 10);
   }
   for (int i = 0; i < WAYS && !any; i++)

@@ -3,9 +3,9 @@
 """Experiments a second in each mode, beside posix_spawn of the same command and a bare fork and wait.
 
 Experiments from all over the plan of `murphy test`, each mode with the same ones, one at a time in one lab; `all` is by
-branches, in a lab for each processor. Then only those that fail the last of many calls, so that nearly all of the run
-comes before the fault; what one of them costs over growing inputs; and over growing memory. Exit status: 0 measured
-(whatever the figures say), 1 a run failed.
+branches, in a lab for each processor. Then only those among the last tenth of the run's calls, so that nearly all of it
+comes before the fault; what one of them costs over growing inputs, and how long the branch's child runs of that; and
+over growing memory. Exit status: 0 measured (whatever the figures say), 1 a run failed.
 """
 import os
 import subprocess
@@ -84,12 +84,12 @@ def late():
 
 
 def curves():
-    print(f"\n{'ms an experiment near the end':32} {'exec':>8} {'fork':>8} {'branch':>8}")
+    print(f"\n{'ms an experiment near the end':32} {'exec':>8} {'fork':>8} {'branch':>8} {'its child':>10} {'branch/exec':>12}")
     for name, command, module, script, sizes in CURVES:
         for size in sizes:
             r = measure(command, module, script(size), "-l", "-r", "1", *WAYS)
             print(f"{f'{name}: {size:,}':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
-                  f"{1000 / r['branch']:8.1f}", flush=True)
+                  f"{1000 / r['branch']:8.1f} {r['child']:10.1f} {r['branch'] / r['exec']:12.1f}", flush=True)
 
 
 def memory():

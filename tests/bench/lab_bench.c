@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many runs of a command a second: started with posix_spawn, and as experiments in a lab by exec and by the fork
- * server, with an order that no call fulfils, so that all do the same work. Prints "spawn RATE", "exec RATE"...
+ * How many runs of a command a second: started with posix_spawn, as forks of the least server that there can be (BARE,
+ * which is bare_server.c), and as experiments in a lab by exec and by the fork server, with an order that no call
+ * fulfils, so that all do the same work. Prints "spawn RATE", "bare RATE"...
  *
- * There are 20 rounds of SECONDS, or of so many RUNS. -w: in that way only.
+ * There are 20 rounds of SECONDS, or of so many RUNS. -w: in that way only. -j: by so many threads at once, each with
+ * servers and labs of its own.
  *
- *   lab_bench [-s SECONDS] [-n RUNS] [-w WAY] -- COMMAND...
+ *   lab_bench [-s SECONDS] [-n RUNS] [-w WAY] [-j THREADS] [-b BARE] -- COMMAND...
  */
 #include "cmd/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +22,37 @@
 #include <unistd.h>
 
 /* The best of some rounds counts, since others use the machine too. */
-enum { ROUNDS = 20 };
+enum { ROUNDS = 20, MOST_LANES = 64 };
+/* Descriptors that bare_server.c knows; how many runs it makes for one word. */
+enum { ASK = 198, ANSWER = 199, AT_ONCE = 8 };
 
-static const char *const names[] = {"spawn", "exec", "fork"};
+enum way { SPAWN, BARE, EXEC, FORK, WAYS };
+static const char *const names[WAYS] = {"spawn", "bare", "exec", "fork"};
+
+/* What runs one at a time. */
+struct lane {
+  struct bench *bench;
+  int ask, answer; /* of the bare server; -1 if there is none */
+  pid_t pid;
+  struct lab *labs[2];
+  unsigned runs;
+  int r;
+  struct err e;
+};
+
+struct bench {
+  char **command;
+  const char *bare; /* NULL: none */
+  struct test_space space;
+  struct test_writer writer;
+  double seconds;
+  unsigned runs;    /* 0: for some seconds */
+  const char *only; /* NULL: all ways */
+  unsigned n_lanes;
+  struct lane lanes[MOST_LANES];
+  enum way way; /* what is measured now */
+  double end;
+};
 
 static double now(void) {
   struct timespec t = {0};
@@ -29,23 +60,57 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-struct bench {
-  char **command;
-  posix_spawn_file_actions_t actions;
-  struct test_space space;
-  struct test_writer writer;
-  struct lab *labs[2];
-  double seconds;
-  unsigned runs;    /* 0: for some seconds */
-  const char *only; /* NULL: all ways */
-};
+/* --- without murphy ----------------------------------------------------------------------------------------------- */
 
-static int spawn_one(struct bench *b, struct err *e) {
-  pid_t pid;
-  int r = posix_spawnp(&pid, b->command[0], &b->actions, NULL, b->command, environ);
-  if (r) return err_set(e, -r, "cannot start %s: %s", b->command[0], strerror(r));
-  return waitpid(pid, NULL, 0) < 0 ? -errno : 0;
+static int start(char **command, char **environment, const int pipes[2], pid_t *ret, struct err *e) {
+  posix_spawn_file_actions_t actions;
+  int r = posix_spawn_file_actions_init(&actions);
+  if (r) return -r;
+  for (int fd = 1; fd <= 2 && r == 0; fd++)
+    r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+  for (int i = 0; i < 2 && pipes && r == 0; i++)
+    r = posix_spawn_file_actions_adddup2(&actions, pipes[i], i ? ANSWER : ASK);
+  if (r == 0) r = posix_spawnp(ret, command[0], &actions, NULL, command, environment);
+  (void)posix_spawn_file_actions_destroy(&actions);
+  return r ? err_set(e, -r, "cannot start %s: %s", command[0], strerror(r)) : 0;
 }
+
+static int spawn_one(const struct lane *l, struct err *e) {
+  pid_t pid;
+  int r = start(l->bench->command, environ, NULL, &pid, e);
+  if (r < 0) return r;
+  return waitpid(pid, NULL, 0) < 0 ? -errno : 1;
+}
+
+static int start_bare(struct lane *l, struct err *e) {
+  char preload[PATH_MAX + 16], **environment;
+  int to[2], from[2];
+  size_t n = 0;
+  if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0) return err_set(e, -errno, "no pipe: %m");
+  (void)snprintf(preload, sizeof preload, "LD_PRELOAD=%s", l->bench->bare);
+  while (environ[n])
+    n++;
+  environment = calloc(n + 2, sizeof *environment);
+  if (!environment) return -ENOMEM;
+  memcpy(environment, environ, n * sizeof *environment);
+  environment[n] = preload;
+  int r = start(l->bench->command, environment, (const int[2]){to[0], from[1]}, &l->pid, e);
+  free(environment);
+  (void)close(to[0]);
+  (void)close(from[1]);
+  l->ask = to[1];
+  l->answer = from[0];
+  return r;
+}
+
+static int fork_some(const struct lane *l, struct err *e) {
+  uint32_t n = AT_ONCE;
+  if (write(l->ask, &n, sizeof n) != (ssize_t)sizeof n || read(l->answer, &n, sizeof n) != (ssize_t)sizeof n)
+    return err_set(e, -EPIPE, "the bare server has ended");
+  return (int)n;
+}
+
+/* --- in a lab ----------------------------------------------------------------------------------------------------- */
 
 static int run_one(struct lab *l, enum lab_mode mode, struct err *e) {
   struct lab_result result;
@@ -55,22 +120,12 @@ static int run_one(struct lab *l, enum lab_mode mode, struct err *e) {
   enum lab_mode was = result.mode;
   if (was != mode) r = err_set(e, -ECANCELED, "was made by %s: %s", lab_mode_words[was], result.why);
   lab_result_done(&result);
-  return r;
+  return r < 0 ? r : 1;
 }
 
-static int measure(struct bench *b, int way, double *best, struct err *e) {
-  double start = now(), end = start;
-  unsigned n = 0;
-  int r = 0;
-  for (; r == 0 && (b->runs ? n < b->runs : end - start < b->seconds); n++, end = now())
-    r = way == 0 ? spawn_one(b, e) : run_one(b->labs[way - 1], way == 1 ? LAB_EXEC : LAB_FORK, e);
-  if (r == 0 && n / (end - start) > *best) *best = n / (end - start);
-  return r;
-}
-
-static int make_labs(struct bench *b, char *cwd, struct err *e) {
+static int make_labs(struct lane *l, const char *cwd, struct err *e) {
+  struct bench *b = l->bench;
   const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
-  b->writer = (struct test_writer){.space = &b->space};
   int r = 0;
   for (int i = 0; i < 2 && r >= 0; i++) {
     struct lab_request request = {.target = &b->space.target,
@@ -80,27 +135,88 @@ static int make_labs(struct bench *b, char *cwd, struct err *e) {
                                   .fork = i == 1,
                                   .write = test_write_shim,
                                   .context = &b->writer};
-    r = lab_new(&request, &b->labs[i], e);
+    r = lab_new(&request, &l->labs[i], e);
   }
   return r;
 }
 
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int make_lanes(struct bench *b, const char *cwd, struct err *e) {
+  int r = 0;
+  b->writer = (struct test_writer){.space = &b->space};
+  for (unsigned i = 0; i < b->n_lanes && r >= 0; i++) {
+    b->lanes[i] = (struct lane){.bench = b, .ask = -1, .answer = -1};
+    r = make_labs(&b->lanes[i], cwd, e);
+    if (r >= 0 && b->bare) r = start_bare(&b->lanes[i], e);
+  }
+  return r;
+}
+
+static void lane_done(struct lane *l) {
+  for (int i = 0; i < 2; i++)
+    lab_free(l->labs[i]);
+  if (!l->pid) return;
+  /* Others may hold the pipe too: its end would not show. */
+  (void)!write(l->ask, &(uint32_t){0}, sizeof(uint32_t));
+  (void)close(l->ask);
+  (void)close(l->answer);
+  (void)waitpid(l->pid, NULL, 0);
+}
+
+static void work(void *context, unsigned worker) {
+  struct bench *b = context;
+  struct lane *l = &b->lanes[worker];
+  for (l->runs = 0, l->r = 0; l->r >= 0 && (b->runs ? l->runs < b->runs : now() < b->end);) {
+    switch (b->way) {
+    case SPAWN:
+      l->r = spawn_one(l, &l->e);
+      break;
+    case BARE:
+      l->r = fork_some(l, &l->e);
+      break;
+    default:
+      l->r = run_one(l->labs[b->way == FORK], b->way == FORK ? LAB_FORK : LAB_EXEC, &l->e);
+    }
+    if (l->r > 0) l->runs += (unsigned)l->r;
+  }
+}
+
+static int measure(struct bench *b, enum way way, double *best, struct err *e) {
+  double start = now();
+  unsigned n = 0;
+  b->way = way;
+  b->end = start + b->seconds;
+  worker_run(b->n_lanes, work, b);
+  double took = now() - start;
+  for (unsigned i = 0; i < b->n_lanes; i++) {
+    if (b->lanes[i].r < 0) {
+      *e = b->lanes[i].e;
+      return b->lanes[i].r;
+    }
+    n += b->lanes[i].runs;
+  }
+  if (n / took > *best) *best = n / took;
+  return 0;
+}
+
 static int run_bench(struct bench *b, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
-  double best[COUNT(names)] = {0};
+  double best[WAYS] = {0};
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   b->space.data = data;
   b->space.runtime = runtime;
   if (r >= 0) r = test_space_make(b->command, &(struct test_scope){0}, &b->space, e);
-  if (r >= 0) r = make_labs(b, cwd, e);
+  if (r >= 0) r = make_lanes(b, cwd, e);
   for (int round = 0; round < ROUNDS; round++)
-    for (int way = 0; way < (int)COUNT(names) && r >= 0; way++)
-      if (!b->only || strcmp(b->only, names[way]) == 0) r = measure(b, way, &best[way], e);
-  for (size_t i = 0; i < COUNT(names) && r >= 0; i++)
+    for (int way = 0; way < WAYS && r >= 0; way++)
+      if ((b->bare || way != BARE) && (!b->only || strcmp(b->only, names[way]) == 0))
+        r = measure(b, (enum way)way, &best[way], e);
+  for (int i = 0; i < WAYS && r >= 0; i++)
     printf("%s %.1f\n", names[i], best[i]);
-  for (int i = 0; i < 2; i++)
-    lab_free(b->labs[i]);
+  for (unsigned i = 0; i < b->n_lanes; i++)
+    lane_done(&b->lanes[i]);
   test_space_done(&b->space);
   free(cwd);
   free(data);
@@ -109,21 +225,19 @@ static int run_bench(struct bench *b, struct err *e) {
 }
 
 int main(int argc, char **argv) {
-  struct bench b = {.seconds = 0.1};
+  static struct bench b = {.seconds = 0.1, .n_lanes = 1};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:s:w:")) >= 0;) {
+  for (int c; (c = getopt(argc, argv, "+b:j:n:s:w:")) >= 0;) {
     if (c == '?') return 2;
+    if (c == 'b') b.bare = optarg;
+    if (c == 'j') b.n_lanes = (unsigned)strtoul(optarg, NULL, 10);
     if (c == 'n') b.runs = (unsigned)strtoul(optarg, NULL, 10);
     if (c == 'w') b.only = optarg;
     if (c == 's') b.seconds = strtod(optarg, NULL);
   }
-  if (optind >= argc) return 2;
+  if (optind >= argc || b.n_lanes < 1 || b.n_lanes > MOST_LANES) return 2;
   b.command = argv + optind;
-  if (posix_spawn_file_actions_init(&b.actions) != 0) return 2;
-  for (int fd = 1; fd <= 2; fd++)
-    if (posix_spawn_file_actions_addopen(&b.actions, fd, "/dev/null", O_WRONLY, 0) != 0) return 2;
   int r = run_bench(&b, &e);
-  (void)posix_spawn_file_actions_destroy(&b.actions);
   if (r < 0) fprintf(stderr, "lab_bench: %s\n", e.text[0] ? e.text : strerror(-r));
   return r < 0 ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the data files: data/kernel/*.errors, data/functions, data/hooks and data/constants.
+"""Checks the data files: data/kernel/*.errors, data/functions, data/hooks, data/languages and data/constants.
 
 Every line must parse; system calls must be sorted by number, without duplicates, with the numbers and names of
 asm/unistd_64.h (where that header is installed); errnos must be Linux names, sorted, no aliases; functions must be
@@ -125,9 +125,26 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-HOOKS = ("close|dup|fcntl|stream|lock|output|unlock|execve|execveat|execv|execvp|execvpe|execl|execlp|execle|system|spawn|"
-         "dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|move|rename(?:-at)?|self|"
-         "whom|whom2|whoms|advise")
+def check_languages(text):
+    """Mistakes in the list of libraries that belong to languages, as (line, what)."""
+    lines = text.split("\n")
+    yield from check_start(lines, "murphy libraries of languages")
+    if lines[-1] != "":
+        yield len(lines), "no newline at the end"
+    found = []
+    for at, line in enumerate(lines, 1):
+        if line == "" or line.startswith("#"):
+            continue
+        if not re.fullmatch(r"lib[A-Za-z0-9_+.-]+\.so(\.[0-9]+)*", line):
+            yield at, f"not the name of a library: {line!r}"
+        if found and line <= found[-1]:
+            yield at, f"{line!r} is not in order, or stands twice"
+        found.append(line)
+
+
+HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
+         "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
+         "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise")
 
 
 def check_hooks(text):
@@ -183,6 +200,13 @@ BROKEN_CONSTANTS = {
     "not sorted": (HEAD_CONSTANTS + "O_RDWR 2\nEOF -1\n", 4),
     "twice": (HEAD_CONSTANTS + "EOF -1\nEOF -1\n", 4),
     "empty": (HEAD_CONSTANTS, 3),
+}
+HEAD_LANGUAGES = f"{SPDX}\n# murphy libraries of languages, format 1\n"
+BROKEN_LANGUAGES = {
+    "a folder": (HEAD_LANGUAGES + "/lib/libx.so.1\n", 3),
+    "not in order": (HEAD_LANGUAGES + "libb.so.1\nliba.so.1\n", 4),
+    "twice": (HEAD_LANGUAGES + "liba.so.1\nliba.so.1\n", 4),
+    "no newline": (HEAD_LANGUAGES + "liba.so.1", 3),
 }
 HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
 BROKEN_HOOKS = {
@@ -250,6 +274,7 @@ def self_test():
         (BROKEN_KERNEL, lambda text: check_kernel(text, SAMPLE_HEADER)),
         (BROKEN_FUNCTIONS, check_functions),
         (BROKEN_HOOKS, check_hooks),
+        (BROKEN_LANGUAGES, check_languages),
         (BROKEN_CONSTANTS, check_constants),
     ):
         for what, (text, line) in samples.items():
@@ -277,13 +302,15 @@ def main(arguments):
         mistakes += check_file(path, lambda text: check_kernel(text, header))
     mistakes += check_file(data / "functions", check_functions)
     mistakes += check_file(data / "hooks", check_hooks)
+    mistakes += check_file(data / "languages", check_languages)
     mistakes += check_file(data / "constants", check_constants)
     for mistake in mistakes:
         print(mistake, file=sys.stderr)
     if not mistakes:
         samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS) + len(BROKEN_CONSTANTS)
+        samples += len(BROKEN_LANGUAGES)
         numbers = "compared with asm/unistd_64.h" if header else "not compared, no asm/unistd_64.h here"
-        files = f"{len(kernels)} kernel file(s), functions, hooks, constants"
+        files = f"{len(kernels)} kernel file(s), functions, hooks, languages, constants"
         print(f"{files}: fine; numbers {numbers}; {samples} broken samples refused")
     return 1 if mistakes else 0
 

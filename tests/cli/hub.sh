@@ -183,6 +183,79 @@ calls 2
 holds '... and goes on when it has' test "$(cat out)" = 'xx 3'
 stop
 
+# A process that may have few descriptors; many threads; and processes that are alike in all but what they are.
+cat >many.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static int failed;
+static pthread_barrier_t all;
+static void *work(void *unused) {
+  (void)pthread_barrier_wait(&all);
+  if (getppid() == -1) __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+  (void)pthread_barrier_wait(&all);
+  return unused;
+}
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 0;
+  struct rlimit l;
+  pthread_attr_t a;
+  pthread_t t;
+  if (getrlimit(RLIMIT_NOFILE, &l)) return 9;
+  l.rlim_cur = n ? (rlim_t)n + 100 : 8;
+  if (setrlimit(RLIMIT_NOFILE, &l)) return 8;
+  if (n == 0) return getppid() != -1;
+  if (pthread_attr_init(&a) || pthread_attr_setstacksize(&a, 65536) || pthread_barrier_init(&all, NULL, n + 1)) return 7;
+  for (int i = 0; i < n; i++)
+    if (pthread_create(&t, &a, work, NULL)) return 6;
+  (void)pthread_barrier_wait(&all);
+  (void)pthread_barrier_wait(&all);
+  printf("%d\n", failed);
+  return 0;
+}
+END
+cc -O1 -o many many.c -pthread || exit 1
+start "$socket" --policy always
+run run --hub "$socket" hub.xml -- ./many
+accepted 'a process that may have 8 descriptors'
+run run --hub "$socket" hub.xml -- ./many 300
+holds '300 threads at once' test "$(cat out)" = 300 -a ! -s err
+if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 1200 ]; then
+  run run --hub "$socket" --log log hub.xml -- ./many 1030
+  holds 'more threads than there are connections: most are asked about' test "$(cat out)" = 1024
+  holds '... and murphy says that others were not' grep -q "more threads asked than can at once; their calls went on (6 in all)" err
+  holds '... in the log too' grep -q '"event":"trigger".*more threads asked' log
+else
+  skip 'more threads than there are connections' 'too few descriptors'
+fi
+stop
+start "$socket" --policy always
+calls 1
+stop
+holds 'one question of one process' grep -q '^1 question of 1 process, 1 answered with yes$' hub.out
+if unshare -rfp true 2>/dev/null; then
+  start "$socket" --policy always
+  for i in 1 2; do unshare -rfp "$MURPHY" run --hub "$socket" hub.xml -- ./calls 2 >out 2>err; done
+  stop
+  holds 'processes of namespaces, equal in number and name: two' grep -q '^4 questions of 2 processes' hub.out
+else
+  skip 'processes of namespaces' 'there are none to be had'
+fi
+"$MURPHY" hub --log - --policy always "$socket" >dash.out 2>dash.err &
+hub=$!
+for ((i = 0; i < 600; i++)); do ! grep -qs listening dash.err || break; sleep 0.1; done
+calls 2
+stop
+holds 'a log on standard output has nothing else in it' python3 -c 'import json; [json.loads(line)["event"] for line in open("dash.out")]'
+holds '... what is said is on standard error' grep -q '^2 questions of 1 process' dash.err
+start "$socket" --policy 'script=while :; do echo no; done'
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds 'a script that writes without being asked' test $? = 3
+holds '... with a word' grep -q "writes more than it is asked" hub.err
+
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)
 run run --hub "$address" hub.xml -- ./calls 3
@@ -232,6 +305,46 @@ holds 'a hub that hangs: calls go on' grep -q '^x.*\. 3$' out
 # 8 calls of 300 ms, of which some wait 300 ms more, once a second: 3 s if nothing else runs here.
 holds "... within the time limit ($took s)" test $took -lt 30
 holds '... and murphy says so' grep -q "^murphy: trigger 'hub' ($socket): the hub did not answer in time; calls went on" err
+stop
+
+# Two hubs, one of which hangs.
+cat >both.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int failed = 0;
+  FILE *f = fopen("both.ready", "w");
+  if (!f || fclose(f)) return 9;
+  while (access("both.go", F_OK)) usleep(20000);
+  for (int i = 0; i < 5; i++) {
+    (void)!getppid();
+    failed += getuid() == (uid_t)-1;
+  }
+  printf("%d\n", failed);
+  return 0;
+}
+END
+cc -o both both.c || exit 1
+"$MURPHY" hub "unix:$work/hangs" >hangs.out 2>&1 &
+hangs=$!
+for ((i = 0; i < 600; i++)); do ! grep -qs listening hangs.out || break; sleep 0.1; done
+start "$socket" --policy always
+cat >both.xml <<END
+<trigger id="a" class="DistributedTrigger"><args><address>unix:$work/hangs</address><timeout>100ms</timeout></args></trigger>
+<trigger id="b" class="DistributedTrigger"><args><timeout>60s</timeout></args></trigger>
+<function name="getppid" return="-1"><reftrigger ref="a" /></function>
+<function name="getuid" return="-1"><reftrigger ref="b" /></function>
+END
+"$MURPHY" run --hub "$socket" both.xml -- ./both >out 2>err &
+target=$!
+for ((i = 0; i < 600; i++)); do [ ! -e both.ready ] || break; sleep 0.1; done
+kill -STOP $hangs
+touch both.go
+wait $target
+kill -CONT $hangs
+kill $hangs
+wait $hangs
+holds 'a hub that hangs does not silence another' test "$(cat out)" = 5
 stop
 
 start "$socket" --policy always

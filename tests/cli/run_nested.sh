@@ -17,4 +17,8 @@ run run --follow --fail 'fork:EAGAIN' -- "$MURPHY" run --fail 'read:EIO when cal
 holds 'the outer one makes the inner one fail' test "$status" != 0 -a -s err
 holds '... before its command runs' test ! -s out
 
+run run --fail 'close:EDQUOT when path ~ "*/inner.log"' -- "$MURPHY" run --log inner.log --fail 'read:EIO when call==100' -- cat file
+holds 'a log that cannot be closed is an error' test "$status" = 2
+holds '... with its name' grep -q '^murphy: inner.log: Disk quota exceeded' err
+
 finish

@@ -76,6 +76,30 @@ scenario 'ReadPipe of the paper' '6:EINTR 8:EINTR' <<'END'
 <trigger id="t" class="ReadPipe"><args><low>200</low><high>4096</high></args></trigger>
 <function name="read" numargs="3" return="-1" errno="EINTR"><reftrigger ref="t" /></function>
 END
+cat >huge.c <<'END'
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  volatile size_t n[] = {3000, SIZE_MAX / 2 + 100};
+  for (int i = 0; i < 2; i++) {
+    void *volatile p = malloc(n[i]);
+    if (!p && errno == EIO) fprintf(stderr, "%d ", i);
+  }
+  return 0;
+}
+END
+cc -fno-builtin -o huge huge.c || exit 1
+sized() { # sized NAME BOUNDS WANT
+  echo "<trigger id='t' class='FdTrigger'><args>$2</args></trigger>" \
+    '<function name="malloc" errno="EIO"><reftrigger ref="t" /></function>' >huge.xml
+  run run huge.xml -- ./huge
+  holds "FdTrigger: $1" test "$(grep -v ^murphy: err)" = "$3"
+}
+sized 'a size that is no number with a sign is above low' '<low>2000</low>' '0 1 '
+sized '... and not below high' '<high>5000</high>' '0 '
+sized '... nor between them' '<low>2000</low><high>5000</high>' '0 '
 scenario 'a negation' '1:EIO 3:EIO 5:EIO 7:EIO 9:EIO 10:EIO' <<'END'
 <trigger id="t" class="FdTrigger"><args><kind>pipe</kind></args></trigger>
 <function name="read" errno="EIO"><reftrigger ref="t" negate="true" /></function>
@@ -96,6 +120,31 @@ scenario 'CallStackTrigger: a file and a line' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:
 <trigger id="t" class="CallStackTrigger"><args><frame><file>target.c</file><line>$line</line></frame></args></trigger>
 <function name="read" errno="EIO"><reftrigger ref="t" /></function>
 END
+# A call that leads to another one of the same function, which it calls back.
+cat >nest.c <<'END'
+#include <dirent.h>
+#include <stdio.h>
+static int depth;
+static int inner(const struct dirent *d) {
+  struct dirent **l;
+  (void)d;
+  if (depth++ == 0 && scandir("/", &l, 0, 0) < 0) fprintf(stderr, "nested ");
+  return 0;
+}
+int main(void) {
+  struct dirent **l;
+  if (scandir("/", &l, inner, 0) < 0) fprintf(stderr, "outer ");
+  return 0;
+}
+END
+cc -g -o nest nest.c || exit 1
+at=0x$(objdump -d nest | awk '/<main>:/ { on = 1 } on && /call.*<scandir/ { sub(":", "", $1); print $1; exit }')
+run run -f "scandir:EIO when stack(\"nest+$at\") and call == 2" -- ./nest
+holds 'a stack by the offset of a call of the function: also further up' test "$(cat err)" = 'nested '
+echo "<trigger id='t' class='CallStackTrigger'><args><frame><module>nest</module><offset>$at</offset></frame></args></trigger>" \
+  '<function name="scandir" errno="EIO"><reftrigger ref="t" /></function>' >nest.xml
+run run nest.xml -- ./nest
+holds '... as the one frame of a CallStackTrigger it is that call' test "$(cat err)" = 'outer '
 
 # --- random decisions -------------------------------------------------------------------------------------------------
 

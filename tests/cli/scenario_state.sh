@@ -77,6 +77,18 @@ END
 scenario 'a local variable of a function that is not on the stack is not known' '' <<'END'
 <function name="close" errno="EIO" when="not stack(&quot;handle&quot;) and local(&quot;handle&quot;, &quot;left&quot;) != 99" />
 END
+# Variables of threads in libraries, one of which another library has as well, and before it.
+echo '__thread int twice = 1, room[4] = {5, 5, 5, 5}; int one(void) { return twice + room[1]; }' >one.c
+cat >two.c <<'END'
+__thread int twice = 2, other = 9;
+int two(void) { return twice + other; }
+END
+echo 'int one(void), two(void); int close(int); int main(void) { return one() + two() > 0 && close(-7) == 3 ? 7 : 0; }' >threads.c
+cc -g -shared -fPIC -o libone.so one.c && cc -g -shared -fPIC -o libtwo.so two.c &&
+  cc -g -o threads threads.c -L. -Wl,-rpath,"$PWD" -lone -ltwo || exit 1
+run run --fail 'close:ret=3 when global("other") == 9' -- ./threads
+holds 'a variable of a thread, in a library whose other one is bound elsewhere' test "$status" = 7
+
 scenario 'MutexTrigger by itself' '3:EIO' <<'END'
 <trigger id="t" class="MutexTrigger" />
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>

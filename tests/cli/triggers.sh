@@ -28,7 +28,7 @@ static void try(size_t n, int fd) {
   long r = read(fd, b, n);
   printf("%ld%s ", r, r < 0 && errno == EINVAL ? "!" : "");
 }
-int main(void) {
+int main(int argc, char **argv) {
   int ends[2];
   if (pipe(ends) || write(ends[1], b, 8192) != 8192) return 9;
   try(1024, ends[0]);
@@ -38,7 +38,13 @@ int main(void) {
   try(4096, ends[0]);
   pthread_mutex_unlock(&lock);
   try(1024, ends[0]);
-  return 0;
+  if (argc > 1) {
+    pthread_mutex_trylock(&lock);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    try(1024, ends[0]);
+  }
+  return argv[0] == NULL;
 }
 END
 cc -g -o pipe pipe.c -pthread || exit 1
@@ -56,6 +62,8 @@ cat >figure7.xml <<'END'
 END
 run run figure7.xml -- ./pipe
 holds 'the trigger of figure 6, in the scenario of figure 7' test "$(cat out)" = '1024 -1! 1023 -1! 1024 '
+run run figure7.xml -- ./pipe try
+holds '... an unlock without a lock that it saw' test "$(cat out)" = '1024 -1! 1023 -1! 1024 -1! '
 
 cat >open.c <<'END'
 #include <fcntl.h>
@@ -274,11 +282,61 @@ rm libgone.so
 one Needy
 wrong 'a plugin whose library is missing' "it needs " --triggers own
 
+mkdir 'a$LIBb' 'c$x' && cp own/Sees.so 'a$LIBb' && cp own/Sees.so 'c$x' || exit 1
+one Sees
+wrong 'a path that the loader would replace' 'because of a $ in it' --triggers 'a$LIBb'
+run run --triggers 'c$x' one.xml -- ./pipe
+holds '... another $ is no matter' test "$status" = 0
+# Structures grow at their end: a class of the size that the first version had is good.
+sized() { # sized SIZE
+  printf '#include <murphy/trigger.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return 1; }
+__attribute__((visibility("default"))) struct murphy_trigger_class murphy_trigger_Short = {
+  .size = %s, .version = MURPHY_TRIGGER_VERSION, .name = "Short", .eval = eval};\n' "$1" | build own/short.so || exit 1
+  one Short
+}
+sized 60
+run run --triggers own one.xml -- ./pipe
+holds 'a class that is as long as the first ones' test "$(cat out)" = '-1 -1 -1 -1 -1 '
+sized 59
+wrong '... and one that is shorter' 'built with an older' --triggers own
+# Numbers: all that there are, and nothing else.
+build own/num.so <<'END' || exit 1
+#include <murphy/trigger.h>
+#include <stdio.h>
+static int init(struct murphy_trigger *t) {
+  int64_t n = 5;
+  int r = murphy_trigger_number(t, "n", &n);
+  fprintf(stderr, "%lld\n", (long long)n);
+  return r;
+}
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return 0; }
+MURPHY_TRIGGER(Num, .init = init, .eval = eval);
+END
+good=0
+for n in 0:0 7:7 -12:-12 9223372036854775807:9223372036854775807 -9223372036854775808:-9223372036854775808 :5 -:5 1x:5 \
+  9223372036854775808:5 -9223372036854775809:5 99999999999999999999:5; do
+  printf '<trigger id="t" class="Num"><args><n>%s</n></args></trigger><function name="read" errno="EIO"><reftrigger ref="t" /></function>' \
+    "${n%:*}" >num.xml
+  run run --triggers own num.xml -- ./pipe
+  [ "$(head -1 err)" = "${n#*:}" ] || { good=1; break; }
+done
+result $good "numbers of triggers: $n"
+
 # A crash in a trigger is not a finding about the program.
-for how in 'init:.init = crash, .eval = eval' 'eval:.eval = crash2'; do
+printf '#include <murphy/trigger.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return 0; }
+__attribute__((constructor)) static void start(void) { *(volatile int *)8 = 1; }
+MURPHY_TRIGGER(Starts, .eval = eval);\n' | build own/starts.so || exit 1
+one Starts
+run run --triggers own one.xml -- ./pipe
+holds 'a plugin that crashes before anything is there: exit status 3' test "$status" = 3
+holds '... it is named' grep -q "pipe: it ended before its start (does it start at all, without $work/own/starts.so?)" err
+for how in 'init:.init = crash, .eval = eval' 'eval:.eval = crash2' 'done:.eval = eval, .done = crash3'; do
   printf '#include <murphy/trigger.h>
 static int crash(struct murphy_trigger *t) { (void)t; *(volatile int *)8 = 1; return 0; }
 static int crash2(struct murphy_trigger *t, const struct murphy_call *c) { (void)c; return crash(t); }
+static void crash3(struct murphy_trigger *t) { (void)crash(t); }
 __attribute__((unused)) static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return 0; }
 MURPHY_TRIGGER(Crash, %s);\n' "${how#*:}" | build own/crash.so -Wno-unused-function || exit 1
   one Crash
@@ -287,6 +345,13 @@ MURPHY_TRIGGER(Crash, %s);\n' "${how#*:}" | build own/crash.so -Wno-unused-funct
   holds '... is said to be the trigger'"'"'s' grep -q "class Crash of .*crash.so): process [0-9]* ended .* by SIGSEGV: a crash of the trigger, not of the program" err
   holds '... also in the log' grep -q '"event":"trigger".*"class":"Crash"' log
 done
+one Needs
+printf '#include <murphy/trigger.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) { (void)t; (void)c; return *(volatile int *)8; }
+MURPHY_TRIGGER(Needs, .eval = eval);\n' | build own/needs.so || exit 1
+run run --follow --triggers own one.xml -- sh -c './pipe; exit $?'
+holds '... of a program that a shell has started, and told the status of' test "$status" = 3
+holds '... as well' grep -q 'by SIGSEGV: a crash of the trigger' err
 # Nor is its end the program's, whatever it looks like from outside.
 for how in 'exit(0)' '_exit(0)' 'exit(1)'; do
   printf '#include <murphy/trigger.h>
@@ -337,6 +402,78 @@ run run --triggers own waits.xml -- ./leaves
 accepted 'a thread that is in a trigger when the program ends does not matter'
 run run --triggers own waits.xml -- ./leaves true
 accepted '... nor when it becomes another program'
+
+# Nor has a process that was killed there anything to do with how another ended.
+cat >kills.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int ends[2];
+  char b;
+  if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
+  pid_t pid = fork();
+  if (pid == 0) return getppid() < 0;
+  if (pid < 0 || read(ends[0], &b, 1) != 1 || kill(pid, SIGKILL) || waitpid(pid, NULL, 0) != pid) return 8;
+  if (argc > 1) abort();
+  return argv[0] == NULL;
+}
+END
+cc -o kills kills.c || exit 1
+run run --triggers own waits.xml -- ./kills
+holds 'a child that is killed in a trigger: only said' test "$status" = 0 -a "$(grep -c 'ended while its thread' err)" = 1
+run run --triggers own waits.xml -- ./kills abort
+holds '... and a crash of its parent is not the trigger'"'"'s' test "$status" = 134
+holds '... and not said to be' test "$(grep -c 'a crash of the trigger' err)" = 0
+
+# A handler that jumps out of a trigger: the question is over.
+build own/jumps.so <<'END' || exit 1
+#include <murphy/trigger.h>
+#include <signal.h>
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)c;
+  if (!__atomic_exchange_n((int *)t->state, 1, __ATOMIC_RELAXED)) raise(SIGUSR1);
+  return 1;
+}
+MURPHY_TRIGGER(Jumps, .state_size = 4, .eval = eval);
+END
+cat >jumps.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static sigjmp_buf back;
+static void handler(int unused) {
+  (void)unused;
+  siglongjmp(back, 1);
+}
+static __attribute__((noinline)) int deep(int n) {
+  volatile char room[256];
+  memset((char *)room, n, sizeof room);
+  return n > 0 ? deep(n - 1) + (room[5] != n) : (int)getppid();
+}
+int main(int argc, char **argv) {
+  signal(SIGUSR1, handler);
+  if (!sigsetjmp(back, 1)) return deep(3) + 77;
+  if (argc > 1 && strcmp(argv[1], "leave") == 0) return 5;
+  int flat = getppid() < 0;
+  printf("%d %d\n", flat, deep(9) < 0);
+  fflush(stdout);
+  if (argc > 1 && strcmp(argv[1], "crash") == 0) *(volatile int *)8 = 1;
+  return 0;
+}
+END
+cc -o jumps jumps.c || exit 1
+printf '<trigger id="t" class="Jumps" /><function name="getppid" return="-1"><reftrigger ref="t" /></function>' >jumps.xml
+run run --triggers own jumps.xml -- ./jumps
+holds 'a jump out of a trigger: it is asked again' test "$(cat out)" = '1 1'
+accepted '... and has not ended the program'
+run run --triggers own jumps.xml -- ./jumps leave
+holds '... also if nobody asks it again' test "$status" = 5 -a ! -s err
+run run --triggers own jumps.xml -- ./jumps crash
+holds '... nor crashed it' test "$status" = 139 -a ! -s err
 
 cat >crashes.c <<'END'
 #include <unistd.h>

@@ -16,5 +16,6 @@ int main(void) {
 #endif
   const char *dot = strchr(name, '.');
   printf("%s, %s\n", dot ? dot + 1 : "no character set", setlocale(LC_CTYPE, NULL));
+  printf("%zu\n", strlen(setlocale(LC_ALL, NULL)));
   return fflush(stdout) != 0;
 }

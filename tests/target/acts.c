@@ -33,6 +33,8 @@
 // @run 1 0 -f 'read:eintr when call==1' -- eintr-jump
 // @run 1 137 -f 'fsync:kill' -- kill
 // @run 1 0 --follow -f 'fsync:kill' -- kill-child
+// @run 1 0 -f 'execl:kill' -- kill-vfork
+// @run 1 0 -f 'read:eintr when call==1' -- eintr-vfork
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -186,8 +188,30 @@ static void interrupt_thread(void) {
   EXPECT(pthread_join(other, NULL) == 0);
 }
 
+static volatile pid_t handled_by;
+
+static void note_process(int signal) {
+  handled = signal;
+  handled_by = getpid();
+}
+
+/* The child has its parent's memory, and with it what the parent's thread is. */
+static void interrupt_vfork(void) {
+  fill(0);
+  install(SIGUSR1, note_process, 0);
+  pid_t pid = vfork();
+  if (pid == 0) _exit(read(ends[0], buffer, sizeof buffer) == -1 && errno == EINTR ? 0 : 1);
+  int status;
+  EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+  EXPECT(handled == SIGUSR1 && handled_by == pid);
+}
+
 static void interrupts(const char *what) {
   sigset_t all;
+  if (strcmp(what, "eintr-vfork") == 0) {
+    interrupt_vfork();
+    return;
+  }
   if (strcmp(what, "eintr-thread") == 0) {
     interrupt_thread();
     return;
@@ -220,7 +244,12 @@ static void interrupts(const char *what) {
 
 static void kills(const char *what) {
   int status;
-  if (strcmp(what, "kill-child") != 0 || fork() == 0) {
+  if (strcmp(what, "kill-vfork") == 0) {
+    if (vfork() == 0) {
+      execl("/bin/true", "true", (char *)NULL);
+      _exit(3);
+    }
+  } else if (strcmp(what, "kill-child") != 0 || fork() == 0) {
     (void)fsync(1);
     exit(3);
   }
@@ -236,8 +265,9 @@ int main(int argc, char **argv) {
       {"sendmsg", "recvmsg", "send", "recv", "sendto"},
       {"fread", "fwrite"},
       {"delay", "delay-double"},
-      {"eintr", "eintr-none", "eintr-restart", "eintr-blocked", "eintr-jump", "eintr-ignored", "eintr-thread"},
-      {"kill", "kill-child"},
+      {"eintr", "eintr-none", "eintr-restart", "eintr-blocked", "eintr-jump", "eintr-ignored", "eintr-thread",
+       "eintr-vfork"},
+      {"kill", "kill-child", "kill-vfork"},
   };
   for (unsigned i = 0; i < 6; i++)
     for (unsigned k = 0; k < 12 && names[i][k]; k++)

@@ -22,6 +22,15 @@
 // @run 1 0 -f 'write:EIO when path =~ "pipe"' -- write b
 // @run 1 0 -f 'write:EIO when size == 3 and fd.path ~ "/dev/*"' -- write c
 // @run 0 0 -f 'write:EIO when fd.kind != "pipe" and fd == 999' -- bad-descriptor
+// @run 0 0 -f 'write:EIO when not fd.blocking' -- bad-descriptor
+// @run 1 0 -f 'write:EIO when not fd.blocking' -- write b
+// @run 1 0 -f 'write:EIO when fd.blocking == (fd == 999) or call == 1' -- bad-descriptor
+// @run 1 0 -f 'malloc:EIO when size > 1000' -- huge a
+// @run 0 0 -f 'malloc:EIO when size == -5 or size < 0' -- huge -
+// @run 1 0 -f 'write:EIO when fd.path ~ "*operands.tmp"' -- unlinked a
+// @run 1 0 -f 'write:EIO when fd.path ~ "*operands (deleted)"' -- unlinked b
+// @run 1 0 -f 'write:EIO when fd.path ~ "*operands.old"' -- unlinked c
+// @run 0 0 -f 'write:EIO when fd.path != "x" or path ~ "/*"' -- long-path -
 // @run 1 0 -f 'close:EIO when fd == -1' -f 'getpid:ret=3' -- negative
 // @run 1 0 -f 'close:EIO when int(arg(1)) == -1' -f 'getpid:ret=3' -- negative
 // @run 1 0 -f 'write:EIO when fd.written >= 10' -- written
@@ -45,9 +54,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +87,41 @@ static void writes(void) {
   note("a", write(null, "12", 2));
   note("b", write(ends[1], "12", 2));
   note("c", write(full, "123", 3));
+}
+
+/* More than a number with a sign can hold. */
+static void huge(void) {
+  volatile size_t n = SIZE_MAX / 2 + 100;
+  void *volatile p = malloc(n);
+  note("a", !p && errno == EIO ? -1 : 0);
+}
+
+static int create(const char *name) {
+  int fd = open(name, O_WRONLY | O_CREAT, 0600);
+  if (fd < 0) exit(9);
+  return fd;
+}
+
+/* A file without a name, one that is called as if it were without, and one that has another name left. */
+static void unlinked(void) {
+  int gone = create("operands.tmp"), there = create("operands (deleted)"), other = create("operands.old");
+  if (unlink("operands.tmp") < 0 || link("operands.old", "operands.new") < 0 || unlink("operands.old") < 0) exit(9);
+  note("a", write(gone, "1", 1));
+  note("b", write(there, "1", 1));
+  note("c", write(other, "1", 1));
+  if (unlink("operands (deleted)") < 0 || unlink("operands.new") < 0) exit(9);
+}
+
+static void long_path(void) {
+  enum { DEEP = 6, LONG = 200 };
+  char name[LONG + 1] = {0};
+  memset(name, 'l', LONG);
+  for (int i = 0; i < DEEP; i++)
+    if (mkdir(name, 0700) < 0 || chdir(name) < 0) exit(9);
+  note("a", write(create("file"), "1", 1));
+  if (unlink("file") < 0) exit(9);
+  for (int i = 0; i < DEEP; i++)
+    if (chdir("..") < 0 || rmdir(name) < 0) exit(9);
 }
 
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, two = PTHREAD_MUTEX_INITIALIZER;
@@ -158,7 +204,8 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } groups[] = {{"open", opens}, {"write", writes}, {"threads", threads}, {"after", after}, {"locks", locks}};
+  } groups[] = {{"open", opens},  {"write", writes}, {"threads", threads},   {"after", after},
+                {"locks", locks}, {"huge", huge},    {"unlinked", unlinked}, {"long-path", long_path}};
   if (argc == 2) one_more(argv[1]);
   for (unsigned i = 0; i < sizeof groups / sizeof *groups && argc == 3; i++) {
     if (strcmp(groups[i].name, argv[1]) != 0) continue;

@@ -11,6 +11,8 @@
 // @run 1 0 -f 'dlopen:ENOENT' -- dlopen
 // @run 1 0 -f 'dlopen:ret=NULL' -- dlopen
 // @run 1 0 -f 'dlsym:ret=NULL when arg(2) == "getppid"' -- dlsym
+// @run 2 0 -f 'dlsym:ret=NULL when arg(2) == "getppid"' -- default
+// @run 1 0 -f 'dlopen:EMFILE' -- dlopen-errno
 // @run 1 0 -f 'posix_memalign:ENOMEM' -- untouched
 // @run 1 0 -f 'accept:EMFILE' -- accept
 #define _GNU_SOURCE
@@ -56,6 +58,16 @@ static void tell_dlsym(void) {
   EXPECT(why && strstr(why, "undefined symbol: getppid"));
 }
 
+/* Whose symbol is missing depends on who asks. */
+static void tell_default(void) {
+  void *const handles[] = {RTLD_DEFAULT, RTLD_NEXT};
+  for (int i = 0; i < 2; i++) {
+    EXPECT(!dlsym(handles[i], "getppid"));
+    const char *why = dlerror();
+    EXPECT(why && strstr(why, "/told: undefined symbol: getppid"));
+  }
+}
+
 static void untouched(void) {
   void *p = &p;
   EXPECT(posix_memalign(&p, 64, 100) == ENOMEM && p == (void *)&p);
@@ -81,6 +93,10 @@ int main(int argc, char **argv) {
     tell_dlopen();
   else if (strcmp(what, "dlsym") == 0)
     tell_dlsym();
+  else if (strcmp(what, "default") == 0)
+    tell_default();
+  else if (strcmp(what, "dlopen-errno") == 0)
+    EXPECT(!dlopen("libm.so.6", RTLD_NOW) && errno == EMFILE && dlerror());
   else if (strcmp(what, "untouched") == 0)
     untouched();
   else if (strcmp(what, "accept") == 0)

@@ -24,6 +24,10 @@
 // @run 1 0 -f 'getppid:ret=-1 when local("outer", "box.value") == 33' -- c
 // @run 1 0 -f 'getppid:ret=-1 when local("outer", "box.text") == "c"' -- c
 // @run 0 0 -f 'getppid:ret=-1 when local("unused", "kept") == 22 or local("unused", "kept") != 22' -- -
+// @run 0 0 -f 'getppid:ret=-1 when not (local("unused", "kept") & 4)' -- -
+// @run 0 0 -f 'getppid:ret=-1 when local("unused", "kept") - 5' -- -
+// @run 3 0 -f 'getppid:ret=-1 when (local("unused", "kept") & 4) or local("outer", "kept") > 0' -- abc
+// @run 2 0 -f 'getppid:ret=-1 when not (local("outer", "kept") & 1) or global("counter") == 1' -- ab
 // @run 1 0 -f 'getppid:ret=-1 when arg("plain", 1) == 2' -- b
 // @run 2 0 -f 'getppid:ret=-1 when arg("plain", 1) * 11 == local("outer", "kept") and global("counter") != 2' -- ac
 #include <stdio.h>

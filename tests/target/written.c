@@ -6,6 +6,10 @@
 // @build cc -O2 -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64 $src -o $out
 // @run 1 0 -f 'write:EIO when size == 1 and fd.written == 30' -- vectors
 // @run 1 0 -f 'write:EIO when size == 1 and fd.written == 14' -- copied
+// @run 1 0 -f 'write:EIO when size == 1 and fd.written == 23' -- messages
+// @run 1 0 -f 'write:EIO when size == 1 and fd.written == 0' -- close-range
+// @run 1 0 -f 'write:EIO when size == 1 and fd.written == 4' -- close-later
+// @run 1 0 -f 'write:EIO when size == 1 and fd.written == 0' -- close-from
 // @run 1 0 -f 'write:EIO when size == 1 and fd.written == 9' -- dup
 // @run 1 0 -f 'write:EIO when size == 1 and fd.written == 9' -- dup2
 // @run 1 0 -f 'write:EIO when size == 1 and fd.written == 9' -- fcntl
@@ -22,6 +26,7 @@
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 static int made(void) {
@@ -43,6 +48,26 @@ static void copied(int fd) {
   off_t at = 0;
   EXPECT(sendfile(fd, from, &at, 9) == 9);
   EXPECT(pipe(ends) == 0 && write(ends[1], "hello", 5) == 5 && splice(ends[0], NULL, fd, NULL, 5, 0) == 5);
+  ask(fd);
+}
+
+static void messages(void) {
+  int ends[2];
+  struct iovec parts[] = {{"01234", 5}, {"0123456789", 10}, {"01234567", 8}};
+  struct mmsghdr all[] = {{.msg_hdr = {.msg_iov = parts, .msg_iovlen = 2}},
+                          {.msg_hdr = {.msg_iov = parts + 2, .msg_iovlen = 1}}};
+  EXPECT(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0 && sendmmsg(ends[0], all, 2, 0) == 2);
+  ask(ends[0]);
+}
+
+/* HOW: up to itself, with the flag that says later, and from it on. */
+static void closed_with_others(int fd, int how) {
+  EXPECT(write(fd, "four", 4) == 4);
+  if (how == 2)
+    closefrom(fd);
+  else
+    EXPECT(close_range((unsigned)fd, (unsigned)fd, how ? CLOSE_RANGE_CLOEXEC : 0) == 0);
+  if (how != 1) EXPECT(made() == fd);
   ask(fd);
 }
 
@@ -104,6 +129,14 @@ int main(int argc, char **argv) {
     vectors(fd);
   else if (strcmp(what, "copied") == 0)
     copied(fd);
+  else if (strcmp(what, "messages") == 0)
+    messages();
+  else if (strcmp(what, "close-range") == 0)
+    closed_with_others(fd, 0);
+  else if (strcmp(what, "close-later") == 0)
+    closed_with_others(fd, 1);
+  else if (strcmp(what, "close-from") == 0)
+    closed_with_others(fd, 2);
   else if (strcmp(what, "dup") == 0)
     doubled(fd, dup(fd));
   else if (strcmp(what, "dup2") == 0)

@@ -197,6 +197,30 @@ static void map_finds_what_was_put(void **state) {
   map_done(NULL);
 }
 
+/* What is forgotten stays so when the map grows, and is not met when it is gone through. */
+static void map_forgets(void **state) {
+  (void)state;
+  struct map m = {0};
+  uint64_t key, sum = 0;
+  size_t at = 0;
+  assert_false(map_next(&m, &at, &key));
+  for (unsigned round = 0; round < 3; round++) {
+    map_clear(&m);
+    for (uint64_t i = 0; i < 10; i++)
+      assert_int_equal(map_put(&m, 100 * round + i, i), 0);
+  }
+  assert_int_equal(m.n, 10);
+  for (uint64_t i = 200; i < 300; i++)
+    assert_int_equal(map_put(&m, i, 7), 0);
+  assert_false(map_get(&m, 100, NULL));
+  assert_false(map_get(&m, 5, NULL));
+  for (at = 0; map_next(&m, &at, &key);)
+    sum += key;
+  assert_int_equal(m.n, 100);
+  assert_int_equal(sum, 24950);
+  map_done(&m);
+}
+
 static void hashes_are_the_known_ones(void **state) {
   (void)state;
   assert_true(hash_string("") == 0xcbf29ce484222325u);
@@ -539,6 +563,7 @@ int main(void) {
       cmocka_unit_test(vec_grows),
       cmocka_unit_test(vec_says_no_memory),
       cmocka_unit_test(map_finds_what_was_put),
+      cmocka_unit_test(map_forgets),
       cmocka_unit_test(hashes_are_the_known_ones),
       cmocka_unit_test(text_grows),
       cmocka_unit_test(text_failure_sticks),

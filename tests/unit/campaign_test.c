@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "campaign/campaign.h"
+#include "campaign/sweep.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -234,6 +234,114 @@ static void test_the_cheaper_way(void **state) {
   assert_int_equal(campaign_choose(&c, 1000), CHOICE_RUN);
 }
 
+/* --- what is told of a run ---------------------------------------------------------------------------------------- */
+
+struct told {
+  size_t n, finding;
+  char doubt[64], out[16];
+};
+
+static int note(void *context, const struct sweep_done *d, struct err *e) {
+  struct told *t = context;
+  (void)e;
+  t->n++;
+  t->finding = d->finding;
+  (void)snprintf(t->doubt, sizeof t->doubt, "%s", d->doubt ? d->doubt : "");
+  (void)snprintf(t->out, sizeof t->out, "%s", d->result->seen.streams[OBSERVE_OUT].at);
+  return 0;
+}
+
+/* One experiment, whose crash at prog+0x10 is known. The lab is only there for its area, which no stack asks for. */
+struct one {
+  struct told told;
+  struct baseline baseline;
+  struct campaign_point point;
+  struct campaign_fault fault;
+  struct campaign_experiment experiment;
+  struct sweep sweep;
+  bool failed[2];
+  struct finding finding, *findings[1];
+  struct sweep_state st;
+  _Alignas(64) char lab[1 << 16];
+};
+
+static struct one *make_one(void) {
+  struct one *o = calloc(1, sizeof *o);
+  assert_non_null(o);
+  o->baseline.runs[0].seen = run_of(0, "result\n", "");
+  o->baseline.n = 1;
+  o->fault.error = EIO;
+  o->sweep = (struct sweep){.points = &o->point,
+                            .faults = &o->fault,
+                            .experiments = &o->experiment,
+                            .n_experiments = 1,
+                            .baseline = &o->baseline,
+                            .wall_ns = 1000,
+                            .sink = {.done = note, .context = &o->told}};
+  o->finding.crash[0] = hash_mix(hash_string("prog") + 0x10);
+  o->finding.failure =
+      (struct campaign_failure){.outcome = OUTCOME_CRASH, .signal = SIGSEGV, .crash = {.at = o->finding.crash, .n = 1}};
+  o->findings[0] = &o->finding;
+  o->st = (struct sweep_state){.s = &o->sweep,
+                               .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .failed = &o->failed[0],
+                               .hung = &o->failed[1],
+                               .mask = &o->baseline.mask};
+  o->st.findings.at = o->findings;
+  o->st.findings.n = 1;
+  return o;
+}
+
+static int take(struct one *o, const struct lab_result *result, held_list *held) {
+  return sweep_take_result(&o->st, (struct lab *)(void *)o->lab, 0, result, held);
+}
+
+/* A failure by a branch, too, waits until it is known whether the branch can be trusted. */
+static void test_known_failures_of_branches_are_held(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab_result *result = calloc(1, sizeof *result);
+  held_list held = {0};
+  assert_non_null(result);
+  result->injected = true;
+  result->seen = run_of(SIGSEGV, "res", "");
+  result->n_frames = 1;
+  result->frames[0] = (struct image_process_frame){.at = 0x10};
+  (void)snprintf(result->frames[0].path, sizeof result->frames[0].path, "prog");
+  assert_int_equal(take(o, result, &held), 0);
+  assert_int_equal(o->told.n, 0);
+  assert_int_equal(held.n, 1);
+  memset(result, 0, sizeof *result);
+  assert_int_equal(sweep_tell_held(&o->st, (struct lab *)(void *)o->lab, &held.at[0], result), 0);
+  assert_int_equal(o->told.n, 1);
+  assert_int_equal(o->told.finding, 1);
+  assert_string_equal(o->told.out, "res");
+  sweep_held_done(&held.at[0]);
+  vec_done(&held);
+  free(result);
+  free(o);
+}
+
+/* A run that had all its time when the budget was used up has shown something; one that had not, nothing. */
+static void test_hangs_at_the_end_of_the_budget(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab_result *result = calloc(1, sizeof *result);
+  assert_non_null(result);
+  o->sweep.deadline = 1;
+  *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 500};
+  result->seen = run_of(SIGKILL, "", "");
+  assert_int_equal(take(o, result, NULL), 0);
+  assert_int_equal(o->told.n, 0);
+  result->wall_ns = 1001;
+  assert_int_equal(take(o, result, NULL), 0);
+  assert_int_equal(o->told.n, 1);
+  assert_int_equal(o->told.finding, 0);
+  assert_string_equal(o->told.doubt, "no time was left to make sure of it");
+  free(result);
+  free(o);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_outcomes),
@@ -246,6 +354,8 @@ int main(void) {
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_the_cheaper_way),
+      cmocka_unit_test(test_known_failures_of_branches_are_held),
+      cmocka_unit_test(test_hangs_at_the_end_of_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

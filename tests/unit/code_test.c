@@ -791,6 +791,24 @@ static void test_many_tails_and_tables(void **state) {
   graph_done(&g);
 }
 
+/* Instructions whose numbers are large are found as well, and each knows its block. */
+static void test_many_instructions(void **state) {
+  (void)state;
+  struct graph g;
+  graph_of(&g,
+           assemble(".globl f, l\n.type f, @function\nf: .rept 70000\n nop\n.endr\nl: dec edi\n jne l\n ret\n"
+                    ".size f, .-f\n"),
+           "f", NULL);
+  uint32_t l = block_at(&g, "l");
+  assert_int_equal(g.code.n_insns, 70003);
+  assert_int_equal(g.code.blocks[l].n_preds, 2);
+  assert_int_equal(edges(&g, l, l, EDGE_TAKEN), 1);
+  for (uint32_t k = 0; k < g.code.n_blocks; k++)
+    for (uint32_t i = 0; i < g.code.blocks[k].n; i++)
+      assert_int_equal(code_block_of(&g.code, g.code.blocks[k].first + i), k);
+  graph_done(&g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_instructions),
@@ -820,6 +838,7 @@ int main(void) {
       cmocka_unit_test(test_aligned_stack),
       cmocka_unit_test(test_find),
       cmocka_unit_test(test_many_tails_and_tables),
+      cmocka_unit_test(test_many_instructions),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

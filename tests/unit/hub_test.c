@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a hub decides, whom it takes for whom, and which addresses it understands. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "hub/hub.h"
 
 static size_t meet(struct hub_state *s, uint32_t pid) {
-  struct wire_hub_hello hello = {.pid = pid, .process = 1, .host = "here", .name = "p"};
+  struct wire_hub_hello hello = {.pid = pid, .process = 1, .host = "here", .name = "p", .identity = pid + 1000};
   size_t at = 0;
   assert_int_equal(hub_meet(s, &hello, &at), 0);
   return at;
@@ -91,12 +92,14 @@ static void processes_are_told_apart(void **unused) {
   assert_int_equal(meet(&s, 8), 1);
   assert_int_equal(meet(&s, 7), 0); /* another thread of it */
   assert_int_equal(s.processes.at[0].connections, 2);
-  struct wire_hub_hello elsewhere = {.pid = 7, .process = 1, .host = "there", .name = "p"};
+  /* In another namespace all may be equal but what it has drawn. */
+  struct wire_hub_hello elsewhere = {.pid = 7, .process = 1, .host = "here", .name = "p", .identity = 5};
   size_t at = 0;
   assert_int_equal(hub_meet(&s, &elsewhere, &at), 0);
   assert_int_equal(at, 2);
   /* Names need not end. */
   memset(elsewhere.host, 'x', sizeof elsewhere.host);
+  elsewhere.identity = 6;
   assert_int_equal(hub_meet(&s, &elsewhere, &at), 0);
   assert_int_equal(strlen(s.processes.at[at].host), WIRE_HUB_NAME - 1);
   vec_done(&s.processes);
@@ -140,6 +143,12 @@ static void addresses_come_back(void **unused) {
     struct err e = {0};
     assert_true(hub_address_parse(bad[i], &a, &e) < 0);
     assert_true(e.text[0]);
+  }
+  static const char *const other[] = {"udp:x", "udp:127.0.0.1:9", "http://127.0.0.1:80", "udp:/tmp/x"};
+  for (size_t i = 0; i < COUNT(other); i++) {
+    struct err e = {0};
+    assert_int_equal(hub_address_parse(other[i], &a, &e), -EINVAL);
+    assert_non_null(strstr(e.text, "is no address of a hub (write unix:PATH"));
   }
   char path[200] = "unix:/";
   struct err e = {0};

@@ -107,6 +107,10 @@ static void test_temporary_files_are_litter(void **state) {
   leave(&b, "/home/x", OBSERVE_FILE);
   leave(&b, "/tmp/x", OBSERVE_FILE);
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  leave(&b, "/home/socket", OBSERVE_OTHER);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&a, "/home/socket", OBSERVE_OTHER);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
   leave(&a, "/tmp/x", OBSERVE_FILE); /* and one that is not there any more is a loss */
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
 }
@@ -193,7 +197,7 @@ static void test_temporary_names_are_learned(void **state) {
   assert_int_equal(observe_learn(runs, 2, &mask, &what), 0);
   assert_int_equal(mask.names.n, 1);
   struct observation none = {0};
-  assert_int_equal(observe_compare(&runs[0], &none, &mask, NULL), DIFFERS_FILES);
+  assert_int_equal(observe_compare(&runs[0], &none, &mask, NULL), DIFFERS_FILES | DIFFERS_LOSS);
   observe_mask_done(&mask);
   text_done(&what);
   observation_done(&runs[0]);
@@ -271,6 +275,65 @@ static void test_names_of_three_runs(void **state) {
     vec_done(&runs[i].entries);
 }
 
+static struct observation with_content(const char *path, uint64_t size, uint64_t hash) {
+  struct observation o = with_file(path);
+  o.entries.at[0].size = size;
+  o.entries.at[0].hash = hash;
+  return o;
+}
+
+/* How the third looks to who has learnt from the first two, which has noted this. Frees them. */
+static unsigned against(struct observation runs[3], const char *note) {
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  assert_int_equal(observe_learn(runs, 2, &mask, &what), 0);
+  assert_non_null(strstr(what.at, note));
+  unsigned differs = observe_compare(&runs[0], &runs[2], &mask, NULL);
+  observe_mask_done(&mask);
+  text_done(&what);
+  for (size_t i = 0; i < 3; i++)
+    observation_done(&runs[i]);
+  return differs;
+}
+
+/* What is in files whose names vary is compared as far as it is the same without faults. */
+static void test_content_behind_names_that_vary(void **state) {
+  (void)state;
+  struct observation same[] = {with_content("/x/r-ab", 13, 7), with_content("/x/r-cd", 13, 7),
+                               with_content("/x/r-ef", 13, 7)};
+  assert_int_equal(against(same, "varies from run to run\n"), 0);
+  struct observation lost[] = {with_content("/x/r-ab", 13, 7), with_content("/x/r-cd", 13, 7),
+                               with_content("/x/r-ef", 0, 1)};
+  assert_int_equal(against(lost, "varies from run to run\n"), DIFFERS_FILES | DIFFERS_LOSS);
+  struct observation other[] = {with_content("/x/r-ab", 13, 7), with_content("/x/r-cd", 14, 8),
+                                with_content("/x/r-ef", 15, 9)};
+  assert_int_equal(against(other, "so does the content"), 0);
+  struct observation empty[] = {with_content("/x/r-ab", 13, 7), with_content("/x/r-cd", 14, 8),
+                                with_content("/x/r-ef", 0, 1)};
+  assert_int_equal(against(empty, "so does the content"), DIFFERS_FILES | DIFFERS_LOSS);
+  struct observation mixed[] = {with_content("/x/r-ab", 13, 7), with_content("/x/r-cd", 0, 1),
+                                with_content("/x/r-ef", 5, 9)};
+  assert_int_equal(against(mixed, "so does the file"), 0);
+}
+
+static struct observation long_run(uint64_t more) {
+  struct observation o = run_of("the beginning\n");
+  o.streams[OBSERVE_OUT].more = more;
+  return o;
+}
+
+/* Of a stream that is too long to keep, the length counts, unless it varies. */
+static void test_long_streams(void **state) {
+  (void)state;
+  struct observation same[] = {long_run(100), long_run(100), long_run(50)};
+  assert_int_equal(against(same, "standard output is long: only its beginning and its length are compared"),
+                   DIFFERS_OUT);
+  struct observation alike[] = {long_run(100), long_run(100), long_run(100)};
+  assert_int_equal(against(alike, "its length are"), 0);
+  struct observation varying[] = {long_run(100), long_run(101), long_run(50)};
+  assert_int_equal(against(varying, "standard output is long: only its beginning is compared"), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_levels),
@@ -283,6 +346,8 @@ int main(void) {
       cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
+      cmocka_unit_test(test_content_behind_names_that_vary),
+      cmocka_unit_test(test_long_streams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,12 +118,13 @@ static void test_doubts(void **state) {
   (void)state;
   struct store *s = make_store();
   struct report r;
-  struct text t = {0}, json = {0};
+  struct text t = {0}, json = {0}, html = {0};
   struct store_experiment x = {.point = 1, .nth = 1, .retval = 1, .mode = "exec", .act = "short"};
   const char *const doubts[] = {NULL, "it ended", "it is <b>" EVIL};
   for (size_t i = 0; i < COUNT(doubts); i++) {
     x.outcome = "hang";
     x.doubt = doubts[i];
+    x.precision = i == 1 ? 0.33 : -1;
     assert_int_equal(store_add_experiment(s, &x, NULL), 0);
   }
   x.outcome = "silent";
@@ -132,6 +133,14 @@ static void test_doubts(void **state) {
   assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
   report_text(&r, &t);
   report_json(&r, &json);
+  report_html(&r, &html);
+  has(json.at, "\"act\":\"short\",\"file\":null,\"line\":null,\"site\":{\"function_in\":null,");
+  has(json.at, "\"precision\":0.33,\"reason\":\"it ended\"");
+  has(json.at, "\"precision\":null,\"reason\":\"it is ");
+  has(html.at, "<li>hang when read does only 1 byte of what it is asked for at +0x0: it ended</li>");
+  has(html.at, "<pre>murphy test --resume</pre>");
+  has_not(html.at, "did not come again");
+  has(t.at, "murphy test --resume makes sure of those for which no time was left\n");
   has(t.at,
       "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it ended\n");
   has(t.at, "1 silent failure is no finding: where it came, it is custom not to look\n");
@@ -139,6 +148,7 @@ static void test_doubts(void **state) {
   has_not(json.at, "\033");
   text_done(&t);
   text_done(&json);
+  text_done(&html);
   report_done(&r);
   store_close(s);
 }
@@ -164,7 +174,7 @@ static void test_json(void **state) {
       "\"id\":2,\"kind\":\"crash\",\"signal\":\"SIGSEGV\",\"fault\":{\"function\":\"read\",\"call\":7,\"retval\":-1,");
   has(t, "\"modes\":{\"exec\":1,\"fork\":1,\"branch\":0,");
   has(t, "\"not_covered\":[{\"function\":\"write\",\"experiments\":4},{\"function\":\"read\",\"experiments\":3}]");
-  has(t, "when call==7 and process==2'");
+  has(t, "\"run\":\"murphy run 'some folder/findings/2/scenario.xml' -- ");
   has_not(t, "\033");
   has_not(t, "\xff");
   free(t);
@@ -199,6 +209,7 @@ static void test_html(void **state) {
   has(t, "&lt;b&gt;");
   has_not(t, "<b>");
   has_not(t, "<script");
+  has(t, "1 by exec, 1 by fork");
   has_not(t, "http");
   free(t);
 }

@@ -11,12 +11,20 @@
 
 #include "run/run.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +60,7 @@ static int tear_down(void **state) {
 static bool traced;
 static uint64_t patience_ns;
 static const char *share;
+static bool bare;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
@@ -63,7 +72,8 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                                     .argv = argv,
                                     .envp = envp,
                                     .limits = *limits,
-                                    .shared = share};
+                                    .shared = share,
+                                    .bare = bare};
   struct sandbox *s = NULL;
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
@@ -128,11 +138,12 @@ static void test_shared_folder_stays(void **state) {
 /* What belongs to the folder that a layer lies on: there is no new file that would show it. */
 static void test_folders_themselves_are_renewed(void **state) {
   const char *script = "stat -c '%a %Y' /tmp /dev/shm; chmod 700 /tmp /dev/shm; touch -d @5 /tmp /dev/shm";
-  struct seen first = run(*state, script, 1), second = run(*state, script, 2);
-  sandbox_result_done(&first.result);
-  sandbox_result_done(&second.result);
-  /* /dev/shm is made anew, at another time */
-  assert_int_equal(strncmp(first.out, second.out, strcspn(first.out, "\n") + sizeof "1777"), 0);
+  struct seen s = run(*state, script, 2);
+  sandbox_result_done(&s.result);
+  /* When they were changed last is anybody's, but it was not then. */
+  assert_non_null(strstr(s.out, "1777 "));
+  assert_null(strstr(s.out, "700 "));
+  assert_null(strstr(s.out, " 5\n"));
 }
 
 /* They are no files, and nobody's: a run must not find those of the run before. */
@@ -192,6 +203,17 @@ static void test_processes_are_limited(void **state) {
   if (getuid() == 0 && !strstr(s.out, "fork")) skip(); /* a kernel that does not limit root */
   assert_non_null(strstr(s.out, "fork"));
   assert_true(s.result.left < 400);
+}
+
+/* ... nor is it without a sandbox, when somebody wants to be sure. */
+static void test_slow_is_not_stuck_without(void **state) {
+  bare = true;
+  patience_ns = 10000000000u;
+  struct seen s = run(*state, "sleep 2.2; echo done", 1);
+  bare = false;
+  patience_ns = 0;
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "done\n");
 }
 
 static void test_memory_is_limited(void **state) {
@@ -266,6 +288,14 @@ static void test_stack_of_a_hang(void **state) {
   assert_true(on_stack(&s, "/sleep"));
 }
 
+static void test_stack_of_a_child_that_hangs(void **state) {
+  traced = true;
+  struct seen s = run(*state, "sh -c 'sleep 1000; exit 1'; exit 0", 1);
+  traced = false;
+  assert_true(s.result.timed_out);
+  assert_true(on_stack(&s, "/sleep"));
+}
+
 static void test_missing_program_is_said(void **state) {
   const struct place *p = *state;
   char *const argv[] = {(char *)(uintptr_t) "nothing", NULL};
@@ -283,20 +313,98 @@ static void test_missing_program_is_said(void **state) {
   sandbox_free(s);
 }
 
+/* In a mount namespace of its own: a folder with a mount and more folders than there are layers. */
+static int run_in_crowd(const struct place *p) {
+  enum { MANY = 2 * SANDBOX_LAYERS };
+  struct place inner = *p;
+  char path[128];
+  if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) return 77;
+  for (int i = 0; i < MANY; i++) {
+    (void)snprintf(path, sizeof path, "%s/%d", p->work, i);
+    if (mkdir(path, 0755) < 0 || (i == 0 && mount("tmpfs", path, "tmpfs", 0, "size=1m") < 0)) return 77;
+  }
+  memcpy(inner.work, path, strnlen(path, sizeof inner.work - 1) + 1);
+  struct seen s = run(&inner, "echo x > new && ls", 2);
+  sandbox_result_done(&s.result);
+  return strcmp(s.out, "new\n") != 0;
+}
+
+/* As where seccomp or yama forbids it. */
+static int run_without_ptrace(const struct place *p) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {.len = COUNT(filter), .filter = filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0) return 77;
+  traced = true;
+  struct seen s = run(p, "kill -SEGV $$", 2);
+  bool good = WIFSIGNALED(s.result.status) && s.result.n_frames == 0 && strstr(s.result.why, "cannot be traced");
+  sandbox_result_done(&s.result);
+  bare = true;
+  s = run(p, "kill -SEGV $$", 2);
+  return !good || !WIFSIGNALED(s.result.status) || !strstr(s.result.why, "cannot be traced");
+}
+
+static void run_apart(void **state, int (*function)(const struct place *p)) {
+  int status = 0;
+  (void)run(*state, "true", 1); /* who cannot make a sandbox stops here */
+  pid_t pid = fork();
+  if (pid == 0) _exit(function(*state));
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) skip();
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_crowded_folder_with_a_mount(void **state) { run_apart(state, run_in_crowd); }
+
+static void test_no_ptrace_no_stack(void **state) { run_apart(state, run_without_ptrace); }
+
+static void on_alarm(int signal) { (void)signal; }
+
+/* Signals that come while the namespaces are made, one after the other: both sides of the sandbox go on. */
+static void test_signals_while_it_is_made(void **state) {
+  struct sigaction before, action = {.sa_handler = on_alarm}; /* no SA_RESTART */
+  const struct itimerval often = {.it_interval = {.tv_usec = 50}, .it_value = {.tv_usec = 50}};
+  assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+  assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+  struct seen s = run(*state, "echo hello", 1);
+  assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+  assert_string_equal(s.out, "hello\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_status_and_output),       TEST(test_changes_stay_inside),
-      TEST(test_shared_folder_stays),     TEST(test_folders_themselves_are_renewed),
-      TEST(test_shared_objects_go_away),  TEST(test_process_numbers_repeat),
-      TEST(test_nothing_is_left_running), TEST(test_time_is_limited),
-      TEST(test_slow_is_not_stuck),       TEST(test_memory_is_limited),
-      TEST(test_processes_are_limited),   TEST(test_keeper_cannot_be_killed),
-      TEST(test_file_size_is_limited),    TEST(test_deep_folders_go_away),
-      TEST(test_disk_is_limited),         TEST(test_world_outside_is_out_of_reach),
-      TEST(test_stack_of_a_crash),        TEST(test_stack_of_a_hang),
+      TEST(test_status_and_output),
+      TEST(test_changes_stay_inside),
+      TEST(test_shared_folder_stays),
+      TEST(test_folders_themselves_are_renewed),
+      TEST(test_shared_objects_go_away),
+      TEST(test_process_numbers_repeat),
+      TEST(test_nothing_is_left_running),
+      TEST(test_time_is_limited),
+      TEST(test_slow_is_not_stuck),
+      TEST(test_slow_is_not_stuck_without),
+      TEST(test_memory_is_limited),
+      TEST(test_processes_are_limited),
+      TEST(test_keeper_cannot_be_killed),
+      TEST(test_file_size_is_limited),
+      TEST(test_deep_folders_go_away),
+      TEST(test_disk_is_limited),
+      TEST(test_world_outside_is_out_of_reach),
+      TEST(test_stack_of_a_crash),
+      TEST(test_stack_of_a_hang),
+      TEST(test_stack_of_a_child_that_hangs),
       TEST(test_missing_program_is_said),
+      TEST(test_signals_while_it_is_made),
+      TEST(test_crowded_folder_with_a_mount),
+      TEST(test_no_ptrace_no_stack),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,28 @@ static void write_event(struct run_area *a, uint64_t k) {
   event->ready = k + 1;
 }
 
+/* Few pages, many, or a file that is shorter: the next run finds nothing of it. */
+static void test_area_reset(void **state) {
+  (void)state;
+  struct run_area a;
+  assert_int_equal(run_area_make(in_folder("area-reset"), 3, false, &a, NULL), 0);
+  char *bytes = (char *)a.at;
+  const size_t pages = a.size / 4096, written[] = {1, 3, pages - 1, pages};
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+    for (size_t k = 1; k < written[i]; k++)
+      bytes[k * 4096 + 8] = 'x';
+    bytes[a.size - 1] = 'x';
+    if (i == 2) assert_int_equal(ftruncate(a.file, 4096), 0);
+    assert_int_equal(run_area_reset(&a, NULL), 0);
+    assert_int_equal(a.at->size, a.size);
+    size_t left = 0;
+    for (size_t k = a.at->header; k < a.size; k++)
+      left += bytes[k] != 0;
+    assert_int_equal(left, 0);
+  }
+  run_area_done(&a);
+}
+
 static void test_area(void **state) {
   (void)state;
   struct run_area a;
@@ -387,8 +409,11 @@ static char *left_behind(void) {
   if (pid == 0) {
     struct run_folder f;
     struct text shim = {0};
+    char stage[PATH_MAX];
     text_add(&shim, "bytes");
     if (run_folder_make(false, &f, NULL) < 0 || run_folder_write(&f, &shim, NULL) < 0) _exit(1);
+    (void)snprintf(stage, sizeof stage, "%s/" RUN_FOLDER_STAGE, f.path);
+    if (mkdir(stage, 0700) < 0) _exit(1);
     if (write(ends[1], f.path, strlen(f.path) + 1) < 0) _exit(1);
     (void)raise(SIGKILL);
   }
@@ -580,6 +605,7 @@ int main(void) {
       cmocka_unit_test(test_names_of_a_program),
       cmocka_unit_test(test_places),
       cmocka_unit_test(test_area),
+      cmocka_unit_test(test_area_reset),
       cmocka_unit_test(test_unfinished_event),
       cmocka_unit_test(test_unclaimed_event),
       cmocka_unit_test(test_folder),

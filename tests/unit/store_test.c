@@ -126,6 +126,38 @@ static void fill(struct store *s) {
   assert_int_equal(store_set(s, "command", "[\"cat\"]", NULL), 0);
 }
 
+/* In a process that may only read. */
+static int read_only(void) {
+  struct store *s = NULL;
+  struct err e = {0};
+  int points = 0;
+  if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)) return 77;
+  if (store_open(folder, false, &s, &e) < 0) {
+    (void)fprintf(stderr, "%s\n", e.text);
+    return 1;
+  }
+  int r = store_points(s, check_point, &points, &e);
+  bool good = r == 0 && points == 1 && store_set(s, "command", "[]", &e) == -EACCES;
+  store_close(s);
+  return !good;
+}
+
+static void test_a_campaign_that_can_only_be_read(void **state) {
+  (void)state;
+  int status = 0;
+  struct store *s = open_store(true);
+  fill(s);
+  store_close(s);
+  assert_int_equal(chmod(folder, 0555), 0);
+  pid_t pid = fork();
+  if (pid == 0) _exit(read_only());
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(chmod(folder, 0755), 0);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) skip();
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void test_round_trip(void **state) {
   (void)state;
   struct store *s = open_store(true);
@@ -292,6 +324,7 @@ static void test_earlier_campaign_is_kept(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_campaign_that_can_only_be_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_nothing_is_overwritten, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_damage_is_said, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_killed_keeps_what_was_flushed, set_up, tear_down),

@@ -120,6 +120,22 @@ static void parts_are_checked(void **state) {
   REFUSED(PART(&t, rows, struct wire_row)->cfa, WIRE_CFA_COUNT);
 }
 
+/* As long as the runtime compares, and not longer. */
+static void patterns_have_an_end(void **state) {
+  (void)state;
+  for (unsigned frames = WIRE_PATTERN_MAX; frames <= WIRE_PATTERN_MAX + 1; frames++) {
+    struct made_plan p = {0};
+    made_must(vec_push(&p.modules, (struct wire_module){.name = made_text(&p, "m")}) == 0);
+    made_must(vec_push(&p.places, (struct wire_place){.flags = WIRE_LAST, .start = 1, .end = 2}) == 0);
+    for (unsigned i = 1; i <= 2 * frames; i++)
+      made_must(vec_push(&p.patterns, (struct wire_pattern){.flags = i % frames == 0 ? WIRE_LAST : 0}) == 0);
+    struct text t = made_bytes(&p);
+    made_done(&p);
+    assert_int_equal(wire_plan_check(t.at, t.n) == NULL, frames == WIRE_PATTERN_MAX);
+    text_done(&t);
+  }
+}
+
 static void conditions_are_checked(void **state) {
   (void)state;
   uint32_t none = OP(WIRE_OP_COUNT, 0);
@@ -185,10 +201,15 @@ static void draws_are_even(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_good_plan_is_good),    cmocka_unit_test(headers_are_checked),
-      cmocka_unit_test(tables_are_checked),     cmocka_unit_test(parts_are_checked),
-      cmocka_unit_test(conditions_are_checked), cmocka_unit_test(a_condition_has_its_depth),
-      cmocka_unit_test(every_byte_counts),      cmocka_unit_test(draws_are_even),
+      cmocka_unit_test(a_good_plan_is_good),
+      cmocka_unit_test(headers_are_checked),
+      cmocka_unit_test(tables_are_checked),
+      cmocka_unit_test(parts_are_checked),
+      cmocka_unit_test(patterns_have_an_end),
+      cmocka_unit_test(conditions_are_checked),
+      cmocka_unit_test(a_condition_has_its_depth),
+      cmocka_unit_test(every_byte_counts),
+      cmocka_unit_test(draws_are_even),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

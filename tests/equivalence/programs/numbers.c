@@ -6,6 +6,7 @@
  * by branches: 90 of 100
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,31 @@ static void show_numbers(const char *when, int fd) {
   printf(" output %d up %d\n", same(&now, &output), same(&file, &before[2]));
 }
 
+/* Entries of the folder have the inodes that the files were known by before. */
+static int find_path(const char *name) {
+  for (int i = 0; i < PATHS; i++)
+    if (strcmp(paths[i], name) == 0) return i;
+  return -1;
+}
+
+static void show_entries(const char *when) {
+  struct dirent *entry, **list = NULL;
+  DIR *d = opendir(".");
+  int same_entries = 0, n = scandir(".", &list, NULL, alphasort), same_list = 0;
+  for (; d && (entry = readdir(d));) {
+    int i = find_path(entry->d_name);
+    if (i >= 0 && i != 2) same_entries += before[i].st_ino == entry->d_ino;
+  }
+  if (d) closedir(d);
+  for (int k = 0; k < n; k++) {
+    int i = find_path(list[k]->d_name);
+    if (i >= 0 && i != 2) same_list += before[i].st_ino == list[k]->d_ino;
+    free(list[k]);
+  }
+  free(list);
+  printf("%s entries %d %d\n", when, same_entries, same_list);
+}
+
 /* Other descriptions of the files, which stay open: to close one would give the first lock up. */
 static void show_locks(const char *when) {
   struct flock all = {.l_type = F_WRLCK};
@@ -68,6 +94,7 @@ int main(void) {
     if (!p) puts("no memory");
     show_numbers(i ? "second" : "first", fd);
     show_locks(i ? "second" : "first");
+    show_entries(i ? "second" : "first");
     free(p);
   }
   if (rename(paths[1], "numbers.other") == 0) paths[1] = "numbers.other", paths[5] = "numbers.other/file";

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,8 @@ int main(void) {
   show("kill of the group", kill(-self, 0));
   show("killpg", killpg(getpgrp(), 0));
   show("tgkill", tgkill(self, gettid(), SIGUSR1));
+  show("by number", syscall(SYS_getpid) == self && syscall(SYS_gettid) == gettid());
+  show("tgkill by number", syscall(SYS_tgkill, self, syscall(SYS_gettid), SIGUSR1));
   show("group", getpgid(self));
   show("session", getsid(self));
   show("to be of a group", setpgid(self, self));

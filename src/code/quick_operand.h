@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of the instructions that are read without Zydis: what ModRM, SIB and the bytes behind them say.
+ * Inside the room: operands of the instructions that are read without Zydis, what ModRM, SIB and the bytes behind them
+ * say. Here and not in a file of its own, since each instruction needs several of these and they are small.
  */
+#pragma once
+
 #include "code/quick.h"
 
-static void take_sib(struct reading *r, unsigned mod) {
+static inline void take_sib(struct reading *r, unsigned mod) {
   struct insn *in = r->in;
   uint8_t sib = *r->p++;
   uint8_t index = (uint8_t)((sib >> 3 & 7) | (r->rex & 2 ? 8 : 0));
@@ -22,7 +25,7 @@ static void take_sib(struct reading *r, unsigned mod) {
  * The memory operand of the ModRM byte. An address relative to rip is relative to the end of the instruction, which
  * quick_finish knows: until then, SCALE is 0xff.
  */
-void quick_memory(struct reading *r) {
+static inline void quick_memory(struct reading *r) {
   struct insn *in = r->in;
   unsigned mod = r->modrm >> 6, rm = r->modrm & 7;
   if (rm == RSP)
@@ -40,7 +43,7 @@ void quick_memory(struct reading *r) {
 }
 
 /* The operand of the ModRM byte, as KIND and REG. */
-void quick_rm(struct reading *r, uint8_t *kind, uint8_t *reg) {
+static inline void quick_rm(struct reading *r, uint8_t *kind, uint8_t *reg) {
   *kind = quick_is_register(r) ? OPERAND_REG : OPERAND_MEM;
   if (quick_is_register(r))
     *reg = quick_rm_register(r);
@@ -48,7 +51,7 @@ void quick_rm(struct reading *r, uint8_t *kind, uint8_t *reg) {
     quick_memory(r);
 }
 
-bool quick_finish(struct reading *r) {
+static inline bool quick_finish(struct reading *r) {
   struct insn *in = r->in;
   in->length = (uint8_t)(r->p - r->start);
   if (in->scale == 0xff) {
@@ -59,18 +62,22 @@ bool quick_finish(struct reading *r) {
 }
 
 /* What is changed and looked at by DST and SRC. */
-bool quick_finish_operands(struct reading *r) {
+static inline bool quick_finish_operands(struct reading *r) {
   struct insn *in = r->in;
-  bool writes = in->op != OP_CMP && in->op != OP_TEST && in->op != OP_PUSH;
-  bool reads = in->op != OP_MOVE && in->op != OP_LEA && in->op != OP_SET && in->op != OP_POP;
+  static const uint64_t looks_only = 1ull << OP_CMP | 1ull << OP_TEST | 1ull << OP_PUSH;
+  static const uint64_t sets_only = 1ull << OP_MOVE | 1ull << OP_LEA | 1ull << OP_SET | 1ull << OP_POP;
+  bool writes = !(looks_only >> in->op & 1), reads = !(sets_only >> in->op & 1);
   if (in->src_kind == OPERAND_REG) in->uses |= REG_BIT(in->src);
-  if (in->dst_kind == OPERAND_REG && reads) in->uses |= REG_BIT(in->dst);
-  if (in->dst_kind == OPERAND_REG && writes) in->defs |= REG_BIT(in->dst);
-  if (in->dst_kind == OPERAND_MEM && writes) in->flags |= INSN_WRITES_MEM;
+  if (in->dst_kind == OPERAND_REG) {
+    uint16_t dst = REG_BIT(in->dst);
+    in->uses |= reads ? dst : 0;
+    in->defs |= writes ? dst : 0;
+  } else if (in->dst_kind == OPERAND_MEM && writes)
+    in->flags |= INSN_WRITES_MEM;
   return quick_finish(r);
 }
 
-bool quick_two(struct reading *r, bool byte, bool to_rm) {
+static inline bool quick_two(struct reading *r, bool byte, bool to_rm) {
   struct insn *in = r->in;
   uint8_t reg = quick_middle(r), *rm = to_rm ? &in->dst : &in->src;
   if (byte && (quick_is_high(r, reg) || (quick_is_register(r) && quick_is_high(r, quick_rm_register(r))))) return false;
@@ -82,7 +89,7 @@ bool quick_two(struct reading *r, bool byte, bool to_rm) {
 }
 
 /* call, jmp and jcc to an address, of SIZE bytes */
-bool quick_jump(struct reading *r, unsigned size) {
+static inline bool quick_jump(struct reading *r, unsigned size) {
   struct insn *in = r->in;
   int64_t by = size == 1 ? quick_take8(r) : quick_take32(r);
   in->dst_kind = OPERAND_IMM;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a sweep, between its files. */
+#pragma once
+
+#include "campaign/campaign.h"
+
+#include <pthread.h>
+
+/* How often a failure is repeated. */
+enum { REPEATS = 3 };
+
+struct finding {
+  struct campaign_failure failure;
+  uint64_t inject[WIRE_FRAMES], crash[SANDBOX_FRAMES];
+  bool numbered; /* inject is there */
+};
+
+struct sweep_state {
+  const struct sweep *s;
+  pthread_mutex_t lock;
+  size_t next, done, taken;
+  bool *failed;      /* of each point: a finding is known there */
+  bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
+  VEC(size_t) later; /* experiments at such points, for when all others are done */
+  size_t next_later;
+  VEC(struct finding *) findings;
+  char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
+  struct campaign_costs costs;
+  size_t held;   /* results of branches that are no failures, so far */
+  bool distrust; /* one of them was otherwise when it was made from the start: there are no more branches */
+  int r;
+  struct err e;
+  /* What varies without faults: the baseline's, then what was learnt of it; the last one counts. */
+  const struct observe_mask *mask;
+  VEC(struct observe_mask *) learnt;
+  VEC(struct observation) seen; /* the runs that it was learnt of, beside the baseline's */
+};
+
+/* What is told of an experiment by a branch, once it is known that the branch can be trusted. */
+struct held {
+  size_t experiment;
+  enum outcome outcome;
+  char *difference;
+  struct wire_event event, first;
+  int status;
+  bool injected, attached;
+  unsigned left;
+  uint64_t wall_ns, memory;
+  size_t finding;                                 /* of a failure whose cause is known; else 0 */
+  struct observe_stream streams[OBSERVE_STREAMS]; /* of a failure: how they began */
+};
+typedef VEC(struct held) held_list;
+void sweep_held_done(struct held *h);
+
+/* What came of repeating a failure. */
+struct repeats {
+  unsigned same, n;
+  bool cut;    /* the time was over; then TRACED is not there */
+  bool learnt; /* it must be judged again, since more varies than was known; likewise */
+  bool steady;
+  struct lab_result traced; /* the last run */
+};
+
+uint64_t sweep_now(void);
+bool sweep_stopped(const struct sweep *s);
+/* ... or is its time over? */
+bool sweep_is_over(const struct sweep *s);
+/* When what still runs is ended; 0 for never. */
+uint64_t sweep_latest(const struct sweep *s);
+/* A run that was ended for lack of budget tells nothing. */
+bool sweep_is_cut(const struct sweep *s, const struct lab_result *r);
+
+struct lab_order sweep_order(const struct sweep *s, size_t experiment);
+enum outcome sweep_judge(const struct sweep_state *st, size_t experiment, const struct lab_result *r, struct text *what,
+                         bool *ret_failed);
+
+/* Makes a failure again in the same lab (sweep_repeat.c); may learn of what varies by itself. */
+int sweep_repeat(struct sweep_state *st, struct lab *l, const struct sweep_done *d, bool may_learn, struct repeats *ret,
+                 struct err *e) MUST_USE;
+double sweep_precision(const struct repeats *t);
+
+/*
+ * One experiment (sweep_result.c). WHY: it is not made by a branch; NULL for the reason that the sweep has met. HUNG: a
+ * branch has shown a hang, which is worth telling even if no time is left for this run.
+ */
+int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, bool hung) MUST_USE;
+/*
+ * HELD: the lab is busy with branches. Then not 0 if it must be made again, since a failure is new and cannot be
+ * repeated now; all others are held.
+ */
+int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
+                      held_list *held) MUST_USE;
+int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h,
+                    struct lab_result *result) MUST_USE;
+int sweep_add_finding(struct sweep_state *st, const struct finding *f, size_t *ret) MUST_USE;
+void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t ns, size_t n);
+
+/* The next experiment, if there is one and the budget allows it; WITH: that fits into one batch with this one. */
+bool sweep_take(struct sweep_state *st, const size_t *with, size_t *ret);
+void sweep_fail(struct sweep_state *st, int r);
+/* Batches of branches, as long as these are cheaper (sweep_batch.c). */
+void sweep_work_in_batches(struct sweep_state *st, struct lab *l);

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many experiments at once, as branches of one run.
+ */
+#include "campaign/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
+enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
+
+struct batch {
+  struct sweep_state *st;
+  struct lab *l;
+  size_t n, taken[LAB_BRANCHES];
+  bool made[LAB_BRANCHES];
+  struct lab_order orders[LAB_BRANCHES];
+  size_t index[LAB_BRANCHES]; /* of those that are not made yet */
+  size_t again;               /* a new failure, which is to be made sure of before others are made */
+  bool hung;                  /* ... and it is a hang */
+  held_list held;
+  size_t later; /* of the n, those that were put off */
+  uint64_t hung_ns;
+};
+
+/* What else is to be made where a failure is known waits until everything else was tried. */
+static void put_off(struct batch *b) {
+  struct sweep_state *st = b->st;
+  (void)pthread_mutex_lock(&st->lock);
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->made[i] || !st->failed[st->s->experiments[b->taken[i]].point] || vec_push(&st->later, b->taken[i]) < 0)
+      continue;
+    b->made[i] = true;
+    b->later++;
+    st->taken--;
+  }
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+static int branch_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
+  struct batch *b = context;
+  (void)e;
+  size_t at = b->index[i];
+  if (result->timed_out) b->hung_ns += result->wall_ns;
+  int r = sweep_take_result(b->st, b->l, b->taken[at], result, &b->held);
+  if (r < 0) return r;
+  b->made[at] = r == 0;
+  if (r > 0) {
+    b->again = at;
+    b->hung = result->timed_out;
+    return -EAGAIN;
+  }
+  const struct sweep *s = b->st->s;
+  return sweep_is_over(s) ? -ECANCELED : 0;
+}
+
+/* --- one in many is made in another way, too ---------------------------------------------------------------------- */
+
+/* How an experiment came out. */
+struct end {
+  enum outcome outcome;
+  int status;
+  bool injected;
+  uint64_t call;
+  char *difference;
+};
+
+static bool is_same_end(const struct end *a, const struct end *b) {
+  return a->outcome == b->outcome && a->status == b->status && a->injected == b->injected &&
+         (!a->injected || a->call == b->call) && strcmp(a->difference, b->difference) == 0;
+}
+
+/* -ECANCELED if that tells nothing. */
+static int run_to_end(struct batch *b, size_t experiment, struct end *ret, struct err *e) {
+  struct sweep_state *st = b->st;
+  struct lab_order order = sweep_order(st->s, experiment);
+  struct lab_result result;
+  struct text what = {0};
+  bool failed;
+  uint64_t start = sweep_now();
+  int r = lab_run(b->l, &order, &result, e);
+  if (r < 0) return r;
+  sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
+  *ret = (struct end){.outcome = sweep_judge(st, experiment, &result, &what, &failed),
+                      .status = result.seen.status,
+                      .injected = result.injected,
+                      .call = result.event.call,
+                      .difference = strdup(what.at ? what.at : "")};
+  bool cut = sweep_is_cut(st->s, &result) || sweep_stopped(st->s);
+  text_done(&what);
+  lab_result_done(&result);
+  if (ret->difference && !cut) return 0;
+  free(ret->difference);
+  return cut ? -ECANCELED : -ENOMEM;
+}
+
+/* Does it come out otherwise when it is made from the start? Only what does so twice in the same way counts. */
+static int compare_with_run(struct batch *b, const struct held *h, bool *ret_differs, struct err *e) {
+  const struct end branch = {.outcome = h->outcome,
+                             .status = h->status,
+                             .injected = h->injected,
+                             .call = h->event.call,
+                             .difference = h->difference};
+  struct end first, second;
+  int r = run_to_end(b, h->experiment, &first, e);
+  *ret_differs = false;
+  if (r < 0) return r == -ECANCELED ? 0 : r;
+  if (!is_same_end(&branch, &first) && (r = run_to_end(b, h->experiment, &second, e)) == 0) {
+    *ret_differs = is_same_end(&first, &second);
+    free(second.difference);
+  }
+  free(first.difference);
+  return r == -ECANCELED ? 0 : r;
+}
+
+/* One in so many, since what is no failure is looked at by nobody else. */
+enum { SAMPLE = 50 };
+
+static bool is_sample(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool is = st->held++ % SAMPLE == SAMPLE / 2;
+  (void)pthread_mutex_unlock(&st->lock);
+  return is;
+}
+
+static void distrust(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  st->distrust = true;
+  (void)snprintf(st->why, sizeof st->why, "a branch was not what a run from the start is");
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+static bool is_distrusted(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool is = st->distrust;
+  (void)pthread_mutex_unlock(&st->lock);
+  return is;
+}
+
+static void keep_error(struct sweep_state *st, const struct err *e) {
+  (void)pthread_mutex_lock(&st->lock);
+  if (e->text[0]) st->e = *e;
+  (void)pthread_mutex_unlock(&st->lock);
+}
+
+/* Are those that are held what they would be otherwise? */
+static int check_samples(struct batch *b, bool *trusted) {
+  int r = 0;
+  for (size_t i = 0; i < b->held.n && r == 0 && *trusted; i++) {
+    struct err e = {0};
+    bool differs = false;
+    if (!is_sample(b->st) || sweep_is_over(b->st->s)) continue;
+    r = compare_with_run(b, &b->held.at[i], &differs, &e);
+    if (r < 0) keep_error(b->st, &e);
+    if (differs) distrust(b->st);
+    *trusted = !differs;
+  }
+  return r;
+}
+
+/* --- batches ------------------------------------------------------------------------------------------------------ */
+
+/* The run from which they branched is over. If it cannot be trusted they are to be made again, in another way. */
+static int release(struct batch *b, bool trusted) {
+  struct lab_result *result = calloc(1, sizeof *result);
+  int r = result ? 0 : -ENOMEM;
+  for (size_t i = 0; i < b->held.n; i++) {
+    struct held *h = &b->held.at[i];
+    if (r == 0 && trusted) r = sweep_tell_held(b->st, b->l, h, result);
+    for (size_t k = 0; !trusted && k < b->n; k++)
+      if (b->taken[k] == h->experiment) b->made[k] = false;
+    sweep_held_done(h);
+  }
+  b->held.n = 0;
+  free(result);
+  return r;
+}
+
+/* The run from which they branch looks as without faults, or as with the first alone. */
+static const struct observation *expected_of(const struct batch *b) {
+  const struct sweep *s = b->st->s;
+  size_t first = b->n ? s->experiments[b->taken[0]].first : 0;
+  return !first ? &s->baseline->runs[0].seen : s->alone ? &s->alone[first - 1] : NULL;
+}
+
+/* All that were not made yet; how many of them were now. */
+static int branch_once(struct batch *b, size_t *ret_made) {
+  struct err e = {0};
+  size_t n = 0, made = 0;
+  for (size_t i = 0; i < b->n; i++)
+    if (!b->made[i]) {
+      b->index[n] = i;
+      b->orders[n++] = sweep_order(b->st->s, b->taken[i]);
+    }
+  struct lab_branch branch = {.orders = b->orders,
+                              .n = n,
+                              .wall_ns = b->st->s->wall_ns,
+                              .until_ns = sweep_latest(b->st->s),
+                              .done = branch_done,
+                              .context = b,
+                              .expected = expected_of(b),
+                              .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
+                              .first = b->orders[0].first};
+  uint64_t start = sweep_now();
+  int r = n ? lab_branch(b->l, &branch, &e) : 0;
+  uint64_t took = sweep_now() - start;
+  bool trusted = !branch.unlike;
+  int checked = check_samples(b, &trusted), told = release(b, trusted);
+  if (told == 0) told = checked;
+  if (told < 0 && (r == 0 || r == -EAGAIN || r == -ECANCELED)) r = told;
+  (void)pthread_mutex_lock(&b->st->lock);
+  if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
+  if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
+  (void)pthread_mutex_unlock(&b->st->lock);
+  for (size_t i = 0; i < n; i++)
+    made += b->made[b->index[i]];
+  sweep_note_cost(b->st, CHOICE_BRANCH, took > b->hung_ns ? took - b->hung_ns : 0, made);
+  b->hung_ns = 0;
+  *ret_made = made;
+  if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
+  r = sweep_make(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself", b->hung);
+  b->made[b->again] = true;
+  *ret_made = made + 1;
+  put_off(b);
+  return r;
+}
+
+/* Is a branch worth it? A child that changes files ends the trunk, and then it is no better than a fork. */
+static int branch_batch(struct batch *b, size_t *ret_made) {
+  size_t made = 0, runs = 0, more = 1;
+  int r = 0;
+  for (; r == 0 && more > 0 && made >= runs && !sweep_is_over(b->st->s) && !is_distrusted(b->st); runs++, made += more)
+    r = branch_once(b, &more);
+  *ret_made = made;
+  return r;
+}
+
+static int make_rest(struct batch *b) {
+  int r = 0;
+  for (size_t i = 0; i < b->n && r == 0; i++) {
+    const struct sweep *s = b->st->s;
+    if (sweep_is_over(s)) break;
+    if (!b->made[i]) r = sweep_make(b->st, b->l, b->taken[i], NULL, false);
+  }
+  return r;
+}
+
+static size_t next_size(size_t size, uint64_t took) {
+  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
+  return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
+}
+
+static void take_batch(struct batch *b, size_t size) {
+  memset(b->made, 0, sizeof b->made);
+  b->later = 0;
+  for (b->n = 0; b->n < size && sweep_take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
+    b->n++;
+}
+
+static enum campaign_choice choose(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  enum campaign_choice choice = campaign_choose(&st->costs, st->s->baseline->wall_ns);
+  if (choice == CHOICE_RUN && !st->why[0])
+    (void)snprintf(st->why, sizeof st->why, "a branch takes longer than a run from the start");
+  (void)pthread_mutex_unlock(&st->lock);
+  return choice;
+}
+
+/* Are branches cheaper than runs that begin at main? If there is doubt, a few such runs tell. */
+static bool is_worth_it(struct batch *b) {
+  struct sweep_state *st = b->st;
+  if (choose(st) == CHOICE_PROBE) {
+    take_batch(b, CAMPAIGN_PROBE);
+    int r = make_rest(b);
+    if (r < 0) sweep_fail(st, r);
+  }
+  return choose(st) != CHOICE_RUN;
+}
+
+/* Batches, as long as branches are cheaper. */
+void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
+  struct batch *b = calloc(1, sizeof *b);
+  if (!b) return; /* one by one, then */
+  size_t size = BATCH_FIRST, made = 0;
+  *b = (struct batch){.st = st, .l = l};
+  do {
+    uint64_t start = sweep_now();
+    take_batch(b, size);
+    int r = b->n ? branch_batch(b, &made) : 0;
+    if (r == 0) r = make_rest(b);
+    if (r < 0) sweep_fail(st, r);
+    size = next_size(size, sweep_now() - start);
+  } while (b->n > 0 && !is_distrusted(st) && is_worth_it(b));
+  vec_done(&b->held);
+  free(b);
+}

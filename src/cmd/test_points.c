@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the command calls what can fail, as its runs have recorded it; how likely that is there, and what it means.
+ */
+#include "cmd/test_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OUTPUT_WRITTEN = 1, OUTPUT_TOLD = 2 };
+
+/* --- call sites --------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a program's file. */
+enum { JUDGED_MAX = 8 << 20 };
+
+static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
+
+static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
+  static const int weights[] = {[SITE_NONE] = 3, [SITE_SOME] = 2, [SITE_ALL] = 0, [SITE_UNKNOWN] = 1};
+  struct site_request request = {.program = path, .data = s->data, .unknown = true};
+  struct site_list list;
+  if (site_check(&request, &list, e) < 0) return 0; /* then no verdict is known, which is no reason to stop */
+  int r = 0;
+  for (size_t i = 0; i < list.n && r == 0; i++) {
+    const struct site *at = &list.sites[i];
+    bool quiet = at->verdict != SITE_ALL && at->verdict != SITE_UNKNOWN && at->rank < SITE_QUIET;
+    if (at->after)
+      r = map_put(&s->verdicts, site_key(path, at->after), (uint64_t)weights[at->verdict] | (uint64_t)quiet << 8);
+  }
+  site_list_done(&list);
+  return r;
+}
+
+/* To judge all calls of a compiler takes longer than to try some; of the command itself they are judged always. */
+static bool is_huge(const struct test_space *s, size_t module) {
+  struct stat st;
+  return module > 0 && stat(s->modules.modules.at[module].path, &st) == 0 && st.st_size > JUDGED_MAX;
+}
+
+int test_space_judge(struct test_space *s, struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < s->world.wire.n && r >= 0; i++)
+    if (s->world.wire.at[i].flags & WIRE_IN_SCOPE && !(s->world.wire.at[i].flags & WIRE_LANGUAGE) && !is_huge(s, i))
+      r = add_verdicts(s, s->modules.modules.at[i].path, e);
+  return r;
+}
+
+/* --- points ------------------------------------------------------------------------------------------------------- */
+
+/* Is the call one of those that were asked for? */
+static bool is_wanted(const struct test_space *s, const char *path, uint64_t after) {
+  for (size_t i = 0; i < s->sites.n; i++) {
+    const struct wire_place *p = &s->sites.at[i];
+    if (strcmp(s->modules.modules.at[p->module].path, path) != 0) continue;
+    if (p->flags & WIRE_ANYWHERE || (after > p->start && after - 1 < p->end)) return true;
+  }
+  return s->sites.n == 0;
+}
+
+const char *test_path_of(const struct test_space *s, const char *loaded) {
+  const char *last = strrchr(loaded, '/');
+  for (size_t i = 0; loaded[0] != '/' && last && i < s->opened.n; i++) {
+    const char *name = strrchr(s->opened.at[i], '/');
+    if (name && strcmp(name, last) == 0) return s->opened.at[i];
+  }
+  return loaded;
+}
+
+static struct site_call call_of(const struct test_space *s, uint32_t function, const struct wire_point *seen);
+
+/* Was it called by a library of a language, which was not asked for by name? */
+static bool is_indirect(const struct test_space *s, const char *path) {
+  for (size_t i = 0; i < s->world.wire.n; i++)
+    if (s->world.wire.at[i].flags & WIRE_LANGUAGE && test_is_language(s, path)) return true;
+  return false;
+}
+
+static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
+  struct wire_loaded loaded;
+  struct campaign_point add = {.hash = p->hash,
+                               .count = p->count,
+                               .function = p->function,
+                               .verdict = 1,
+                               .excused = site_likely_excused(s->likely, test_function(s, p->function))};
+  bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
+  if (s->sites.n && !(known && is_wanted(s, test_path_of(s, loaded.path), p->frames[0].at))) return 0;
+  if (known && is_indirect(s, loaded.path)) {
+    struct site_call c = call_of(s, p->function, p);
+    if (!test_is_for_program(s, area, p)) return 0;
+    add.indirect = true;
+    add.excused |= test_language_excuses(s, &c);
+  }
+  if (known) {
+    uint64_t verdict;
+    add.site = site_key(test_path_of(s, loaded.path), p->frames[0].at);
+    if (map_get(&s->verdicts, add.site, &verdict)) {
+      add.verdict = (int)(verdict & 0xff);
+      add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
+    }
+  }
+  return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
+}
+
+static int by_hash(const void *a, const void *b) {
+  const struct wire_point *x = a, *y = b;
+  return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+/* Some functions are in the plan because murphy itself must know of their calls. */
+static bool has_rules(const struct test_space *s, uint32_t function) {
+  const struct wire_function *f = test_plan_array(s, test_plan(s)->functions);
+  return function < test_plan(s)->functions.n && f[function].n_rules;
+}
+
+static int note_outputs(struct test_space *s);
+
+int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
+  const struct run_area *area = lab_area(l);
+  VEC(struct wire_point) found = {0};
+  struct map known = {0};
+  struct wire_point p;
+  int r = 0;
+  for (size_t i = 0; i < s->points.n && r == 0; i++)
+    r = map_put(&known, s->points.at[i].hash, 1);
+  for (uint32_t i = 0; (i = run_area_point_from(area, i)) < area->points.n && r == 0; i++)
+    if (run_area_point(area, i, &p) && has_rules(s, p.function) && !map_get(&known, p.hash, NULL))
+      r = vec_push(&found, p);
+  map_done(&known);
+  if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
+  for (size_t i = 0; i < found.n && r == 0; i++)
+    r = add_point(s, area, &found.at[i]);
+  vec_done(&found);
+  if (r == 0) r = note_outputs(s);
+  return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+static enum site_descriptor descriptor_of(uint8_t fd) {
+  static const enum site_descriptor kinds[] = {
+      [WIRE_FD_NONE] = DESCRIPTOR_NONE, [WIRE_FD_FILE] = DESCRIPTOR_FILE,     [WIRE_FD_DIR] = DESCRIPTOR_DIR,
+      [WIRE_FD_PIPE] = DESCRIPTOR_PIPE, [WIRE_FD_SOCKET] = DESCRIPTOR_SOCKET, [WIRE_FD_TTY] = DESCRIPTOR_TTY,
+  };
+  return fd < COUNT(kinds) ? kinds[fd] : DESCRIPTOR_OTHER;
+}
+
+static struct site_call call_of(const struct test_space *s, uint32_t function, const struct wire_point *seen) {
+  const struct wire_function *functions = test_plan_array(s, test_plan(s)->functions);
+  struct site_call c = {.function = test_function(s, function),
+                        .n_args = functions[function].n_args,
+                        .descriptor = descriptor_of(seen->fd),
+                        .nonblocking = seen->nonblocking,
+                        .writable = seen->writable,
+                        .any_handler = seen->handlers & WIRE_HANDLER,
+                        .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
+  if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);
+  memcpy(c.args, seen->args, sizeof c.args);
+  return c;
+}
+
+static struct site_call call_at(const struct test_space *s, const struct campaign_point *p) {
+  return call_of(s, p->function, &s->seen.at[p - s->points.at]);
+}
+
+/* So many functions that were not tried are named; of more, how many each library has. */
+enum { UNTRIED_SHOWN = 8 };
+
+int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_at(s, p);
+  /* That memory is short a library of a language says by an exception. */
+  if (p->indirect && f->error == ENOMEM && f->act != WIRE_ACT_THROW) return 0;
+  /* Whoever asks for a function that nothing is known about has a reason. */
+  if (s->named && !site_likely_knows(s->likely, c.function)) return 1;
+  if (f->act == WIRE_ACT_SHORT) return site_likely_short(s->likely, &c);
+  return site_likely_of(s->likely, &c, f->error, f->retval);
+}
+
+static const char *home_of(const struct test_space *s, const char *function) {
+  const struct run_module *home = run_modules_define(&s->modules, function);
+  return home ? image_name(home->image) : "";
+}
+
+static int by_home(const void *a, const void *b, void *context) {
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  int order = strcmp(home_of(context, x), home_of(context, y));
+  return order ? order : strcmp(x, y);
+}
+
+/* Those of one library: by name, or how many there are. */
+static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
+  if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
+  for (size_t i = 0; i < n && named; i++)
+    text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
+}
+
+void test_note_untried(const struct test_space *s, struct text *notes) {
+  name_list names = {0};
+  struct text told = {0};
+  for (size_t i = 0; i < s->untried.n; i++)
+    if (vec_push(&names, s->untried.at[i]) < 0) break;
+  for (size_t i = 0; i < s->points.n && !s->named; i++) {
+    struct site_call c = call_at(s, &s->points.at[i]);
+    if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
+  }
+  if (names.n) qsort_r(names.at, names.n, sizeof *names.at, by_home, (void *)(uintptr_t)s);
+  size_t n = 0;
+  for (size_t i = 0; i < names.n; i++)
+    if (!i || strcmp(names.at[i], names.at[n - 1]) != 0) names.at[n++] = names.at[i];
+  for (size_t i = 0, k; i < n; i = k) {
+    const char *home = home_of(s, names.at[i]);
+    for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
+      k++;
+    add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
+  }
+  if (told.n)
+    text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
+              told.at);
+  text_done(&told);
+  vec_done(&names);
+}
+
+static uint64_t output_key(uint32_t process, uint64_t fd) { return hash_mix(((uint64_t)process << 32) + (uint32_t)fd); }
+
+/*
+ * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
+ * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a
+ * written file and another.
+ */
+static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
+                              const struct site_call *closed) {
+  uint64_t known = 0;
+  uint64_t key = output_key(s->seen.at[p - s->points.at].process, closed->args[0]);
+  return closed->n_args && map_get(&s->outputs, key, &known) && known == OUTPUT_WRITTEN;
+}
+
+static int note_output(struct test_space *s, uint64_t key, uint64_t what) {
+  uint64_t known = 0;
+  (void)map_get(&s->outputs, key, &known);
+  return map_put(&s->outputs, key, known | what);
+}
+
+/* What was written to and made safe, by process and descriptor. */
+static int note_outputs(struct test_space *s) {
+  int r = 0;
+  for (size_t i = 0; i < s->points.n && r >= 0; i++) {
+    struct site_call c = call_at(s, &s->points.at[i]);
+    uint32_t process = s->seen.at[i].process;
+    uint64_t to;
+    if (c.n_args == 0) continue;
+    if (site_likely_writes(s->likely, &c, &to) && c.writable)
+      r = note_output(s, output_key(process, to), OUTPUT_WRITTEN);
+    bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
+    if (r >= 0 && tells) r = note_output(s, output_key(process, c.args[0]), OUTPUT_TOLD);
+  }
+  return r;
+}
+
+unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  const struct test_space *s = context;
+  struct site_call c = call_at(s, p);
+  /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */
+  if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
+  unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
+  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
+  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
+  return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
+         (rare ? TRAIT_RARE_END : 0);
+}
