@@ -55,7 +55,9 @@ modes() { python3 -c 'import json, sys; print(json.load(open("out"))["modes"][sy
 cc -o program program.c
 run test --budget 20runs --format json -- ./program
 holds 'a plain program is not started anew' test "$(modes exec)" = 0 -a "$(($(modes fork) + $(modes branch)))" -gt 0
-run test --budget 200runs --format json -- ls -l /usr
+mkdir listed
+for i in $(seq 12); do mkdir listed/$i; done
+run test --budget 200runs --format json -- ls -l listed
 holds 'what changes no files is made by branches' test "$(modes branch)" -gt 100 -a "$(modes exec)" = 0
 
 cat >crash.c <<'END'

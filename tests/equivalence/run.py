@@ -20,7 +20,7 @@ BUILD = os.environ.get("MURPHY_BUILD", f"{ROOT}/build")
 
 # Name → a command, and what is in its folder before.
 DEBIAN = {
-    "ls": (["ls", "-l", "/usr/share"], ""),
+    "ls": (["ls", "-l", "tree"], "mkdir tree; for i in $(seq 40); do mkdir tree/$i; ln -s $i tree/link$i; done"),
     "sort": (["sort", "-r", "lines"], "seq 2000 | shuf --random-source=/bin/ls > lines"),
     "sort -o": (["sort", "-o", "sorted", "lines"], "seq 500 > lines"),
     "gzip": (["gzip", "-k", "lines"], "seq 20000 > lines"),
