@@ -231,7 +231,7 @@ struct test_finding {
   int64_t id;
   const char *kind;
   int signal;
-  const char *function;
+  const char *function, *written; /* as the binary imports it, and as people know it */
   uint64_t hash, nth, call;
   uint32_t process;
   bool onwards;
@@ -241,6 +241,7 @@ struct test_finding {
   test_frames inject;
   /* The fault before it, of two; function is NULL if there is none. */
   struct store_first first;
+  const char *first_written;
   uint64_t first_hash;
   test_frames first_stack;
 };

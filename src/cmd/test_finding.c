@@ -20,12 +20,12 @@ void test_finding_title(const struct test_finding *f, struct text *to) {
   text_add(to, f->kind);
   if (f->signal && signal_name(f->signal)) text_addf(to, " (%s)", signal_name(f->signal));
   text_add(to, " when ");
-  text_add_plain(to, f->function); /* a name of the library's: it goes into scripts */
+  text_add_plain(to, f->written); /* a name of the library's: it goes into scripts */
   report_fault(f->act, f->retval, name, to);
   if (f->onwards) text_add(to, ", from then on every time");
   if (!f->first.function) return;
   text_add(to, ", after ");
-  text_add_plain(to, f->first.function);
+  text_add_plain(to, f->first_written);
   report_fault(f->first.act, f->first.retval, f->first.error ? errno_name(f->first.error) : NULL, to);
 }
 
@@ -56,6 +56,7 @@ static void add_first(const struct test_finding *f, struct text *to) {
   const struct store_first *first = &f->first;
   text_addf(to, ",\"first\":{\"hash\":\"0x%" PRIx64 "\",\"nth\":%" PRIu64, f->first_hash, first->nth);
   add_word("function", first->function, to);
+  add_word("written", f->first_written, to);
   text_addf(to, ",\"call\":%" PRIu64 ",\"process\":%" PRIu32 ",\"retval\":%" PRId64 ",\"errno\":%d", first->call,
             first->process, first->retval, first->error);
   add_word("act", first->act, to);
@@ -68,6 +69,7 @@ static void add_json(const struct test_keeper *k, const struct test_finding *f, 
   add_word("kind", f->kind, to);
   text_addf(to, ",\"signal\":%d", f->signal);
   add_word("function", f->function, to);
+  add_word("written", f->written, to);
   /* As text: more bits than what some readers of JSON keep of a number. */
   text_addf(to, ",\"hash\":\"0x%" PRIx64 "\",\"nth\":%" PRIu64 ",\"onwards\":%s", f->hash, f->nth,
             f->onwards ? "true" : "false");
@@ -201,6 +203,8 @@ static int load_first(const json_t *from, struct test_known *k) {
                                      .process = (uint32_t)json_integer_value(json_object_get(from, "process"))};
   if (!k->is.first.function || !k->is.first.nth || !hash || number_parse(hash, &number) < 0) return -EINVAL;
   k->is.first_hash = (uint64_t)number;
+  k->is.first_written = keep(k, json_object_get(from, "written"));
+  if (!k->is.first_written) k->is.first_written = k->is.first.function;
   return load_stack(json_object_get(from, "stack"), k, &k->is.first_stack);
 }
 
@@ -211,6 +215,7 @@ static int load_finding(const json_t *from, struct test_known *k) {
                                 .kind = keep(k, json_object_get(from, "kind")),
                                 .signal = (int)json_integer_value(json_object_get(from, "signal")),
                                 .function = keep(k, json_object_get(from, "function")),
+                                .written = keep(k, json_object_get(from, "written")),
                                 .nth = (uint64_t)json_integer_value(json_object_get(from, "nth")),
                                 .onwards = json_is_true(json_object_get(from, "onwards")),
                                 .call = (uint64_t)json_integer_value(json_object_get(from, "call")),
@@ -219,6 +224,7 @@ static int load_finding(const json_t *from, struct test_known *k) {
                                 .error = (int)json_integer_value(json_object_get(from, "errno")),
                                 .act = keep(k, json_object_get(from, "act"))};
   if (!k->is.kind || !k->is.function || !k->is.nth || !hash || number_parse(hash, &number) < 0) return -EINVAL;
+  if (!k->is.written) k->is.written = k->is.function; /* of an earlier version */
   k->is.hash = (uint64_t)number;
   int r = load_stack(json_object_get(from, "stack"), k, &k->is.inject);
   return r < 0 ? r : load_first(json_object_get(from, "first"), k);

@@ -17,11 +17,16 @@ static const char *const verdicts[] = {"all", "unknown", "some", "none"};
 
 /* --- what there is to do ------------------------------------------------------------------------------------------ */
 
+/* People know functions by the names that they write: open, where the binary imports __open64_2. */
+static const char *shown_function(const struct test_space *space, uint32_t i) {
+  return site_likely_written(space->likely, test_function(space, i));
+}
+
 static int add_point(struct test_keeper *k, struct run_symbols *symbols, size_t i, struct err *e) {
   const struct test_space *space = &k->setup->space;
   const struct campaign_point *p = &space->points.at[i];
   struct store_point add = {.hash = p->hash,
-                            .function = test_function(space, p->function),
+                            .function = shown_function(space, p->function),
                             .count = p->count,
                             .verdict = verdicts[p->verdict & 3]};
   struct run_symbol s = {0};
@@ -51,6 +56,16 @@ int test_keeper_points(struct test_keeper *k, const struct lab *l, struct err *e
   return r;
 }
 
+/* N, of each function of the plan: what others that are shown by the same name have goes to the first of them. */
+static void gather_names(const struct test_space *space, uint64_t *n, uint32_t n_functions) {
+  for (uint32_t i = 0; i < n_functions; i++)
+    for (uint32_t k = i + 1; n[i] && k < n_functions; k++)
+      if (n[k] && strcmp(shown_function(space, i), shown_function(space, k)) == 0) {
+        n[i] += n[k];
+        n[k] = 0;
+      }
+}
+
 /* How many experiments there are for each function. */
 static int add_plan(struct test_keeper *k, struct err *e) {
   const struct test_space *space = &k->setup->space;
@@ -59,9 +74,10 @@ static int add_plan(struct test_keeper *k, struct err *e) {
   if (!n) return err_set(e, -ENOMEM, "out of memory");
   for (size_t i = 0; i < k->n_experiments; i++)
     n[space->faults.at[k->experiments[i].fault].function]++;
+  gather_names(space, n, plan->functions.n);
   int r = 0;
   for (uint32_t i = 0; i < plan->functions.n && r == 0; i++)
-    if (n[i]) r = store_plan(k->store, test_function(space, i), n[i], e);
+    if (n[i]) r = store_plan(k->store, shown_function(space, i), n[i], e);
   free(n);
   return r;
 }
@@ -209,6 +225,7 @@ static struct test_finding describe(const struct test_keeper *k, const struct sw
       .kind = outcome_words[d->outcome],
       .signal = d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_SILENT ? 0 : campaign_signal(d->result),
       .function = test_function(space, fault->function),
+      .written = shown_function(space, fault->function),
       .hash = space->points.at[x->point].hash,
       .nth = x->nth,
       .onwards = x->onwards,
@@ -220,6 +237,7 @@ static struct test_finding describe(const struct test_keeper *k, const struct sw
   if (!x->first) return f;
   const struct campaign_experiment *first = &k->experiments[x->first - 1];
   fault = &space->faults.at[first->fault];
+  f.first_written = shown_function(space, fault->function);
   f.first_hash = space->points.at[first->point].hash;
   f.first = (struct store_first){.function = test_function(space, fault->function),
                                  .act = campaign_act_word(fault->act),

@@ -43,7 +43,8 @@ int test_space_take_opened(struct test_space *s, const struct test_subject *is, 
   size_t before = s->opened.n;
   int r = 0;
   for (uint32_t i = 1; i <= area->loaded.n && r >= 0; i++)
-    if (run_area_loaded(area, i, &loaded) && is_own(is->cwd, loaded.path, path)) r = add_library(s, path, e);
+    if (run_area_loaded(area, i, &loaded) && is_own(is->cwd, loaded.path, path) && strcmp(path, s->runtime) != 0)
+      r = add_library(s, path, e);
   for (size_t i = before; i < s->opened.n; i++)
     text_addf(&s->notes, "%s%s", i > before ? ", " : "libraries that it opens are tested with it: ", s->opened.at[i]);
   *ret = s->opened.n > before;

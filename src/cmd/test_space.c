@@ -18,12 +18,18 @@ static bool is_function(const struct run_modules *m, const char *name) {
   return m->functions.n && bsearch(&name, m->functions.at, m->functions.n, sizeof name, by_name);
 }
 
+/* Who asks for open means open64 and __open64_2 too. */
+static bool is_wanted(const struct test_space *s, const struct test_scope *scope, const char *name) {
+  return test_is_listed(&scope->functions, name) ||
+         test_is_listed(&scope->functions, site_likely_written(s->likely, name));
+}
+
 static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
                        bool language, struct map *known, name_list *ret) {
   struct image_slot slot = {0};
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
-    if (!test_is_listed(&scope->functions, slot.name) || !is_function(&s->modules, slot.name)) continue;
+    if (!is_wanted(s, scope, slot.name) || !is_function(&s->modules, slot.name)) continue;
     if (language && !test_language_calls(s, slot.name)) continue;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }

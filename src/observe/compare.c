@@ -56,7 +56,10 @@ static void say_entry(struct text *to, const struct observe_entry *a, const stru
               : access(a->path, F_OK) == 0 ? "not changed" /* it was there before the run, and still is as it was */
                                            : "missing");
   else if (!a)
-    text_addf(to, ": %s\n", b->kind == OBSERVE_DELETED ? "deleted" : "should not be there");
+    text_addf(to, ": %s\n",
+              b->kind == OBSERVE_DELETED   ? "deleted"
+              : access(b->path, F_OK) == 0 ? "changed, which it is not without the fault"
+                                           : "should not be there");
   else if (a->kind != b->kind)
     text_addf(to, ": %s instead of %s\n", kind_name(b->kind), kind_name(a->kind));
   else if (a->mode != b->mode)

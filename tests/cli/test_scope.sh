@@ -48,6 +48,23 @@ holds 'by default: the program and its own libraries' \
   json '{m for m, in rows("SELECT DISTINCT module FROM point")} == {"prog", "libcopy.so"}'
 run test --budget 20s --function malloc --format json -- ./prog
 holds '--function' json '{f for f, in rows("SELECT DISTINCT function FROM point")} == {"malloc"} and o["points"] == 3'
+cat >large.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int fd = open(argv[0], argc > 9 ? O_RDWR : O_RDONLY); /* flags that are not constant: __open64_2 */
+  char *c = NULL;
+  if (fd < 0) c[0] = 'x';
+  close(fd);
+  return 0;
+}
+END
+cc -g -O2 -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64 -w -o large large.c
+run test --budget 20s --function open --format json -- ./large
+holds '--function by the name that was written' json '[f["fault"]["function"] for f in o["findings"]] == ["open"]'
+run verify
+holds '... and so it is called' grep -q '^finding 1: crash (SIG[A-Z]*) when open returns -1' out
 run test --budget 20s --from libcopy.so --format json -- ./prog
 holds '--from' json '{m for m, in rows("SELECT DISTINCT module FROM point")} == {"libcopy.so"}'
 run test --budget 50runs --from prog,libc.so.6 --function malloc --format json -- ./prog
