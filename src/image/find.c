@@ -24,28 +24,36 @@ struct search {
   char *found;
 };
 
-/* 1 if PATH is a library that can be loaded here, 0 if not. */
+/* Why there is no library at a path; what else can go wrong does not mean that there is none. */
+static bool is_absence(int code) {
+  return code == ENOENT || code == ENOTDIR || code == EACCES || code == ELOOP || code == ENAMETOOLONG ||
+         code == EISDIR || code == ENXIO || code == EAGAIN;
+}
+
+/* 1 if PATH is a library that can be loaded here, 0 if not, or a negative errno if that cannot be told. */
 static int is_library(const char *path) {
   uint8_t head[sizeof(Elf64_Ehdr)];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return 0;
+  if (fd < 0) return is_absence(errno) ? 0 : -errno;
   ssize_t n = read(fd, head, sizeof head);
+  int code = n < 0 ? errno : 0;
   (void)close(fd);
+  if (code) return is_absence(code) ? 0 : -code;
   return n == (ssize_t)sizeof head && header_fits(head, sizeof head);
 }
 
-/* Takes the text over: 1 and S->found if it is a library's path, 0 if not, or -ENOMEM. */
+/* Takes the text over: 1 and S->found if it is a library's path, 0 if not, or a negative errno. */
 static int try_path(struct search *s, struct text *path) {
   if (path->failed) {
     text_done(path);
     return -ENOMEM;
   }
-  if (path->at && is_library(path->at)) {
+  int r = path->at ? is_library(path->at) : 0;
+  if (r == 1)
     s->found = path->at;
-    return 1;
-  }
-  text_done(path);
-  return 0;
+  else
+    text_done(path);
+  return r;
 }
 
 /* FOLDER, in the variants for this processor first. */
@@ -150,12 +158,12 @@ static int try_cache(struct search *s) {
   char *path;
   int r = cache_find(s->name, &path);
   if (r < 0) return r == -ENOMEM ? r : 0;
-  if (is_library(path)) {
+  r = is_library(path);
+  if (r == 1)
     s->found = path;
-    return 1;
-  }
-  free(path);
-  return 0;
+  else
+    free(path);
+  return r;
 }
 
 static int try_defaults(struct search *s) {
@@ -203,6 +211,7 @@ int image_find(const char *name, const struct image *for_image, char **ret, stru
     return 0;
   }
   if (r == -ENOMEM) return err_set(e, r, "%s: out of memory", name);
+  if (r < 0 && r != -ENOENT) return err_set(e, r, "%s: cannot be looked for (%s)", name, strerror(-r));
   return err_set(e, -ENOENT, "%s: no such library for x86-64%s%s%s", name, for_image ? " (needed by " : "",
                  for_image ? for_image->path : "", for_image ? ")" : "");
 }

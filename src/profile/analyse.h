@@ -108,8 +108,8 @@ struct image_set {
 };
 
 int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
-/* What the program needs, without the program; what is missing is passed over. */
-int image_set_needs(const struct image *program, struct image_set *ret) MUST_USE;
+/* What the program needs, without the program; what is missing or broken is passed over. */
+int image_set_needs(const struct image *program, struct image_set *ret, struct err *e) MUST_USE;
 void image_set_done(struct image_set *s);
 
 /* --- classify.c --------------------------------------------------------------------------------------------------- */

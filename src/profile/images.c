@@ -50,16 +50,22 @@ static int add_input(struct image_set *s, const char *name, struct err *e) {
   return r;
 }
 
+/* Whether the library that R is about is missing or broken; whatever else R is, murphy could not look. */
+static bool is_no_library(int r) {
+  return r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EISDIR || r == -EINVAL || r == -ENOEXEC;
+}
+
 /* What an image needs, as roots if STRICT; what is missing or broken is then an error, else passed over. */
 static int add_needed(struct image_set *s, const struct image *img, bool strict, struct err *e) {
   const char *const *needed;
   size_t n = image_needed(img, &needed);
   for (size_t i = 0; i < n; i++) {
     char *path = NULL;
-    int r = image_find(needed[i], img, &path, strict ? e : NULL);
-    if (r >= 0) r = add_path(s, path, strict, strict ? e : NULL);
+    struct err why = {0};
+    int r = image_find(needed[i], img, &path, &why);
+    if (r >= 0) r = add_path(s, path, strict, &why);
     free(path);
-    if (r == -ENOMEM || (r < 0 && strict)) return r;
+    if (r < 0 && (strict || !is_no_library(r))) return err_set(e, r, "%s", why.text[0] ? why.text : "out of memory");
   }
   return 0;
 }
@@ -107,10 +113,10 @@ int image_set_load(const struct profile_request *request, struct image_set *ret,
   return r;
 }
 
-int image_set_needs(const struct image *program, struct image_set *ret) {
+int image_set_needs(const struct image *program, struct image_set *ret, struct err *e) {
   struct image_set s = {0};
-  int r = add_needed(&s, program, false, NULL);
-  if (r >= 0) r = add_closure(&s, 0, false, NULL);
+  int r = add_needed(&s, program, false, e);
+  if (r >= 0) r = add_closure(&s, 0, false, e);
   s.n_roots = s.images.n;
   if (r < 0)
     image_set_done(&s);

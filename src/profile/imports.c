@@ -200,25 +200,27 @@ struct reading {
   const struct profile_request *request;
   const struct image *program;
   struct analysis *a;
-  struct err *e;
+  struct err *e, why; /* of the data, and of the libraries */
   int libraries, data;
   unsigned n; /* threads */
 };
 
 static void read_part(void *context, unsigned worker) {
   struct reading *r = context;
-  if (worker + 1 == r->n) r->libraries = image_set_needs(r->program, &r->a->set);
+  if (worker + 1 == r->n) r->libraries = image_set_needs(r->program, &r->a->set, &r->why);
   if (worker == 0) r->data = knowledge_load(r->request->data, r->request->no_cache, &r->a->knowledge, r->e);
 }
 
 static int read_all(const struct profile_request *request, const struct image *program, struct analysis *a,
                     struct err *e) {
   unsigned n = request->workers ? request->workers : worker_count();
-  struct reading r = {request, program, a, e, 0, 0, n > 1 ? 2 : 1};
+  struct reading r = {.request = request, .program = program, .a = a, .e = e, .n = n > 1 ? 2 : 1};
   r.libraries = r.n > 1 ? 1 : 0;
   worker_run(r.n, read_part, &r);
-  if (r.libraries > 0) r.libraries = image_set_needs(program, &a->set); /* the thread could not be started */
-  return r.data < 0 ? r.data : r.libraries;
+  if (r.libraries > 0) r.libraries = image_set_needs(program, &a->set, &r.why); /* the thread could not be started */
+  if (r.data < 0) return r.data;
+  if (r.libraries < 0 && e) *e = r.why;
+  return r.libraries;
 }
 
 /* What PROGRAM imports if ALL, and what it would bind NAMES to. */

@@ -82,7 +82,8 @@ static int from_file(const char *path, struct knowledge *k, struct err *e) {
   char *bytes = NULL;
   size_t n = 0;
   int r = knowledge_read_errors(k, path, e);
-  if (r < 0 || file_read(path, 16u << 20, &bytes, &n, NULL) < 0) return r;
+  if (r >= 0) r = file_read(path, 16u << 20, &bytes, &n, e);
+  if (r < 0) return r;
   r = describe(k, path, bytes);
   free(bytes);
   return r;

@@ -239,6 +239,7 @@ void report_doubt(const struct store_doubt *d, struct text *to) {
   text_add(to, " at ");
   text_add_plain(to, place.at ? place.at : "?");
   text_addf(to, ": %s", d->why);
+  to->failed |= place.failed;
   text_done(&place);
 }
 

@@ -15,6 +15,7 @@ static void add_frame(const struct store_frame *f, struct text *to) {
     text_add(to, "  ");
   }
   report_place(f, &place);
+  to->failed |= place.failed;
   text_add_plain(to, place.at ? place.at : "");
   text_add(to, "\n");
   text_done(&place);

@@ -142,16 +142,17 @@ static int make_list(struct program *p, const struct judgement *js, struct site_
   return r;
 }
 
-static int find_missing(const struct image *img, struct site_list *l) {
+static int find_missing(const struct image *img, struct site_list *l, struct err *e) {
   const char *const *needed;
   size_t n = image_needed(img, &needed);
   const char **missing = arena_alloc(&l->arena, (n + 1) * sizeof *missing);
   if (!missing) return -ENOMEM;
   for (size_t i = 0; i < n; i++) {
     char *path = NULL;
-    int r = image_find(needed[i], img, &path, NULL);
+    struct err why = {0};
+    int r = image_find(needed[i], img, &path, &why);
     free(path);
-    if (r == -ENOMEM) return r;
+    if (r < 0 && r != -ENOENT) return err_set(e, r, "%s", why.text);
     if (r >= 0) continue;
     missing[l->n_missing_libraries] = arena_strdup(&l->arena, needed[i]);
     if (!missing[l->n_missing_libraries++]) return -ENOMEM;
@@ -187,7 +188,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   for (size_t i = 0; i < p->found.n && r >= 0; i++)
     p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
   if (r >= 0) r = make_list(p, js, &l);
-  if (r >= 0) r = find_missing(p->image, &l);
+  if (r >= 0) r = find_missing(p->image, &l, e);
   if (r >= 0) r = find_imported(p, &l);
   free(js);
   l.program = arena_strdup(&l.arena, p->request->program);
