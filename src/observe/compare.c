@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -112,7 +111,7 @@ static enum observe_alike alike(const struct crowd *a, const struct crowd *b) {
   return a->kinds != b->kinds ? ALIKE_NUMBER : a->contents != b->contents ? ALIKE_KINDS : ALIKE_CONTENTS;
 }
 
-/* --- what is left in folders for temporary files, and missing in those for copies --------------------------------- */
+/* --- what is left in folders for temporary files ------------------------------------------------------------------ */
 
 static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
   for (size_t i = 0; i < o->entries.n; i++) {
@@ -138,21 +137,6 @@ static bool is_litter(const struct observation *a, const struct observation *b, 
   return false;
 }
 
-/* Is PATH FOLDER, or something in it? */
-static bool is_within(const char *path, const char *folder) {
-  size_t n = folder ? strlen(folder) : 0;
-  while (n > 1 && folder[n - 1] == '/')
-    n--;
-  return n > 1 && strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-/* What is kept there is made again when it is missing: XDG's base directories, and the hierarchy standard, say so. */
-static bool is_cache(const char *path) {
-  const char *at = strstr(path, "/.cache");
-  return (at && (at[7] == '/' || at[7] == '\0')) || is_within(path, "/var/cache") ||
-         is_within(path, getenv("XDG_CACHE_HOME"));
-}
-
 struct shown {
   const struct observation *a, *b;
   struct text *to;
@@ -163,10 +147,9 @@ struct shown {
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
-  bool litter = a ? !b && is_cache(a->path) : b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path);
-  s->litter += litter;
+  s->litter += !a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path));
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
-  s->loss |= !litter && (a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED);
+  s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
 }
 

@@ -91,7 +91,7 @@ enum observe_difference {
   DIFFERS_ERROR = 4,
   DIFFERS_FILES = 8,
   DIFFERS_LOSS = 16,   /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
-  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: files of folders for temporary ones or caches that one run only has */
+  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: files in folders for temporary ones, which A does not have */
 };
 
 /* In which ways B is not as A; the first lines of each are added to WHAT, which may be NULL. */

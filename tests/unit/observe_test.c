@@ -115,25 +115,6 @@ static void test_temporary_files_are_litter(void **state) {
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
 }
 
-static void test_caches_may_be_missing(void **state) {
-  (void)state;
-  struct observation a = {0}, b = {0};
-  assert_int_equal(setenv("XDG_CACHE_HOME", "/data/kept/", 1), 0);
-  leave(&a, "/home/u/.cache/prog/x", OBSERVE_FILE);
-  leave(&a, "/var/cache/prog", OBSERVE_FILE);
-  leave(&a, "/data/kept", OBSERVE_FOLDER);
-  leave(&a, "/data/kept/x", OBSERVE_FILE);
-  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
-  leave(&a, "/data/kept2/x", OBSERVE_FILE);
-  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
-  leave(&a, "/home/u/.cached/x", OBSERVE_FILE);
-  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
-  leave(&a, "/home/u/.cache/x", OBSERVE_FILE); /* something wrong will be taken for right */
-  leave(&b, "/home/u/.cache/x", OBSERVE_FOLDER);
-  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
-  assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
-}
-
 struct world {
   char lower[64], upper[64];
 };
@@ -359,7 +340,6 @@ int main(void) {
       cmocka_unit_test(test_masked_numbers_are_still_there),
       cmocka_unit_test(test_difference_shows_the_first_line),
       cmocka_unit_test(test_temporary_files_are_litter),
-      cmocka_unit_test(test_caches_may_be_missing),
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
