@@ -86,6 +86,22 @@ static void test_what_is_lost_unseen(void **state) {
   assert_int_equal(outcome_of_trait(TRAIT_LOSES, 1 << 8, "", NULL), OUTCOME_HANDLED);
 }
 
+/* A message is one wherever it is written, if it says what happened. */
+static void test_messages_on_standard_output(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(0, "res\nout of memory, trying again\n", "", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "out of memory\n", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "results\n", "", 0, false), OUTCOME_SILENT);
+  /* What is always said tells nothing. */
+  struct observation baseline = run_of(0, "memory: 10\n", ""), run = run_of(0, "memory: 12\n", "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+}
+
 static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
@@ -347,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_outcomes),
       cmocka_unit_test(test_answers_are_no_silent_failures),
       cmocka_unit_test(test_what_is_lost_unseen),
+      cmocka_unit_test(test_messages_on_standard_output),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),

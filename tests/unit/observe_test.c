@@ -75,6 +75,14 @@ static void test_difference_shows_the_first_line(void **state) {
   assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
   assert_string_equal(what.at, "standard output:\n- two\n+ 2\n");
   text_done(&what);
+  y = run_of("one\n\n\nno memory\n");
+  assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
+  assert_string_equal(what.at, "standard output:\n- two\n+ no memory\n");
+  text_done(&what);
+  y = run_of("one\n\n");
+  assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
+  assert_string_equal(what.at, "standard output:\n- two\n+ \n");
+  text_done(&what);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
