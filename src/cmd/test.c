@@ -307,7 +307,15 @@ static bool is_over(const struct job *job, uint64_t deadline) {
   return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
 }
 
-static bool is_language(const void *space, const char *path) { return test_is_language(space, path); }
+static bool is_c_library(const struct test_space *s, const char *path) {
+  const struct run_module *home = run_modules_define(&s->modules, "__libc_start_main");
+  const char *slash = strrchr(path, '/');
+  return home && strcmp(image_name(home->image), slash ? slash + 1 : path) == 0;
+}
+
+static bool is_language(const void *space, const char *path) {
+  return test_is_language(space, path) || is_c_library(space, path);
+}
 
 /* Until the deadline, or so many runs; but what was made BEFORE. */
 static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {

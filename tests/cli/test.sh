@@ -40,6 +40,38 @@ sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
 
+# --- how many causes there are ------------------------------------------------------------------------------------------
+
+cat >causes.c <<'END'
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char **names;
+static void forget(void) { names[0] = NULL; }
+static void cleanup(int status) { forget(); exit(status); }
+static void give_up(const char *why) { fprintf(stderr, "%s\n", why); cleanup(2); }
+static void no_memory(void) { give_up("no memory"); }
+int main(void) {
+  char *one = strdup("one");
+  assert(one);
+  char *two = strdup("two");
+  assert(two);
+  char *early = malloc(3), *late = malloc(5);
+  if (!early) no_memory();
+  if (!late) no_memory();
+  names = calloc(1, sizeof *names);
+  if (!names) return 1;
+  return 0;
+}
+END
+cc -g -O0 -w -o causes causes.c
+run test --budget 20s --format json -- ./causes
+holds 'two assertions in one function are two findings, and a cleanup that crashes is one' python3 -c '
+import json, sys
+found = [f["kind"] for f in json.load(open("out"))["findings"]]
+sys.exit(sorted(found) != ["abort", "abort", "crash"])'
+
 # --- programs of the system ---------------------------------------------------------------------------------------------
 
 seq 300 >numbers

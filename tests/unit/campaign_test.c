@@ -214,6 +214,11 @@ static void test_causes(void **state) {
   assert_true(campaign_same_cause(&a, &b)); /* one call and one place, by other ways */
   b.inject = (struct campaign_stack)STACK(4, 5, 6);
   assert_false(campaign_same_cause(&a, &b));
+  a.crash = (struct campaign_stack)STACK(7, 8, 9, 10, 11, 12, 13);
+  b.crash = (struct campaign_stack)STACK(7, 8, 9, 10, 21, 22, 23);
+  assert_true(campaign_same_cause(&a, &b)); /* a cleanup that crashes, after other errors */
+  b.crash = (struct campaign_stack)STACK(7, 8, 9, 20, 21, 22, 23);
+  assert_false(campaign_same_cause(&a, &b));
   b = a;
   b.signal = SIGBUS;
   assert_false(campaign_same_cause(&a, &b));
