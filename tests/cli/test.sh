@@ -72,6 +72,24 @@ import json, sys
 found = [f["kind"] for f in json.load(open("out"))["findings"]]
 sys.exit(sorted(found) != ["abort", "abort", "crash"])'
 
+# --- what a stream is ---------------------------------------------------------------------------------------------------
+
+cat >stream.c <<'END'
+#include <stdio.h>
+int main(void) {
+  FILE *f = fopen("stream.out", "w");
+  if (!f) return 1;
+  if (fputs("text\n", f) < 0) return 2;
+  return fclose(f) ? 3 : 0;
+}
+END
+cc -g -O0 -w -o stream stream.c
+run test --campaign streams --budget 20s --function fclose -- ./stream
+holds 'a file is not closed with the errors of pipes' python3 -c '
+import errno, sqlite3, sys
+rows = sqlite3.connect("streams/campaign.db").execute("SELECT DISTINCT errno FROM experiment")
+sys.exit({r[0] for r in rows} != {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})'
+
 # --- programs of the system ---------------------------------------------------------------------------------------------
 
 seq 300 >numbers
