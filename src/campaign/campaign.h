@@ -77,6 +77,7 @@ enum campaign_trait {
   TRAIT_ANSWERS = 2,  /* it says how the world is: that the program goes on in another way is no failure */
   TRAIT_LOSES = 4,    /* what was written before may be gone: that nothing changed is no comfort */
   TRAIT_RARE_END = 8, /* it looks like the end of the input, and hardly ever comes: as campaign_point.quiet */
+  TRAIT_LEAVES = 16,  /* what was to be removed stays: files that are there besides are no failure */
 };
 
 struct campaign_experiment {

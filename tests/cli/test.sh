@@ -90,6 +90,27 @@ import errno, sqlite3, sys
 rows = sqlite3.connect("streams/campaign.db").execute("SELECT DISTINCT errno FROM experiment")
 sys.exit({r[0] for r in rows} != {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})'
 
+# --- what is left -------------------------------------------------------------------------------------------------------
+
+cat >removes.c <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+int main(int n, char **args) {
+  int fd = open("scratch", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return 1;
+  unlink(n > 1 ? args[1] : "scratch");
+  if (n > 1) return unlink("scratch") != 0;
+  return 0;
+}
+END
+cc -g -O0 -w -o removes removes.c
+run test --campaign left1 --budget 20s --function unlink -- ./removes
+holds 'a file of its own that cannot be removed is not held against a program' test "$status" = 0
+echo text >old
+run test --campaign left2 --budget 20s --function unlink -- ./removes old
+holds 'one that was there before, and stays, is' grep -q '^finding 1: silent when unlink returns -1' out
+holds '... as it should be deleted' grep -q 'old: not deleted' out
+
 # --- programs of the system ---------------------------------------------------------------------------------------------
 
 seq 300 >numbers
