@@ -96,11 +96,19 @@ static void add_doubt(const struct repeats *t, enum outcome outcome, struct text
     text_addf(to, "it came again in %u of %u repeats", t->same, t->n);
 }
 
+/* Each hang costs as much as hundreds of other experiments: those of the same call, by whatever way, wait as well. */
+static void note_hang(struct sweep_state *st, size_t point) {
+  uint64_t site = st->s->points[point].site;
+  st->hung[point] = true;
+  for (size_t i = 0; site && i < st->n_points; i++)
+    if (st->s->points[i].site == site) st->failed[i] = true;
+}
+
 static int tell(struct sweep_state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
-  if (d->finding && d->outcome == OUTCOME_HANG) st->hung[s->experiments[d->experiment].point] = true;
+  if (d->finding && d->outcome == OUTCOME_HANG) note_hang(st, s->experiments[d->experiment].point);
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;

@@ -343,6 +343,39 @@ static void test_known_failures_of_branches_are_held(void **state) {
   free(o);
 }
 
+/* A call that hangs is tried by other ways when all else was tried: each time costs the whole limit. */
+static void test_hangs_of_a_call_wait(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab_result *result = calloc(1, sizeof *result);
+  const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
+  const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0};
+  size_t next = 0;
+  assert_non_null(result);
+  o->sweep.points = points;
+  o->sweep.experiments = experiments;
+  o->sweep.n_experiments = COUNT(experiments);
+  o->st.n_points = COUNT(points);
+  o->st.failed = failed;
+  o->st.hung = hung;
+  o->finding.failure.outcome = OUTCOME_HANG;
+  o->finding.failure.signal = 0;
+  *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001, .n_frames = 1};
+  result->seen = run_of(SIGKILL, "", "");
+  result->frames[0] = (struct image_process_frame){.at = 0x10};
+  (void)snprintf(result->frames[0].path, sizeof result->frames[0].path, "prog");
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 0);
+  assert_int_equal(take(o, result, NULL), 0);
+  assert_int_equal(o->told.finding, 1);
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 3);
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 2);
+  assert_false(sweep_take(&o->st, NULL, &next)); /* this very stack is not tried again */
+  vec_done(&o->st.later);
+  free(result);
+  free(o);
+}
+
 /* A run that had all its time when the budget was used up has shown something; one that had not, nothing. */
 static void test_hangs_at_the_end_of_the_budget(void **state) {
   (void)state;
@@ -377,6 +410,7 @@ int main(void) {
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_the_cheaper_way),
       cmocka_unit_test(test_known_failures_of_branches_are_held),
+      cmocka_unit_test(test_hangs_of_a_call_wait),
       cmocka_unit_test(test_hangs_at_the_end_of_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
