@@ -67,7 +67,8 @@ static void add_left(const struct report *r, struct text *to) {
       text_addf(to, "%s %s %" PRIu64, i ? "," : "", r->left.at[i].name, r->left.at[i].n);
     else
       rest += r->left.at[i].n;
-  if (rest) text_addf(to, ", %zu other functions %" PRIu64, r->left.n - SHOWN_LEFT, rest);
+  size_t others = r->left.n > SHOWN_LEFT ? r->left.n - SHOWN_LEFT : 0;
+  if (rest) text_addf(to, ", %zu other function%s %" PRIu64, others, others == 1 ? "" : "s", rest);
   text_add(to, "\n");
 }
 
