@@ -77,6 +77,7 @@ enum campaign_trait {
   TRAIT_ANSWERS = 2,  /* it says how the world is: that the program goes on in another way is no failure */
   TRAIT_LOSES = 4,    /* what was written before may be gone: that nothing changed is no comfort */
   TRAIT_RARE_END = 8, /* it looks like the end of the input, and hardly ever comes: as campaign_point.quiet */
+  TRAIT_LEAVES = 16,  /* what was to be removed stays: files that are there besides are no failure */
 };
 
 struct campaign_experiment {
@@ -351,7 +352,8 @@ struct sweep {
   const struct observation *alone;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
-  /* Is PATH a library that only does what the program has asked it for? Its frames tell no causes apart. NULL: none. */
+  /* Is PATH a library, of C or of another language, that only does what the program has asked it for? Its frames tell
+   * no causes apart. NULL: none. */
   bool (*is_language)(const void *context, const char *path);
   const void *language_context;
 };

@@ -3,11 +3,12 @@
  * Experiments with one cause, told by their stacks: AFEX's clusters by edit distance.
  *
  * The inner frames matter most: a crash in the same function, reached in two ways, is one bug. So stacks are compared
- * up to a depth, and may differ in a quarter of that.
+ * up to a depth, and may differ in a quarter of that, or in who called what is the same: a cleanup that crashes is
+ * reached from every error.
  */
 #include "campaign/campaign.h"
 
-enum { DEPTH = 6, ALLOWED = 4 };
+enum { DEPTH = 6, ALLOWED = 4, INNER = 4 };
 
 static size_t least(size_t a, size_t b, size_t c) {
   size_t m = a < b ? a : b;
@@ -32,10 +33,17 @@ size_t campaign_distance(const struct campaign_stack *a, const struct campaign_s
   return row[m];
 }
 
+static bool same_inner(const struct campaign_stack *a, const struct campaign_stack *b) {
+  size_t i = 0;
+  while (i < INNER && i < a->n && i < b->n && a->at[i] == b->at[i])
+    i++;
+  return i == INNER;
+}
+
 static bool is_near(const struct campaign_stack *a, const struct campaign_stack *b) {
   if (!a->n || !b->n || a->at[0] != b->at[0]) return false;
   size_t n = depth_of(a), m = depth_of(b), longer = n > m ? n : m;
-  return campaign_distance(a, b) * ALLOWED <= longer;
+  return same_inner(a, b) || campaign_distance(a, b) * ALLOWED <= longer;
 }
 
 static bool is_same(const struct campaign_stack *a, const struct campaign_stack *b) {

@@ -13,7 +13,8 @@ enum { TIMES = 2 };
 /* Nobody expects a program to notice this. */
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
   bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;
-  return c->point->excused || (quiet && !(differs & DIFFERS_LOSS));
+  bool only_left = c->traits & TRAIT_LEAVES && differs == (DIFFERS_FILES | DIFFERS_MORE);
+  return c->point->excused || only_left || (quiet && !(differs & DIFFERS_LOSS));
 }
 
 /* The signal of a crash of some process that no run without faults had. */

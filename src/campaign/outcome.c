@@ -99,6 +99,20 @@ static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f)
   }
 }
 
+static bool names_error(const struct observe_stream *s, int error) {
+  const char *words = error ? strerrordesc_np(error) : NULL;
+  return (words && mentions(s, words)) || (error == ENOMEM && says_out_of_memory(s));
+}
+
+/*
+ * Some programs say on standard output what went wrong, and go on. On standard error whatever is new is a message; here
+ * it must name the error, as results differ too.
+ */
+static bool tells_on_output(const struct outcome_facts *f) {
+  return names_error(&f->run->streams[OBSERVE_OUT], f->error) &&
+         !names_error(&f->baseline->streams[OBSERVE_OUT], f->error);
+}
+
 /* A file that is gone at the end, as a temporary one, has nothing to lose. */
 static bool leaves_files(const struct observation *o) {
   for (size_t i = 0; i < o->entries.n; i++)
@@ -119,6 +133,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   /* Whoever waits for it may not care, or say so and go on. */
   if (f->died) return outcome_of_signal(f->died, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
+  if (differs & DIFFERS_OUT && tells_on_output(f)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;

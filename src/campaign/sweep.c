@@ -68,7 +68,7 @@ static bool fits(const struct sweep *s, size_t i, const size_t *with) {
 }
 
 /*
- * In their order, but what is known to fail at a point waits until everything else was tried. WITH: in one batch with
+ * In their order, but what is known to fail at a point, or to hang at a call, waits until everything else was tried. WITH: in one batch with
  * this one; NULL for any. The lock is held.
  */
 static bool take_one(struct sweep_state *st, const size_t *with, size_t *ret) {
@@ -144,6 +144,7 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   st.failed = calloc(2 * (n_points + 1), sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
   st.hung = st.failed + n_points + 1;
+  st.n_points = n_points;
   st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   free(st.failed);

@@ -19,7 +19,8 @@ struct sweep_state {
   const struct sweep *s;
   pthread_mutex_t lock;
   size_t next, done, taken;
-  bool *failed;      /* of each point: a finding is known there */
+  size_t n_points;
+  bool *failed;      /* of each point: a finding is known there, or a hang of the same call */
   bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;

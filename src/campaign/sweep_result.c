@@ -24,10 +24,22 @@ static size_t number_inject(const struct sweep *s, const struct run_area *area, 
   return used;
 }
 
-static size_t number_crash(const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
+/* How many of the inner frames are of libraries that do what they are told. */
+static size_t count_obeying(const struct sweep *s, const struct lab_result *r) {
   for (size_t i = 0; i < r->n_frames; i++)
-    ret[i] = hash_mix(hash_string(r->frames[i].path) + r->frames[i].at);
-  return r->n_frames;
+    if (!s->is_language || !s->is_language(s->language_context, r->frames[i].path)) return i;
+  return 0;
+}
+
+static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
+
+/* Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. */
+static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
+  size_t first = count_obeying(s, r), n = 0;
+  if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
+  for (size_t i = first; i < r->n_frames; i++)
+    ret[n++] = number_frame(&r->frames[i]);
+  return n;
 }
 
 /* The stack is numbered once: the lab's list of modules is that of its last run. */
@@ -40,8 +52,8 @@ static void describe(const struct sweep *s, struct finding *f, enum outcome outc
   f->numbered = true;
 }
 
-static void add_crash(struct finding *f, const struct lab_result *traced) {
-  f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(traced, f->crash)};
+static void add_crash(const struct sweep *s, struct finding *f, const struct lab_result *traced) {
+  f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(s, traced, f->crash)};
 }
 
 /* The number of the finding with the same cause, from 1; 0 if there is none. The lock is held. */
@@ -84,11 +96,19 @@ static void add_doubt(const struct repeats *t, enum outcome outcome, struct text
     text_addf(to, "it came again in %u of %u repeats", t->same, t->n);
 }
 
+/* Each hang costs as much as hundreds of other experiments: those of the same call, by whatever way, wait as well. */
+static void note_hang(struct sweep_state *st, size_t point) {
+  uint64_t site = st->s->points[point].site;
+  st->hung[point] = true;
+  for (size_t i = 0; site && i < st->n_points; i++)
+    if (st->s->points[i].site == site) st->failed[i] = true;
+}
+
 static int tell(struct sweep_state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
-  if (d->finding && d->outcome == OUTCOME_HANG) st->hung[s->experiments[d->experiment].point] = true;
+  if (d->finding && d->outcome == OUTCOME_HANG) note_hang(st, s->experiments[d->experiment].point);
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
@@ -120,7 +140,7 @@ static int tell_doubt(struct sweep_state *st, struct sweep_done *d, const struct
 static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct finding *f, const struct repeats *t) {
   int r = 0;
   /* The modules of the first run may not be in the area any more: its stack was numbered before. */
-  add_crash(f, &t->traced);
+  add_crash(st->s, f, &t->traced);
   d->traced = &t->traced;
   d->failure = &f->failure;
   d->precision = sweep_precision(t);
@@ -186,7 +206,7 @@ static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_do
                           held_list *held, bool may_learn) {
   describe(st->s, f, d->outcome, l, d->result);
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
-  if (d->outcome != OUTCOME_SILENT) add_crash(f, d->result);
+  if (d->outcome != OUTCOME_SILENT) add_crash(st->s, f, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, f);
   bool unsure = !d->finding && !held && !has_time(st->s, d->outcome);

@@ -259,8 +259,8 @@ static int plan(struct job *job, struct err *e) {
   int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
   if (r < 0) return err_set(e, r, "out of memory");
   if (space->notes.n) text_add(&job->setup.baseline.notes, space->notes.at);
-  test_note_untried(space, &job->setup.baseline.notes);
   const struct test_scope *scope = &job->subject.scope;
+  test_note_untried(space, scope, &job->setup.baseline.notes);
   if (job->n_experiments == 0 && (scope->functions.n || scope->errnos.n || scope->sites.n))
     return err_set(e, -ENODATA, "%s makes no call that could fail in this way", space->target.path);
   return 0;
@@ -307,7 +307,9 @@ static bool is_over(const struct job *job, uint64_t deadline) {
   return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
 }
 
-static bool is_language(const void *space, const char *path) { return test_is_language(space, path); }
+static bool is_language(const void *space, const char *path) {
+  return test_is_language(space, path) || test_is_c_library(space, path);
+}
 
 /* Until the deadline, or so many runs; but what was made BEFORE. */
 static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {

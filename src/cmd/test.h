@@ -60,6 +60,8 @@ int test_space_fill(const struct test_scope *scope, struct test_space *s, struct
 int test_space_refill(const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 /* Is it a library of a language, which calls what the program means? */
 bool test_is_language(const struct test_space *s, const char *path);
+/* Is it the C library, by its name? */
+bool test_is_c_library(const struct test_space *s, const char *path);
 /* Is it in one of the folders of the system's libraries? */
 bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
@@ -79,7 +81,7 @@ int test_take_points(struct test_space *s, const struct lab *l, struct err *e) M
 /* For campaign_order.likely; CONTEXT is a struct test_space. */
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Adds a line about the functions that were called and that nothing is known about, if there are any. */
-void test_note_untried(const struct test_space *s, struct text *notes);
+void test_note_untried(const struct test_space *s, const struct test_scope *scope, struct text *notes);
 unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);

@@ -42,6 +42,12 @@ bool test_is_language(const struct test_space *s, const char *path) {
   return false;
 }
 
+bool test_is_c_library(const struct test_space *s, const char *path) {
+  const struct run_module *home = run_modules_define(&s->modules, "__libc_start_main");
+  const char *slash = strrchr(path, '/');
+  return home && strcmp(image_name(home->image), slash ? slash + 1 : path) == 0;
+}
+
 bool test_language_calls(const struct test_space *s, const char *function) {
   struct site_call any = {.function = function};
   bool calls = profile_facts_roles(s->facts, function).throws;

@@ -195,9 +195,19 @@ static void add_untried(const char *const *names, size_t n, const char *home, bo
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
-void test_note_untried(const struct test_space *s, struct text *notes) {
+/* Who tests a program that leaves most of its work to a library may want to know how to test that. */
+static void add_hint(const struct test_space *s, const struct test_scope *scope, const char *library, struct text *to) {
+  text_add(to, " (--function tries those that it names");
+  if (library && !scope->from.n)
+    text_addf(to, "; --from %s,%s lets what the library calls fail, too", image_name(s->modules.modules.at[0].image),
+              library);
+  text_add(to, ")\n");
+}
+
+void test_note_untried(const struct test_space *s, const struct test_scope *scope, struct text *notes) {
   name_list names = {0};
   struct text told = {0};
+  const char *largest = NULL;
   for (size_t i = 0; i < s->untried.n; i++)
     if (vec_push(&names, s->untried.at[i]) < 0) break;
   for (size_t i = 0; i < s->points.n && !s->named; i++) {
@@ -205,7 +215,7 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     if (!site_likely_knows(s->likely, c.function) && vec_push(&names, c.function) < 0) break;
   }
   if (names.n) qsort_r(names.at, names.n, sizeof *names.at, by_home, (void *)(uintptr_t)s);
-  size_t n = 0;
+  size_t n = 0, most = 0;
   for (size_t i = 0; i < names.n; i++)
     if (!i || strcmp(names.at[i], names.at[n - 1]) != 0) names.at[n++] = names.at[i];
   for (size_t i = 0, k; i < n; i = k) {
@@ -213,10 +223,14 @@ void test_note_untried(const struct test_space *s, struct text *notes) {
     for (k = i; k < n && strcmp(home_of(s, names.at[k]), home) == 0;)
       k++;
     add_untried(names.at + i, k - i, home, n <= UNTRIED_SHOWN, &told);
+    if (!*home || k - i <= most || test_is_c_library(s, home)) continue;
+    largest = home;
+    most = k - i;
   }
-  if (told.n)
-    text_addf(notes, "not tried, since how likely they fail is not known: %s (--function tries those that it names)\n",
-              told.at);
+  if (told.n) {
+    text_addf(notes, "not tried, since how likely they fail is not known: %s", told.at);
+    add_hint(s, scope, largest, notes);
+  }
   text_done(&told);
   vec_done(&names);
 }
@@ -266,5 +280,5 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
   bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
-         (rare ? TRAIT_RARE_END : 0);
+         (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0);
 }

@@ -140,7 +140,7 @@ static bool is_litter(const struct observation *a, const struct observation *b, 
 struct shown {
   const struct observation *a, *b;
   struct text *to;
-  size_t n, litter;
+  size_t n, litter, more;
   bool loss;
 };
 
@@ -148,6 +148,7 @@ static bool show_entry(void *context, const struct observe_entry *a, const struc
   struct shown *s = context;
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
   s->litter += !a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path));
+  s->more += !a && b->kind != OBSERVE_DELETED;
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
   s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
@@ -177,6 +178,7 @@ static void compare_crowd(struct shown *s, const struct observe_mask *mask, size
   if (a.n == b.n && !other) return;
   if (s->to) text_addf(s->to, "%s: %s\n", mask->names.at[i], other ? "other content" : "more or fewer of these files");
   s->loss |= other || b.n < a.n;
+  s->more += !other && b.n > a.n;
   s->n++;
 }
 
@@ -187,7 +189,7 @@ static unsigned compare_files(const struct observation *a, const struct observat
   for (size_t i = 0; i < mask->names.n; i++)
     compare_crowd(&shown, mask, i);
   if (shown.n == shown.litter) return shown.n ? DIFFERS_LITTER : 0;
-  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0);
+  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) | (shown.more == shown.n ? DIFFERS_MORE : 0);
 }
 
 unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,

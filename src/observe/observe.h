@@ -92,6 +92,7 @@ enum observe_difference {
   DIFFERS_FILES = 8,
   DIFFERS_LOSS = 16,   /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
   DIFFERS_LITTER = 32, /* without DIFFERS_FILES: files in folders for temporary ones, which A does not have */
+  DIFFERS_MORE = 64,   /* with DIFFERS_FILES: only files that A does not have, wherever they are */
 };
 
 /* In which ways B is not as A; the first lines of each are added to WHAT, which may be NULL. */

@@ -96,7 +96,18 @@ enum observe_level plain_level(const struct observe_stream *texts, size_t n) {
   return level;
 }
 
+/* Empty lines tell less than what stands behind them. */
+static size_t blank_length(const char *p, size_t n) {
+  size_t i = 0;
+  while (i < n && p[i] == '\n')
+    i++;
+  return i < n ? i : 0;
+}
+
 static void show_line(char sign, const char *p, size_t n, struct text *to) {
+  size_t blank = n ? blank_length(p, n) : 0;
+  p += blank;
+  n -= blank;
   size_t length = n ? line_length(p, n) : 0;
   if (length && p[length - 1] == '\n') length--;
   bool cut = length > SHOWN;

@@ -75,8 +75,8 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
 }
 
 /* The FILE that it works on, as the target is told. */
-static int8_t stream_of(const struct plan *p, const struct roles *r) {
-  if (!r->stream_name) return (int8_t)(p->written ? r->file : r->stream);
+static int8_t stream_of(const struct roles *r) {
+  if (!r->stream_name) return (int8_t)r->file;
   return strcmp(r->stream_name, "stdin") == 0 ? WIRE_STDIN : WIRE_STDOUT;
 }
 
@@ -194,7 +194,7 @@ static int add_function(struct plan *p, const char *name) {
   f.n_args = (uint8_t)(n_args < 0 ? 0 : n_args > WIRE_ARGS ? WIRE_ARGS : n_args);
   f.descriptor = (int8_t)s.roles.descriptor;
   f.size = (int8_t)s.roles.size;
-  f.stream = stream_of(p, &s.roles);
+  f.stream = stream_of(&s.roles);
   int r = strcmp(name, s.written) == 0 ? 0 : plan_string(p, s.written, &f.written);
   return r < 0 ? r : push_function(p, f, name);
 }
@@ -225,7 +225,7 @@ static int add_hooks(struct plan *p) {
                               .flags = WIRE_ALWAYS_IN,
                               .descriptor = (int8_t)roles.descriptor,
                               .size = -1,
-                              .stream = stream_of(p, &roles),
+                              .stream = stream_of(&roles),
                               .hook = (uint16_t)h->kind};
     r = push_function(p, f, h->name);
   }

@@ -113,7 +113,9 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
   bool passes = relevance_passes(cause, error);
   bool answers = cause == CAUSE_MISSING || cause == CAUSE_RACE;
   bool loses = relevance_lost(l->relevance, &call, error);
-  return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0);
+  bool leaves = relevance_unnoticed(l->relevance, &call) == WORST_LEAK;
+  return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0) |
+         (leaves ? SITE_LEAVES : 0);
 }
 
 /* Its error looks like the end of a file that is read. */

@@ -40,6 +40,77 @@ sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
 
+# --- how many causes there are ------------------------------------------------------------------------------------------
+
+cat >causes.c <<'END'
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char **names;
+static void forget(void) { names[0] = NULL; }
+static void cleanup(int status) { forget(); exit(status); }
+static void give_up(const char *why) { fprintf(stderr, "%s\n", why); cleanup(2); }
+static void no_memory(void) { give_up("no memory"); }
+int main(void) {
+  char *one = strdup("one");
+  assert(one);
+  char *two = strdup("two");
+  assert(two);
+  char *early = malloc(3), *late = malloc(5);
+  if (!early) no_memory();
+  if (!late) no_memory();
+  names = calloc(1, sizeof *names);
+  if (!names) return 1;
+  return 0;
+}
+END
+cc -g -O0 -w -o causes causes.c
+run test --budget 20s --format json -- ./causes
+holds 'two assertions in one function are two findings, and a cleanup that crashes is one' python3 -c '
+import json, sys
+found = [f["kind"] for f in json.load(open("out"))["findings"]]
+sys.exit(sorted(found) != ["abort", "abort", "crash"])'
+
+# --- what a stream is ---------------------------------------------------------------------------------------------------
+
+cat >stream.c <<'END'
+#include <stdio.h>
+int main(void) {
+  FILE *f = fopen("stream.out", "w");
+  if (!f) return 1;
+  if (fputs("text\n", f) < 0) return 2;
+  return fclose(f) ? 3 : 0;
+}
+END
+cc -g -O0 -w -o stream stream.c
+run test --campaign streams --budget 20s --function fclose -- ./stream
+holds 'a file is not closed with the errors of pipes' python3 -c '
+import errno, sqlite3, sys
+rows = sqlite3.connect("streams/campaign.db").execute("SELECT DISTINCT errno FROM experiment")
+sys.exit({r[0] for r in rows} != {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})'
+
+# --- what is left -------------------------------------------------------------------------------------------------------
+
+cat >removes.c <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+int main(int n, char **args) {
+  int fd = open("scratch", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return 1;
+  unlink(n > 1 ? args[1] : "scratch");
+  if (n > 1) return unlink("scratch") != 0;
+  return 0;
+}
+END
+cc -g -O0 -w -o removes removes.c
+run test --campaign left1 --budget 20s --function unlink -- ./removes
+holds 'a file of its own that cannot be removed is not held against a program' test "$status" = 0
+echo text >old
+run test --campaign left2 --budget 20s --function unlink -- ./removes old
+holds 'one that was there before, and stays, is' grep -q '^finding 1: silent when unlink returns -1' out
+holds '... as it should be deleted' grep -q 'old: not deleted' out
+
 # --- programs of the system ---------------------------------------------------------------------------------------------
 
 seq 300 >numbers

@@ -143,6 +143,27 @@ cc -O1 -o sleeper sleeper.c
 run test --budget 1s --format json -- ./sleeper
 holds 'a budget of time ends it, also where experiments are slow' json '0 < o["experiments"] < o["planned"] / 2'
 
+# --- murphy's own library -----------------------------------------------------------------------------------------------
+
+cat >atfork.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void before(void) { free(malloc(10)); }
+int main(void) {
+  if (pthread_atfork(before, 0, 0)) return 1;
+  pid_t child = fork();
+  if (child < 0) return 2;
+  if (child == 0) _exit(0);
+  int status;
+  return waitpid(child, &status, 0) != child || status != 0;
+}
+END
+cc -g -O0 -w -o atfork atfork.c
+run test --budget 5runs --campaign a -- ./atfork
+holds 'what is called in a fork is not called by a library that was opened' sh -c '! grep libmurphy out'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog

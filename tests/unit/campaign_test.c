@@ -86,6 +86,22 @@ static void test_what_is_lost_unseen(void **state) {
   assert_int_equal(outcome_of_trait(TRAIT_LOSES, 1 << 8, "", NULL), OUTCOME_HANDLED);
 }
 
+/* A message is one wherever it is written, if it says what happened. */
+static void test_messages_on_standard_output(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(0, "res\nout of memory, trying again\n", "", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "out of memory\n", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "results\n", "", 0, false), OUTCOME_SILENT);
+  /* What is always said tells nothing. */
+  struct observation baseline = run_of(0, "memory: 10\n", ""), run = run_of(0, "memory: 12\n", "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+}
+
 static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
@@ -197,6 +213,11 @@ static void test_causes(void **state) {
   b.crash = (struct campaign_stack)STACK(7, 8, 90, 91);
   assert_true(campaign_same_cause(&a, &b)); /* one call and one place, by other ways */
   b.inject = (struct campaign_stack)STACK(4, 5, 6);
+  assert_false(campaign_same_cause(&a, &b));
+  a.crash = (struct campaign_stack)STACK(7, 8, 9, 10, 11, 12, 13);
+  b.crash = (struct campaign_stack)STACK(7, 8, 9, 10, 21, 22, 23);
+  assert_true(campaign_same_cause(&a, &b)); /* a cleanup that crashes, after other errors */
+  b.crash = (struct campaign_stack)STACK(7, 8, 9, 20, 21, 22, 23);
   assert_false(campaign_same_cause(&a, &b));
   b = a;
   b.signal = SIGBUS;
@@ -322,6 +343,39 @@ static void test_known_failures_of_branches_are_held(void **state) {
   free(o);
 }
 
+/* A call that hangs is tried by other ways when all else was tried: each time costs the whole limit. */
+static void test_hangs_of_a_call_wait(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab_result *result = calloc(1, sizeof *result);
+  const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
+  const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0};
+  size_t next = 0;
+  assert_non_null(result);
+  o->sweep.points = points;
+  o->sweep.experiments = experiments;
+  o->sweep.n_experiments = COUNT(experiments);
+  o->st.n_points = COUNT(points);
+  o->st.failed = failed;
+  o->st.hung = hung;
+  o->finding.failure.outcome = OUTCOME_HANG;
+  o->finding.failure.signal = 0;
+  *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001, .n_frames = 1};
+  result->seen = run_of(SIGKILL, "", "");
+  result->frames[0] = (struct image_process_frame){.at = 0x10};
+  (void)snprintf(result->frames[0].path, sizeof result->frames[0].path, "prog");
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 0);
+  assert_int_equal(take(o, result, NULL), 0);
+  assert_int_equal(o->told.finding, 1);
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 3);
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 2);
+  assert_false(sweep_take(&o->st, NULL, &next)); /* this very stack is not tried again */
+  vec_done(&o->st.later);
+  free(result);
+  free(o);
+}
+
 /* A run that had all its time when the budget was used up has shown something; one that had not, nothing. */
 static void test_hangs_at_the_end_of_the_budget(void **state) {
   (void)state;
@@ -347,6 +401,7 @@ int main(void) {
       cmocka_unit_test(test_outcomes),
       cmocka_unit_test(test_answers_are_no_silent_failures),
       cmocka_unit_test(test_what_is_lost_unseen),
+      cmocka_unit_test(test_messages_on_standard_output),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
@@ -355,6 +410,7 @@ int main(void) {
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_the_cheaper_way),
       cmocka_unit_test(test_known_failures_of_branches_are_held),
+      cmocka_unit_test(test_hangs_of_a_call_wait),
       cmocka_unit_test(test_hangs_at_the_end_of_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,14 @@ static void test_difference_shows_the_first_line(void **state) {
   assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
   assert_string_equal(what.at, "standard output:\n- two\n+ 2\n");
   text_done(&what);
+  y = run_of("one\n\n\nno memory\n");
+  assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
+  assert_string_equal(what.at, "standard output:\n- two\n+ no memory\n");
+  text_done(&what);
+  y = run_of("one\n\n");
+  assert_int_equal(observe_compare(&x, &y, &mask, &what), DIFFERS_OUT);
+  assert_string_equal(what.at, "standard output:\n- two\n+ \n");
+  text_done(&what);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -103,10 +111,10 @@ static void test_temporary_files_are_litter(void **state) {
   leave(&b, "/tmp/made/x", OBSERVE_FILE);
   assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
   leave(&b, "/tmp/there/x", OBSERVE_FILE); /* a folder that was there before */
-  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_MORE);
   leave(&b, "/home/x", OBSERVE_FILE);
   leave(&b, "/tmp/x", OBSERVE_FILE);
-  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES);
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_MORE);
   leave(&b, "/home/socket", OBSERVE_OTHER);
   assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
   leave(&a, "/home/socket", OBSERVE_OTHER);
@@ -211,7 +219,7 @@ static void test_lost_file_is_said(void **state) {
   struct observe_mask mask = {0};
   struct text what = {0};
   assert_int_equal(observe_compare(&with, &without, &mask, &what), DIFFERS_FILES | DIFFERS_LOSS);
-  assert_int_equal(observe_compare(&without, &with, &mask, NULL), DIFFERS_FILES);
+  assert_int_equal(observe_compare(&without, &with, &mask, NULL), DIFFERS_FILES | DIFFERS_MORE);
   assert_non_null(strstr(what.at, "/result: missing\n"));
   text_done(&what);
   observation_done(&with);

@@ -63,6 +63,20 @@ static void test_mistakes_are_not_likely(void **state) {
   assert_int_equal(how("read", DESCRIPTOR_FILE, EFAULT), 0);
 }
 
+static int how_with(const char *function, uint64_t first, uint64_t second, int error) {
+  struct site_call c = {.function = function, .args = {first, second}, .n_args = 2};
+  return site_likely_of(likely, &c, error, -1);
+}
+
+/* A child is there until it was waited for; a thread has place for the first keys. */
+static void test_what_cannot_be(void **state) {
+  (void)state;
+  assert_int_equal(how_with("kill", 100, 15, ESRCH), 0);
+  assert_true(how_with("kill", 100, 0, ESRCH) > 0);
+  assert_int_equal(how_with("pthread_setspecific", 3, 0, ENOMEM), 0);
+  assert_true(how_with("pthread_setspecific", 40, 0, ENOMEM) > 0);
+}
+
 /* fread's profile has no errno: it is the end of the file, or one of those that the data names. */
 static void test_errno_that_is_not_known(void **state) {
   (void)state;
@@ -86,6 +100,7 @@ static void test_traits(void **state) {
   assert_int_equal(traits("fsync", DESCRIPTOR_FILE, EIO), SITE_LOSES);
   assert_int_equal(traits("fsync", DESCRIPTOR_DIR, EIO), 0);
   assert_int_equal(traits("write", DESCRIPTOR_FILE, EIO), 0);
+  assert_int_equal(traits("ftello64", DESCRIPTOR_FILE, EIO), SITE_ANSWERS);
 }
 
 /* close tells of what was written through it; write itself does not. */
@@ -151,6 +166,7 @@ int main(void) {
       cmocka_unit_test(test_blocking_decides),
       cmocka_unit_test(test_handlers_decide),
       cmocka_unit_test(test_mistakes_are_not_likely),
+      cmocka_unit_test(test_what_cannot_be),
       cmocka_unit_test(test_errno_that_is_not_known),
       cmocka_unit_test(test_traits),
       cmocka_unit_test(test_close_of_output_loses),
