@@ -93,6 +93,8 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
     add.indirect = true;
     add.excused |= test_language_excuses(s, &c);
   }
+  if (known && site_likely_closes(s->likely, test_function(s, p->function)))
+    add.excused |= test_has_language(s, test_path_of(s, loaded.path));
   if (known) {
     uint64_t verdict;
     add.site = site_key(test_path_of(s, loaded.path), p->frames[0].at);

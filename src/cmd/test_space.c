@@ -276,6 +276,7 @@ static void drop_faults(struct test_space *s) {
   vec_done(&s->sites);
   vec_done(&s->untried);
   vec_done(&s->languages);
+  vec_done(&s->compilers);
   text_done(&s->plan);
 }
 
