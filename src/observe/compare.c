@@ -56,7 +56,10 @@ static void say_entry(struct text *to, const struct observe_entry *a, const stru
               : access(a->path, F_OK) == 0 ? "not changed" /* it was there before the run, and still is as it was */
                                            : "missing");
   else if (!a)
-    text_addf(to, ": %s\n", b->kind == OBSERVE_DELETED ? "deleted" : "should not be there");
+    text_addf(to, ": %s\n",
+              b->kind == OBSERVE_DELETED   ? "deleted"
+              : access(b->path, F_OK) == 0 ? "changed" /* in a run without faults it is as before */
+                                           : "should not be there");
   else if (a->kind != b->kind)
     text_addf(to, ": %s instead of %s\n", kind_name(b->kind), kind_name(a->kind));
   else if (a->mode != b->mode)
@@ -143,10 +146,11 @@ struct shown {
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
+  bool spare = a ? a->spare : b->spare;
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
-  s->litter += !a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path));
+  s->litter += spare || (!a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path)));
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
-  s->loss |= a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED;
+  s->loss |= !spare && (a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED);
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
 }
 

@@ -23,7 +23,8 @@ static int client(const struct sockaddr_in *a) {
   }
   ssize_t n;
   size_t all = 0;
-  while ((n = recv(fd, text + all, sizeof text - all, 0)) > 0) all += n;
+  while ((n = recv(fd, text + all, sizeof text - all, 0)) > 0)
+    all += n;
   if (n < 0) {
     perror("client");
     return 1;

@@ -24,7 +24,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s: %s\n", argv[1], gai_strerror(r));
     goto done;
   }
-  r = getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+  r = getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV);
   if (r) {
     fprintf(stderr, "%s: %s\n", argv[1], gai_strerror(r));
     goto done;

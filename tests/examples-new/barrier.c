@@ -29,7 +29,8 @@ static void *work(void *which) {
 #endif
     return NULL;
   }
-  while (fgets(line, sizeof line, f)) sums[k] += atol(line);
+  while (fgets(line, sizeof line, f))
+    sums[k] += atol(line);
   if (ferror(f)) {
     perror(name);
     failed = 1;
@@ -52,7 +53,8 @@ int main(void) {
       exit(1);
     }
   pthread_barrier_wait(&meet);
-  for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+  for (int i = 0; i < 2; i++)
+    pthread_join(t[i], NULL);
   pthread_barrier_destroy(&meet);
   if (failed) return 1;
   printf("%ld\n", sums[0] + sums[1]);

@@ -46,7 +46,8 @@ int main(int argc, char **argv) {
     perror(argv[1]);
     return 1;
   }
-  while (fgets(line, sizeof line, f)) sum += atol(line);
+  while (fgets(line, sizeof line, f))
+    sum += atol(line);
   if (ferror(f)) {
     perror(argv[1]);
     return 1;

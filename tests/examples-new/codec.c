@@ -27,7 +27,8 @@ struct frame *codec_pack(const char *text) {
 #endif
   for (size_t i = 0; i < n;) {
     size_t run = 1;
-    while (text[i + run] == text[i] && run < 9) run++;
+    while (text[i + run] == text[i] && run < 9)
+      run++;
     f->data[k++] = '0' + run;
     f->data[k++] = text[i];
     i += run;

@@ -18,7 +18,8 @@ static int listener;
 
 static void *serve(void *unused) {
   int fd;
-  do fd = accept(listener, NULL, NULL);
+  do
+    fd = accept(listener, NULL, NULL);
   while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
   if (fd < 0) {
     perror("accept");

@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
     total += n;
   }
 #else
-  while ((n = read(fd, block, sizeof block)) != 0) total += n;
+  while ((n = read(fd, block, sizeof block)) != 0)
+    total += n;
 #endif
   close(fd);
   printf("%lu\n", total);

@@ -20,7 +20,8 @@ struct message {
 
 static unsigned sum_of(const char *p, size_t n) {
   unsigned s = 0;
-  while (n--) s += (unsigned char)*p++;
+  while (n--)
+    s += (unsigned char)*p++;
   return s;
 }
 
@@ -48,8 +49,10 @@ int main(void) {
   ssize_t n = recvfrom(in, &got, sizeof got, 0, (struct sockaddr *)&from, &size);
 #ifdef FIXED
   if (n < (ssize_t)sizeof got) {
-    if (n < 0) perror("recvfrom");
-    else fprintf(stderr, "recvfrom: too short\n");
+    if (n < 0)
+      perror("recvfrom");
+    else
+      fprintf(stderr, "recvfrom: too short\n");
     return 1;
   }
 #endif

@@ -11,9 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static void on_hup(int s) {
-  (void)s;
-}
+static void on_hup(int s) { (void)s; }
 
 int main(void) {
   struct sigaction act = {.sa_handler = on_hup};

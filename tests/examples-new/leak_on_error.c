@@ -50,6 +50,4 @@ static int compare(const char *left, const char *right) {
   return r;
 }
 
-int main(int argc, char **argv) {
-  return argc == 3 ? compare(argv[1], argv[2]) : 2;
-}
+int main(int argc, char **argv) { return argc == 3 ? compare(argv[1], argv[2]) : 2; }

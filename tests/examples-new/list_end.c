@@ -51,7 +51,8 @@ int main(void) {
   while (errno = 0, (e = readdir(d))) {
     int i = 0;
     if (e->d_name[0] == '.') continue;
-    while (i < kept && strcmp(keep[i], e->d_name)) i++;
+    while (i < kept && strcmp(keep[i], e->d_name))
+      i++;
     if (i < kept) continue;
     char path[300];
     snprintf(path, sizeof path, "b/%s", e->d_name);

@@ -16,14 +16,16 @@ typedef long adder(const long *p, int n);
 #ifdef LIBRARY
 long fastsum(const long *p, int n) {
   long a = 0, b = 0;
-  for (; n > 1; n -= 2, p += 2) a += p[0], b += p[1];
+  for (; n > 1; n -= 2, p += 2)
+    a += p[0], b += p[1];
   return a + b + (n ? *p : 0);
 }
 #else
 #ifdef FIXED
 static long slow(const long *p, int n) {
   long s = 0;
-  while (n--) s += *p++;
+  while (n--)
+    s += *p++;
   return s;
 }
 #endif
@@ -31,7 +33,8 @@ static long slow(const long *p, int n) {
 int main(void) {
   long numbers[64];
   int n = 0;
-  while (n < 64 && scanf("%ld", &numbers[n]) == 1) n++;
+  while (n < 64 && scanf("%ld", &numbers[n]) == 1)
+    n++;
   if (ferror(stdin)) {
     perror("standard input");
     return 1;

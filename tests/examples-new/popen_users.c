@@ -20,7 +20,8 @@ int main(void) {
   }
 #endif
   if (p) {
-    while (fgets(line, sizeof line, p)) n++;
+    while (fgets(line, sizeof line, p))
+      n++;
     if (ferror(p)) {
       perror("sort");
       pclose(p);

@@ -38,7 +38,8 @@ int main(void) {
     perror("ring");
     return 1;
   }
-  for (int i = 0; i < SIZE; i += 4096) snprintf(ring + i, 32, "slot %d", i / 4096);
+  for (int i = 0; i < SIZE; i += 4096)
+    snprintf(ring + i, 32, "slot %d", i / 4096);
   if (msync(ring, SIZE, MS_SYNC) < 0) {
     perror("ring");
     return 1;

@@ -19,7 +19,8 @@ struct part {
 
 static void *work(void *p) {
   struct part *part = p;
-  for (int i = part->from; i < part->to; i++) part->sum += i;
+  for (int i = part->from; i < part->to; i++)
+    part->sum += i;
   return NULL;
 }
 
@@ -46,7 +47,8 @@ int main(void) {
 #ifndef FIXED
   char *marks = malloc(4);
   if (!marks) return 1;
-  for (size_t i = 0; i < (size_t)many; i++) marks[i] = '*';
+  for (size_t i = 0; i < (size_t)many; i++)
+    marks[i] = '*';
   free(marks);
 #endif
   printf("%ld\n", sum);

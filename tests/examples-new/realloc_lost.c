@@ -39,7 +39,8 @@ int main(void) {
     perror("standard input");
     status = 1;
   }
-  while (n > 0) putchar(text[--n]);
+  while (n > 0)
+    putchar(text[--n]);
   free(text);
   return fflush(stdout) || ferror(stdout) ? 1 : status;
 }

@@ -29,7 +29,8 @@ static int limit_from(const char *path) {
   }
   char text[64];
   ssize_t n;
-  do n = read(fd, text, sizeof text - 1);
+  do
+    n = read(fd, text, sizeof text - 1);
   while (n < 0 && errno == EINTR);
   if (n < 0) {
     fprintf(stderr, "%s: %s\n", path, strerror(errno));

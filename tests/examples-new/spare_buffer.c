@@ -21,7 +21,8 @@ int main(void) {
   char line[64];
   size_t room = 1 << 16, n = 0;
   long *all = NULL;
-  while (room >= 64 && !(all = malloc(room * sizeof *all))) room /= 2;
+  while (room >= 64 && !(all = malloc(room * sizeof *all)))
+    room /= 2;
   if (!all) {
     fprintf(stderr, "no memory\n");
     return 1;
@@ -58,7 +59,8 @@ int main(void) {
       perror("temporary file");
       return 1;
     }
-    while (n < room && fgets(line, sizeof line, spool)) all[n++] = atol(line);
+    while (n < room && fgets(line, sizeof line, spool))
+      all[n++] = atol(line);
     if (ferror(spool)) {
       perror("temporary file");
       return 1;
@@ -66,7 +68,8 @@ int main(void) {
     fclose(spool);
   }
   qsort(all, n, sizeof *all, by_number);
-  for (size_t i = 0; i < n; i++) printf("%ld\n", all[i]);
+  for (size_t i = 0; i < n; i++)
+    printf("%ld\n", all[i]);
   free(all);
   if (fflush(stdout) || ferror(stdout)) {
     perror("standard output");

@@ -32,7 +32,8 @@ int main(void) {
   }
   long total = 0;
   int r;
-  while ((r = sqlite3_step(rows)) == SQLITE_ROW) total += sqlite3_column_int(rows, 0);
+  while ((r = sqlite3_step(rows)) == SQLITE_ROW)
+    total += sqlite3_column_int(rows, 0);
 #ifdef FIXED
   if (r != SQLITE_DONE) {
     fprintf(stderr, "stock.db: %s\n", sqlite3_errmsg(db));

@@ -16,13 +16,12 @@
 static sem_t ready;
 static volatile long result;
 
-static void on_signal(int s) {
-  (void)s;
-}
+static void on_signal(int s) { (void)s; }
 
 static void *compute(void *p) {
   struct timespec t = {.tv_nsec = 20000000};
-  while (nanosleep(&t, &t) < 0 && errno == EINTR) {}
+  while (nanosleep(&t, &t) < 0 && errno == EINTR) {
+  }
   result = 4711;
   sem_post(&ready);
   return p;

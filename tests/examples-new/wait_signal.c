@@ -15,9 +15,7 @@
 
 static volatile sig_atomic_t hurried;
 
-static void on_usr1(int s) {
-  hurried = s;
-}
+static void on_usr1(int s) { hurried = s; }
 
 static int count(const char *path) {
   FILE *f = fopen(path, "r");
@@ -26,7 +24,8 @@ static int count(const char *path) {
     return 255;
   }
   int n = 0, c;
-  while ((c = getc(f)) != EOF) n += c == '\n';
+  while ((c = getc(f)) != EOF)
+    n += c == '\n';
   if (ferror(f)) {
     perror(path);
     n = 255;
