@@ -25,6 +25,7 @@ struct lab {
   struct text preload;
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
+  char *cache; /* the user's folder for what can be made again; NULL if there is none, or the command works in it */
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
@@ -49,6 +50,30 @@ static int make_environment(struct lab *l, char *const *envp) {
   for (; *envp && r == 0; envp++)
     if (strncmp(*envp, "LD_PRELOAD=", 11) != 0) r = vec_push(&l->environment, *envp);
   return r < 0 ? r : vec_push(&l->environment, NULL);
+}
+
+static const char *find_variable(char *const *envp, const char *name) {
+  size_t n = strlen(name);
+  for (; *envp; envp++)
+    if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=') return *envp + n + 1;
+  return NULL;
+}
+
+/* As the XDG Base Directory Specification has it. */
+static int find_cache(struct lab *l, char *const *envp, const char *cwd) {
+  const char *own = find_variable(envp, "XDG_CACHE_HOME"), *home = find_variable(envp, "HOME");
+  bool named = own && *own == '/';
+  if (!named && (!home || *home != '/')) return 0;
+  if (asprintf(&l->cache, "%s%s", named ? own : home, named ? "" : "/.cache") < 0) {
+    l->cache = NULL;
+    return -ENOMEM;
+  }
+  size_t n = strlen(l->cache);
+  if (cwd && strncmp(cwd, l->cache, n) == 0 && (cwd[n] == '/' || cwd[n] == '\0')) {
+    free(l->cache);
+    l->cache = NULL;
+  }
+  return 0;
 }
 
 static int make_files(struct lab *l, const char *input, struct err *e) {
@@ -102,6 +127,7 @@ static int build(struct lab *l, const struct lab_request *request, struct err *e
   if (r >= 0) r = run_area_make(l->folder.area, request->n_functions, request->points, &l->area, e);
   if (r >= 0) r = write_shim(l, request, e);
   if (r >= 0) r = make_environment(l, request->envp);
+  if (r >= 0) r = find_cache(l, request->envp, request->cwd);
   if (r >= 0) r = make_files(l, request->input, e);
   return r < 0 ? r : make_sandbox(l, request, e);
 }
@@ -127,6 +153,7 @@ void lab_free(struct lab *l) {
   run_area_done(&l->area);
   if (l->stage) (void)rmdir(l->stage);
   free(l->stage);
+  free(l->cache);
   run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
@@ -175,6 +202,7 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
   int r = 0;
   for (size_t i = 0; i < from->n_layers && r == 0; i++)
     r = observe_layer(to, from->layers[i].at, from->layers[i].fd, l->folder.path);
+  if (l->cache) observe_spare(to, l->cache);
   observe_finish(to);
   return r;
 }

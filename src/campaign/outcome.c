@@ -113,10 +113,10 @@ static bool tells_on_output(const struct outcome_facts *f) {
          !names_error(&f->baseline->streams[OBSERVE_OUT], f->error);
 }
 
-/* A file that is gone at the end, as a temporary one, has nothing to lose. */
+/* A file that is gone at the end, as a temporary one, has nothing to lose, and one in a cache can be made again. */
 static bool leaves_files(const struct observation *o) {
   for (size_t i = 0; i < o->entries.n; i++)
-    if (o->entries.at[i].kind == OBSERVE_FILE) return true;
+    if (o->entries.at[i].kind == OBSERVE_FILE && !o->entries.at[i].spare) return true;
   return false;
 }
 

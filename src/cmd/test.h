@@ -36,6 +36,7 @@ struct test_space {
   struct map outputs;        /* what is known of descriptors that were written to (test_space.c) */
   VEC(const char *) untried; /* functions of libraries that nothing is known about */
   VEC(char *) languages;     /* names of libraries of languages */
+  VEC(char *) compilers;     /* ... that put such a library into what they make */
 };
 
 struct test_scope {

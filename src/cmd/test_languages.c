@@ -12,16 +12,19 @@
 enum { DATA_MAX = 1 << 16 };
 
 static int add_line(struct test_space *s, const char *line) {
+  static const char compiler[] = "compiler ";
   if (!*line || *line == '#') return 0;
-  char *name = arena_strdup(&s->arena, line);
-  return !name || vec_push(&s->languages, name) < 0 ? -ENOMEM : 0;
+  bool made = strncmp(line, compiler, strlen(compiler)) == 0;
+  char *name = arena_strdup(&s->arena, made ? line + strlen(compiler) : line);
+  if (!name) return -ENOMEM;
+  return made ? vec_push(&s->compilers, name) : vec_push(&s->languages, name);
 }
 
 int test_languages_load(struct test_space *s, struct err *e) {
   struct text path = {0};
   char *bytes = NULL;
   size_t size;
-  s->languages.n = 0;
+  s->languages.n = s->compilers.n = 0;
   text_addf(&path, "%s/languages", s->data);
   int r = path.failed ? -ENOMEM : file_read(path.at, DATA_MAX, &bytes, &size, e);
   for (char *rest = bytes, *line; r >= 0 && (line = strsep(&rest, "\n")) != NULL;)
@@ -46,6 +49,15 @@ bool test_is_c_library(const struct test_space *s, const char *path) {
   const struct run_module *home = run_modules_define(&s->modules, "__libc_start_main");
   const char *slash = strrchr(path, '/');
   return home && strcmp(image_name(home->image), slash ? slash + 1 : path) == 0;
+}
+
+bool test_has_language(const struct test_space *s, const char *path) {
+  for (size_t i = 0; i < s->modules.modules.n; i++) {
+    const struct run_module *m = &s->modules.modules.at[i];
+    for (size_t k = 0; strcmp(m->path, path) == 0 && k < s->compilers.n; k++)
+      if (image_made_by(m->image, s->compilers.at[k])) return true;
+  }
+  return false;
 }
 
 bool test_language_calls(const struct test_space *s, const char *function) {

@@ -78,6 +78,22 @@ static bool is_indirect(const struct test_space *s, const char *path) {
   return false;
 }
 
+/*
+ * What `murphy check` says of the call. Of a stream that keeps its failure, one may look at the end; but who looks at once,
+ * and then says nothing, has lost it knowingly.
+ */
+static void add_verdict(const struct test_space *s, uint64_t site, struct campaign_point *to) {
+  const char *function = test_function(s, to->function);
+  uint64_t verdict;
+  to->site = site;
+  if (!map_get(&s->verdicts, site, &verdict)) return;
+  to->verdict = (int)(verdict & 0xff);
+  to->quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, function);
+  if (to->verdict != 0 || to->indirect || !site_likely_keeps(s->likely, function)) return;
+  to->excused = false;
+  to->quiet = true;
+}
+
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
@@ -93,14 +109,9 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
     add.indirect = true;
     add.excused |= test_language_excuses(s, &c);
   }
-  if (known) {
-    uint64_t verdict;
-    add.site = site_key(test_path_of(s, loaded.path), p->frames[0].at);
-    if (map_get(&s->verdicts, add.site, &verdict)) {
-      add.verdict = (int)(verdict & 0xff);
-      add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
-    }
-  }
+  if (known && site_likely_closes(s->likely, test_function(s, p->function)))
+    add.excused |= test_has_language(s, test_path_of(s, loaded.path));
+  if (known) add_verdict(s, site_key(test_path_of(s, loaded.path), p->frames[0].at), &add);
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "shim/shim.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,8 +93,28 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   return r < 0 ? r : n;
 }
 
+/*
+ * Some fail without an errno, as far as their callers know: there is no such user, no such library. What the profile has
+ * is an errno of something on the way, which nobody would look at, and so none of that is tried.
+ */
+static int add_plain_rules(struct test_space *s, const char *name, struct err *e) {
+  const struct profile_function *f = profile_function(s->world.world.profile, name);
+  struct site_call any = {.function = name};
+  int r = 0;
+  if (!f || !site_likely_names(s->likely, name, 0)) return 0;
+  for (size_t i = 0; i < f->n_errors && r >= 0; i++) {
+    int64_t value = f->errors[i].retval;
+    char rule[256];
+    if (errno_set_empty(&f->errors[i].errnos) || site_likely_of(s->likely, &any, 0, value) < 2) continue;
+    if (snprintf(rule, sizeof rule, "%s:ret=%" PRId64 " when ordered", name, value) >= (int)sizeof rule) continue;
+    r = scenario_add_rule(s->scenario, "murphy", rule, e);
+  }
+  return r;
+}
+
 static int add_ways(struct test_space *s, const char *name, struct err *e) {
   int n = add_stream_rules(s, name, e), r = n < 0 ? n : 0;
+  if (r >= 0 && n == 0) r = add_plain_rules(s, name, e);
   for (enum way way = n > 0 ? WAY_ERRORS + 1 : WAY_ERRORS; way < WAYS && r >= 0; way++)
     if (may_fail(s, name, way)) r = add_rule(s, s->scenario, name, way, e);
   return r;
@@ -282,6 +303,7 @@ static void drop_faults(struct test_space *s) {
   vec_done(&s->sites);
   vec_done(&s->untried);
   vec_done(&s->languages);
+  vec_done(&s->compilers);
   text_done(&s->plan);
 }
 

@@ -16,6 +16,8 @@ int test_check_scope(const struct test_space *s, const struct test_scope *scope,
 /* --- libraries of languages (test_languages.c) -------------------------------------------------------------------- */
 
 int test_languages_load(struct test_space *s, struct err *e) MUST_USE;
+/* Is the library of a language inside of this module, which destroys what it has made without a word? */
+bool test_has_language(const struct test_space *s, const char *path);
 /* Is there anything to try of a function that such a library calls? */
 bool test_language_calls(const struct test_space *s, const char *function);
 /* Is the first caller that is in no such library one that is tested? */

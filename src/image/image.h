@@ -83,6 +83,8 @@ const char *image_path(const struct image *img);
 const char *image_name(const struct image *img);
 /* Lower-case hex, or "" if there is none. */
 const char *image_build_id(const struct image *img);
+/* Does .comment say that this compiler has made a part of it? It names itself first: "rustc version 1.63.0". */
+bool image_made_by(const struct image *img, const char *compiler);
 /* PT_INTERP, or NULL. */
 const char *image_interpreter(const struct image *img);
 /* Whether a dynamic loader reads it: false for static programs, static PIEs too. */

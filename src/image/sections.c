@@ -38,6 +38,20 @@ long section_find(const struct image *img, uint32_t type, const char *name) {
   return -1;
 }
 
+bool image_made_by(const struct image *img, const char *compiler) {
+  Elf64_Shdr s;
+  size_t n = strlen(compiler);
+  long at = section_find(img, SHT_PROGBITS, ".comment");
+  if (at < 0 || !section_header(img, (size_t)at, &s)) return false;
+  struct bytes said = bytes_of_strings(section_bytes(img, &s));
+  for (size_t i = 0; i < said.n;) {
+    const char *line = (const char *)said.at + i;
+    if (strncmp(line, compiler, n) == 0 && (line[n] == ' ' || line[n] == '\0')) return true;
+    i += strlen(line) + 1;
+  }
+  return false;
+}
+
 struct bytes section_bytes(const struct image *img, const Elf64_Shdr *s) {
   if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL) return (struct bytes){NULL, 0};
   return file_bytes(img, s->sh_offset, s->sh_size);

@@ -147,6 +147,14 @@ static int by_path(const void *a, const void *b) {
   return strcmp(((const struct observe_entry *)a)->path, ((const struct observe_entry *)b)->path);
 }
 
+void observe_spare(struct observation *o, const char *folder) {
+  size_t n = strlen(folder);
+  for (size_t i = 0; i < o->entries.n; i++) {
+    struct observe_entry *e = &o->entries.at[i];
+    e->spare |= strncmp(e->path, folder, n) == 0 && (e->path[n] == '/' || e->path[n] == '\0');
+  }
+}
+
 void observe_finish(struct observation *o) {
   if (o->entries.n) qsort(o->entries.at, o->entries.n, sizeof *o->entries.at, by_path);
 }

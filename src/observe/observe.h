@@ -21,6 +21,7 @@ struct observe_entry {
   uint64_t size, hash; /* of the content, or of the link's target */
   const char *head;    /* the first bytes of the content, NUL behind them */
   size_t n_head;
+  bool spare; /* nobody misses it */
 };
 
 struct observe_stream {
@@ -48,6 +49,8 @@ int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) 
  * AT itself is no change. Names of which IGNORE is the start are left out; IGNORE may be NULL.
  */
 int observe_layer(struct observation *o, const char *at, int fd, const char *ignore) MUST_USE;
+/* The folder and all in it is spare: a cache, for what can be made again. Who cannot keep anything there does without. */
+void observe_spare(struct observation *o, const char *folder);
 void observe_finish(struct observation *o);
 
 /* How much of a stream, of names or contents is not compared; each includes those before it. */
@@ -91,7 +94,7 @@ enum observe_difference {
   DIFFERS_ERROR = 4,
   DIFFERS_FILES = 8,
   DIFFERS_LOSS = 16,   /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
-  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: files in folders for temporary ones, which A does not have */
+  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: more in folders for temporary files, more or less in caches */
   DIFFERS_MORE = 64,   /* with DIFFERS_FILES: only files that A does not have, wherever they are */
 };
 

@@ -130,6 +130,11 @@ bool site_likely_excused(const struct site_likely *l, const char *function) {
          relevance_kept(l->relevance, written) >= 0 || relevance_writes(l->relevance, written) >= RELEVANCE_ARGS;
 }
 
+bool site_likely_keeps(const struct site_likely *l, const char *function) {
+  const char *written = relevance_written(l->relevance, function);
+  return relevance_kept(l->relevance, written) >= 0 && relevance_writes(l->relevance, written) < RELEVANCE_ARGS;
+}
+
 bool site_likely_reads(const struct site_likely *l, const char *function) {
   return is_input(l->relevance, relevance_written(l->relevance, function));
 }

@@ -163,6 +163,40 @@ END
 cc -g -O0 -w -o atfork atfork.c
 run test --budget 5runs --campaign a -- ./atfork
 holds 'what is called in a fork is not called by a library that was opened' sh -c '! grep libmurphy out'
+# --- languages ----------------------------------------------------------------------------------------------------------
+
+# Nobody hears of it when a destructor of Rust closes a file. Here a program of C says that it is one of Rust.
+echo '__asm__(".ident \"rustc version 1.63.0\"");' >ident.c
+cc -g -O1 -w -o closes "$MURPHY_SOURCE/tests/examples/close_ignored.c"
+cc -g -O1 -w -o closes-rust "$MURPHY_SOURCE/tests/examples/close_ignored.c" ident.c
+run test --budget 20s --format json -- ./closes
+closes='[f for f in o["findings"] if f["fault"]["function"] == "close"]'
+holds 'a close that nobody looks at is a finding' json "$closes"
+run test --budget 20s --format json -- ./closes-rust
+holds '... but not where there is no other way' json "not $closes and o['excused'] > 0"
+
+# --- what nobody misses -------------------------------------------------------------------------------------------------
+
+cat >cached.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/kept", getenv("XDG_CACHE_HOME"));
+  FILE *f = fopen(path, "w"); /* for the next time */
+  if (f) {
+    fputs("x", f);
+    fclose(f);
+  }
+  return 0;
+}
+END
+cc -g -O1 -w -o cached cached.c
+mkdir -p "$XDG_CACHE_HOME"
+run test --budget 20s --format json -- ./cached
+holds 'a cache that cannot be written' json 'o["findings"] == [] and o["experiments"] > 10'
+(cd "$XDG_CACHE_HOME" && "$MURPHY" test --budget 20s --campaign "$work/c" --format json -- "$work/cached") >out 2>err
+holds '... is a finding for who works in it' json 'any(f["fault"]["function"] == "fopen" for f in o["findings"])'
 
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 

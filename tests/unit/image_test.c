@@ -244,6 +244,15 @@ static void test_functions_of_the_c_library(void **state) {
   (void)dlclose(handle);
 }
 
+/* What a program starts with comes with libc, which GCC has made. */
+static void test_who_has_made_it(void **state) {
+  (void)state;
+  struct image *img = open_image("/proc/self/exe");
+  assert_true(image_made_by(img, "GCC:"));
+  assert_false(image_made_by(img, "GC") || image_made_by(img, "rustc"));
+  image_free(img);
+}
+
 static void test_names_of_the_c_library(void **state) {
   (void)state;
   struct link_map *map;
@@ -874,6 +883,7 @@ int main(void) {
       cmocka_unit_test(test_local_slots_hold_what_the_loader_wrote),
       cmocka_unit_test(test_bytes_are_those_in_memory),
       cmocka_unit_test(test_functions_of_the_c_library),
+      cmocka_unit_test(test_who_has_made_it),
       cmocka_unit_test(test_names_of_the_c_library),
       cmocka_unit_test(test_program),
       cmocka_unit_test(test_versions),

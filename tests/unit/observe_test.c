@@ -123,6 +123,18 @@ static void test_temporary_files_are_litter(void **state) {
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
 }
 
+static void test_a_cache_is_spare(void **state) {
+  (void)state;
+  struct observation a = {0}, b = {0};
+  leave(&a, "/home/me/.cache", OBSERVE_FOLDER);
+  leave(&a, "/home/me/.cache/x", OBSERVE_FILE);
+  observe_spare(&a, "/home/me/.cache");
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&a, "/home/me/.cached", OBSERVE_FILE); /* another one */
+  observe_spare(&a, "/home/me/.cache");
+  assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
+}
+
 struct world {
   char lower[64], upper[64];
 };
@@ -348,6 +360,7 @@ int main(void) {
       cmocka_unit_test(test_masked_numbers_are_still_there),
       cmocka_unit_test(test_difference_shows_the_first_line),
       cmocka_unit_test(test_temporary_files_are_litter),
+      cmocka_unit_test(test_a_cache_is_spare),
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
