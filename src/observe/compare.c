@@ -146,8 +146,7 @@ struct shown {
 
 static bool show_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct shown *s = context;
-  /* What is missing in a cache is made again; what is wrong there is taken for right. */
-  bool spare = (!a || !b) && (a ? a->spare : b->spare);
+  bool spare = a ? a->spare : b->spare;
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
   s->litter += spare || (!a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path)));
   s->more += !a && b->kind != OBSERVE_DELETED;

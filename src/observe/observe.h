@@ -94,7 +94,7 @@ enum observe_difference {
   DIFFERS_ERROR = 4,
   DIFFERS_FILES = 8,
   DIFFERS_LOSS = 16,   /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
-  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: more in folders for temporary files, more or less in caches */
+  DIFFERS_LITTER = 32, /* without DIFFERS_FILES: more in folders for temporary files, anything in caches */
   DIFFERS_MORE = 64,   /* with DIFFERS_FILES: only files that A does not have, wherever they are */
 };
 
