@@ -312,7 +312,7 @@ static int not_found(struct variable_search *s) {
   if (s->function && !s->name)
     return err_set(s->e, -ENOENT, "%s has no argument %u (it has %u)", s->function, s->parameter + 1, s->n_parameters);
   if (!s->function && s->meant.n > 0)
-    return err_set(s->e, -ENODATA, "'%s' is declared, but is nowhere: the compiler or the linker has left it out",
+    return err_set(s->e, -ENOENT, "'%s' is declared, but is nowhere: the compiler or the linker has left it out",
                    s->qualified);
   (void)variable_near(s, s->name, near);
   if (s->function && !*near && s->names.n <= 64) (void)list_names(s, near);
