@@ -132,7 +132,7 @@ static int open_parts(struct image_debug *d, struct err *e) {
     file = d->file;
     size = debug_size(file);
   }
-  d->budget = size;
+  d->budget = d->whole = size;
   d->names_budget = size * 64 + (16 << 20);
   int r = open_own(d, file);
   if (r == 0) r = open_alt(d, file);

@@ -69,6 +69,7 @@ struct image_debug {
    * when it is more than honest files can have.
    */
   uint64_t budget;
+  uint64_t whole;        /* what it was at first */
   uint64_t names_budget; /* bytes of file names */
   struct arena arena;
   VEC(struct debug_unit *) units;

@@ -13,8 +13,9 @@ enum { MEMBER_DEPTH = 16, NAMES_DEPTH = 64, ELEMENTS_MAX = 1 << 30 };
 
 struct way {
   struct variable_search *s;
-  const char *at; /* in the path */
-  Dwarf_Die type; /* of what is reached */
+  const char *at;     /* in the path */
+  Dwarf_Die type;     /* of what is reached */
+  unsigned dimension; /* of an array of several: how many of them are chosen */
 };
 
 #define FAIL(s, code, ...) err_set((s)->e, code, __VA_ARGS__)
@@ -53,17 +54,19 @@ static bool read_number(Dwarf_Die *die, unsigned attribute, uint64_t *ret) {
   return true;
 }
 
-/* In bytes; not of arrays, which nobody asks about. */
+/* In bytes; of an array, see array_size. */
 static bool type_size(Dwarf_Die *type, uint64_t *ret) {
   if (read_number(type, DW_AT_byte_size, ret)) return true;
   *ret = 8;
   return dwarf_tag(type) == DW_TAG_pointer_type;
 }
 
-static bool is_pointer(Dwarf_Die *type) {
+static bool is_reference(Dwarf_Die *type) {
   int tag = dwarf_tag(type);
-  return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+  return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
 }
+
+static bool is_pointer(Dwarf_Die *type) { return dwarf_tag(type) == DW_TAG_pointer_type; }
 
 static bool is_record(Dwarf_Die *type) {
   int tag = dwarf_tag(type);
@@ -81,6 +84,9 @@ static int follow_pointer(struct way *w) {
   return 0;
 }
 
+/* A reference is what it refers to. */
+static int follow_reference(struct way *w) { return is_reference(&w->type) ? follow_pointer(w) : 0; }
+
 static void step_on(struct way *w, int64_t bytes) {
   struct image_variable *v = w->s->ret;
   v->steps[v->n_steps - 1] = (int64_t)((uint64_t)v->steps[v->n_steps - 1] + (uint64_t)bytes);
@@ -88,13 +94,14 @@ static void step_on(struct way *w, int64_t bytes) {
 
 /* --- members ------------------------------------------------------------------------------------------------------ */
 
-static int64_t member_offset(Dwarf_Die *member) {
-  uint64_t n;
-  return read_number(member, DW_AT_data_member_location, &n) ? (int64_t)n : 0;
+/* Where it is in its structure; false if that is computed, as of a virtual base. */
+static bool member_offset(Dwarf_Die *member, int64_t *ret) {
+  uint64_t n = 0;
+  if (dwarf_hasattr(member, DW_AT_data_member_location) && !read_number(member, DW_AT_data_member_location, &n))
+    return false;
+  *ret = (int64_t)n;
+  return true;
 }
-
-/* A declaration of a type stands for the one that is defined in the same file. */
-static bool defined_type(Dwarf_Die *type) { return !dwarf_hasattr(type, DW_AT_declaration); }
 
 /* Bits are counted from the start of the structure (DWARF 4 and 5), or from the end of what holds them. */
 static void note_bits(struct way *w, Dwarf_Die *member) {
@@ -118,33 +125,87 @@ static void note_bits(struct way *w, Dwarf_Die *member) {
   v->bits = (unsigned)bits;
 }
 
-/* The member NAME of a structure, also of one without a name inside of it. 1, 0, or a negative errno. */
-static int find_member(struct way *w, Dwarf_Die *record, const char *name, size_t n, unsigned depth) {
-  Dwarf_Die child, type;
+static bool is_named(const char *own, const char *name, size_t n) {
+  return own && strlen(own) == n && memcmp(own, name, n) == 0;
+}
+
+/* What is only declared in this unit may be defined in another. */
+static bool define(struct way *w, Dwarf_Die *type) {
+  Dwarf_Die whole;
+  if (!is_record(type) || !dwarf_hasattr(type, DW_AT_declaration)) return true;
+  if (!debug_definition(w->s, type, &whole)) return false;
+  *type = whole;
+  return true;
+}
+
+/* Which member is looked for, and in how many steps from a structure to those that it is derived from. */
+struct wanted {
+  const char *name;
+  size_t n;
+  unsigned bases;
+};
+
+static int find_member(struct way *w, Dwarf_Die *record, const struct wanted *wanted, unsigned depth);
+
+/* ... in CHILD, a base or a structure without a name. */
+static int find_inside(struct way *w, Dwarf_Die *child, const struct wanted *wanted, unsigned depth) {
+  struct way inside = *w;
+  Dwarf_Die type;
+  int64_t *step = &w->s->ret->steps[w->s->ret->n_steps - 1], before = *step, offset;
+  if (!variable_type(child, &type) || !define(w, &type)) return 0;
+  bool placed = member_offset(child, &offset);
+  if (placed) step_on(w, offset);
+  int r = find_member(&inside, &type, wanted, depth + 1);
+  if (r > 0 && !placed)
+    r = FAIL(w->s, -ENOTSUP, "'%s' is in a virtual base, which is elsewhere each time", w->s->whole);
+  if (r > 0) w->type = inside.type;
+  if (r <= 0) *step = before;
+  return r;
+}
+
+/* A member of the structure itself. */
+static int take_member(struct way *w, Dwarf_Die *member) {
+  Dwarf_Die type;
+  int64_t offset;
+  if (dwarf_hasattr(member, DW_AT_external))
+    return FAIL(w->s, -ENOTSUP, "'%s' is a static member (write global(\"type::member\"))", w->s->whole);
+  if (!variable_type(member, &type) || !member_offset(member, &offset))
+    return FAIL(w->s, -ENOTSUP, "where the member in '%s' is cannot be told", w->s->whole);
+  step_on(w, offset);
+  note_bits(w, member);
+  w->type = type;
+  return 1;
+}
+
+/* The member of a structure, also of one without a name inside of it, or of its bases. 1, 0, or a negative errno. */
+static int find_member(struct way *w, Dwarf_Die *record, const struct wanted *wanted, unsigned depth) {
+  Dwarf_Die child;
+  int r = 0;
   if (depth > MEMBER_DEPTH) return 0;
-  for (bool more = variable_child(w->s, record, &child); more; more = variable_next(w->s, &child)) {
-    int tag = dwarf_tag(&child);
+  for (bool more = variable_child(w->s, record, &child); more && r == 0; more = variable_next(w->s, &child)) {
     const char *own = debug_string(&child, DW_AT_name);
-    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
-    if (!variable_type(&child, &type)) continue;
+    if (dwarf_tag(&child) != DW_TAG_member) continue;
     if (own) variable_note(w->s, own);
-    if (own && strlen(own) == n && memcmp(own, name, n) == 0) {
-      step_on(w, member_offset(&child));
-      note_bits(w, &child);
-      w->type = type;
-      return 1;
-    }
-    if (own && tag == DW_TAG_member) continue;
-    struct way inside = *w;
-    int64_t before = w->s->ret->steps[w->s->ret->n_steps - 1];
-    step_on(w, member_offset(&child));
-    if (find_member(&inside, &type, name, n, depth + 1) > 0) {
-      w->type = inside.type;
-      return 1;
-    }
-    w->s->ret->steps[w->s->ret->n_steps - 1] = before;
+    if (is_named(own, wanted->name, wanted->n))
+      r = take_member(w, &child);
+    else if (!own)
+      r = find_inside(w, &child, wanted, depth);
   }
-  return 0;
+  if (r != 0 || wanted->bases == 0) return r;
+  struct wanted below = {wanted->name, wanted->n, wanted->bases - 1};
+  for (bool more = variable_child(w->s, record, &child); more && r == 0; more = variable_next(w->s, &child))
+    if (dwarf_tag(&child) == DW_TAG_inheritance) r = find_inside(w, &child, &below, depth);
+  return r;
+}
+
+/* A structure's members hide those of the structures that it is derived from, and these those of theirs. */
+static int find_nearest(struct way *w, const char *name, size_t n) {
+  int r = 0;
+  for (unsigned bases = 0; bases <= MEMBER_DEPTH && r == 0; bases++) {
+    w->s->names.n = 0;
+    r = find_member(w, &w->type, &(struct wanted){name, n, bases}, 0);
+  }
+  return r;
 }
 
 static int follow_member(struct way *w) {
@@ -153,40 +214,56 @@ static int follow_member(struct way *w) {
   while (isalnum((unsigned char)w->at[n]) || w->at[n] == '_' || w->at[n] == '$')
     n++;
   if (n == 0) return FAIL(w->s, -EINVAL, "a member's name is missing in '%s'", w->s->whole);
-  int r = is_pointer(&w->type) ? follow_pointer(w) : 0;
-  if (r < 0) return r;
   (void)snprintf(text, sizeof text, "%.*s", (int)(n < 90 ? n : 90), w->at);
-  if (!is_record(&w->type)) return FAIL(w->s, -EINVAL, "there is no structure that could have a member '%s'", text);
-  if (!defined_type(&w->type)) return FAIL(w->s, -ENODATA, "of the structure with '%s' only its name is known", text);
-  w->s->names.n = 0;
-  if (find_member(w, &w->type, w->at, n, 0) <= 0)
-    return err_set(w->s->e, -ENOENT, "no member '%s'%s", text, variable_near(w->s, text, near));
+  int r = follow_reference(w);
+  if (r >= 0 && is_pointer(&w->type)) r = follow_pointer(w);
+  if (r >= 0 && !is_record(&w->type))
+    r = FAIL(w->s, -EINVAL, "there is no structure that could have a member '%s'", text);
+  if (r >= 0 && !define(w, &w->type))
+    r = FAIL(w->s, -ENODATA, "of the structure with '%s' only its name is known", text);
+  if (r < 0) return r;
+  r = find_nearest(w, w->at, n);
+  if (r == 0) r = err_set(w->s->e, -ENOENT, "no member '%s'%s", text, variable_near(w->s, text, near));
+  if (r < 0) return r;
   w->at += n;
   return 0;
 }
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-/* An array of one dimension. */
-static bool is_simple(struct variable_search *s, Dwarf_Die *array) {
+/* How many dimensions an array has. */
+static unsigned dimensions(struct variable_search *s, Dwarf_Die *array) {
   Dwarf_Die child;
   unsigned n = 0;
   for (bool more = variable_child(s, array, &child); more; more = variable_next(s, &child))
     n += dwarf_tag(&child) == DW_TAG_subrange_type;
-  return n == 1;
+  return n;
 }
 
-/* How many elements it has; false if that is not known, as of int x[] at a structure's end. */
-static bool array_count(struct variable_search *s, Dwarf_Die *array, uint64_t *ret) {
+/* How many elements it has in a DIMENSION; false if that is not known, as of int x[] at a structure's end. */
+static bool array_count(struct variable_search *s, Dwarf_Die *array, unsigned dimension, uint64_t *ret) {
   Dwarf_Die child;
   for (bool more = variable_child(s, array, &child); more; more = variable_next(s, &child)) {
-    if (dwarf_tag(&child) != DW_TAG_subrange_type) continue;
-    if (read_number(&child, DW_AT_count, ret)) return true;
+    if (dwarf_tag(&child) != DW_TAG_subrange_type || dimension-- > 0) continue;
+    if (read_number(&child, DW_AT_count, ret)) return *ret < ELEMENTS_MAX;
     bool known = read_number(&child, DW_AT_upper_bound, ret) && *ret < ELEMENTS_MAX;
     *ret += known;
     return known;
   }
   return false;
+}
+
+/* How many bytes an array has from the DIMENSION on: as many as what one index more or less is apart. */
+static bool array_size(struct variable_search *s, Dwarf_Die *array, unsigned dimension, unsigned depth, uint64_t *ret) {
+  Dwarf_Die element;
+  uint64_t size, count;
+  if (depth > MEMBER_DEPTH || !variable_type(array, &element)) return false;
+  bool nested = dwarf_tag(&element) == DW_TAG_array_type;
+  if (!(nested ? array_size(s, &element, 0, depth + 1, &size) : type_size(&element, &size))) return false;
+  for (unsigned n = dimensions(s, array); dimension < n; dimension++)
+    if (!array_count(s, array, dimension, &count) || __builtin_mul_overflow(size, count, &size)) return false;
+  *ret = size;
+  return true;
 }
 
 /*
@@ -195,9 +272,22 @@ static bool array_count(struct variable_search *s, Dwarf_Die *array, uint64_t *r
  */
 static int check_index(struct way *w, unsigned long index) {
   uint64_t n;
-  if (!array_count(w->s, &w->type, &n) || n <= 1 || index < n) return 0;
+  if (!array_count(w->s, &w->type, w->dimension, &n) || n <= 1 || index < n) return 0;
   return FAIL(w->s, -ERANGE, "'%s' has an index that is too large (there are [0] to [%llu])", w->s->whole,
               (unsigned long long)n - 1);
+}
+
+/* How far apart the elements are that the next index chooses from, and what they are. */
+static bool find_elements(struct way *w, bool pointer, Dwarf_Die *element, uint64_t *size) {
+  if (!pointer && w->dimension + 1 < dimensions(w->s, &w->type)) { /* still the same array, with one dimension less */
+    *element = w->type;
+    return array_size(w->s, element, ++w->dimension, 0, size);
+  }
+  w->dimension = 0;
+  *element = w->type;
+  if (!pointer && !variable_type(&w->type, element)) return false;
+  if (!define(w, element)) return false;
+  return dwarf_tag(element) == DW_TAG_array_type ? array_size(w->s, element, 0, 0, size) : type_size(element, size);
 }
 
 static int follow_element(struct way *w) {
@@ -208,16 +298,12 @@ static int follow_element(struct way *w) {
   unsigned long index = strtoul(w->at, &end, 10);
   if (!isdigit((unsigned char)*w->at) || *end != ']' || errno || index > ELEMENTS_MAX)
     return FAIL(w->s, -EINVAL, "'%s' has no number in its brackets (write [3])", w->s->whole);
+  int r = follow_reference(w);
   bool array = dwarf_tag(&w->type) == DW_TAG_array_type, pointer = is_pointer(&w->type);
-  if (!array && !pointer) return FAIL(w->s, -EINVAL, "what is before [ in '%s' has no elements", w->s->whole);
-  if (array && !is_simple(w->s, &w->type)) return FAIL(w->s, -ENOTSUP, "'%s' has several dimensions", w->s->whole);
-  int r = pointer ? follow_pointer(w) : check_index(w, index);
+  if (r >= 0 && !array && !pointer) r = FAIL(w->s, -EINVAL, "what is before [ in '%s' has no elements", w->s->whole);
+  if (r >= 0) r = pointer ? follow_pointer(w) : check_index(w, index);
   if (r < 0) return r;
-  if (pointer)
-    element = w->type;
-  else if (!variable_type(&w->type, &element))
-    return FAIL(w->s, -EINVAL, "the elements in '%s' have no type", w->s->whole);
-  if (!type_size(&element, &size) || size > ELEMENTS_MAX)
+  if (!find_elements(w, pointer, &element, &size) || size > ELEMENTS_MAX)
     return FAIL(w->s, -EINVAL, "how large the elements in '%s' are is not known", w->s->whole);
   step_on(w, (int64_t)(index * size));
   w->type = element;
@@ -252,12 +338,8 @@ static int note_number(struct variable_search *s, Dwarf_Die *type) {
 static int finish(struct way *w) {
   struct image_variable *v = w->s->ret;
   Dwarf_Die to;
-  int tag = dwarf_tag(&w->type);
-  if (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type) {
-    int r = follow_pointer(w);
-    if (r < 0) return r;
-    tag = dwarf_tag(&w->type);
-  }
+  int r = follow_reference(w), tag = dwarf_tag(&w->type);
+  if (r < 0) return r;
   bool to_type = variable_type(&w->type, &to);
   switch (tag) {
   case DW_TAG_pointer_type:
@@ -266,7 +348,7 @@ static int finish(struct way *w) {
     v->characters = to_type && is_character(&to);
     return 0;
   case DW_TAG_array_type:
-    v->characters = to_type && is_character(&to);
+    v->characters = to_type && is_character(&to) && w->dimension + 1 == dimensions(w->s, &w->type);
     return v->characters ? 0 : FAIL(w->s, -EINVAL, "'%s' is an array (write an element: [0])", w->s->whole);
   case DW_TAG_base_type:
   case DW_TAG_enumeration_type:

@@ -32,8 +32,8 @@ bool variable_attr(Dwarf_Die *die, unsigned attribute, Dwarf_Attribute *ret) {
 }
 
 static bool take_budget(struct variable_search *s) {
-  if (s->d->budget == 0) return false;
-  s->d->budget--;
+  if (s->budget == 0) return false;
+  s->budget--;
   return true;
 }
 
@@ -124,16 +124,30 @@ static int search_block(struct variable_search *s, Dwarf_Die *block, const struc
   return r;
 }
 
-/* Arguments are found by the name that the number stands for. */
-static const char *parameter_name(struct variable_search *s, Dwarf_Die *function) {
-  Dwarf_Die die = *function, next, child;
+/* The name of argument number S->parameter in the list of DIE; NULL if it has none there. */
+static const char *listed_name(struct variable_search *s, Dwarf_Die *die) {
+  Dwarf_Die child;
+  const char *name = NULL;
   unsigned n = 0;
-  for (unsigned i = 0; i < ORIGINS && debug_origin(&die, &next); i++)
+  for (bool more = variable_child(s, die, &child); more; more = variable_next(s, &child))
+    if (dwarf_tag(&child) == DW_TAG_formal_parameter && n++ == s->parameter) name = own_name(&child);
+  if (n > s->n_parameters) s->n_parameters = n;
+  return name;
+}
+
+/*
+ * Arguments are found by the name that the number stands for. A copy that the compiler has made of a function may lack
+ * some, and the declaration of a member function has types only: what counts is the last one on the way that has names.
+ */
+static const char *parameter_name(struct variable_search *s, Dwarf_Die *function) {
+  Dwarf_Die die = *function, next;
+  const char *name = listed_name(s, &die);
+  for (unsigned i = 0; i < ORIGINS && debug_origin(&die, &next); i++) {
+    const char *other = listed_name(s, &next);
+    if (other) name = other;
     die = next;
-  for (bool more = variable_child(s, &die, &child); more; more = variable_next(s, &child))
-    if (dwarf_tag(&child) == DW_TAG_formal_parameter && n++ == s->parameter) return own_name(&child);
-  s->n_parameters = n;
-  return NULL;
+  }
+  return name;
 }
 
 /* FUNCTION is what really stands on the stack; SCOPE that, or what was inlined into it. */
@@ -188,19 +202,59 @@ static int take_global(struct variable_search *s, Dwarf_Die *die) {
   return r;
 }
 
-static int search_space(struct variable_search *s, Dwarf_Die *space, const char *space_name, unsigned depth) {
+/* Is DIE, or what it defines, one of the declarations that are meant, from number FIRST on? */
+static bool is_meant(const struct variable_search *s, Dwarf_Die *die, size_t first) {
+  Dwarf_Die at = *die, next;
+  for (unsigned i = 0; i < ORIGINS; i++) {
+    for (size_t k = first; k < s->meant.n; k++)
+      if (s->meant.at[k] == at.addr) return true;
+    if (!debug_origin(&at, &next)) return false;
+    at = next;
+  }
+  return false;
+}
+
+/* Remembers declarations of the name that are in the namespaces and types that the search asks for. */
+static int note_meant(struct variable_search *s, Dwarf_Die *die, const struct debug_within *in) {
+  const char *name = debug_string(die, DW_AT_name);
+  if (!name) return 0;
+  if (dwarf_tag(die) == DW_TAG_variable) variable_note(s, name);
+  return strcmp(name, s->name) == 0 && debug_within_is(in, name, s->qualified) ? vec_push(&s->meant, die->addr) : 0;
+}
+
+/* Definitions stand where they are written, which need not be where the variable was declared. */
+static int take_defined(struct variable_search *s, Dwarf_Die *die, const struct debug_within *in) {
+  (void)in;
+  return dwarf_tag(die) == DW_TAG_variable && is_meant(s, die, s->first_meant) ? take_global(s, die) : 0;
+}
+
+/* Variables of a unit, in namespaces and types too. */
+static int each_variable(struct variable_search *s, Dwarf_Die *space, const struct debug_within *in,
+                         int (*found)(struct variable_search *, Dwarf_Die *, const struct debug_within *)) {
   Dwarf_Die child;
   int r = 0;
-  if (depth > BLOCK_DEPTH) return 0;
+  if (in && in->depth > BLOCK_DEPTH) return 0;
   for (bool more = variable_child(s, space, &child); more && r >= 0 && !s->found; more = variable_next(s, &child)) {
+    struct debug_within inside;
     int tag = dwarf_tag(&child);
-    const char *name = tag == DW_TAG_variable || tag == DW_TAG_namespace ? own_name(&child) : NULL;
-    if (tag == DW_TAG_namespace) r = search_space(s, &child, name ? name : "", depth + 1);
-    if (tag != DW_TAG_variable || !name) continue;
-    if (!s->found) variable_note(s, name);
-    bool there = strcmp(name, s->name) == 0 && (!s->space || (space_name && strcmp(space_name, s->space) == 0));
-    if (there) r = take_global(s, &child);
+    if (tag == DW_TAG_variable || tag == DW_TAG_member) r = found(s, &child, in);
+    if (debug_within_enter(in, &child, &inside)) r = each_variable(s, &child, &inside, found);
   }
+  return r;
+}
+
+static int search_globals(struct variable_search *s, struct debug_unit *u) {
+  s->first_meant = s->meant.n;
+  int r = each_variable(s, &u->body, NULL, note_meant);
+  return r < 0 || s->meant.n == s->first_meant ? r : each_variable(s, &u->body, NULL, take_defined);
+}
+
+/* Programs that were optimized as a whole have definitions in other units than what they define. */
+static int search_others(struct variable_search *s) {
+  int r = 0;
+  s->first_meant = 0;
+  for (size_t i = 0; i < s->d->units.n && r >= 0 && s->meant.n > 0 && !s->found; i++)
+    r = each_variable(s, &s->d->units.at[i]->body, NULL, take_defined);
   return r;
 }
 
@@ -214,8 +268,9 @@ static int search_units(struct image_debug *d, void *context) {
   for (size_t i = 0; i < d->units.n && r >= 0 && !(s->found && !s->function); i++) {
     struct debug_unit *u = d->units.at[i];
     if (debug_unit_load(d, u) == -ENOMEM) return -ENOMEM;
-    r = s->function ? search_functions(s, u) : search_space(s, &u->body, NULL, 0);
+    r = s->function ? search_functions(s, u) : search_globals(s, u);
   }
+  if (r >= 0 && !s->function && !s->found) r = search_others(s);
   for (size_t i = 0; i < d->units.n && r >= 0 && s->callees.n; i++)
     r = entry_search(s, d->units.at[i]);
   return r;
@@ -223,22 +278,15 @@ static int search_units(struct image_debug *d, void *context) {
 
 /* "space::name.member": the parts, in the arena. */
 static int split(struct variable_search *s, const char *name) {
-  size_t n = strcspn(name, ".[-"), from = 0, before = 0;
+  size_t n = strcspn(name, ".[-"), from = 0;
   for (size_t i = 0; i + 1 < n; i++)
-    if (name[i] == ':' && name[i + 1] == ':') {
-      before = from;
-      from = i + 2;
-    }
-  char *copy = arena_alloc(&s->d->arena, n + 2), *space = arena_alloc(&s->d->arena, n + 1);
-  if (!copy || !space) return -ENOMEM;
-  memcpy(copy, name + from, n - from);
-  copy[n - from] = '\0';
-  if (from) {
-    memcpy(space, name + before, from - before - 2);
-    space[from - before - 2] = '\0';
-    s->space = space;
-  }
-  s->name = copy;
+    if (name[i] == ':' && name[i + 1] == ':') from = i + 2;
+  char *copy = arena_alloc(&s->d->arena, n + 1);
+  if (!copy) return -ENOMEM;
+  memcpy(copy, name, n);
+  copy[n] = '\0';
+  s->qualified = copy;
+  s->name = copy + from;
   s->path = name + n;
   return n == from ? err_set(s->e, -EINVAL, "'%s' does not start with a name", name) : 0;
 }
@@ -263,15 +311,19 @@ static int not_found(struct variable_search *s) {
     return err_set(s->e, -ESRCH, "no function '%s'%s", s->function, variable_near(s, s->function, near));
   if (s->function && !s->name)
     return err_set(s->e, -ENOENT, "%s has no argument %u (it has %u)", s->function, s->parameter + 1, s->n_parameters);
+  if (!s->function && s->meant.n > 0)
+    return err_set(s->e, -ENOENT, "'%s' is declared, but is nowhere: the compiler or the linker has left it out",
+                   s->qualified);
   (void)variable_near(s, s->name, near);
   if (s->function && !*near && s->names.n <= 64) (void)list_names(s, near);
-  return err_set(s->e, -ENOENT, "no %s '%s'%s%s%s", s->function ? "variable or argument" : "global variable", s->name,
-                 s->function ? " in " : "", s->function ? s->function : "", near);
+  return err_set(s->e, -ENOENT, "no %s '%s'%s%s%s", s->function ? "variable or argument" : "global variable",
+                 s->function ? s->name : s->qualified, s->function ? " in " : "", s->function ? s->function : "", near);
 }
 
 int image_debug_variable(struct image_debug *d, const char *function, const char *name, unsigned parameter,
                          struct image_variable *ret, struct err *e) {
   struct variable_search s = {.d = d, .function = function, .parameter = parameter, .path = "", .ret = ret, .e = e};
+  s.budget = d->whole; /* a question of its own: there may be many, one for each variable of a scenario */
   s.whole = name ? name : "the argument";
   memset(ret, 0, sizeof *ret);
   ret->local = function != NULL;
@@ -281,6 +333,7 @@ int image_debug_variable(struct image_debug *d, const char *function, const char
   if (r == -ENOMEM) r = err_set(e, -ENOMEM, "out of memory");
   vec_done(&s.names);
   vec_done(&s.callees);
+  vec_done(&s.meant);
   if (r < 0) image_variable_done(ret);
   return r < 0 ? r : 0;
 }

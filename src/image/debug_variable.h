@@ -10,17 +10,20 @@
 /* One question. All that must survive a jump out of libdw is the caller's, or in the arena. */
 struct variable_search {
   struct image_debug *d;
-  const char *function; /* NULL: a global variable */
-  const char *name;     /* its first part, without members; NULL: argument number PARAMETER */
-  const char *space;    /* of a qualified name, what stands before it; NULL */
-  const char *path;     /* members, behind the name */
-  const char *whole;    /* all of it, for messages */
+  const char *function;  /* NULL: a global variable */
+  const char *name;      /* its first part, without members; NULL: argument number PARAMETER */
+  const char *qualified; /* ... with namespaces and types before it */
+  const char *path;      /* members, behind the name */
+  const char *whole;     /* all of it, for messages */
   unsigned parameter;
   unsigned n_parameters; /* that the function has, if there is no such one */
   struct image_variable *ret;
   struct err *e;
   bool found, function_found;
+  uint64_t budget;         /* DIEs that may still be looked at */
   bool entered;            /* some location is IMAGE_IS_ENTRY */
+  VEC(const void *) meant; /* of a global variable: its declarations */
+  size_t first_meant;      /* ... of which these count now */
   VEC(Dwarf_Die) callees;  /* functions for which it is */
   VEC(const char *) names; /* that there are instead */
 };
@@ -44,6 +47,20 @@ bool location_of_piece(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const 
 /* The value of an argument at a call: what is at a place means what is stored there, in at least WIDTH bytes. */
 bool location_of_argument(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct location_base *base,
                           unsigned width, struct image_location *to);
+
+/* What a DIE is in: a namespace or a type, and what that is in; NULL: nothing but the unit. */
+struct debug_within {
+  const struct debug_within *outer;
+  const char *name;
+  bool silent; /* its name may be left out */
+  unsigned depth;
+};
+/* Is DIE a namespace or a type with something in it? Then *RET is what its children are in. */
+bool debug_within_enter(const struct debug_within *in, Dwarf_Die *die, struct debug_within *ret);
+/* Is WANTED ("space::name") NAME in IN, or the end of that? */
+bool debug_within_is(const struct debug_within *in, const char *name, const char *wanted);
+/* The definition of a type of which TYPE is a declaration, in whatever unit it is. */
+bool debug_definition(struct variable_search *s, Dwarf_Die *type, Dwarf_Die *ret);
 
 /* Adds to S->ret what calls in U hand to the functions of S->callees. */
 int entry_search(struct variable_search *s, struct debug_unit *u);

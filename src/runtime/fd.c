@@ -41,19 +41,38 @@ int rt_fd_blocks(int fd) {
   return flags < 0 ? -1 : !(flags & O_NONBLOCK);
 }
 
+/* How long the piece at P of a set is that stands for one character, *RET: itself, \x, [.x.] or [=x=]. */
+static size_t element(const char *p, unsigned char *ret) {
+  bool named = p[0] == '[' && (p[1] == '.' || p[1] == '=') && p[2] && p[3] == p[1] && p[4] == ']';
+  bool escaped = p[0] == '\\' && p[1];
+  *ret = (unsigned char)p[named ? 2 : escaped];
+  return named ? 5 : 1 + escaped;
+}
+
+/* A range of a set, or a class, at P: how long it is; *IN is set if C is in it. */
+static size_t range(const char *p, unsigned char c, bool *in) {
+  unsigned char low, high;
+  size_t n;
+  const char *class = wire_class(p, &n);
+  for (const char *s = class; s && *s; s += 2)
+    *in |= (unsigned char)s[0] <= c && c <= (unsigned char)s[1];
+  if (class) return n;
+  n = element(p, &low);
+  high = low;
+  if (p[n] == '-' && p[n + 1] && p[n + 1] != ']') n += 1 + element(p + n + 1, &high);
+  *in |= low <= c && c <= high;
+  return n;
+}
+
 /* One character of PATTERN against C: how long the piece of the pattern is, 0 if it does not match. */
 static size_t matched(const char *pattern, char c) {
   if (*pattern == '?') return 1;
   if (*pattern == '\\' && pattern[1]) return pattern[1] == c ? 2 : 0;
   if (*pattern != '[') return *pattern == c;
-  size_t i = 1;
-  bool not = pattern[i] == '!' || pattern[i] == '^', in = false;
-  i += not ;
-  for (size_t first = i; pattern[i] && (pattern[i] != ']' || i == first); i++) {
-    bool span = pattern[i + 1] == '-' && pattern[i + 2] && pattern[i + 2] != ']';
-    in |= span ? pattern[i] <= c && c <= pattern[i + 2] : pattern[i] == c;
-    i += span ? 2 : 0;
-  }
+  bool not = pattern[1] == '!' || pattern[1] == '^', in = false;
+  size_t i = 1 + not ;
+  for (size_t first = i; pattern[i] && (pattern[i] != ']' || i == first);)
+    i += range(pattern + i, (unsigned char)c, &in);
   if (!pattern[i]) /* no ]: the bracket stands for itself */
     return c == '[';
   return in != not ? i + 1 : 0;

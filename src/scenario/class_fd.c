@@ -47,6 +47,12 @@ static int read_blocking(const struct trigger_arg *a, int *ret, struct err *e) {
   return 0;
 }
 
+static int check_path(const struct trigger_arg *a, struct err *e) {
+  const char *why = "";
+  size_t at = 0;
+  return glob_check(a->value, &why, &at) < 0 ? FAIL_AT(a->value_at, e, -EINVAL, "%s", why) : 0;
+}
+
 static int fd_read(struct arena *a, const struct trigger *t, struct fd_settings **ret, struct err *e) {
   struct fd_settings *s = arena_zalloc(a, sizeof *s);
   const struct trigger_arg *kind = trigger_arg(t, "kind"), *blocking = trigger_arg(t, "blocking"),
@@ -57,6 +63,7 @@ static int fd_read(struct arena *a, const struct trigger *t, struct fd_settings 
   s->has_high = trigger_arg(t, "high") != NULL;
   int r = kind ? read_kind(kind, &s->kind, e) : 0;
   if (r >= 0 && blocking) r = read_blocking(blocking, &s->blocking, e);
+  if (r >= 0 && path) r = check_path(path, e);
   if (r >= 0) r = trigger_maybe_number(t, "low", 0, &s->low, e);
   if (r >= 0) r = trigger_maybe_number(t, "high", 0, &s->high, e);
   if (r >= 0 && s->has_low && s->has_high && s->high < s->low)

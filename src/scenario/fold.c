@@ -121,8 +121,10 @@ static enum cost cost(const struct expr *x) {
   if (x->kind == EXPR_ONCE) return COST_ONCE;
   if (!expr_pure(x)) return COST_STATE;
   enum cost most = own_cost(x);
-  for (size_t i = 0; i < x->n_args && x->kind != EXPR_CALLER && x->kind != EXPR_STACK; i++)
-    if (cost(x->args[i]) > most) most = cost(x->args[i]);
+  for (size_t i = 0; i < x->n_args && x->kind != EXPR_CALLER && x->kind != EXPR_STACK; i++) {
+    enum cost one = cost(x->args[i]); /* once: chains are deep */
+    if (one > most) most = one;
+  }
   return most;
 }
 

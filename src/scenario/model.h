@@ -261,6 +261,13 @@ int fd_kind_parse(const char *text, char hint[SOURCE_HINT]);
 int regex_compile(struct arena *a, const char *pattern, const uint16_t **ret, size_t *ret_n, const char **ret_why,
                   size_t *ret_at) MUST_USE;
 
+/* --- glob.c ------------------------------------------------------------------------------------------------------- */
+
+extern const char no_such_class[];
+
+/* 0, or -EINVAL with *ret_why and *ret_at, the byte of PATTERN that is wrong. */
+int glob_check(const char *pattern, const char **ret_why, size_t *ret_at) MUST_USE;
+
 /* --- grammar.c, fold.c, rule.c ------------------------------------------------------------------------------------ */
 
 /* EXPR up to the end of the lexer's bytes. */

@@ -78,29 +78,17 @@ static int add_piece(struct regex *r, enum node_kind kind, struct bytes bytes, s
 
 static int read_alternatives(struct regex *r, struct piece *ret);
 
-static const struct {
-  const char *name;
-  const char *ranges;
-} classes[] = {
-    {"[:digit:]", "09"},     {"[:alpha:]", "azAZ"},          {"[:alnum:]", "azAZ09"}, {"[:lower:]", "az"},
-    {"[:upper:]", "AZ"},     {"[:xdigit:]", "09afAF"},       {"[:space:]", "\t\r  "}, {"[:punct:]", "!/:@[`{~"},
-    {"[:blank:]", "\t\t  "}, {"[:cntrl:]", "\1\37\177\177"}, {"[:graph:]", "!~"},     {"[:print:]", " ~"},
-};
-
 /* Names of classes that there are not must not be taken for sets of their letters. */
 static bool is_class(const struct regex *r) { return r->pattern[r->at] == '[' && r->pattern[r->at + 1] == ':'; }
 
 static bool read_class(struct regex *r, struct bytes *to) {
-  for (size_t i = 0; i < COUNT(classes); i++) {
-    size_t n = strlen(classes[i].name);
-    if (strncmp(r->pattern + r->at, classes[i].name, n) != 0) continue;
-    for (const char *s = classes[i].ranges; *s; s += 2)
-      for (unsigned c = (unsigned char)s[0]; c <= (unsigned char)s[1]; c++)
-        put(to, c);
-    r->at += n;
-    return true;
-  }
-  return false;
+  size_t n = 0;
+  const char *ranges = wire_class(r->pattern + r->at, &n);
+  for (const char *s = ranges; s && *s; s += 2)
+    for (unsigned c = (unsigned char)s[0]; c <= (unsigned char)s[1]; c++)
+      put(to, c);
+  r->at += n;
+  return ranges;
 }
 
 /* A character of a set: itself, or as [.x.] or [=x=]. */
@@ -143,9 +131,7 @@ static int read_set(struct regex *r, struct bytes *ret) {
   r->at += not ;
   for (size_t first = r->at; p[r->at] && (p[r->at] != ']' || r->at == first);) {
     if (read_class(r, &in)) continue;
-    if (is_class(r))
-      return fail(r, "there is no such class (write alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, "
-                     "space, upper or xdigit between [: and :])");
+    if (is_class(r)) return fail(r, no_such_class);
     int e = read_range(r, &in);
     if (e < 0) return e;
   }

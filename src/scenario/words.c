@@ -238,7 +238,8 @@ static struct where in_string(const struct expr *string, size_t at) {
 static int compile(struct parser *p, struct expr *x, const struct expr *pattern) {
   const char *why = "";
   size_t at = 0;
-  int r = regex_compile(p->l->arena, pattern->string, &x->table, &x->n_table, &why, &at);
+  int r = x->match == WIRE_MATCH_REGEX ? regex_compile(p->l->arena, pattern->string, &x->table, &x->n_table, &why, &at)
+                                       : glob_check(pattern->string, &why, &at);
   if (r == -ENOMEM) return source_no_memory(p->l->source, p->l->e);
   return r < 0 ? FAIL_AT(in_string(pattern, at), p->l->e, r, "%s", why) : 0;
 }
@@ -258,9 +259,10 @@ int parse_match(struct parser *p, unsigned how, struct expr *left, struct expr *
   if (left->type != TYPE_TEXT && left->type != TYPE_VALUE)
     return FAIL_AT(left->at, p->l->e, -EINVAL, "this is not a text (path, fd.path, arg(1) and others can be one)");
   int r = parse_make(p, EXPR_MATCH, TYPE_TRUTH, at, &x);
-  if (r >= 0 && how == WIRE_MATCH_REGEX) r = compile(p, x, right);
   if (r < 0) return r;
   x->match = how;
+  if (!same) r = compile(p, x, right);
+  if (r < 0) return r;
   x->n_args = 2;
   x->args[0] = left;
   x->args[1] = right;

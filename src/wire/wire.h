@@ -534,6 +534,12 @@ static inline bool wire_in_series(const int64_t series[3], int64_t v) {
   return v >= series[0] && v <= series[1] && (uint64_t)(v - series[0]) % (uint64_t)series[2] == 0;
 }
 
+/*
+ * The class of characters that is named at P, as [:digit:] in a set: pairs of the first and the last byte of each of its
+ * ranges, as a string; *RET_LENGTH is how long the name is. NULL if P is at none.
+ */
+const char *wire_class(const char *p, size_t *ret_length);
+
 uint64_t wire_sum(const void *p, size_t n);
 
 /* NULL if the SIZE bytes at PLAN are a plan of this version whose every index can be used; else what is wrong. */

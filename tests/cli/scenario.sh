@@ -183,6 +183,10 @@ echo '<scenario><function name="read" errno="EIO"><reftrigger ref="lat" /></func
 run run bad.xml -- ./target
 refused 'a trigger that is not declared' "bad.xml:1:62: trigger 'lat' is not declared"
 
+# Alternatives below a condition must not cost each other: 60 of them took longer than anybody waits.
+run run --explain --fail "read:EIO when size > 1 and ($(seq -s ' or size == ' 100 300 | sed 's/^/size == /'))" -- ./target
+holds 'a condition with 200 alternatives' test "$status" = 0
+
 # What murphy check thinks is not handled: the write's result is looked at, that of the reads is not.
 "$MURPHY" check --scenario none ./target >none.xml 2>err
 "$MURPHY" check --scenario some ./target >some.xml 2>>err

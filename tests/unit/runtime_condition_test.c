@@ -258,6 +258,14 @@ static void globs(void **state) {
       {"[", "[", true},
       {"\\*", "*", true},
       {"\\*", "a", false},
+      {"x[[:digit:]_]", "x7", true},
+      {"x[[:digit:]_]", "x_", true},
+      {"x[[:digit:]_]", "xd", false},
+      {"[![:space:]]", " ", false},
+      {"[[:alpha:]-]*", "-x", true},
+      {"[\\]a]b", "]b", true},
+      {"[[.-.]]", "-", true},
+      {"[a-\xff]", "\xc3", true},
       {"", "", true},
   };
   for (size_t i = 0; i < COUNT(cases); i++)

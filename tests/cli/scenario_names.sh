@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Variables by their names in the debug information: those of C++ with namespaces, classes and bases, arrays of several
+# dimensions, structures that another file defines. What is asked is compared with what the program itself says.
+. "$(dirname "$0")/tap.sh"
+
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+cat >names.cc <<'END'
+#include <unistd.h>
+struct Hidden;
+extern Hidden *hidden;
+namespace net {
+namespace detail { int level = 7; }
+namespace { volatile int quiet = 8; }
+enum class Mode : unsigned char { Off, On, Auto };
+struct Base { virtual ~Base() {} int id = 42, twice = 1; };
+struct Deep { int far = 9, twice = 3; };
+struct Middle : Deep { int middle = 4; };
+struct Options { unsigned a : 3, b : 9; int negative : 4; Mode mode; union { int number; float real; }; struct { short x, y; }; };
+struct Server : Middle, Base {
+  static int count;
+  int twice = 2;
+  Options options{};
+  int grid[2][3][2] = {};
+  char lines[3][8] = {"one", "two", "three"};
+  __attribute__((noinline)) int serve(int fd, const char *what) { return put(what, fd + 3) + fd; }
+  __attribute__((noinline)) int put(const char *text, long n) { return (int)(close((int)n) + text[0] - text[0]); }
+};
+int Server::count = 3;
+struct Other { static int count; };
+int Other::count = 5;
+typedef int row[3];
+row rows[2] = {{1, 2, 3}, {4, 5, 6}};
+struct Virtual : virtual Base { int own = 6; } shared;
+Server server, *the = &server, &alias = server;
+}
+template <typename T> struct Box {
+  T v;
+  __attribute__((noinline)) int go(T t) { v = t; return net::the->serve((int)t, "hello") + 1; }
+};
+int main(int argc, char **argv) {
+  net::server.options.a = 5;
+  net::server.options.b = 300;
+  net::server.options.negative = -3;
+  net::server.options.mode = net::Mode::Auto;
+  net::server.options.number = -9;
+  net::server.options.y = -2;
+  net::server.grid[1][2][0] = 99;
+  Box<long> b{};
+  return argv && b.go(argc + 4095) + net::detail::level + net::quiet + net::Server::count + net::Other::count + net::shared.own + net::rows[argc][argc] == 77 ? (int)((char *)hidden - (char *)0) : 0;
+}
+END
+cat >hidden.cc <<'END'
+struct Hidden { long before; int value; };
+Hidden one = {1, 55};
+Hidden *hidden = &one;
+END
+
+# What must be true of the one call of close, whatever the compiler.
+cat >always <<'END'
+global("net::detail::level") == 7
+global("detail::level") == 7
+global("level") == 7
+global("net::quiet") == 8
+global("net::(anonymous namespace)::quiet") == 8
+global("net::Server::count") == 3
+global("Other::count") == 5
+global("net::the->id") == 42
+global("net::the->twice") == 2
+global("net::the->far") == 9
+global("net::server.middle") == 4
+global("net::alias.options.a") == 5
+global("net::the->options.b") == 300
+global("net::the->options.negative") == -3
+global("net::the->options.mode") == 2
+global("net::the->options.number") == -9
+global("net::the->options.y") == -2
+global("net::the->grid[1][2][0]") == 99
+global("net::the->grid[1][1][1]") == 0
+global("net::the->lines[2]") == "three"
+global("net::the->lines[1][1]") == 119
+global("net::rows[1][2]") == 6
+global("hidden->value") == 55
+END
+# ... and if it was not told to optimize.
+cat >plainly <<'END'
+local("net::Server::put", "text") == "hello"
+arg("put", 3) == 4099
+arg("net::Server::serve", 2) == 4096
+arg("serve", 1) == global("net::the")
+local("serve", "this->options.b") == 300
+END
+
+# holds_there CONDITION: it does, in the call that is meant.
+holds_there() {
+  run run --log log --fail "close:EIO when int(arg(1)) == 4099 and ($1)" -- ./names
+  [ -s log ]
+  local r=$?
+  rm -f log
+  return $r
+}
+
+# check NAME FILE: each condition of FILE holds, and its opposite does not.
+check() {
+  local condition good=0
+  if ! holds_there "$(sed 's/.*/(&)/; $! s/$/ and/' "$2" | tr '\n' ' ')" ||
+    holds_there "$(sed 's/.*/not (&)/; $! s/$/ or/' "$2" | tr '\n' ' ')"; then
+    good=1
+    while read -r condition; do
+      holds_there "$condition" || echo "# $condition: $(cat err)"
+    done <"$2"
+  fi
+  result $good "$1"
+}
+
+for compiler in 'g++ -O0' 'g++ -O2' 'g++ -O0 -gdwarf-4' 'clang++ -O0 -fstandalone-debug' 'clang++ -O2 -gdwarf-4'; do
+  command -v ${compiler%% *} >/dev/null || { skip "$compiler" 'there is no such compiler'; continue; }
+  $compiler -std=c++17 -g -w -o names names.cc hidden.cc || exit 1
+  check "$compiler" always
+  case $compiler in *-O0*) check "$compiler: of functions" plainly ;; esac
+done
+
+run run --fail 'close:EIO when global("web::level") == 7' -- ./names
+refused 'a namespace that it is not in' "--fail:23: no global variable 'web::level'"
+run run --fail 'close:EIO when global("net::Base::count") == 7' -- ./names
+refused 'a class that it is not in' "--fail:23: no global variable 'net::Base::count'"
+run run --fail 'close:EIO when global("net::the->grid[1][3][0]") == 7' -- ./names
+refused 'an index of the second dimension' "--fail:23: 'net::the->grid[1][3][0]' has an index that is too large (there are [0] to [2])"
+run run --fail 'close:EIO when global("net::the->grid[1][1]") == 7' -- ./names
+refused 'one dimension too few' "--fail:23: 'net::the->grid[1][1]' is an array"
+run run --fail 'close:EIO when global("net::shared.id") == 7' -- ./names
+refused 'a virtual base' "--fail:23: 'net::shared.id' is in a virtual base"
+run run --fail 'close:EIO when arg("serve", 4) == 7' -- ./names
+refused 'an argument that there is not' "--fail:20: serve has no argument 4 (it has 3)"
+
+finish
