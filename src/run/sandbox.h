@@ -143,6 +143,8 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
+/* Removes all that is in the folder TOP, as far as that can be. */
+void layers_empty(int top);
 void copied_done(copied_list *c);
 /*
  * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. Adds to LIST
