@@ -216,3 +216,20 @@ unsigned worker_count(void);
  * runs with fewer: WORK must take its share from a common queue.
  */
 void worker_run(unsigned n, void (*work)(void *context, unsigned worker), void *context);
+
+/* --- processors --------------------------------------------------------------------------------------------------- */
+
+/* Those that a thread may use. */
+struct processors {
+  unsigned long words[1024 / (8 * sizeof(unsigned long))];
+  bool known;
+};
+
+/* Those of the calling thread. */
+struct processors processors_now(void);
+/* The N-th of them, with the first again behind the last, as a number from 1; 0 if they are not known. */
+unsigned processors_pick(const struct processors *p, unsigned n);
+/* The process or thread PID, or the caller's if it is 0, runs on this one alone; 0 for NUMBER changes nothing. */
+void processors_keep_to(int pid, unsigned number);
+/* The calling thread runs on these. */
+void processors_use(const struct processors *p);

@@ -146,11 +146,15 @@ struct lab_request {
   const char *hidden; /* as in struct sandbox_options */
   bool watch;         /* all runs are traced: what becomes of processes that the command starts is seen */
   bool bare;          /* ... */
+  unsigned processor; /* ... */
 };
 
 /* Call it before threads are started. The request's strings must stay. */
 int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) MUST_USE;
 void lab_free(struct lab *l);
+/* The calling thread stays where the lab's processes are, until lab_leave with what this has returned. */
+struct processors lab_settle(const struct lab *l);
+void lab_leave(const struct processors *before);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
 /* As sandbox_note. */

@@ -29,6 +29,7 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
+  unsigned processor;      /* as in the request */
   bool paired, first_came; /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
@@ -108,6 +109,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .limits = request->limits,
       .hidden = request->hidden,
       .bare = request->bare,
+      .processor = l->processor,
   };
   return sandbox_new(&options, &l->sandbox, e);
 }
@@ -138,6 +140,7 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
   l->fork = request->fork && !request->watch;
   l->watch = request->watch;
+  l->processor = request->bare ? 0 : request->processor;
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -163,6 +166,16 @@ void lab_free(struct lab *l) {
     if (files[i] >= 0) (void)close(files[i]);
   free(l);
 }
+
+struct processors lab_settle(const struct lab *l) {
+  struct processors before = {0};
+  if (!l->processor) return before;
+  before = processors_now();
+  if (before.known) processors_keep_to(0, l->processor);
+  return before;
+}
+
+void lab_leave(const struct processors *before) { processors_use(before); }
 
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);

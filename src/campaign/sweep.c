@@ -111,11 +111,13 @@ void sweep_fail(struct sweep_state *st, int r) {
 static void work(void *context, unsigned worker) {
   struct sweep_state *st = context;
   size_t experiment;
+  struct processors before = lab_settle(st->s->labs[worker]);
   if (st->s->branch) sweep_work_in_batches(st, st->s->labs[worker]);
   while (sweep_take(st, NULL, &experiment)) {
     int r = sweep_make(st, st->s->labs[worker], experiment, NULL, false);
     if (r < 0) sweep_fail(st, r);
   }
+  lab_leave(&before);
 }
 
 /* What is known from before. */

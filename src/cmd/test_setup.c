@@ -140,7 +140,9 @@ static int look_around(struct test_setup *s, struct err *e) {
   return refuse_lab(r);
 }
 
-static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, struct lab **ret, struct err *e) {
+/* PROCESSOR: as in struct lab_request. */
+static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, unsigned processor, struct lab **ret,
+                    struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
   struct lab_request request = lab_for(s);
   *writer = (struct test_writer){.space = &s->space, .points = points};
@@ -150,6 +152,7 @@ static int make_lab(struct test_setup *s, struct test_writer *writer, bool point
   request.watch = s->space.watch;
   request.write = test_write_shim;
   request.context = writer;
+  request.processor = processor;
   if (interrupted) return err_set(e, -EINTR, "interrupted");
   int r = lab_new(&request, ret, e);
   if (r >= 0) add_stoppable(*ret);
@@ -173,7 +176,7 @@ static int look_for_libraries(struct test_setup *s, struct err *e) {
   r = test_space_fill(&all, &s->space, e);
   if (r == -ENODATA) return 0;
   something_to_lose = 1;
-  if (r >= 0) r = make_lab(s, &s->recording, true, &l, e);
+  if (r >= 0) r = make_lab(s, &s->recording, true, 0, &l, e);
   if (r >= 0) r = lab_run(l, &order, &result, e);
   n_stoppable = 0;
   if (r >= 0) r = test_space_take_opened(&s->space, s->is, lab_area(l), &opens, e);
@@ -204,10 +207,11 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
 }
 
 static int make_labs(struct test_setup *s, unsigned n, struct err *e) {
-  int r = make_lab(s, &s->recording, true, &s->recorder, e);
+  const struct processors processors = processors_now();
+  int r = make_lab(s, &s->recording, true, 0, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;
-    r = make_lab(s, &s->trying, false, &l, e);
+    r = make_lab(s, &s->trying, false, processors_pick(&processors, i), &l, e);
     if (r >= 0 && vec_push(&s->labs, l) < 0) {
       lab_free(l);
       r = -ENOMEM;

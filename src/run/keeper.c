@@ -41,6 +41,7 @@ static _Noreturn void become_command(const struct keeper *k, const int descripto
   if (server >= 0) pipe = fcntl(pipe, F_DUPFD_CLOEXEC, WIRE_SERVER_FD + 1);
   /* Until the keeper has attached, or at once if it will not. */
   (void)!read(go, &byte, 1);
+  if (k->options->processor) processors_use(&k->processors);
   int r = jail_enter(k->options, k->root, descriptors, server, &e);
   struct keeper_answer a = {.code = r};
   memcpy(a.text, e.text, sizeof a.text);
@@ -174,6 +175,7 @@ static int start_server(struct keeper *k, const int descriptors[3]) {
   (void)close(sockets[1]);
   if (r < 0) server_refuse(&k->server, "the command cannot be started with a socket");
   if (r == 0) r = server_hello(&k->server);
+  if (r == 0) processors_keep_to(k->server.pid, k->options->processor);
   if (r == 0 && left_traces(k, descriptors, before)) {
     server_refuse(&k->server, "constructors of libraries write");
     r = -ECANCELED;
@@ -203,7 +205,7 @@ int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *r
   int r = k->server.pid ? 0 : start_server(k, descriptors);
   if (r == 0) {
     keeper_next_pid(k, trunk ? k->most_pid - 2 : SANDBOX_PID);
-    r = server_fork(&k->server, descriptors, trunk, ret);
+    r = server_fork(&k->server, descriptors, trunk, k->options->processor != 0, ret);
   }
   if (r == 0) return 0;
   end_server(k);
@@ -277,6 +279,8 @@ static int prepare(struct keeper *k, struct err *e) {
   sigset_t set;
   (void)sigfillset(&set);
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
+  k->processors = processors_now();
+  processors_keep_to(0, k->options->processor);
   int r = layers_mount(&k->layers, k->options, e);
   if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;

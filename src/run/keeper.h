@@ -10,9 +10,10 @@ struct keeper {
   const struct sandbox_options *options;
   struct layers layers;
   int socket;
-  int last_pid;      /* descriptor of ns_last_pid, or -1 */
-  int children;      /* descriptor of the list of the keeper's children, or -1 */
-  unsigned most_pid; /* below this: server and trunk have the last numbers, the command always the first */
+  int last_pid;                 /* descriptor of ns_last_pid, or -1 */
+  int children;                 /* descriptor of the list of the keeper's children, or -1 */
+  struct processors processors; /* that the command may use */
+  unsigned most_pid;            /* below this: server and trunk have the last numbers, the command always the first */
   struct fork_server server;
   pid_t trunk;      /* 0 if there is none */
   int trunk_status; /* of the last one that has ended, as of waitpid */

@@ -538,69 +538,14 @@ int layers_open_changed(struct layers *l, size_t i) {
   return fd < 0 ? -errno : fd;
 }
 
-static int open_folder(int at, const char *name) {
-  int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
-    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  return fd;
-}
-
-static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
-
-/* Empties the folder FD, which it closes: its own folders go up to TOP. True if there were any. */
-static bool lift(int fd, int top, unsigned *number) {
-  bool any = false;
-  (void)fchmod(fd, 0700);
-  DIR *d = fdopendir(fd);
-  if (!d) {
-    (void)close(fd);
-    return false;
-  }
-  for (struct dirent *entry; (entry = readdir(d));) {
-    char name[32];
-    if (is_dots(entry->d_name) || unlinkat(fd, entry->d_name, 0) == 0) continue;
-    if (fchmodat(fd, entry->d_name, 0700, 0) < 0) continue; /* to be moved, it must be writable */
-    int r;
-    do {
-      (void)snprintf(name, sizeof name, "lifted-%u", (*number)++);
-      r = renameat2(fd, entry->d_name, top, name, RENAME_NOREPLACE);
-    } while (r < 0 && errno == EEXIST);
-    any |= r == 0;
-  }
-  (void)closedir(d);
-  return any;
-}
-
-/*
- * Removes what is in the folder TOP, which it closes. A command can make folders in folders deeper than there are
- * descriptors, so nothing goes down with them: they come up.
- */
-static void remove_all(int top) {
-  unsigned number = 0;
-  (void)fchmod(top, 0700);
-  DIR *d = fdopendir(top);
-  if (!d) {
-    (void)close(top);
-    return;
-  }
-  for (bool more = true; more;) {
-    more = false;
-    rewinddir(d);
-    for (struct dirent *entry; (entry = readdir(d));) {
-      if (is_dots(entry->d_name) || unlinkat(top, entry->d_name, 0) == 0) continue;
-      int fd = open_folder(top, entry->d_name);
-      if (fd >= 0) more |= lift(fd, top, &number);
-      (void)unlinkat(top, entry->d_name, AT_REMOVEDIR);
-    }
-  }
-  (void)closedir(d);
-}
-
 static void remove_upper(const struct layers *l, unsigned number) {
   char path[PATH_MAX];
   if (upper_path(l, number, "", path, NULL) < 0) return;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) remove_all(fd);
+  if (fd >= 0) {
+    layers_empty(fd);
+    (void)close(fd);
+  }
   (void)rmdir(path);
 }
 

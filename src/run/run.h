@@ -268,6 +268,7 @@ struct sandbox_options {
   struct sandbox_limits limits;
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
   bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
+  unsigned processor; /* the one that all but the command runs on, from 1; 0 for any */
 };
 
 /*

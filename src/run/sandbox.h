@@ -143,6 +143,8 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
+/* Removes all that is in the folder TOP, as far as that can be. */
+void layers_empty(int top);
 void copied_done(copied_list *c);
 /*
  * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. Adds to LIST
@@ -173,9 +175,9 @@ struct fork_server {
 int server_hello(struct fork_server *s) MUST_USE;
 /*
  * A child of the server's, which is a child of the caller, with these for its standard input and output. TRUNK: it
- * is to branch.
+ * is to branch. KEPT: the server is on one processor only.
  */
-int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, pid_t *ret) MUST_USE;
+int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, bool kept, pid_t *ret) MUST_USE;
 /* The whole message, before so many milliseconds have passed. 0 or a negative errno. */
 int server_receive(int socket, void *p, size_t n, int patience) MUST_USE;
 /* It has ended. After too many of these it is refused. */

@@ -84,8 +84,8 @@ int server_hello(struct fork_server *s) {
   return r;
 }
 
-int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, pid_t *ret) {
-  struct wire_fork_request request = {.number = ++s->number, .trunk = trunk};
+int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, bool kept, pid_t *ret) {
+  struct wire_fork_request request = {.number = ++s->number, .trunk = trunk, .kept = kept};
   struct wire_fork_answer answer;
   int r = message_send(s->socket, &request, sizeof request, descriptors, 3);
   if (r == 0) r = server_receive(s->socket, &answer, sizeof answer, ANSWER_MS);

@@ -25,6 +25,7 @@
 
 #define INTERRUPTED 4 /* EINTR */
 #define PATH_ROOM 4096
+#define PROCESSORS 8192 /* more than any kernel has */
 
 static struct {
   bool wanted, early;
@@ -33,6 +34,8 @@ static struct {
   struct wire_loaded *loaded; /* what murphy was told of the modules */
   uint32_t n_loaded;
   long pid;
+  uint64_t processors[PROCESSORS / 64]; /* that it may use */
+  long n_processors;                    /* bytes of these; a negative errno if they are not known */
 } server;
 
 struct rt_below rt_below;
@@ -61,8 +64,10 @@ static void tell_modules(void) {
   rt_store(&rt.area->next_loaded, server.n_loaded);
 }
 
-static void become_child(bool trunk) {
+static void become_child(const struct wire_fork_request *request) {
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
+  if (request->kept && server.n_processors > 0)
+    (void)rt_system(SYS_sched_setaffinity, 0, server.n_processors, (long)server.processors, 0, 0, 0);
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
   /* The first process of its run, whatever the area has from the server's own start. */
@@ -71,7 +76,7 @@ static void become_child(bool trunk) {
   rt_process_forked();
   tell_modules();
   rt_store(&rt.area->attached, 1);
-  if (trunk) rt_trunk_start(server.pid);
+  if (request->trunk) rt_trunk_start(server.pid);
   rt_aim();
 }
 
@@ -100,6 +105,7 @@ static enum wire_refusal get_ready(void) {
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
   if (rt_system(SYS_get_robust_list, 0, (long)&server.robust, (long)&server.robust_size, 0, 0, 0) < 0)
     server.robust = 0;
+  server.n_processors = rt_system(SYS_sched_getaffinity, 0, sizeof server.processors, (long)server.processors, 0, 0, 0);
   return rt_process_tid() && keep_modules() ? WIRE_FORK_GOOD : WIRE_FORK_UNKNOWN;
 }
 
@@ -157,7 +163,7 @@ static void serve(void) {
   while (good && hear(&request)) {
     struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
     if (answer.pid == 0) {
-      become_child(request.trunk != 0);
+      become_child(&request);
       return;
     }
     good = rt_say(WIRE_SERVER_FD, &answer, sizeof answer);

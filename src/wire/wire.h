@@ -710,7 +710,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 2
+#define WIRE_SERVER_VERSION 3
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -746,6 +746,7 @@ struct wire_hello {
 struct wire_fork_request {
   uint64_t number; /* of the request; the answer repeats it */
   uint64_t trunk;  /* not 0: the child is to branch */
+  uint64_t kept;   /* not 0: the server is kept on one processor since its hello, which the child must not be */
 };
 
 struct wire_fork_answer {

@@ -126,6 +126,7 @@ static int run_one(struct lab *l, enum lab_mode mode, struct err *e) {
 static int make_labs(struct lane *l, const char *cwd, struct err *e) {
   struct bench *b = l->bench;
   const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
+  const struct processors processors = processors_now();
   int r = 0;
   for (int i = 0; i < 2 && r >= 0; i++) {
     struct lab_request request = {.target = &b->space.target,
@@ -133,6 +134,7 @@ static int make_labs(struct lane *l, const char *cwd, struct err *e) {
                                   .envp = environ,
                                   .n_functions = plan->functions.n,
                                   .fork = i == 1,
+                                  .processor = processors_pick(&processors, (unsigned)(l - b->lanes)),
                                   .write = test_write_shim,
                                   .context = &b->writer};
     r = lab_new(&request, &l->labs[i], e);
@@ -167,6 +169,8 @@ static void lane_done(struct lane *l) {
 static void work(void *context, unsigned worker) {
   struct bench *b = context;
   struct lane *l = &b->lanes[worker];
+  /* As a sweep does; what murphy has no part in goes where the kernel likes. */
+  struct processors before = b->way == EXEC || b->way == FORK ? lab_settle(l->labs[0]) : (struct processors){0};
   for (l->runs = 0, l->r = 0; l->r >= 0 && (b->runs ? l->runs < b->runs : now() < b->end);) {
     switch (b->way) {
     case SPAWN:
@@ -180,6 +184,7 @@ static void work(void *context, unsigned worker) {
     }
     if (l->r > 0) l->runs += (unsigned)l->r;
   }
+  lab_leave(&before);
 }
 
 static int measure(struct bench *b, enum way way, double *best, struct err *e) {

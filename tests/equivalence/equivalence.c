@@ -53,10 +53,13 @@ static struct lab_request request_of(struct job *job, struct test_writer *writer
 }
 
 static int make_labs(struct job *job, char *cwd, struct err *e) {
+  const struct processors processors = processors_now();
   struct lab_request request = request_of(job, &job->recording, true, false, cwd);
   int r = lab_new(&request, &job->recorder, e);
   for (int i = 0; i < WAYS && r >= 0; i++) {
     request = request_of(job, &job->trying, false, i == FAST, cwd);
+    /* What the command may use is the same. */
+    request.processor = i == FAST ? processors_pick(&processors, 0) : 0;
     r = lab_new(&request, &job->labs[i], e);
   }
   return r;

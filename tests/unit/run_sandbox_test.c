@@ -61,6 +61,7 @@ static bool traced;
 static uint64_t patience_ns;
 static const char *share;
 static bool bare;
+static unsigned processor;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
@@ -73,7 +74,8 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                                     .envp = envp,
                                     .limits = *limits,
                                     .shared = share,
-                                    .bare = bare};
+                                    .bare = bare,
+                                    .processor = processor};
   struct sandbox *s = NULL;
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
@@ -226,6 +228,17 @@ static void test_memory_is_limited(void **state) {
 static void test_keeper_cannot_be_killed(void **state) {
   struct seen s = run(*state, "kill -9 1 2>/dev/null; kill -9 -1 2>/dev/null; echo still here", 2);
   assert_string_equal(s.out, "still here\n");
+}
+
+/* The sandbox may be kept on one processor; the command uses all. */
+static void test_command_uses_all_processors(void **state) {
+  const struct processors all = processors_now();
+  struct seen free = run(*state, "grep Cpus_allowed: /proc/self/status", 1);
+  processor = processors_pick(&all, 1);
+  struct seen s = run(*state, "grep Cpus_allowed: /proc/self/status", 2);
+  processor = 0;
+  assert_string_equal(s.out, free.out);
+  assert_int_equal(worker_count() == 1, processors_pick(&all, 0) == processors_pick(&all, 1));
 }
 
 static void test_file_size_is_limited(void **state) {
@@ -394,6 +407,7 @@ int main(void) {
       TEST(test_memory_is_limited),
       TEST(test_processes_are_limited),
       TEST(test_keeper_cannot_be_killed),
+      TEST(test_command_uses_all_processors),
       TEST(test_file_size_is_limited),
       TEST(test_deep_folders_go_away),
       TEST(test_disk_is_limited),
