@@ -98,7 +98,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
     add.site = site_key(test_path_of(s, loaded.path), p->frames[0].at);
     if (map_get(&s->verdicts, add.site, &verdict)) {
       add.verdict = (int)(verdict & 0xff);
-      add.quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, test_function(s, p->function));
+      add.quiet = verdict >> 8 != 0 && !site_likely_input(s->likely, test_function(s, p->function));
     }
   }
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
@@ -277,7 +277,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
-  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
+  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_input(s->likely, c.function);
   bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
          (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0);
