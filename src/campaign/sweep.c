@@ -68,8 +68,8 @@ static bool fits(const struct sweep *s, size_t i, const size_t *with) {
 }
 
 /*
- * In their order, but what is known to fail at a point, or to hang at a call, waits until everything else was tried. WITH: in one batch with
- * this one; NULL for any. The lock is held.
+ * In their order, but what is known to fail at a point, or to hang at a call, waits until everything else was tried.
+ * WITH: in one batch with this one; NULL for any. The lock is held.
  */
 static bool take_one(struct sweep_state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;

@@ -88,7 +88,7 @@ static void add_verdict(const struct test_space *s, uint64_t site, struct campai
   to->site = site;
   if (!map_get(&s->verdicts, site, &verdict)) return;
   to->verdict = (int)(verdict & 0xff);
-  to->quiet = verdict >> 8 != 0 && !site_likely_reads(s->likely, function);
+  to->quiet = verdict >> 8 != 0 && !site_likely_input(s->likely, function);
   if (to->verdict != 0 || to->indirect || !site_likely_keeps(s->likely, function)) return;
   to->excused = false;
   to->quiet = true;
@@ -288,7 +288,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
-  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_reads(s->likely, c.function);
+  bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_input(s->likely, c.function);
   bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
          (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0);

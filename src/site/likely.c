@@ -138,3 +138,7 @@ bool site_likely_keeps(const struct site_likely *l, const char *function) {
 bool site_likely_reads(const struct site_likely *l, const char *function) {
   return is_input(l->relevance, relevance_written(l->relevance, function));
 }
+
+bool site_likely_input(const struct site_likely *l, const char *function) {
+  return site_likely_reads(l, function) || relevance_reads(l->relevance, relevance_written(l->relevance, function));
+}

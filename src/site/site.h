@@ -229,3 +229,5 @@ bool site_likely_excused(const struct site_likely *l, const char *function);
 bool site_likely_keeps(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */
 bool site_likely_reads(const struct site_likely *l, const char *function);
+/* Does it give the program what it works on, as read(2) does? Without it, results are others. */
+bool site_likely_input(const struct site_likely *l, const char *function);

@@ -12,7 +12,9 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -36,8 +38,8 @@ PROGRAMS = [
     ("bc", "bc", ["bc", "-q"], "sums"),
     ("make", "make", ["make", "-s", "-f", "rules.mk"], None),
     ("git", "git", ["git", "-C", "repo", "status"], None),
-    # The sandbox has a network of its own with nobody in it.
-    ("curl", "curl", ["curl", "-sS", "-o", "page", "file:///etc/passwd"], None),
+    # The sandbox has a network of its own with nobody in it, so the server is a part of the command.
+    ("curl", "curl", ["sh", "fetch.sh"], None),
     ("ed", "ed", ["ed", "-s", "text"], "edits"),
     ("sed", "sed", ["sed", "-i", "s/1/one/", "text"], None),
     ("gawk", "gawk", ["gawk", "{ s += $1; print s > \"sums.out\" } END { print s }", "text"], None),
@@ -45,7 +47,14 @@ PROGRAMS = [
     ("patch", "patch", ["patch", "-s", "text", "change.diff"], None),
 ]
 # Programs that are little more than an interface to their library are tested with it.
-SCOPE = {"jq": ["jq", "libjq.so.1"], "xmllint": ["xmllint", "libxml2.so.2"]}
+SCOPE = {
+    "bzip2": ["bzip2", "libbz2.so.1.0"],
+    "xz": ["xz", "liblzma.so.5"],
+    "jq": ["jq", "libjq.so.1"],
+    "xmllint": ["xmllint", "libxml2.so.2"],
+    "sqlite3": ["sqlite3", "libsqlite3.so.0"],
+    "curl": ["curl", "libcurl.so.4"],
+}
 KINDS = ["crash", "abort", "hang", "silent", "sanitizer"]
 
 FILES = {
@@ -58,6 +67,13 @@ FILES = {
     "rules.mk": "all: one two\n\tcat one two > all.out\none: text\n\thead -n 3 text > one\ntwo: text\n\ttail -n 3 text > two\n",
     "edits": "/number 7/s/line/LINE/p\n$a\none more\n.\nw\nq\n",
     "macros.m4": "define(`square', `eval($1 * $1)')dnl\nsquare(7) square(8)\ninclude(`text')dnl\n",
+    # Sends back what it was sent.
+    "serve.pl": "use IO::Socket::INET;\nmy $s = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1', LocalPort => 8080) "
+    "or die;\nexit 0 if fork;\nalarm 10;\nwhile (my $c = $s->accept) {\n  my ($n, $got) = (0, '');\n"
+    "  while (<$c>) { $n = $1 if /^content-length: (\\d+)/i; last if /^\\r?\\n$/ }\n  read $c, $got, $n;\n"
+    '  print $c "HTTP/1.1 200 OK\\r\\nContent-Length: ", length($got), "\\r\\nConnection: close\\r\\n\\r\\n$got";\n'
+    "  close $c;\n}\n",
+    "fetch.sh": "perl serve.pl && curl -sS -o page --data-binary @text http://127.0.0.1:8080/\n",
     "change.diff": "--- text\n+++ text\n@@ -1,3 +1,3 @@\n 1 line number 1\n-2 line number 2\n+two\n 3 line number 3\n",
 }
 
@@ -87,6 +103,15 @@ def version_of(package):
     return done.stdout or "?"
 
 
+def found_after(database):
+    """For each finding, how many experiments were made when it was found; the least first."""
+    if not database.exists():
+        return []
+    with sqlite3.connect(database) as db:
+        rows = db.execute("SELECT min(id) FROM experiment WHERE finding IS NOT NULL GROUP BY finding")
+        return sorted(row[0] for row in rows)
+
+
 def test(name, command, given, order, budget, where):
     """One campaign, in a fresh folder; the JSON that murphy prints, or the message with which it refuses."""
     with tempfile.TemporaryDirectory(prefix="murphy-findings-") as folder:
@@ -99,6 +124,7 @@ def test(name, command, given, order, budget, where):
         env = dict(os.environ, HOME=str(folder), LC_ALL="C", GIT_CONFIG_NOSYSTEM="1")
         done = subprocess.run(words + ["--"] + command, cwd=folder, env=env, capture_output=True, text=True)
         result = json.loads(done.stdout) if done.returncode in (0, 1) else {"refused": done.stderr.strip()}
+        result["found_after"] = found_after(folder / ".campaign" / "campaign.db")
     result["budget"] = budget
     (where / f"{name}.{order}.json").write_text(json.dumps(result, indent=1))
     return result
@@ -127,12 +153,6 @@ def read_judgements():
     return rows
 
 
-def notes():
-    """How the figures came about, in a person's words; belongs to the results that are there."""
-    path = HERE / "notes"
-    return "\n" + path.read_text() if path.exists() else ""
-
-
 def judge(rows, program, finding):
     text = json.dumps(finding.get("inject_stack", [])) + json.dumps(finding.get("site", {}))
     for name, kind, function, words, verdict, why in rows:
@@ -146,50 +166,110 @@ def count(result):
     return " ".join(f"{found.count(k)} {k}" for k in KINDS if found.count(k)) or "none"
 
 
-def write(results, budget, out):
-    rows = read_judgements()
-    verdicts = [judge(rows, n, f)[0] for n, r in results for f in r["best"].get("findings", [])]
-    out.write(
-        f"""# What murphy finds in programs of Debian
+def after(result):
+    """How many experiments it took to the first finding and to the last."""
+    found = result.get("found_after", [])
+    return "–" if not found else f"{found[0]}" if len(found) == 1 else f"{found[0]}, {found[-1]}"
 
-Made by `./dev findings` (tests/findings/run.py): twenty programs, each with one command, `murphy test` with the budget
-that the table says, and beside it the same experiments in random order with the same budget. Programs are those of
-Debian 12, without debug information, so that places are addresses and nearest symbols. A verdict is what reading the
-source of the package showed; nobody has looked at those that are *not read*.
 
-{len(verdicts)} findings: {verdicts.count("bug")} held to be bugs, {verdicts.count("no bug")} not, \
-{verdicts.count("not read")} not read. Where all experiments were made, the order makes no difference.
-{notes()}
-| program | version | budget | experiments made of planned | findings | in random order, made | findings |
-|---|---|---|---|---|---|---|
-"""
+def made(result):
+    left = result["planned"] - result["experiments"]
+    return f"{result['experiments']}" + (f" of {result['planned']}" if left else "")
+
+
+def compare_orders(results):
+    """A sentence on what the order is good for."""
+    pairs = [(r["best"]["found_after"], r["random"]["found_after"]) for _, r in results if "refused" not in r["best"]]
+    both = [(a, b) for a, b in pairs if a and b]
+    first, last = ([(a[i], b[i]) for a, b in both] for i in (0, -1))
+    return (
+        f"Of the {len(both)} programs with findings in both orders, the first is found after fewer experiments in "
+        f"murphy's order in {sum(a < b for a, b in first)} and in random order in {sum(a > b for a, b in first)} (together "
+        f"{sum(a for a, _ in first)} experiments against {sum(b for _, b in first)}), and the last in "
+        f"{sum(a < b for a, b in last)} and {sum(a > b for a, b in last)} ({sum(a for a, _ in last)} against "
+        f"{sum(b for _, b in last)})."
     )
+
+
+INTRODUCTION = """# What murphy finds in programs of Debian
+
+Made by `./dev findings` (tests/findings/run.py), in one run: twenty programs, each with one command, `murphy test` with a
+budget of {budget}, and beside it the same experiments in random order with the same budget. Programs are those of Debian
+12, without debug information, so that places are addresses and nearest symbols. Programs that leave their work to a
+library are tested with it: {libraries}. A verdict is what reading the source of the package showed.
+
+{findings} findings: {bugs} held to be bugs ({distinct} different ones), {others} not, {unread} not read. In random order:
+{random}. {orders} Results of a second's branches come together, so that these numbers are no finer than that.
+
+*Found after* is how many experiments were made when the first and the last finding came; where not all that were
+planned were made in the budget, it says of how many. The machine has two processors, and others used it at the same
+time.
+
+| program | version | experiments | seconds | findings | found after | random: experiments | seconds | findings | found after |
+|---|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def write_table(results, out):
     packages = {p[0]: p[1] for p in PROGRAMS}
     for name, result in results:
         best, other = result["best"], result["random"]
+        start = f"| {name} | {version_of(packages[name])} |"
         if "refused" in best:
-            out.write(f"| {name} | {version_of(packages[name])} | | refused: {best['refused']} | | | |\n")
+            out.write(f"{start} refused: {best['refused']} | | | | | | | |\n")
             continue
-        out.write(
-            f"| {name} | {version_of(packages[name])} | {best.get('budget', budget)} | {best['experiments']} of {best['planned']} | {count(best)} "
-            f"| {other.get('experiments', '–')} | {count(other)} |\n"
+        cells = [f"{made(r)} | {r['seconds']:.0f} | {count(r)} | {after(r)}" for r in (best, other)]
+        out.write(f"{start} {' | '.join(cells)} |\n")
+
+
+def write_finding(f, verdict, why, out):
+    fault = f["fault"]
+    ends = f" ({f['signal']})" if f.get("signal") else ""
+    out.write(f"- **{f['kind']}**{ends} when {fault['function']} returns {fault['retval']}")
+    out.write(f" with {fault['errno']}" if fault.get("errno") else "")
+    experiments = f"{f['count']} experiment{'' if f['count'] == 1 else 's'}"
+    out.write(f", call {fault['call']}; {experiments}. *{verdict}*{': ' + why if why else ''}\n")
+    out.write(f"  failed: {stack(f['inject_stack'])}\n")
+    if f.get("crash_stack"):
+        out.write(f"  ended: {stack(f['crash_stack'])}\n")
+    elif f.get("difference"):
+        lines = [line.strip() for line in f["difference"].strip().splitlines()]
+        out.write(f"  different: {plain('; '.join(lines[:4]))}\n")
+
+
+def plain(text):
+    """Folders of the run are nobody's business."""
+    return re.sub(r"/\S*murphy-findings-[^/]*/", "", text)
+
+
+def write(results, budget, out):
+    rows = read_judgements()
+    judged = [judge(rows, n, f) for n, r in results for f in r["best"].get("findings", [])]
+    verdicts = [verdict for verdict, _ in judged]
+    random = [f["kind"] for _, r in results for f in r["random"].get("findings", [])]
+    out.write(
+        INTRODUCTION.format(
+            budget=budget,
+            libraries=", ".join(sorted(SCOPE)),
+            findings=len(verdicts),
+            bugs=verdicts.count("bug"),
+            distinct=len({why.split(" (")[0] for verdict, why in judged if verdict == "bug"}),
+            others=verdicts.count("no bug"),
+            unread=verdicts.count("not read"),
+            random=len(random),
+            orders=compare_orders(results),
         )
+    )
+    write_table(results, out)
     for name, result in results:
         findings = result["best"].get("findings", [])
         if not findings:
             continue
         command = next(p[2] for p in PROGRAMS if p[0] == name)
-        out.write(f"\n## {name}\n\n`{' '.join(command)}`\n\n")
+        script = FILES[command[1]].strip() if command[0] == "sh" else ""
+        out.write(f"\n## {name}\n\n`{script or ' '.join(command)}`\n\n")
         for f in findings:
-            verdict, why = judge(rows, name, f)
-            fault = f["fault"]
-            ends = f" ({f['signal']})" if f.get("signal") else ""
-            out.write(f"- **{f['kind']}**{ends} when {fault['function']} returns {fault['retval']}")
-            out.write(f" with {fault['errno']}" if fault.get("errno") else "")
-            out.write(f", call {fault['call']}; {f['count']} experiments. *{verdict}*{': ' + why if why else ''}\n")
-            out.write(f"  failed: {stack(f['inject_stack'])}\n")
-            if f.get("crash_stack"):
-                out.write(f"  ended: {stack(f['crash_stack'])}\n")
+            write_finding(f, *judge(rows, name, f), out)
 
 
 def main():

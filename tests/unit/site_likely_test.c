@@ -158,6 +158,8 @@ static void test_input_is_quiet(void **state) {
   assert_true(site_likely_reads(likely, "fgets"));
   assert_false(site_likely_excused(likely, "fgets"));
   assert_false(site_likely_reads(likely, "read"));
+  assert_true(site_likely_input(likely, "read") && site_likely_input(likely, "fgets"));
+  assert_false(site_likely_input(likely, "write"));
   assert_true(site_likely_reads(likely, "readdir"));
   assert_false(site_likely_excused(likely, "readdir"));
 }
