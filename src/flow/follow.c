@@ -62,6 +62,8 @@ void flow_graph_close(struct flow_graph *g) {
   if (!g) return;
   walk_done(&g->walk);
   vec_done(&g->work);
+  arena_done(&g->met);
+  map_done(&g->met_by);
   map_done(&g->seen);
   map_done(&g->noted);
   map_done(&g->addressed);
@@ -228,15 +230,46 @@ static uint64_t fact_hash(const struct fact *f) {
   return hash_mix(h ^ loc_hash(&place));
 }
 
-void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
-  uint64_t key = hash_mix(fact_hash(f) ^ hash_mix(((uint64_t)block << 32 | position) + 1));
-  if (map_get(&g->seen, key, NULL)) return;
-  struct follow_work *w = map_put(&g->seen, key, 1) < 0 ? NULL : vec_more(&g->work);
-  if (!w) {
-    g->walk.failed = true;
-    return;
+/* The fact as it was met before, or met now. NULL if there is no memory. */
+static struct fact_met *meet_fact(struct flow_graph *g, const struct fact *f) {
+  uint64_t hash = fact_hash(f), at;
+  if (map_get(&g->met_by, hash, &at)) return (struct fact_met *)(uintptr_t)at;
+  struct fact_met *m = arena_alloc(&g->met, sizeof *m);
+  if (!m) return NULL;
+  *m = (struct fact_met){.fact = *f, .number = (uint32_t)g->met_by.n};
+  m->blocks = arena_zalloc(&g->met, (g->code.n_blocks / 64 + 1) * sizeof *m->blocks);
+  return m->blocks && map_put(&g->met_by, hash, (uintptr_t)m) >= 0 ? m : NULL;
+}
+
+/* Is the fact new there? It is not, from now on. */
+static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uint32_t position) {
+  uint64_t *bits = &m->blocks[block / 64], bit = 1ull << block % 64;
+  uint64_t key = (uint64_t)m->number << 32 | (g->code.blocks[block].first + position);
+  if (position == 0) {
+    bool fresh = !(*bits & bit);
+    *bits |= bit;
+    return fresh;
   }
-  *w = (struct follow_work){block, position, *f};
+  if (map_get(&g->seen, key, NULL)) return false;
+  if (map_put(&g->seen, key, 1) < 0) g->walk.failed = true;
+  return true;
+}
+
+static void push_met(struct flow_graph *g, uint32_t block, uint32_t position, struct fact_met *m) {
+  if (!is_new(g, m, block, position)) return;
+  struct follow_work *w = vec_more(&g->work);
+  if (w)
+    *w = (struct follow_work){block, position, m};
+  else
+    g->walk.failed = true;
+}
+
+void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
+  struct fact_met *m = meet_fact(g, f);
+  if (m)
+    push_met(g, block, position, m);
+  else
+    g->walk.failed = true;
 }
 
 void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
@@ -287,33 +320,75 @@ static struct concern concern_of(const struct fact *f) {
   }
 }
 
+/* Must every fact be told of it, since control may not come out behind it? */
+static bool may_leave(const struct insn *in) { return in->op >= OP_CALL && in->op != OP_JUMP && in->op != OP_BRANCH; }
+
+/* What the instructions of each block have in common: most facts pass most blocks by. */
+static int unite_blocks(struct flow_graph *g) {
+  const struct code *c = &g->code;
+  g->unions = arena_zalloc(&g->walk.worker->scratch, (c->n_blocks + 1) * sizeof *g->unions);
+  if (!g->unions) return -ENOMEM;
+  for (uint32_t k = 0; k < c->n_blocks; k++) {
+    const struct block *b = &c->blocks[k];
+    struct block_union *u = &g->unions[k];
+    for (uint32_t i = b->first; i < b->first + b->n; i++) {
+      u->touched |= c->touched[i];
+      u->notes |= c->notes[i];
+    }
+    u->leaves = b->n && may_leave(&c->insns[b->first + b->n - 1]);
+  }
+  return 0;
+}
+
+/* Marks the blocks in which something ends the following, or takes the marks away. */
+static void mark_stopping(struct flow_graph *g, bool on) {
+  uint64_t key;
+  for (size_t i = 0; g->stops && map_next(g->stops, &i, &key);)
+    g->unions[flow_graph_block(g, (uint32_t)key)].stops = on;
+}
+
+/* The first instruction from number I of the block on that must be looked at; the number behind the last if none. */
+static uint32_t next_concern(const struct flow_graph *g, const struct follow_work *w, uint32_t i, struct concern c) {
+  const struct block *b = &g->code.blocks[w->block];
+  const struct block_union *u = &g->unions[w->block];
+  if (u->stops || w->met->fact.where == FACT_FLAGS) return i;
+  uint32_t end = u->leaves ? b->n - 1 : b->n;
+  if (g->start >= b->first + i && g->start < b->first + end) end = g->start - b->first;
+  if (!(u->touched & c.touched) && !(u->notes & c.notes)) return end;
+  while (i < end && !(g->code.touched[b->first + i] & c.touched) && !(g->code.notes[b->first + i] & c.notes))
+    i++;
+  return i;
+}
+
+/* One instruction. True if the fact holds behind it, and is followed there. */
+static bool pass(struct flow_graph *g, const struct follow_work *w, uint32_t position) {
+  const struct fact *f = &w->met->fact;
+  uint32_t insn = g->code.blocks[w->block].first + position;
+  if (!follow_step(g, f, w->block, position) || stops_at(g, f, insn)) return false;
+  if (insn != g->start || f->again) return true;
+  struct fact again = *f;
+  again.again = true;
+  follow_push(g, w->block, position + 1, &again);
+  return false;
+}
+
 /* Follows one fact to the end of its block, and into the next ones. */
 static void follow_block(struct flow_graph *g, const struct follow_work *w) {
-  const struct block *b = &g->code.blocks[w->block];
-  struct concern c = concern_of(&w->fact);
-  bool all = g->stops || w->fact.where == FACT_FLAGS;
-  for (uint32_t i = w->position; i < b->n; i++) {
-    uint32_t insn = b->first + i;
-    if (++g->steps > STEPS_MAX) {
+  uint32_t n = g->code.blocks[w->block].n;
+  struct concern c = concern_of(&w->met->fact);
+  for (uint32_t i = w->position, at; i < n; i = at + 1) {
+    at = next_concern(g, w, i, c);
+    g->steps += at - i + (at < n);
+    if (g->steps > STEPS_MAX) {
       g->events->torn = true;
       return;
     }
-    if (!all && !(g->code.touched[insn] & c.touched) && !(g->code.notes[insn] & c.notes) && i + 1 < b->n &&
-        insn != g->start)
-      continue;
-    if (!follow_step(g, &w->fact, w->block, i)) return;
-    if (stops_at(g, &w->fact, insn)) return;
-    if (insn == g->start && !w->fact.again) {
-      struct fact again = w->fact;
-      again.again = true;
-      follow_push(g, w->block, i + 1, &again);
-      return;
-    }
+    if (at < n && !pass(g, w, at)) return;
   }
   const uint32_t *next;
-  uint32_t n = flow_graph_next(g, w->block, &next, NULL);
-  for (uint32_t i = 0; i < n; i++)
-    follow_push(g, next[i], 0, &w->fact);
+  uint32_t n_next = flow_graph_next(g, w->block, &next, NULL);
+  for (uint32_t i = 0; i < n_next; i++)
+    push_met(g, next[i], 0, w->met);
 }
 
 /* SECOND: what is returned beside the first eight bytes of a structure. */
@@ -438,6 +513,10 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   g->start = start->kind == START_RESULT ? start->insn : UINT32_MAX;
   g->steps = 0;
   g->work.n = 0;
+  if (!g->unions && unite_blocks(g) < 0) return -ENOMEM;
+  mark_stopping(g, true);
+  arena_reset(&g->met);
+  map_clear(&g->met_by);
   if (!stops) map_clear(&g->addressed);
   map_clear(&g->seen);
   map_clear(&g->noted);
@@ -474,6 +553,7 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     struct follow_work w = g->work.at[--g->work.n];
     follow_block(g, &w);
   }
+  mark_stopping(g, false);
   drop_ends_of_rests(g, ret);
   use_echoes(g, ret);
   return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;

@@ -32,9 +32,24 @@ struct fact {
   const struct transform *ops;
 };
 
+/* A fact that was met, and where it was pushed so far. */
+struct fact_met {
+  struct fact fact;
+  uint32_t number;
+  uint64_t *blocks; /* a bit for each block that it has come to the start of */
+};
+
 struct follow_work {
   uint32_t block, position;
-  struct fact fact;
+  struct fact_met *met;
+};
+
+/* What the instructions of a block touch and are, all together. */
+struct block_union {
+  uint16_t touched;
+  uint8_t notes;
+  bool leaves; /* the last one may leave the function, which every fact must be told */
+  bool stops;  /* one ends the following */
 };
 
 struct flow_graph {
@@ -46,7 +61,11 @@ struct flow_graph {
   const uint8_t *next_kinds;
   const uint32_t *next_first; /* by block, and one more */
   VEC(struct follow_work) work;
-  struct map seen, noted;
+  struct block_union *unions; /* by block; NULL until something is followed */
+  struct arena met;           /* the facts of one following */
+  struct map met_by;          /* by hash */
+  struct map seen;            /* (fact, instruction), in the middle of blocks */
+  struct map noted;
   struct flow_events *events;
   const struct map *stops;
   struct map addressed; /* instructions that use the value of this round as an address or argument */

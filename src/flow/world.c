@@ -79,8 +79,8 @@ int flow_world_add(struct flow_world *w, const struct image *img) {
   if (w->images.n >= UINT16_MAX) return -E2BIG;
   int r = vec_push(&w->images, img);
   if (r < 0) return r;
-  const struct image_symbol *s = image_export(img, "errno", NULL);
-  if (s && s->kind == SYMBOL_TLS && !w->has_errno) {
+  const struct image_symbol *s = w->has_errno ? NULL : image_export(img, "errno", NULL);
+  if (s && s->kind == SYMBOL_TLS) {
     w->has_errno = true;
     w->errno_image = (unsigned)w->images.n - 1;
     w->errno_offset = s->address;
@@ -145,10 +145,11 @@ int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool
 
 const struct image_symbol *world_symbol(const struct flow_world *w, unsigned image, const char *name,
                                         const char *version, unsigned *ret_image) {
-  const struct image_symbol *s = image_export(w->images.at[image], name, version);
+  uint32_t hash = image_name_hash(name);
+  const struct image_symbol *s = image_export_hashed(w->images.at[image], name, hash, version);
   *ret_image = image;
   for (unsigned i = 0; !s && i < w->images.n; i++) {
-    s = image_export(w->images.at[i], name, version);
+    s = image_export_hashed(w->images.at[i], name, hash, version);
     *ret_image = i;
   }
   return s;

@@ -102,6 +102,7 @@ static bool gnu_hash_range(struct image *img) {
     uint32_t index = read_u32(b.at + start + i * 4);
     last = index > last ? index : last;
   }
+  img->gnu_hash = b;
   if (last == 0) /* nothing is exported */
     return true;
   if (last < first) return false;
@@ -129,7 +130,9 @@ static bool hash_range(struct image *img) {
 static void symbols_range(struct image *img) {
   Elf64_Shdr s;
   uint64_t limit = img->symbols.n / sizeof(Elf64_Sym);
-  bool known = (img->dynamic.gnu_hash && gnu_hash_range(img)) || (img->dynamic.hash && hash_range(img));
+  bool known = img->dynamic.gnu_hash && gnu_hash_range(img);
+  if (!known) img->gnu_hash = (struct bytes){NULL, 0};
+  if (!known && img->dynamic.hash) known = hash_range(img);
   if (!known) {
     long i = section_find(img, SHT_DYNSYM, NULL);
     img->first_hashed = 1;

@@ -200,10 +200,18 @@ static int search_all(struct search *s, const struct image *img) {
   return r;
 }
 
+/* Can $ORIGIN be in what the search will expand? */
+static bool may_ask_origin(const char *name, const struct image *img) {
+  const char *texts[] = {name, img->rpath, img->runpath, getenv("LD_LIBRARY_PATH")};
+  for (size_t i = 0; i < COUNT(texts); i++)
+    if (texts[i] && strchr(texts[i], '$')) return true;
+  return false;
+}
+
 int image_find(const char *name, const struct image *for_image, char **ret, struct err *e) {
   struct search s = {.name = name};
   int r = name[0] ? 0 : -ENOENT;
-  if (r >= 0 && for_image) r = origin_find(for_image, &s.origin);
+  if (r >= 0 && for_image && may_ask_origin(name, for_image)) r = origin_find(for_image, &s.origin);
   if (r >= 0) r = search_all(&s, for_image);
   free(s.origin);
   if (r == 1) {

@@ -37,8 +37,10 @@ static int candidate_add(const struct image *img, candidate_list *list, uint64_t
 
 static int add_exports(const struct image *img, candidate_list *list) {
   int r = 0;
-  for (size_t i = 0; i < img->n_exports && r >= 0; i++) {
-    const struct image_symbol *s = &img->exports[i];
+  const struct image_symbol *all;
+  size_t n = exports_all(img, &all);
+  for (size_t i = 0; i < n && r >= 0; i++) {
+    const struct image_symbol *s = &all[i];
     if (s->kind == SYMBOL_FUNCTION || s->kind == SYMBOL_IFUNC)
       r = candidate_add(img, list, s->address, s->size, s->name, s->hidden_version ? RANK_OLD : RANK_DEFAULT);
   }
@@ -147,7 +149,9 @@ int functions_load(struct image *img) {
 
 int image_complete(const struct image *img) {
   struct image *own = (struct image *)img; /* to others, an outline and the whole are the same image */
+  const struct image_symbol *exports;
   if (__atomic_load_n(&own->complete, __ATOMIC_ACQUIRE)) return 0;
+  (void)exports_all(img, &exports); /* which takes the lock as well */
   MUST(pthread_mutex_lock(&own->lock) == 0);
   int r = own->complete ? 0 : functions_load(own);
   if (r >= 0) __atomic_store_n(&own->complete, true, __ATOMIC_RELEASE);

@@ -120,6 +120,10 @@ size_t image_exports(const struct image *img, const struct image_symbol **ret);
  * none, or only old versions, which the loader does not bind either unless they are asked for.
  */
 const struct image_symbol *image_export(const struct image *img, const char *name, const char *version);
+/* The same for who asks many images for one name: HASH is image_name_hash(NAME). */
+const struct image_symbol *image_export_hashed(const struct image *img, const char *name, uint32_t hash,
+                                               const char *version);
+uint32_t image_name_hash(const char *name);
 
 /* The export of this KIND at ADDRESS, by its name the first; NULL if there is none. */
 const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address);

@@ -50,6 +50,11 @@ struct relr_group {
   uint64_t start, bits;
 };
 
+/* Where an export is found: its number, from 1, and a part of its name's hash, so that few others are looked at. */
+struct export_place {
+  uint32_t number, tag;
+};
+
 struct image {
   struct arena arena;
   const uint8_t *file;
@@ -73,6 +78,7 @@ struct image {
   struct bytes strings;        /* DT_STRTAB; the last byte is NUL */
   struct bytes symbols;        /* DT_SYMTAB, as far as it may reach */
   uint64_t first_hashed, last; /* symbols that the loader can find: [first_hashed, last) */
+  struct bytes gnu_hash;       /* DT_GNU_HASH, if that says which symbols these are */
   struct bytes versym;
   const char **versions; /* by version index */
   size_t n_versions;
@@ -82,9 +88,10 @@ struct image {
 
   struct image_symbol *exports; /* sorted if LISTED, else in the order of the symbol table */
   size_t n_exports;
-  uint32_t *export_places; /* by the hash of the name: number of the export, from 1 */
-  size_t export_mask;      /* one less than how many places there are */
+  struct export_place *export_places; /* by the hash of the name */
+  size_t export_mask;                 /* one less than how many places there are */
   bool listed;
+  bool indexed; /* EXPORTS and EXPORT_PLACES are filled; read and written as an atomic */
   struct rela_table rela, jmprel;
   struct relr_group *relr;
   size_t n_relr;
@@ -164,6 +171,8 @@ int dynamic_load(struct image *img, struct err *e);
 int versions_load(struct image *img);
 /* SORT: for image_exports. */
 int exports_load(struct image *img, bool sort);
+/* All of them, in any order. */
+size_t exports_all(const struct image *img, const struct image_symbol **ret);
 int slots_load(struct image *img, struct err *e);
 int functions_load(struct image *img);
 /* Counts the functions below each step of addresses, so that few are compared to find one: about one is in a step. */

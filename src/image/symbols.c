@@ -157,33 +157,73 @@ static int exports_list(struct image *img) {
   return r;
 }
 
+/* The one of DT_GNU_HASH. */
+uint32_t image_name_hash(const char *name) {
+  uint32_t hash = 5381;
+  for (; *name; name++)
+    hash = hash * 33 + (unsigned char)*name;
+  return hash;
+}
+
 /* At most half of the places are taken. */
-static int exports_index(struct image *img) {
-  size_t places = 8;
-  while (places < 2 * img->n_exports)
-    places *= 2;
-  img->export_places = arena_zalloc(&img->arena, places * sizeof *img->export_places);
-  if (!img->export_places) return -ENOMEM;
-  img->export_mask = places - 1;
+static void exports_index(struct image *img) {
+  memset(img->export_places, 0, (img->export_mask + 1) * sizeof *img->export_places);
   for (size_t i = 0; i < img->n_exports; i++) {
-    size_t at = hash_mix(hash_string(img->exports[i].name)) & img->export_mask;
-    while (img->export_places[at])
+    uint32_t hash = image_name_hash(img->exports[i].name);
+    size_t at = hash_mix(hash) & img->export_mask;
+    while (img->export_places[at].number)
       at = (at + 1) & img->export_mask;
-    img->export_places[at] = (uint32_t)i + 1;
+    img->export_places[at] = (struct export_place){(uint32_t)i + 1, hash};
   }
-  return 0;
+}
+
+/* symbols_range keeps .last within the table, and a table's index within 32 bits of the hash that gave it. */
+static uint64_t last_export(const struct image *img) { return img->last < UINT32_MAX ? img->last : UINT32_MAX - 1; }
+
+static int exports_room(struct image *img) {
+  uint64_t last = last_export(img), most = img->first_hashed < last ? last - img->first_hashed : 0;
+  size_t places = 8;
+  while (places < 2 * most)
+    places *= 2;
+  img->export_mask = places - 1;
+  img->exports = arena_alloc(&img->arena, (most + 1) * sizeof *img->exports);
+  img->export_places = arena_alloc(&img->arena, places * sizeof *img->export_places);
+  return img->exports && img->export_places ? 0 : -ENOMEM;
+}
+
+static void exports_read(struct image *img) {
+  for (uint64_t i = img->first_hashed; i < last_export(img); i++)
+    img->n_exports += export_read(img, i, &img->exports[img->n_exports]);
+}
+
+/* Of an outline, they are read when somebody asks; there is room for them, so that it cannot fail then. */
+static inline void exports_need(const struct image *img) {
+  struct image *own = (struct image *)img;
+  if (__atomic_load_n(&own->indexed, __ATOMIC_ACQUIRE)) return;
+  MUST(pthread_mutex_lock(&own->lock) == 0);
+  if (!own->indexed && own->export_places) { /* a kernel has none */
+    exports_read(own);
+    exports_index(own);
+  }
+  __atomic_store_n(&own->indexed, true, __ATOMIC_RELEASE);
+  MUST(pthread_mutex_unlock(&own->lock) == 0);
 }
 
 int exports_load(struct image *img, bool sort) {
-  /* symbols_range keeps .last within the table, and a table's index within 32 bits of the hash that gave it. */
-  uint64_t last = img->last < UINT32_MAX ? img->last : UINT32_MAX - 1;
-  uint64_t most = img->first_hashed < last ? last - img->first_hashed : 0;
-  img->exports = arena_alloc(&img->arena, (most + 1) * sizeof *img->exports);
-  if (!img->exports) return -ENOMEM;
-  for (uint64_t i = img->first_hashed; i < last; i++)
-    img->n_exports += export_read(img, i, &img->exports[img->n_exports]);
-  int r = sort ? exports_list(img) : 0;
-  return r < 0 ? r : exports_index(img);
+  int r = exports_room(img);
+  if (r < 0 || !sort) return r;
+  exports_read(img);
+  r = exports_list(img);
+  if (r < 0) return r;
+  exports_index(img);
+  img->indexed = true;
+  return 0;
+}
+
+size_t exports_all(const struct image *img, const struct image_symbol **ret) {
+  exports_need(img);
+  *ret = img->exports;
+  return img->n_exports;
 }
 
 size_t image_exports(const struct image *img, const struct image_symbol **ret) {
@@ -192,13 +232,37 @@ size_t image_exports(const struct image *img, const struct image_symbol **ret) {
   return img->n_exports;
 }
 
-const struct image_symbol *image_export(const struct image *img, const char *name, const char *version) {
+/*
+ * Does the loader's own table have a symbol with this hash? It tells where nothing is to be found, which is true of most
+ * libraries for most names: theirs need not be read.
+ */
+static bool loader_may_find(const struct image *img, uint32_t hash) {
+  struct bytes b = img->gnu_hash;
+  if (!b.at) return true;
+  uint64_t buckets = read_u32(b.at), first = read_u32(b.at + 4), bloom = read_u32(b.at + 8);
+  uint64_t start = 16 + bloom * 8, chains = start + buckets * 4;
+  uint32_t i = buckets ? read_u32(b.at + start + hash % buckets * 4) : 0;
+  for (; i >= first && i < img->last && i != 0; i++) { /* the range was read from this table: the chain is in it */
+    uint32_t entry = read_u32(b.at + chains + (i - first) * 4);
+    if ((entry ^ hash) >> 1 == 0) return true;
+    if (entry & 1) break;
+  }
+  return false;
+}
+
+const struct image_symbol *image_export_hashed(const struct image *img, const char *name, uint32_t hash,
+                                               const char *version) {
   const struct image_symbol *best = NULL, *exact = NULL;
+  if (!__atomic_load_n(&img->indexed, __ATOMIC_ACQUIRE)) {
+    if (!loader_may_find(img, hash)) return NULL;
+    exports_need(img);
+  }
   if (!img->n_exports) return NULL;
-  size_t at = hash_mix(hash_string(name)) & img->export_mask;
-  for (; img->export_places[at]; at = (at + 1) & img->export_mask) {
-    const struct image_symbol *s = &img->exports[img->export_places[at] - 1];
-    if (strcmp(s->name, name) != 0) continue;
+  const struct export_place *p;
+  for (size_t at = hash_mix(hash) & img->export_mask; (p = &img->export_places[at])->number;
+       at = (at + 1) & img->export_mask) {
+    const struct image_symbol *s = &img->exports[p->number - 1];
+    if (p->tag != hash || strcmp(s->name, name) != 0) continue;
     bool asked = version && s->version && strcmp(s->version, version) == 0;
     if (asked && (!exact || by_version(s, exact) < 0)) exact = s;
     if (!best || by_version(s, best) < 0) best = s;
@@ -207,11 +271,14 @@ const struct image_symbol *image_export(const struct image *img, const char *nam
   return !best || best->hidden_version ? NULL : best;
 }
 
+const struct image_symbol *image_export(const struct image *img, const char *name, const char *version) {
+  return image_export_hashed(img, name, image_name_hash(name), version);
+}
+
 const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address) {
-  const struct image_symbol *best = NULL;
-  for (size_t i = 0; i < img->n_exports; i++) {
-    const struct image_symbol *s = &img->exports[i];
+  const struct image_symbol *best = NULL, *all;
+  size_t n = exports_all(img, &all);
+  for (const struct image_symbol *s = all; s < all + n; s++)
     if (s->address == address && s->kind == kind && (!best || strcmp(s->name, best->name) < 0)) best = s;
-  }
   return best;
 }

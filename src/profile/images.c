@@ -18,6 +18,13 @@ static bool present(const struct image_set *s, const char *path) {
   return false;
 }
 
+/* The loader takes what it has under a name before it looks for a file. */
+static bool has_name(const struct image_set *s, const char *name) {
+  for (size_t i = 0; i < s->images.n; i++)
+    if (strcmp(image_name(s->images.at[i]), name) == 0) return true;
+  return false;
+}
+
 /* Opens PATH unless it is there already, under any of its names; ROOT: its exports will be listed. */
 static int add_path(struct image_set *s, const char *path, bool root, struct err *e) {
   char *real = realpath(path, NULL);
@@ -62,6 +69,7 @@ static int add_needed(struct image_set *s, const struct image *img, bool strict,
   for (size_t i = 0; i < n; i++) {
     char *path = NULL;
     struct err why = {0};
+    if (has_name(s, needed[i])) continue;
     int r = image_find(needed[i], img, &path, &why);
     if (r >= 0) r = add_path(s, path, strict, &why);
     free(path);

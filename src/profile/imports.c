@@ -128,8 +128,9 @@ typedef VEC(struct import) import_vec;
 
 static const struct image_symbol *defined(const struct image_set *set, const char *name, const char *version,
                                           unsigned *image) {
+  uint32_t hash = image_name_hash(name);
   for (size_t i = 0; i < set->images.n; i++) {
-    const struct image_symbol *s = image_export(set->images.at[i], name, version);
+    const struct image_symbol *s = image_export_hashed(set->images.at[i], name, hash, version);
     *image = (unsigned)i;
     if (s) return s;
   }
@@ -164,11 +165,13 @@ static int find_imports(struct analysis *a, const struct image *program, struct 
 /* Of all libraries that define one: what stands before another (a sanitizer, an allocator) mostly calls that. */
 static int find_named(struct analysis *a, const char *const *names, size_t n, struct map *seen, import_vec *ret) {
   int r = 0;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
+    uint32_t hash = image_name_hash(names[i]);
     for (size_t k = 0; k < a->set.images.n && r >= 0; k++) {
-      const struct image_symbol *symbol = image_export(a->set.images.at[k], names[i], NULL);
+      const struct image_symbol *symbol = image_export_hashed(a->set.images.at[k], names[i], hash, NULL);
       if (symbol) r = add_import(a, symbol, (unsigned)k, seen, ret);
     }
+  }
   return r < 0 ? r : 0;
 }
 
