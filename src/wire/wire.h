@@ -832,7 +832,7 @@ struct wire_area {
   uint32_t n_branches;        /* how many there are */
   uint32_t shown_pid;         /* what a trunk says its number is */
   uint64_t lost_loaded;       /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;         /* calls to start programs that were not followed: they could not read the shim */
+  uint64_t unreached;         /* programs that were not followed: they could not read the shim, or have another libc */
   uint32_t processes;         /* process images that have taken a number */
   uint32_t recorded;          /* calls of points */
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */
