@@ -535,8 +535,8 @@ static inline bool wire_in_series(const int64_t series[3], int64_t v) {
 }
 
 /*
- * The class of characters that is named at P, as [:digit:] in a set: pairs of the first and the last byte of each of its
- * ranges, as a string; *RET_LENGTH is how long the name is. NULL if P is at none.
+ * The class of characters that is named at P, as [:digit:] in a set: pairs of the first and the last byte of each of
+ * its ranges, as a string; *RET_LENGTH is how long the name is. NULL if P is at none.
  */
 const char *wire_class(const char *p, size_t *ret_length);
 
