@@ -237,9 +237,11 @@ static bool is_meant(const struct variable_search *s, Dwarf_Die *die, size_t fir
 
 /* Remembers declarations of the name that are in the namespaces and types that the search asks for. */
 static int note_meant(struct variable_search *s, Dwarf_Die *die, const struct debug_within *in) {
+  bool member = dwarf_tag(die) == DW_TAG_member; /* DWARF 4 has those here that are one for all objects */
+  if (member && !dwarf_hasattr(die, DW_AT_external)) return 0;
   const char *name = debug_string(die, DW_AT_name);
   if (!name) return 0;
-  if (dwarf_tag(die) == DW_TAG_variable) variable_note(s, name);
+  variable_note(s, name);
   return strcmp(name, s->name) == 0 && debug_within_is(in, name, s->qualified) ? vec_push(&s->meant, die->addr) : 0;
 }
 

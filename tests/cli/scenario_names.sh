@@ -136,6 +136,9 @@ refused 'a virtual base' "--fail:23: 'net::shared.id' is in a virtual base"
 run run --fail 'close:EIO when arg("serve", 4) == 7' -- ./names
 refused 'an argument that there is not' "--fail:20: serve has no argument 4 (it has 3)"
 
+run run --fail 'close:EIO when global("options") == 7' -- ./names
+refused 'a member is no variable' "--fail:23: no global variable 'options'"
+
 # Two files with a variable of one name, as static ones may have.
 echo 'static int used = 5; int one(void) { return used++; }' >one.c
 cat >two.c <<'END'
