@@ -221,6 +221,9 @@ static int check_attached(const struct job *job, struct err *e) {
   if (totals.refused)
     return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
                    job->target.path, job->runtime);
+  if (totals.unreached)
+    return err_set(e, -ECANCELED, "%s: has another C library than glibc, nothing was injected (link it with glibc)",
+                   job->target.path);
   const char *plugin = run_plugins_first((const struct wire_plan *)job->plan.at);
   if (plugin)
     return err_set(e, -ECANCELED, "%s: it ended before its start (does it start at all, without %s?)", job->target.path,

@@ -146,7 +146,8 @@ static void text_started(const struct reach *r, struct text *to) {
   }
   text_addf(to, "; %u program%s followed\n", programs, programs == 1 ? " was" : "s were");
   if (r->totals.unreached)
-    text_addf(to, "  %" PRIu64 " of them as another user or with another root: not followed\n", r->totals.unreached);
+    text_addf(to, "  %" PRIu64 " of them as another user, with another root or another C library: not followed\n",
+              r->totals.unreached);
 }
 
 /* What a library that defines the functions does in the kernel is how they work. */

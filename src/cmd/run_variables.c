@@ -32,6 +32,8 @@ static int take(const struct image_variable *from, size_t module, struct scenari
       .characters = from->characters,
       .bit = from->bit,
       .bits = from->bits,
+      .file = from->file,
+      .other = from->other,
   };
   for (size_t i = 0; i < from->n_steps; i++)
     ret->steps[i].offset = from->steps[i];

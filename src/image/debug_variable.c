@@ -184,22 +184,43 @@ static int search_functions(struct variable_search *s, struct debug_unit *u) {
 
 /* --- global ones -------------------------------------------------------------------------------------------------- */
 
-static int take_global(struct variable_search *s, Dwarf_Die *die) {
+/* Where the variable that DIE defines is: 1; 0 if it does not define any, -ENOTSUP if that cannot be told. */
+static int find_place(Dwarf_Die *die, struct image_location *ret) {
   Dwarf_Attribute a;
   Dwarf_Op *ops;
-  Dwarf_Die type;
   size_t n;
+  *ret = (struct image_location){0};
   if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &ops, &n) != 0 || n == 0) return 0;
-  struct image_location l = {0};
-  bool placed = location_read(&a, ops, n, &(struct location_base){.known = false}, &l);
-  if (!placed || (l.kind != IMAGE_AT_STATIC && l.kind != IMAGE_AT_THREAD))
-    return err_set(s->e, -ENOTSUP, "where '%s' is cannot be told: it has no address of its own", s->name);
+  bool placed = location_read(&a, ops, n, &(struct location_base){.known = false}, ret);
+  if (placed && ret->kind == IMAGE_AT_STATIC && ret->offset == 0) return 0; /* the linker has left this copy out */
+  return placed && (ret->kind == IMAGE_AT_STATIC || ret->kind == IMAGE_AT_THREAD) ? 1 : -ENOTSUP;
+}
+
+static int take_global(struct variable_search *s, Dwarf_Die *die) {
+  struct image_location l;
+  Dwarf_Attribute a;
+  Dwarf_Die type;
+  int r = find_place(die, &l);
+  if (r == 0) return 0;
+  if (r < 0) return err_set(s->e, r, "where '%s' is cannot be told: it has no address of its own", s->name);
   s->ret->address = (uint64_t)l.offset;
   s->ret->of_thread = l.kind == IMAGE_AT_THREAD;
   if (!variable_type(die, &type)) return err_set(s->e, -ENODATA, "the type of '%s' is not known", s->name);
-  int r = variable_follow(s, &type);
-  if (r >= 0) s->found = true;
-  return r;
+  r = variable_follow(s, &type);
+  if (r < 0) return r;
+  s->found = true;
+  s->ret->file = dwarf_diename(&s->unit->body);
+  /* In C, there is one of a name that other files see; of others, as of those in namespaces, there may be more. */
+  s->alone = s->unit->plain && variable_attr(die, DW_AT_external, &a);
+  return 0;
+}
+
+/* Another one of the name, at another place: the one that was found need not be the one that is meant. */
+static void note_other(struct variable_search *s, Dwarf_Die *die) {
+  struct image_location l;
+  if (find_place(die, &l) <= 0) return;
+  bool same = (uint64_t)l.offset == s->ret->address && (l.kind == IMAGE_AT_THREAD) == s->ret->of_thread;
+  if (!same && !s->ret->other) s->ret->other = dwarf_diename(&s->unit->body);
 }
 
 /* Is DIE, or what it defines, one of the declarations that are meant, from number FIRST on? */
@@ -216,16 +237,21 @@ static bool is_meant(const struct variable_search *s, Dwarf_Die *die, size_t fir
 
 /* Remembers declarations of the name that are in the namespaces and types that the search asks for. */
 static int note_meant(struct variable_search *s, Dwarf_Die *die, const struct debug_within *in) {
+  bool member = dwarf_tag(die) == DW_TAG_member; /* DWARF 4 has those here that are one for all objects */
+  if (member && !dwarf_hasattr(die, DW_AT_external)) return 0;
   const char *name = debug_string(die, DW_AT_name);
   if (!name) return 0;
-  if (dwarf_tag(die) == DW_TAG_variable) variable_note(s, name);
+  variable_note(s, name);
   return strcmp(name, s->name) == 0 && debug_within_is(in, name, s->qualified) ? vec_push(&s->meant, die->addr) : 0;
 }
 
 /* Definitions stand where they are written, which need not be where the variable was declared. */
 static int take_defined(struct variable_search *s, Dwarf_Die *die, const struct debug_within *in) {
   (void)in;
-  return dwarf_tag(die) == DW_TAG_variable && is_meant(s, die, s->first_meant) ? take_global(s, die) : 0;
+  if (dwarf_tag(die) != DW_TAG_variable || !is_meant(s, die, s->first_meant)) return 0;
+  if (!s->found) return take_global(s, die);
+  note_other(s, die);
+  return 0;
 }
 
 /* Variables of a unit, in namespaces and types too. */
@@ -234,7 +260,7 @@ static int each_variable(struct variable_search *s, Dwarf_Die *space, const stru
   Dwarf_Die child;
   int r = 0;
   if (in && in->depth > BLOCK_DEPTH) return 0;
-  for (bool more = variable_child(s, space, &child); more && r >= 0 && !s->found; more = variable_next(s, &child)) {
+  for (bool more = variable_child(s, space, &child); more && r >= 0; more = variable_next(s, &child)) {
     struct debug_within inside;
     int tag = dwarf_tag(&child);
     if (tag == DW_TAG_variable || tag == DW_TAG_member) r = found(s, &child, in);
@@ -244,7 +270,10 @@ static int each_variable(struct variable_search *s, Dwarf_Die *space, const stru
 }
 
 static int search_globals(struct variable_search *s, struct debug_unit *u) {
+  const char *file = s->file ? dwarf_diename(&u->body) : NULL;
+  if (s->alone || s->ret->other || (s->file && !(file && debug_is_tail(file, s->file, "/")))) return 0;
   s->first_meant = s->meant.n;
+  s->unit = u;
   int r = each_variable(s, &u->body, NULL, note_meant);
   return r < 0 || s->meant.n == s->first_meant ? r : each_variable(s, &u->body, NULL, take_defined);
 }
@@ -253,8 +282,10 @@ static int search_globals(struct variable_search *s, struct debug_unit *u) {
 static int search_others(struct variable_search *s) {
   int r = 0;
   s->first_meant = 0;
-  for (size_t i = 0; i < s->d->units.n && r >= 0 && s->meant.n > 0 && !s->found; i++)
-    r = each_variable(s, &s->d->units.at[i]->body, NULL, take_defined);
+  for (size_t i = 0; i < s->d->units.n && r >= 0 && s->meant.n > 0 && !s->found; i++) {
+    s->unit = s->d->units.at[i];
+    r = each_variable(s, &s->unit->body, NULL, take_defined);
+  }
   return r;
 }
 
@@ -265,7 +296,7 @@ static int search_units(struct image_debug *d, void *context) {
   int r = debug_index(d);
   if (r == -ENOMEM) return r;
   r = 0;
-  for (size_t i = 0; i < d->units.n && r >= 0 && !(s->found && !s->function); i++) {
+  for (size_t i = 0; i < d->units.n && r >= 0 && !s->alone; i++) {
     struct debug_unit *u = d->units.at[i];
     if (debug_unit_load(d, u) == -ENOMEM) return -ENOMEM;
     r = s->function ? search_functions(s, u) : search_globals(s, u);
@@ -276,8 +307,24 @@ static int search_units(struct image_debug *d, void *context) {
   return r;
 }
 
-/* "space::name.member": the parts, in the arena. */
+/* "file.c::": how long it is, with the colons; 0 if NAME does not start so. A file's name has a dot before the colons. */
+static size_t file_length(const char *name) {
+  const char *colons = strstr(name, "::");
+  size_t n = colons ? (size_t)(colons - name) : 0;
+  const char *dot = n ? memchr(name, '.', n) : NULL;
+  return dot && !memchr(name, '[', n) && !memchr(name, '>', n) ? n + 2 : 0;
+}
+
+/* "file.c::space::name.member": the parts, in the arena. */
 static int split(struct variable_search *s, const char *name) {
+  size_t skipped = s->function ? 0 : file_length(name);
+  if (skipped) {
+    char *file = arena_memdup(&s->d->arena, name, skipped);
+    if (!file) return -ENOMEM;
+    file[skipped - 2] = '\0';
+    s->file = file;
+    name += skipped;
+  }
   size_t n = strcspn(name, ".[-"), from = 0;
   for (size_t i = 0; i + 1 < n; i++)
     if (name[i] == ':' && name[i + 1] == ':') from = i + 2;
@@ -314,6 +361,7 @@ static int not_found(struct variable_search *s) {
   if (!s->function && s->meant.n > 0)
     return err_set(s->e, -ENOENT, "'%s' is declared, but is nowhere: the compiler or the linker has left it out",
                    s->qualified);
+  if (s->file) return err_set(s->e, -ENOENT, "no global variable '%s' in %s", s->qualified, s->file);
   (void)variable_near(s, s->name, near);
   if (s->function && !*near && s->names.n <= 64) (void)list_names(s, near);
   return err_set(s->e, -ENOENT, "no %s '%s'%s%s%s", s->function ? "variable or argument" : "global variable",

@@ -20,6 +20,9 @@ struct variable_search {
   struct image_variable *ret;
   struct err *e;
   bool found, function_found;
+  const char *file;        /* of a global variable: the unit that it is in, or NULL */
+  struct debug_unit *unit; /* ... the one that is looked at */
+  bool alone;              /* ... there cannot be another one */
   uint64_t budget;         /* DIEs that may still be looked at */
   bool entered;            /* some location is IMAGE_IS_ENTRY */
   VEC(const void *) meant; /* of a global variable: its declarations */

@@ -25,7 +25,7 @@ bool debug_within_enter(const struct debug_within *in, Dwarf_Die *die, struct de
   return dwarf_haschildren(die) > 0;
 }
 
-/* SPACE::NAME in BUFFER, from its end on; what it starts with is cut if it is too long. All names, or those that count. */
+/* SPACE::NAME in BUFFER, of which too long a start is cut; ALL names, or without those that may be left out. */
 static const char *qualified(const struct debug_within *in, const char *name, bool all, char buffer[NAME_BYTES]) {
   size_t at = NAME_BYTES - 1, n = strlen(name);
   buffer[at] = '\0';

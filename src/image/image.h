@@ -369,11 +369,14 @@ struct image_variable {
   bool pointer;
   bool characters;    /* an array of them, or a pointer to them */
   unsigned bit, bits; /* of a bit-field: its lowest bit, and how many; else 0 */
+  /* Of a global one: the file that it is of, and another one that has such a variable too; NULL. The debug's. */
+  const char *file, *other;
 };
 
 /*
- * The variable NAME ("a", "space::a", "a.b->c[3]"), a global one, or one of FUNCTION if that is not NULL, in all places
- * that the function was compiled or inlined to. With a NULL NAME, the function's argument number PARAMETER, from 0.
+ * The variable NAME ("a", "space::a", "file.c::a", "a.b->c[3]"), a global one, or one of FUNCTION if that is not NULL,
+ * in all places that the function was compiled or inlined to. With a NULL NAME, the function's argument number
+ * PARAMETER, from 0.
  *
  * 0; -ESRCH if there is no such function, -ENOENT if there is no such variable or member, with near names; -EINVAL if
  * the name does not fit its type; -ENOTSUP if it is nothing that can be asked for; all with a message.

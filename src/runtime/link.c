@@ -9,8 +9,15 @@
 #define SHIM_REACH 4096
 
 #pragma weak _r_debug
+/* What musl has in its place: there is nothing to test with it, but its programs must go on. */
+extern const struct r_debug *_dl_debug_addr __attribute__((weak));
 
-const struct link_map *rt_link_first(void) { return &_r_debug ? _r_debug.r_map : NULL; }
+static const struct r_debug *loader(void) {
+  if (&_r_debug) return &_r_debug;
+  return &_dl_debug_addr ? _dl_debug_addr : NULL;
+}
+
+const struct link_map *rt_link_first(void) { return loader() ? loader()->r_map : NULL; }
 
 /* The loader adds the load address in place, but not where the section cannot be written, as in the vDSO. */
 static uint64_t address_in(const struct link_map *m, const ElfW(Dyn) * d) {
@@ -161,6 +168,15 @@ uint64_t rt_link_real(const char *name, const char *version) {
   return 0;
 }
 
+uint64_t rt_link_before(const char *name) {
+  const struct link_map *shim = rt_link_shim(), *program = rt_link_first();
+  for (const struct link_map *m = program ? program->l_next : NULL; m && m != shim; m = m->l_next) {
+    uint64_t address = m->l_ld == _DYNAMIC ? 0 : rt_link_symbol(m, name, NULL);
+    if (address != 0) return address;
+  }
+  return 0;
+}
+
 uint64_t rt_link_any(const char *name) {
   for (const struct link_map *m = rt_link_first(); m; m = m->l_next) {
     uint64_t address = rt_link_symbol(m, name, NULL);
@@ -186,4 +202,4 @@ void rt_link_each(const struct link_map *m, rt_link_work *work, void *context) {
          m->l_addr + t.symbols[i].st_value, context);
   }
 }
-bool rt_link_settled(void) { return &_r_debug && *(const volatile int *)&_r_debug.r_state == RT_CONSISTENT; }
+bool rt_link_settled(void) { return loader() && *(const volatile int *)&loader()->r_state == RT_CONSISTENT; }

@@ -37,6 +37,8 @@ uint64_t rt_link_symbol(const struct link_map *m, const char *name, const char *
 
 /* The first definition behind the shim: what the target would have without murphy. 0 if there is none. */
 uint64_t rt_link_real(const char *name, const char *version) RT_HIDDEN;
+/* ... before it, the program apart: musl has itself there, though it looks for names in the shim first. */
+uint64_t rt_link_before(const char *name) RT_HIDDEN;
 /* The first definition in all objects, the program first. */
 uint64_t rt_link_any(const char *name) RT_HIDDEN;
 

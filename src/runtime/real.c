@@ -56,7 +56,9 @@ struct early {
 
 static void find_early(const char *name, const char *version, uint64_t address, void *context) {
   struct early *e = context;
-  if (address == e->stub && e->real == 0) e->real = rt_link_real(name, *version ? version : NULL);
+  if (address != e->stub || e->real != 0) return;
+  e->real = rt_link_real(name, *version ? version : NULL);
+  if (e->real == 0) e->real = rt_link_before(name);
 }
 
 uint64_t rt_real_early(uint32_t index) {

@@ -13,7 +13,7 @@
 #include "walk.h"
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
-#define DEPTH_MAX 16384
+#define DEPTH_MAX 131072
 #define REPEATS 3
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */

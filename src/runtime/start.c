@@ -137,11 +137,21 @@ static void count_stub(const char *name, const char *version, uint64_t address, 
 }
 
 /*
+ * The runtime knows where glibc has what belongs to a thread and to a stream. A program with another libc that is
+ * followed into is left alone.
+ */
+static bool alien;
+static bool is_alien(void) { return rt_link_any("gnu_get_libc_version") == 0; }
+
+/*
  * All calls go to the real functions from now on. What is wrong may be anything in plan and table, so that names and
  * number of the stubs are taken from the shim's symbols. An entry is believed to be one if it knows its stub.
  */
 static void refuse(void) {
-  if (rt.area) (void)rt_add(&rt.area->refused, 1);
+  if (alien && rt_area_start())
+    (void)rt_add(&rt.area->unreached, 1);
+  else if (rt.area)
+    (void)rt_add(&rt.area->refused, 1);
   rt.busy = RT_BUSY_OFF;
   rt.plan = NULL;
   const struct link_map *shim = rt_link_shim();
@@ -159,7 +169,9 @@ static void refuse(void) {
 }
 
 static void start(void) {
-  if (plan_good()) {
+  bool good = plan_good();
+  alien = good && is_alien();
+  if (good && !alien) {
     rt_real_start();
     if (get_ready()) {
       (void)rt_add(&rt.area->attached, 1);
@@ -195,8 +207,9 @@ void rt_start_once(void) {
 __attribute__((visibility("default"))) void murphy_rt_start(int argc, char **argv, char **envp,
                                                             struct wire_shim *shim) {
   (void)shim;
-  rt_text_start(argc > 0 ? argv[0] : NULL);
   rt_start_once();
+  if (alien) return; /* who has other ideas of what an initialiser is given */
+  rt_text_start(argc > 0 ? argv[0] : NULL);
   rt_environment_start(envp);
   rt_ask_start();
 }

@@ -10,7 +10,7 @@
 #include "thread_place.h"
 #include "walk.h"
 
-#define DEPTH_MAX 16384
+#define DEPTH_MAX 131072
 #define REPEATS 3
 
 static const struct rt_module *find_module(const struct rt_modules *list, uint32_t module) {

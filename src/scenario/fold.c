@@ -147,17 +147,50 @@ static struct expr *chained(struct arena *a, enum expr_kind kind, struct expr *l
   return node;
 }
 
+/* All operands of a chain, from left to right. */
+static int flatten(struct expr *x, enum expr_kind kind, expr_vec *ret) {
+  if (x->kind != kind) return vec_push(ret, x);
+  int r = flatten(x->args[0], kind, ret);
+  return r < 0 ? r : flatten(x->args[1], kind, ret);
+}
+
+/* Those without state that stand side by side, the cheapest first: what has state is asked for the same calls then. */
+static void sort_runs(expr_vec *parts) {
+  for (size_t i = 1; i < parts->n; i++)
+    for (size_t k = i; k > 0; k--) {
+      struct expr *left = parts->at[k - 1], *right = parts->at[k];
+      if (!expr_pure(left) || !expr_pure(right) || cost(left) <= cost(right)) break;
+      parts->at[k - 1] = right;
+      parts->at[k] = left;
+    }
+}
+
+static int collect_all(struct expr *x, expr_vec *ret) {
+  int r = 0;
+  if (x->kind == EXPR_OR) {
+    r = flatten(x, x->kind, ret);
+    sort_runs(ret);
+    return r;
+  }
+  for (enum cost wanted = COST_NUMBER; wanted <= COST_ONCE && r >= 0; wanted++)
+    r = collect(x, x->kind, wanted, ret);
+  return r;
+}
+
 /*
- * Conjuncts, and alternatives where none has state, the cheapest first. What has state is asked for the same calls as
- * before, or for fewer: those that a condition without state does not rule out anyway.
+ * Conjuncts, the cheapest first; alternatives as far as those with state are not asked for other calls. What has state
+ * in a conjunction is asked for the same calls as before, or for fewer: those that a condition without state does not
+ * rule out anyway.
  */
 struct expr *expr_order(struct arena *a, struct expr *x) {
   expr_vec parts = {0};
-  int r = 0;
-  if (x->kind != EXPR_AND && !(x->kind == EXPR_OR && expr_pure(x))) return x;
-  for (enum cost wanted = COST_NUMBER; wanted <= COST_ONCE && r >= 0; wanted++)
-    r = collect(x, x->kind, wanted, &parts);
-  struct expr *chain = r < 0 ? NULL : expr_order(a, parts.at[0]);
+  if (x->kind == EXPR_NOT || (x->kind == EXPR_BINARY && x->args[0]->type == TYPE_TRUTH)) {
+    for (size_t i = 0; i < x->n_args; i++)
+      if (!(x->args[i] = expr_order(a, x->args[i]))) return NULL;
+    return x;
+  }
+  if (x->kind != EXPR_AND && x->kind != EXPR_OR) return x;
+  struct expr *chain = collect_all(x, &parts) < 0 ? NULL : expr_order(a, parts.at[0]);
   for (size_t i = 1; i < parts.n && chain; i++) {
     struct expr *next = expr_order(a, parts.at[i]);
     chain = next ? chained(a, x->kind, chain, next, x->at) : NULL;

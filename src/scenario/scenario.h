@@ -79,9 +79,10 @@ struct scenario_variable {
   size_t n_steps;
   unsigned width; /* in bytes, of what is asked for */
   bool sign;
-  bool pointer;       /* it is one */
-  bool characters;    /* it is an array of them, or a pointer to them */
-  unsigned bit, bits; /* of a bit-field: its lowest bit and how many; 0 if it is none */
+  bool pointer;             /* it is one */
+  bool characters;          /* it is an array of them, or a pointer to them */
+  unsigned bit, bits;       /* of a bit-field: its lowest bit and how many; 0 if it is none */
+  const char *file, *other; /* source files: its own, and that of another variable of the name; NULL if there is none */
 };
 
 /*

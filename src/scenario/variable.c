@@ -60,6 +60,16 @@ static void note_unreadable(const struct plan *p, const struct expr *x, const st
   p->world->note(p->world->context, note.text);
 }
 
+/* Which of several variables is taken must not be a secret. */
+static void note_others(const struct plan *p, const struct expr *named, const struct scenario_variable *v) {
+  struct err note;
+  if (!v->other || !p->world->note) return;
+  (void)FAIL_AT(named->at, &note, -ENOTUNIQ,
+                "there are several variables '%.60s'; this is the one of %.60s (write \"%.60s::…\" for another)",
+                named->string, v->file ? v->file : "?", v->other);
+  p->world->note(p->world->context, note.text);
+}
+
 /* What is read of a local variable is read where its frame is found: its value may be in a register. */
 static int emit_local(struct emitter *m, const struct expr *x, const struct scenario_variable *v, unsigned width,
                       bool sign) {
@@ -145,6 +155,7 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) {
   if (r < 0) r = FAIL_AT(named->at, m->plan->e, r, "%s", why.text[0] ? why.text : "there is no such variable");
   if (r >= 0) r = check(m, x, &v, text);
   if (r >= 0 && v.local) note_unreadable(m->plan, x, &v);
+  if (r >= 0 && !v.local) note_others(m->plan, named, &v);
   /* An array of characters is where it is; of a pointer, where that points. */
   bool address = text && !v.pointer;
   unsigned width = address ? 0 : v.width;

@@ -66,7 +66,11 @@ static const char *const joining[] = {"and", "or", "not"};
 
 static int unknown_word(struct parser *p) {
   const char *names[COUNT(words) + COUNT(joining)];
-  char way[SOURCE_HINT];
+  char way[SOURCE_HINT], found[80];
+  for (size_t i = 0; i < COUNT(joining); i++)
+    if (strcmp(p->l->token.text, joining[i]) == 0)
+      return FAIL_AT(lexer_where(p->l), p->l->e, -EINVAL, "a condition was expected, not %s (write call == 3, once, …)",
+                     token_describe(p->l, found));
   for (size_t i = 0; i < COUNT(words); i++)
     names[i] = words[i].name;
   memcpy(names + COUNT(words), joining, sizeof joining);

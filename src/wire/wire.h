@@ -535,8 +535,8 @@ static inline bool wire_in_series(const int64_t series[3], int64_t v) {
 }
 
 /*
- * The class of characters that is named at P, as [:digit:] in a set: pairs of the first and the last byte of each of its
- * ranges, as a string; *RET_LENGTH is how long the name is. NULL if P is at none.
+ * The class of characters that is named at P, as [:digit:] in a set: pairs of the first and the last byte of each of
+ * its ranges, as a string; *RET_LENGTH is how long the name is. NULL if P is at none.
  */
 const char *wire_class(const char *p, size_t *ret_length);
 
@@ -833,7 +833,7 @@ struct wire_area {
   uint32_t n_branches;        /* how many there are */
   uint32_t shown_pid;         /* what a trunk says its number is */
   uint64_t lost_loaded;       /* frames of events and points whose module found no place in `loaded` */
-  uint64_t unreached;         /* calls to start programs that were not followed: they could not read the shim */
+  uint64_t unreached;         /* programs that were not followed: they could not read the shim, or have another libc */
   uint32_t processes;         /* process images that have taken a number */
   uint32_t recorded;          /* calls of points */
   uint64_t heirs[WIRE_HEIRS]; /* at pid % WIRE_HEIRS, pid << 32 | the number of the program that starts in it */

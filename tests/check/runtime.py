@@ -8,7 +8,7 @@ import sys
 from tap import Tap
 
 # The loader's list of objects, and the shim's table.
-IMPORTS = {"_r_debug", "murphy_shim"}
+IMPORTS = {"_r_debug", "_dl_debug_addr", "murphy_shim"}
 EXPORTS = {"murphy_rt_enter", "murphy_rt_fault", "murphy_rt_start"}
 # The only functions that may touch vector registers: they save and restore those of others.
 VECTORS_IN = {"murphy_rt_enter", "rt_foreign"}

@@ -267,6 +267,32 @@ else
   skip 'programs of other users' 'only root can start them'
 fi
 
+# Another C library: the loader loads what it is told to, but nothing in it is where glibc has it.
+if command -v musl-gcc >/dev/null; then
+  cat >alien.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char b[4], *p = malloc(100);
+	printf("%d %zd\n", p != NULL, read(open("numbers", O_RDONLY), b, 4));
+	return 7;
+}
+C
+  musl-gcc alien.c -o alien || exit 1
+  run run --follow --reach --fail 'read:EIO when process.name == "alien"' --fail 'malloc:ENOMEM when process.name == "alien"' \
+    --log log -- sh -c './alien; echo $?'
+  holds 'a program with another C library is not disturbed' test "$(cat out)" = $'1 4\n7'
+  holds '... nor followed, which is said' log 'l[-1]["unreachable"] == 1 and l[-1]["programs"] == 1'
+  run run --fail 'read:ret=-1' -- ./alien
+  holds 'one that is to be tested is refused' test "$status" = 3
+  holds '... with the reason' grep -q 'alien: has another C library than glibc' err
+else
+  skip 'programs with another C library' 'there is no musl-gcc'
+fi
+
 # Many programs, each somewhere else in memory, are still few modules.
 echo 'int getppid(void); int main(void) { return getppid(); }' >small.c
 ${CC:-cc} -w small.c -o small || exit 1

@@ -136,4 +136,24 @@ refused 'a virtual base' "--fail:23: 'net::shared.id' is in a virtual base"
 run run --fail 'close:EIO when arg("serve", 4) == 7' -- ./names
 refused 'an argument that there is not' "--fail:20: serve has no argument 4 (it has 3)"
 
+run run --fail 'close:EIO when global("options") == 7' -- ./names
+refused 'a member is no variable' "--fail:23: no global variable 'options'"
+
+# Two files with a variable of one name, as static ones may have.
+echo 'static int used = 5; int one(void) { return used++; }' >one.c
+cat >two.c <<'END'
+int close(int);
+int one(void);
+static int used = 9;
+int main(void) { one(); used++; return close(-7) == 3; }
+END
+cc -g -o twice one.c two.c || exit 1
+run run --fail 'close:ret=3 when global("used") == 6' -- ./twice
+holds 'the first of two variables' test "$status" = 1
+holds '... which is said' grep -q "note: --fail:25: there are several variables 'used'; this is the one of one.c (write \"two.c::…\"" err
+run run --fail 'close:ret=3 when global("two.c::used") == 10 and global("one.c::used") == 6' -- ./twice
+holds 'each by its file' test "$status" = 1 -a ! -s err
+run run --fail 'close:ret=3 when global("three.c::used") == 10' -- ./twice
+refused 'a file that there is not' "--fail:25: no global variable 'used' in three.c"
+
 finish

@@ -205,6 +205,16 @@ cc -g -O2 -o gone gone.c
 run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
 holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
 
+# A parser that recurses tens of thousands deep is no rarity.
+cat >deep.c <<'END'
+#include <unistd.h>
+static __attribute__((noinline)) int deep(int n) { return n ? deep(n - 1) + (n < 0) : close(-7); }
+int main(int argc, char **argv) { volatile int kept = 5; return deep(40000 * argc) == 3 && kept && argv; }
+END
+cc -g -O1 -fno-optimize-sibling-calls -o deep deep.c
+run run --fail 'close:ret=3 when stack("main") and local("main", "kept") == 5' -- ./deep
+holds 'a frame that is far up' test "$status" = 1
+
 # Columns count in the file, whatever its escapes stand for.
 echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~ &quot;a[b&quot;" /></scenario>' >escapes.xml
 run run escapes.xml -- ./target

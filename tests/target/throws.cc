@@ -8,6 +8,8 @@
 // @build clang++ -std=c++17 -O0 $src -o $out
 // @run 1 0 -f '_Znwm:throw when stack("allocate")' -- new
 // @run 1 0 -f '_Znam:throw when once' -- array
+// @run 1 0 -f '_Znam:throw when size == 1000' -- array
+// @run 0 1 -f '_Znam:throw when size > 1000' -- array
 // @run 1 0 -f '_ZnwmSt11align_val_t:throw' -- aligned
 // @run 1 0 -f '_Znwm:throw when stack("allocate")' -- c
 // @run 3 0 -f '_Znwm:throw when stack("allocate")' -- thrice
