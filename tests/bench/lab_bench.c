@@ -13,6 +13,7 @@
  *   lab_bench [-r ROUNDS] [-s SECONDS] [-n RUNS] [-w WAY] [-j THREADS] [-b BARE] -- COMMAND...
  */
 #include "cmd/test.h"
+#include "used.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -71,47 +71,6 @@ static double now(void) {
   struct timespec t = {0};
   (void)clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* --- processor time ----------------------------------------------------------------------------------------------- */
-
-static double seconds_of(const struct timeval *t) { return (double)t->tv_sec + (double)t->tv_usec / 1e6; }
-
-/* In the kernel's ticks, of PID and those that it has waited for. */
-static double ticks_of(pid_t pid) {
-  char path[64], text[1024];
-  unsigned long user = 0, system = 0, children_user = 0, children_system = 0;
-  (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-  FILE *f = fopen(path, "re");
-  size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-  if (f) (void)fclose(f);
-  text[n] = '\0';
-  const char *behind = strrchr(text, ')');
-  if (behind)
-    (void)sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &user, &system,
-                 &children_user, &children_system);
-  return (double)(user + system + children_user + children_system);
-}
-
-/* Of all that PID has started and that still runs. */
-static double ticks_below(pid_t pid) {
-  char path[64];
-  double sum = 0;
-  int child;
-  (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-  FILE *f = fopen(path, "re");
-  while (f && fscanf(f, "%d", &child) == 1)
-    sum += ticks_of(child) + ticks_below(child);
-  if (f) (void)fclose(f);
-  return sum;
-}
-
-static double used(void) {
-  struct rusage own = {0}, children = {0};
-  (void)getrusage(RUSAGE_SELF, &own);
-  (void)getrusage(RUSAGE_CHILDREN, &children);
-  return seconds_of(&own.ru_utime) + seconds_of(&own.ru_stime) + seconds_of(&children.ru_utime) +
-         seconds_of(&children.ru_stime) + ticks_below(getpid()) / (double)sysconf(_SC_CLK_TCK);
 }
 
 /* --- without murphy ----------------------------------------------------------------------------------------------- */
@@ -247,7 +206,7 @@ static void work(void *context, unsigned worker) {
 
 static int measure(struct bench *b, enum way way, struct err *e) {
   struct measured *m = &b->measured[way];
-  double before = used(), start = now();
+  double before = used_seconds(), start = now();
   unsigned n = 0;
   b->way = way;
   b->end = start + b->seconds;
@@ -261,7 +220,7 @@ static int measure(struct bench *b, enum way way, struct err *e) {
     n += b->lanes[i].runs;
   }
   if (n / took > m->best) m->best = n / took;
-  m->used += used() - before;
+  m->used += used_seconds() - before;
   m->runs += n;
   return 0;
 }
