@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static double used_timeval(const struct timeval *t) { return (double)t->tv_sec + (double)t->tv_usec / 1e6; }
+static inline double used_timeval(const struct timeval *t) { return (double)t->tv_sec + (double)t->tv_usec / 1e6; }
 
 /* In the kernel's ticks, of PID and those that it has waited for. */
-static double used_ticks(pid_t pid) {
+static inline double used_ticks(pid_t pid) {
   char path[64], text[1024];
   unsigned long user = 0, system = 0, children_user = 0, children_system = 0;
   (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -29,7 +29,7 @@ static double used_ticks(pid_t pid) {
 }
 
 /* Of all that PID has started and that still runs. */
-static double used_ticks_below(pid_t pid) {
+static inline double used_ticks_below(pid_t pid) {
   char path[64];
   double sum = 0;
   int child;
@@ -41,10 +41,15 @@ static double used_ticks_below(pid_t pid) {
   return sum;
 }
 
-static double used_seconds(void) {
+/* Of this process and those that it has waited for. */
+static inline double used_alone(void) {
   struct rusage own = {0}, children = {0};
   (void)getrusage(RUSAGE_SELF, &own);
   (void)getrusage(RUSAGE_CHILDREN, &children);
   return used_timeval(&own.ru_utime) + used_timeval(&own.ru_stime) + used_timeval(&children.ru_utime) +
-         used_timeval(&children.ru_stime) + used_ticks_below(getpid()) / (double)sysconf(_SC_CLK_TCK);
+         used_timeval(&children.ru_stime);
+}
+
+static inline double used_seconds(void) {
+  return used_alone() + used_ticks_below(getpid()) / (double)sysconf(_SC_CLK_TCK);
 }
