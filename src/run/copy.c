@@ -111,13 +111,10 @@ static int copy_child(struct copying *c, int from, int to, const char *name, con
     if (in >= 0) (void)close(in);
     return code;
   }
-  int r = copy_attributes(in, out), copy = r == 0 ? openat(out, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  if (r == 0 && copy < 0) r = -errno;
-  if (r == 0)
-    r = copy_folder(c, in, copy, depth + 1);
-  else
-    (void)close(in);
+  int r = copy_attributes(in, out);
+  if (r == 0) r = copy_folder(c, in, out, depth + 1);
   if (r == 0) r = copy_status(out, st);
+  (void)close(in);
   (void)close(out);
   return r;
 }
@@ -145,23 +142,27 @@ static void entries_done(entries *list) {
   vec_done(list);
 }
 
-/* What is in the folder FD, as it is listed. */
-static int list_entries(int fd, entries *ret) {
-  int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-  DIR *d = copy < 0 ? NULL : fdopendir(copy);
-  if (!d) {
-    r = -errno;
-    if (copy >= 0) (void)close(copy);
-    return r;
-  }
-  for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
+static int add_entries(const char *room, ssize_t n, entries *ret) {
+  int r = 0;
+  for (ssize_t at = 0; at < n && r == 0;) {
+    const struct dirent64 *entry = (const struct dirent64 *)(room + at);
+    at += entry->d_reclen;
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     char *name = strdup(entry->d_name);
     r = name ? vec_push(ret, name) : -ENOMEM;
     if (r < 0) free(name);
   }
-  (void)closedir(d);
   return r;
+}
+
+/* What is in the folder FD, as it is listed. */
+static int list_entries(int fd, entries *ret) {
+  char room[4096] __attribute__((aligned(8)));
+  ssize_t n = 0;
+  int r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
+  while (r == 0 && (n = getdents64(fd, room, sizeof room)) > 0)
+    r = add_entries(room, n, ret);
+  return r == 0 && n < 0 ? -errno : r;
 }
 
 /* Does a folder of this file system list what is new first? Kernels differ; TO is empty, and is again afterwards. */
@@ -188,7 +189,7 @@ static int lists_newest_first(int to) {
   return r;
 }
 
-/* Takes both descriptors. The copy is listed in the order in which the original is. */
+/* The copy is listed in the order in which the original is. */
 static int copy_folder(struct copying *c, int from, int to, unsigned depth) {
   entries list = {0};
   int r = list_entries(from, &list), newest = r == 0 && list.n > 1 ? lists_newest_first(to) : r;
@@ -196,8 +197,6 @@ static int copy_folder(struct copying *c, int from, int to, unsigned depth) {
   for (size_t i = 0; i < list.n && r == 0; i++)
     r = copy_entry(c, from, to, list.at[newest ? list.n - 1 - i : i], depth);
   entries_done(&list);
-  (void)close(from);
-  (void)close(to);
   return r;
 }
 
@@ -210,17 +209,12 @@ void copied_done(copied_list *c) {
 int layers_copy(int from, int to, uint64_t *budget, copied_list *list) {
   struct stat st;
   struct copying *c = calloc(1, sizeof *c);
-  int copy = c ? openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  int r = !c ? -ENOMEM : copy < 0 || fstat(from, &st) < 0 ? -errno : copy_attributes(from, to);
+  int r = !c ? -ENOMEM : fstat(from, &st) < 0 ? -errno : copy_attributes(from, to);
   if (r == 0) {
     *c = (struct copying){.budget = budget, .list = list};
-    r = copy_folder(c, from, copy, 0);
-  } else {
-    (void)close(from);
-    if (copy >= 0) (void)close(copy);
+    r = copy_folder(c, from, to, 0);
   }
   if (r == 0) r = copy_status(to, &st);
-  (void)close(to);
   free(c);
   return r;
 }

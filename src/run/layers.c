@@ -636,29 +636,30 @@ int layers_renew(struct layers *l, bool held, struct err *e) {
 /* More than this is not copied for a child. */
 enum { BRANCH_BYTES = 4 << 20 };
 
-/* Has a layer changes that children would share with the trunk? It is marked, so that next time there is a copy. */
+/*
+ * Has a layer changes that children would share with the trunk? It is marked, so that next time there is a copy. What
+ * was seen when a child had ended holds as long as the trunk waits.
+ */
 static bool has_shared_changes(struct layers *l) {
-  bool any = false;
+  bool any = false, settled = l->settled;
+  l->settled = false;
   for (size_t i = 0; i < l->at.n; i++) {
     struct layer *layer = &l->at.at[i];
-    bool changed = (!layer->branches || l->known) && is_changed(layer);
+    bool changed = (!layer->branches || l->known) && (settled ? layer->changed : is_changed(layer));
     layer->branches |= changed;
     any |= changed;
   }
   return any;
 }
 
-/* Takes FROM. */
 static int copy_upper(const struct layers *l, int from, unsigned number, uint64_t *budget, copied_list *list,
                       struct err *e) {
   char path[PATH_MAX];
   int r = upper_path(l, number, "/u", path, e);
   int to = r < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (to < 0) {
-    (void)close(from);
-    return r < 0 ? r : failed("read", path, e);
-  }
+  if (to < 0) return r < 0 ? r : failed("read", path, e);
   r = layers_copy(from, to, budget, list);
+  (void)close(to);
   return r < 0 ? err_set(e, r, "sandbox: cannot copy what is changed: %s", strerror(-r)) : 0;
 }
 
@@ -671,18 +672,13 @@ static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint
                     copied_list *list, struct err *e) {
   char target[PATH_MAX], path[PATH_MAX];
   struct text t = {0};
-  int from = -1, r = inside(l, layer->at, target, e);
+  int r = inside(l, layer->at, target, e);
   if (r == 0) r = upper_path(l, layer->upper.number, "/u", path, e);
   if (r < 0) return r;
   roots->trunk = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   roots->upper = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (roots->trunk < 0 || roots->upper < 0 || from < 0) {
-    r = failed("read", path, e);
-    if (from >= 0) (void)close(from);
-    return r;
-  }
-  r = copy_upper(l, from, number, budget, list, e);
+  if (roots->trunk < 0 || roots->upper < 0) return failed("read", path, e);
+  r = copy_upper(l, roots->upper, number, budget, list, e);
   if (r == 0) r = overlay_options(l, layer->at, number, &t, e);
   if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
     r = failed("lay an overlay over", layer->at, e);
@@ -719,6 +715,7 @@ static bool has_copies(const struct layers *l) {
 
 static enum wire_refusal judge_branch(struct layers *l, int64_t state) {
   bool changed;
+  l->settled = false; /* the trunk has run */
   l->known = state & WIRE_BRANCH_LOOKED;
   if (!shm_is_clean(l)) return WIRE_FORK_NAMED;
   changed = has_shared_changes(l);

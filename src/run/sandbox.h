@@ -147,8 +147,7 @@ int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
 void layers_empty(int top);
 void copied_done(copied_list *c);
 /*
- * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files; takes both descriptors. Adds to LIST
- * what was copied.
+ * Copies all in the folder FROM to TO, of which at most *BUDGET bytes and files. Adds to LIST what was copied.
  */
 int layers_copy(int from, int to, uint64_t *budget, copied_list *list) MUST_USE;
 /*

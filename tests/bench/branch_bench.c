@@ -4,12 +4,13 @@
  * over its plan, or with -l from those whose call is among the last tenth of all calls of the run. Prints "bare RATE"
  * (fork and wait), "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as
  * there are processors), "made PERCENT" (of the experiments of "branch"), "child MS" (from the birth of a branch's child
- * to its end) and "experiments NUMBER". What cannot be made by a branch is made by a fork, as in a sweep, and is in the
+ * to its end) and "experiments NUMBER"; "exec-us US" and so on are the least processor time of an experiment. What cannot be made by a branch is made by a fork, as in a sweep, and is in the
  * rate of branches. -f: calls from that module fail. -v: why not by a branch, on standard error.
  *
  *   branch_bench [-l] [-v] [-f MODULE] [-w WAY]... [-r ROUNDS] MOST COMMAND...
  */
 #include "cmd/test.h"
+#include "used.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ static double now(void) {
 
 /* --- what is made ------------------------------------------------------------------------------------------------- */
 
-static int make_lab(struct bench *b, char *cwd, bool points, bool fork, struct lab **ret, struct err *e) {
+static int make_lab(struct bench *b, char *cwd, bool points, bool fork, unsigned processor, struct lab **ret,
+                    struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
   struct test_writer *writer = points ? &b->recording : &b->trying;
   *writer = (struct test_writer){.space = &b->space, .points = points};
@@ -73,17 +75,19 @@ static int make_lab(struct bench *b, char *cwd, bool points, bool fork, struct l
                                 .n_functions = plan->functions.n,
                                 .points = points,
                                 .fork = fork,
+                                .processor = processor,
                                 .write = test_write_shim,
                                 .context = writer};
   return lab_new(&request, ret, e);
 }
 
 static int make_labs(struct bench *b, char *cwd, struct err *e) {
-  int r = make_lab(b, cwd, true, false, &b->recorder, e);
-  if (r >= 0) r = make_lab(b, cwd, false, false, &b->exec, e);
+  const struct processors processors = processors_now();
+  int r = make_lab(b, cwd, true, false, 0, &b->recorder, e);
+  if (r >= 0) r = make_lab(b, cwd, false, false, processors_pick(&processors, 0), &b->exec, e);
   for (unsigned i = 0; i < b->n_workers && r >= 0; i++) {
     b->workers[i] = (struct worker){.b = b, .number = i};
-    r = make_lab(b, cwd, false, true, &b->workers[i].lab, e);
+    r = make_lab(b, cwd, false, true, processors_pick(&processors, i), &b->workers[i].lab, e);
   }
   return r;
 }
@@ -152,9 +156,11 @@ static int run_one(struct lab *l, const struct lab_order *order, struct err *e) 
 }
 
 static int run_all(struct bench *b, struct lab *l, struct err *e) {
+  struct processors before = lab_settle(l);
   int r = 0;
   for (size_t i = 0; i < b->n && r >= 0; i++)
     r = run_one(l, &b->orders[i], e);
+  lab_leave(&before);
   return r;
 }
 
@@ -195,6 +201,7 @@ static void tell_why(const struct worker *w, size_t n, const char *why) {
 static void work(void *context, unsigned number) {
   struct bench *b = context;
   struct worker *w = &b->workers[number];
+  struct processors usual = lab_settle(w->lab);
   size_t before = SIZE_MAX, n;
   while (w->r >= 0 && (n = gather(w)) > 0 && n != before) {
     struct lab_branch branch = {
@@ -205,6 +212,7 @@ static void work(void *context, unsigned number) {
   }
   for (size_t i = 0; i < b->n && w->r >= 0; i++)
     if (is_mine(w, i) && !b->made[i]) w->r = run_one(w->lab, &b->orders[i], &w->e);
+  lab_leave(&usual);
 }
 
 static int branch_all(struct bench *b, unsigned n_workers, struct err *e) {
@@ -260,21 +268,25 @@ static double spawn_rate(char **command) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static int measure(struct bench *b, enum way way, double *best, struct err *e) {
-  double start = now(), rate = 0;
+static int measure(struct bench *b, enum way way, double *best, double *us, struct err *e) {
+  double start = now(), rate = 0, before = used_seconds();
   int r = 0;
   if (way == BARE) rate = bare_rate();
   if (way == SPAWN) rate = spawn_rate(b->command);
   if (way == EXEC || way == FORK) r = run_all(b, way == EXEC ? b->exec : b->workers[0].lab, e);
   if (way == BRANCH || way == BOTH) r = branch_all(b, way == BRANCH ? 1 : b->n_workers, e);
-  if (way >= EXEC) rate = (double)b->n / (now() - start);
+  if (way >= EXEC && b->n) {
+    rate = (double)b->n / (now() - start);
+    double one = (used_seconds() - before) * 1e6 / (double)b->n;
+    if (*us == 0 || one < *us) *us = one;
+  }
   if (rate > *best) *best = rate;
   return r;
 }
 
 static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsigned rounds, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
-  double best[WAYS] = {0}, made = 0, child = 0;
+  double best[WAYS] = {0}, us[WAYS] = {0}, made = 0, child = 0;
   int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   b->space.data = data;
@@ -285,15 +297,15 @@ static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsign
   for (unsigned i = 0; i < rounds; i++)
     for (enum way way = BARE; way < WAYS && r >= 0; way++) {
       /* What the command leaves behind outside of the sandbox is there for good: last. */
-      if (ways[way] && way != SPAWN) r = measure(b, way, &best[way], e);
+      if (ways[way] && way != SPAWN) r = measure(b, way, &best[way], &us[way], e);
       if (way != BRANCH || !ways[way]) continue;
       made = b->n ? 100.0 * (double)b->n_made / (double)b->n : 0;
       child = b->n_made ? (double)b->workers[0].child_ns / 1e6 / (double)b->n_made : 0;
     }
   for (unsigned i = 0; i < rounds && r >= 0 && ways[SPAWN]; i++)
-    r = measure(b, SPAWN, &best[SPAWN], e);
+    r = measure(b, SPAWN, &best[SPAWN], &us[SPAWN], e);
   for (enum way way = BARE; way < WAYS && r >= 0; way++)
-    if (ways[way]) printf("%s %.1f\n", names[way], best[way]);
+    if (ways[way]) printf("%s %.1f\n%s-us %.0f\n", names[way], best[way], names[way], us[way]);
   if (r >= 0) printf("made %.1f\nchild %.3f\nexperiments %zu\n", made, child, b->n);
   lab_free(b->recorder);
   lab_free(b->exec);

@@ -5,7 +5,8 @@
 Experiments from all over the plan of `murphy test`, each mode with the same ones, one at a time in one lab; `all` is by
 branches, in a lab for each processor. Then only those among the last tenth of the run's calls, so that nearly all of it
 comes before the fault; what one of them costs over growing inputs, and how long the branch's child runs of that; and
-over growing memory. Exit status: 0 measured (whatever the figures say), 1 a run failed.
+over growing memory. `at most` is what branch/exec would be if a branch cost nothing but what its child does behind the
+fault; `by time` is exec's processor time over branch's, which depends less on what else the machine does. Exit status: 0 measured (whatever the figures say), 1 a run failed.
 """
 import os
 import subprocess
@@ -61,13 +62,21 @@ def verdict(value, aim):
     return f"at least {aim:,}: {'kept' if value >= aim else 'NOT kept'}"
 
 
+def bound(r):
+    return 1000 / r["exec"] / r["child"] if r["child"] else 0
+
+
+def by_time(r):
+    return r["exec-us"] / r["branch-us"] if r["branch-us"] else 0
+
+
 def modes():
     print(f"{'experiments a second':24} {'fork+wait':>10} {'spawn':>8} {'exec':>8} {'fork':>8} {'branch':>8} {'all':>8} "
-          f"{'by branch':>10} {'branch/exec':>12}")
+          f"{'by branch':>10} {'branch/exec':>12} {'at most':>8} {'by time':>8}")
     for name, command, module, script in COMMANDS:
         r = measure(command, module, script)
         print(f"{name:24} {r['bare']:10.0f} {r['spawn']:8.0f} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} "
-              f"{r['both']:8.0f} {r['made']:9.0f}% {r['branch'] / r['exec']:12.1f}"
+              f"{r['both']:8.0f} {r['made']:9.0f}% {r['branch'] / r['exec']:12.1f} {bound(r):8.1f} {by_time(r):8.1f}"
               f"{'  all ' + verdict(r['both'], LS_AIM) if name == 'ls -l' else ''}", flush=True)
 
 
@@ -75,12 +84,13 @@ WAYS = [part for way in ("exec", "fork", "branch") for part in ("-w", way)]
 
 
 def late():
-    print(f"\n{'faults near the end':24} {'exec':>8} {'fork':>8} {'branch':>8} {'by branch':>10} {'branch/exec':>12}")
+    print(f"\n{'faults near the end':24} {'exec':>8} {'fork':>8} {'branch':>8} {'by branch':>10} {'branch/exec':>12} {'at most':>8} "
+          f"{'by time':>8}")
     for name, command, module, script in LATE:
         r = measure(command, module, script, "-l", *WAYS)
         factor = r["branch"] / r["exec"]
-        print(f"{name:24} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} {r['made']:9.0f}% {factor:12.1f}"
-              f"  {verdict(factor, LATE_AIM)}", flush=True)
+        print(f"{name:24} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} {r['made']:9.0f}% {factor:12.1f} "
+              f"{bound(r):8.1f} {by_time(r):8.1f}  {verdict(factor, LATE_AIM)}", flush=True)
 
 
 def curves():

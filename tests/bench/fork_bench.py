@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiments a second, sandboxed, by exec and by the fork server, beside posix_spawn of the same command.
 
-`bare` is a server that does nothing but fork before main and wait: no sandbox, no faults, nothing compared. No fork
-server is faster, so `bare/spawn` is the most that `fork/spawn` can be. All in one run, one after another, with one
-experiment at a time and then with one for each processor; the best of several rounds of each. Exit status: 0 measured
+`bare` is a server that does nothing but fork before main and wait: no sandbox, no faults, nothing compared. No server
+that only saves what comes before main is faster, so `bare/spawn` is the most that `fork/spawn` can be. `caged` is the
+same server inside of the sandbox: what namespaces and overlays cost the command itself, with nothing of murphy between
+two runs. All in one run, in rounds one after another, with one experiment at a time and then with one for each
+processor.
+
+Two tables each time: runs a second in the best of several rounds of each, which depends on what else the machine does;
+and processor time of one run, of all processes that have a part in it, which hardly does. Exit status: 0 measured
 (whatever the figures say), 1 a run failed.
 """
 import os
@@ -26,20 +31,36 @@ def rates(command, folder, at_once):
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so")
     done = subprocess.run([f"{BUILD}/tests/lab_bench", "-j", str(at_once), "-b", f"{BUILD}/tests/bare_server.so", "--",
                            *command], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return {name: float(rate) for name, rate in (line.split() for line in done.stdout.splitlines())}
+    return {way: (float(rate), float(us)) for way, rate, us, _ in (line.split() for line in done.stdout.splitlines())}
+
+
+WAYS = ("spawn", "exec", "fork", "bare", "caged")
+
+
+def header(title):
+    return f"{title:36}" + "".join(f" {way:>8}" for way in WAYS) + f" {'fork/spawn':>11} {'bare/spawn':>11} {'caged/spawn':>12}"
+
+
+def row(name, values, factors, end=""):
+    return (f"{name:36}" + "".join(f" {value:8.0f}" for value in values) +
+            "".join(f" {factor:{width}.2f}" for factor, width in zip(factors, (11, 11, 12))) + end)
 
 
 def table(at_once):
     title = "one at a time" if at_once == 1 else f"{at_once} at once"
-    print(f"{'runs a second, ' + title:26} {'posix_spawn':>12} {'exec':>8} {'fork':>8} {'bare':>8} {'fork/spawn':>11}"
-          f" {'bare/spawn':>11}")
+    used = []
+    print(header(f"runs a second, {title}"))
     for name, command, script in COMMANDS:
         with tempfile.TemporaryDirectory(prefix="fork-bench-") as folder:
             subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
             r = rates(command, folder, at_once)
-        factor = r["fork"] / r["spawn"]
-        print(f"{name:26} {r['spawn']:12.0f} {r['exec']:8.0f} {r['fork']:8.0f} {r['bare']:8.0f} {factor:11.2f}"
-              f" {r['bare'] / r['spawn']:11.2f}  at least {FACTOR}: {'kept' if factor >= FACTOR else 'NOT kept'}",
+        factors = [r[way][0] / r["spawn"][0] for way in ("fork", "bare", "caged")]
+        print(row(name, [r[way][0] for way in WAYS], factors,
+                  f"  at least {FACTOR}: {'kept' if factors[0] >= FACTOR else 'NOT kept'}"), flush=True)
+        used.append((name, r))
+    print(header(f"us of processor time, {title}"))
+    for name, r in used:
+        print(row(name, [r[way][1] for way in WAYS], [r["spawn"][1] / r[way][1] for way in ("fork", "bare", "caged")]),
               flush=True)
 
 
