@@ -356,9 +356,10 @@ struct sweep {
   const struct observation *alone;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
-  /* Is PATH a library, of C or of another language, that only does what the program has asked it for? Its frames tell
-   * no causes apart. NULL: none. */
+  /* Is PATH a library that only does what the program has asked it for? Its frames tell no causes apart. NULL: none. */
   bool (*is_language)(const void *context, const char *path);
+  /* ... the C library, in which crashes end whose causes are elsewhere? NULL: none. */
+  bool (*is_libc)(const void *context, const char *path);
   const void *language_context;
 };
 

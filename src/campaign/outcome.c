@@ -104,13 +104,24 @@ static bool names_error(const struct observe_stream *s, int error) {
   return (words && mentions(s, words)) || (error == ENOMEM && says_out_of_memory(s));
 }
 
+/* A word by which programs say that something went wrong, and which only this run has. */
+static bool complains(const struct observe_stream *before, const struct observe_stream *now) {
+  static const char *const words[] = {"error", "fail", "cannot", "can't", "could not", "couldn't", "unable", "warning"};
+  for (size_t i = 0; i < COUNT(words); i++)
+    if (mentions(now, words[i]) && !mentions(before, words[i])) return true;
+  return false;
+}
+
 /*
  * Some programs say on standard output what went wrong, and go on. On standard error whatever is new is a message; here
- * it must name the error, as results differ too.
+ * it must name the error, or be a complaint, as results differ too.
  */
 static bool tells_on_output(const struct outcome_facts *f) {
-  return names_error(&f->run->streams[OBSERVE_OUT], f->error) &&
-         !names_error(&f->baseline->streams[OBSERVE_OUT], f->error);
+  const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
+  /* Nobody finds a message in more than that, and to look for it would take long. */
+  enum { READ_MAX = 1 << 20 };
+  if (now->n > READ_MAX || before->n > READ_MAX) return false;
+  return complains(before, now) || (names_error(now, f->error) && !names_error(before, f->error));
 }
 
 /* A file that is gone at the end, as a temporary one, has nothing to lose, and one in a cache can be made again. */

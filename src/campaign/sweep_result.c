@@ -24,10 +24,10 @@ static size_t number_inject(const struct sweep *s, const struct run_area *area, 
   return used;
 }
 
-/* How many of the inner frames are of libraries that do what they are told. */
-static size_t count_obeying(const struct sweep *s, const struct lab_result *r) {
+/* How many of the inner frames are of libc. */
+static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
   for (size_t i = 0; i < r->n_frames; i++)
-    if (!s->is_language || !s->is_language(s->language_context, r->frames[i].path)) return i;
+    if (!s->is_libc || !s->is_libc(s->language_context, r->frames[i].path)) return i;
   return 0;
 }
 
@@ -35,7 +35,7 @@ static uint64_t number_frame(const struct image_process_frame *f) { return hash_
 
 /* Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. */
 static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
-  size_t first = count_obeying(s, r), n = 0;
+  size_t first = count_libc(s, r), n = 0;
   if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
   for (size_t i = first; i < r->n_frames; i++)
     ret[n++] = number_frame(&r->frames[i]);

@@ -307,9 +307,8 @@ static bool is_over(const struct job *job, uint64_t deadline) {
   return *test_interrupted() || (job->runs && job->done >= job->runs) || (deadline && test_now() >= deadline);
 }
 
-static bool is_language(const void *space, const char *path) {
-  return test_is_language(space, path) || test_is_c_library(space, path);
-}
+static bool is_language(const void *space, const char *path) { return test_is_language(space, path); }
+static bool is_libc(const void *space, const char *path) { return test_is_c_library(space, path); }
 
 /* Until the deadline, or so many runs; but what was made BEFORE. */
 static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const uint8_t *before, struct err *e) {
@@ -334,6 +333,7 @@ static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const u
                         .n_known = job->keeper.known.n,
                         .before = before,
                         .is_language = is_language,
+                        .is_libc = is_libc,
                         .language_context = &job->setup.space};
   job->progress.deadline = sweep.deadline;
   job->progress.runs = sweep.runs;

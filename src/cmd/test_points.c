@@ -206,10 +206,16 @@ static void add_untried(const char *const *names, size_t n, const char *home, bo
     text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
 }
 
+static bool is_alone(const struct test_space *s) {
+  for (size_t i = 1; i < s->modules.modules.n; i++)
+    if (s->modules.modules.at[i].program) return false;
+  return true;
+}
+
 /* Who tests a program that leaves most of its work to a library may want to know how to test that. */
 static void add_hint(const struct test_space *s, const struct test_scope *scope, const char *library, struct text *to) {
   text_add(to, " (--function tries those that it names");
-  if (library && !scope->from.n)
+  if (library && !scope->from.n && is_alone(s)) /* of several programs, it is not known which of them uses it */
     text_addf(to, "; --from %s,%s lets what the library calls fail, too", image_name(s->modules.modules.at[0].image),
               library);
   text_add(to, ")\n");

@@ -92,8 +92,9 @@ int site_likely_of(const struct site_likely *l, const struct site_call *c, int e
   struct relevance_call call = tell(l->relevance, c);
   if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
   enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
-  /* A failure whose errno is not known may be the end of the input, or any that the function is known for. */
-  if (cause == CAUSE_INPUT && !error) return (int)relevance_fails_outside(l->relevance, &call);
+  /* A failure whose errno is not known may be the end of the input, or any that the function is known for; but a code
+   * is that one and no other. */
+  if (cause == CAUSE_INPUT && !error && retval <= 0) return (int)relevance_fails_outside(l->relevance, &call);
   if (relevance_is_inside(cause)) return 0;
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
 }

@@ -72,6 +72,27 @@ import json, sys
 found = [f["kind"] for f in json.load(open("out"))["findings"]]
 sys.exit(sorted(found) != ["abort", "abort", "crash"])'
 
+cat >thrown.cc <<'END'
+#include <cstdio>
+static char *one() { return new char[10]; }
+static char *two() { return new char[20]; }
+int main() {
+  static char buffer[BUFSIZ];
+  setbuf(stderr, buffer); // what is said before abort(3) stays in there
+  char *a = one(), *b = two(), *c = new char[30];
+  a[0] = b[0] = c[0] = 1;
+  delete[] a;
+  delete[] b;
+  delete[] c;
+  return 0;
+}
+END
+c++ -g -O0 -w -o thrown thrown.cc
+run test --campaign thrown.c --budget 20s --function _Znam --format json -- ./thrown
+holds 'exceptions that nobody catches are one finding, wherever they are thrown' python3 -c '
+import json, sys
+sys.exit([(f["kind"], f["count"]) for f in json.load(open("out"))["findings"]] != [("abort", 6)])'
+
 # --- what a stream is ---------------------------------------------------------------------------------------------------
 
 cat >stream.c <<'END'

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """murphy test on twenty programs of Debian, each with a command that people use: what it finds in how much time, beside
-the same experiments in random order. Writes docs/findings.md from the results and from `judgements`, where a person has
-written down what reading the source showed.
+the same experiments in random order. Writes docs/findings.md from the results and from what a person has written down:
+`judgements`, what reading the source showed, and `notes`, what to think of the results that are there.
 
   run.py [--budget 60s] [--results DIR] [--write FILE] [--again] [PROGRAM...]
 
@@ -18,6 +18,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 MURPHY = os.environ.get("MURPHY", str(HERE.parent.parent / "build" / "murphy"))
@@ -177,34 +178,43 @@ def made(result):
     return f"{result['experiments']}" + (f" of {result['planned']}" if left else "")
 
 
+def expected_first(result):
+    """When the first failure comes in random order, on average over all of them: K of N experiments lead to findings."""
+    return (result["experiments"] + 1) / (sum(f["count"] for f in result["findings"]) + 1)
+
+
 def compare_orders(results):
-    """A sentence on what the order is good for."""
-    pairs = [(r["best"]["found_after"], r["random"]["found_after"]) for _, r in results if "refused" not in r["best"]]
-    both = [(a, b) for a, b in pairs if a and b]
-    first, last = ([(a[i], b[i]) for a, b in both] for i in (0, -1))
-    return (
-        f"Of the {len(both)} programs with findings in both orders, the first is found after fewer experiments in "
-        f"murphy's order in {sum(a < b for a, b in first)} and in random order in {sum(a > b for a, b in first)} (together "
-        f"{sum(a for a, _ in first)} experiments against {sum(b for _, b in first)}), and the last in "
-        f"{sum(a < b for a, b in last)} and {sum(a > b for a, b in last)} ({sum(a for a, _ in last)} against "
-        f"{sum(b for _, b in last)})."
-    )
+    """What the order is good for, in numbers."""
+    found = [r for _, r in results if r["best"].get("found_after") and r["random"].get("found_after")]
+    first = [(r["best"]["found_after"][0], r["random"]["found_after"][0], expected_first(r["best"])) for r in found]
+    last = [(r["best"]["found_after"][-1], r["random"]["found_after"][-1]) for r in found]
+    return {
+        "programs": len(found),
+        "sooner": sum(a < e for a, _, e in first),
+        "first": sum(a for a, _, _ in first),
+        "first_random": sum(b for _, b, _ in first),
+        "first_expected": round(sum(e for _, _, e in first)),
+        "last": sum(a for a, _ in last),
+        "last_random": sum(b for _, b in last),
+    }
 
 
-INTRODUCTION = """# What murphy finds in programs of Debian
+INTRODUCTION = """Made by `./dev findings` (tests/findings/run.py), in one run: twenty programs, each with one command, `murphy test` \
+with a budget of {budget}, and beside it the same experiments in random order with the same budget. Programs are those of \
+Debian 12, without debug information, so that places are addresses and nearest symbols. Programs that leave their work to \
+a library are tested with it: {libraries}. The machine has two processors, which others used at the same time.
 
-Made by `./dev findings` (tests/findings/run.py), in one run: twenty programs, each with one command, `murphy test` with a
-budget of {budget}, and beside it the same experiments in random order with the same budget. Programs are those of Debian
-12, without debug information, so that places are addresses and nearest symbols. Programs that leave their work to a
-library are tested with it: {libraries}. A verdict is what reading the source of the package showed.
+{findings} findings: {bugs} held to be bugs ({distinct} different ones), {others} not, {unread} not read; {random} findings in \
+random order. A verdict is what reading the source of the package showed (tests/findings/judgements).
 
-{findings} findings: {bugs} held to be bugs ({distinct} different ones), {others} not, {unread} not read. In random order:
-{random}. {orders} Results of a second's branches come together, so that these numbers are no finer than that.
+*Found after* is how many experiments were made when the first and the last finding came. Over the {programs} programs with \
+findings, the first came after {first} experiments in murphy's order, together, after {first_random} in the random order of \
+this run, and after {first_expected} in random order on average, as computed from how many experiments lead to a finding; \
+murphy's order is sooner than that average in {sooner} of them. The last came after {last} and {last_random}.
 
-*Found after* is how many experiments were made when the first and the last finding came; where not all that were
-planned were made in the budget, it says of how many. The machine has two processors, and others used it at the same
-time.
+{notes}"""
 
+TABLE = """
 | program | version | experiments | seconds | findings | found after | random: experiments | seconds | findings | found after |
 |---|---|---|---|---|---|---|---|---|---|
 """
@@ -247,19 +257,22 @@ def write(results, budget, out):
     judged = [judge(rows, n, f) for n, r in results for f in r["best"].get("findings", [])]
     verdicts = [verdict for verdict, _ in judged]
     random = [f["kind"] for _, r in results for f in r["random"].get("findings", [])]
-    out.write(
-        INTRODUCTION.format(
-            budget=budget,
-            libraries=", ".join(sorted(SCOPE)),
-            findings=len(verdicts),
-            bugs=verdicts.count("bug"),
-            distinct=len({why.split(" (")[0] for verdict, why in judged if verdict == "bug"}),
-            others=verdicts.count("no bug"),
-            unread=verdicts.count("not read"),
-            random=len(random),
-            orders=compare_orders(results),
-        )
+    text = INTRODUCTION.format(
+        budget=budget,
+        libraries=", ".join(sorted(SCOPE)),
+        findings=len(verdicts),
+        bugs=verdicts.count("bug"),
+        distinct=len({why.split(" (")[0] for verdict, why in judged if verdict == "bug"}),
+        others=verdicts.count("no bug"),
+        unread=verdicts.count("not read"),
+        random=len(random),
+        notes=(HERE / "notes").read_text().strip(),
+        **compare_orders(results),
     )
+    out.write("# What murphy finds in programs of Debian\n")
+    for paragraph in text.split("\n\n"):
+        out.write("\n" + textwrap.fill(paragraph, 120, break_on_hyphens=False) + "\n")
+    out.write(TABLE)
     write_table(results, out)
     for name, result in results:
         findings = result["best"].get("findings", [])

@@ -95,6 +95,8 @@ static void test_messages_on_standard_output(void **state) {
   assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EIO, false), OUTCOME_SILENT);
   assert_int_equal(outcome_with(0, "out of memory\n", "", EIO, false), OUTCOME_SILENT);
   assert_int_equal(outcome_with(0, "results\n", "", 0, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "Read error\n", "", EIO, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "folder [error opening dir]\n", "", EACCES, false), OUTCOME_HANDLED);
   /* What is always said tells nothing. */
   struct observation baseline = run_of(0, "memory: 10\n", ""), run = run_of(0, "memory: 12\n", "");
   struct observe_mask mask = {0};

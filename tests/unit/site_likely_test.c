@@ -77,6 +77,15 @@ static void test_what_cannot_be(void **state) {
   assert_true(how_with("pthread_setspecific", 40, 0, ENOMEM) > 0);
 }
 
+/* What argp_parse tells itself never comes out. */
+static void test_other_codes(void **state) {
+  (void)state;
+  struct site_call c = {.function = "argp_parse"};
+  assert_true(site_likely_of(likely, &c, ENOMEM, ENOMEM) > 0);
+  assert_int_equal(site_likely_of(likely, &c, 0, 7), 0);
+  assert_int_equal(how("write", DESCRIPTOR_FILE, EADDRNOTAVAIL), 0);
+}
+
 /* fread's profile has no errno: it is the end of the file, or one of those that the data names. */
 static void test_errno_that_is_not_known(void **state) {
   (void)state;
@@ -171,6 +180,7 @@ int main(void) {
       cmocka_unit_test(test_handlers_decide),
       cmocka_unit_test(test_mistakes_are_not_likely),
       cmocka_unit_test(test_what_cannot_be),
+      cmocka_unit_test(test_other_codes),
       cmocka_unit_test(test_errno_that_is_not_known),
       cmocka_unit_test(test_traits),
       cmocka_unit_test(test_close_of_output_loses),
