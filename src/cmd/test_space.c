@@ -88,8 +88,8 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
 }
 
 /*
- * Some fail without an errno, as far as their callers know: there is no such user, no such library. What the profile has
- * is an errno of something on the way, which nobody would look at, and so none of that is tried.
+ * Some fail without an errno, as far as their callers know: there is no such user, no such library. What the profile
+ * has is an errno of something on the way, which nobody would look at, and so none of that is tried.
  */
 static int add_plain_rules(struct test_space *s, const char *name, struct err *e) {
   const struct profile_function *f = profile_function(s->world.world.profile, name);
