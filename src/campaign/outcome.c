@@ -59,10 +59,19 @@ static bool is_broken(const struct observe_stream *s) {
   return false;
 }
 
+/*
+ * The library of C++ calls terminate where it must not throw and has no memory for its own work. The program is not
+ * asked, and sees nothing of it.
+ */
+static bool ends_inside(const struct outcome_facts *f, const struct observe_stream *said) {
+  return f->indirect && contains(said, "terminate called without an active exception");
+}
+
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  return f->error == ENOMEM && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
+  if (f->error != ENOMEM || is_broken(said) || contains(said, ": Assertion `")) return false;
+  return says_out_of_memory(said) || ends_inside(f, said);
 }
 
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,11 @@ int main(void) {
   if (l < 0 || bind(l, (struct sockaddr *)&a, sizeof a) < 0 || listen(l, 4) < 0 ||
       getsockname(l, (struct sockaddr *)&a, &size) < 0) {
     perror("server");
+    return 1;
+  }
+  struct timeval limit = {.tv_sec = 2};
+  if (setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) < 0) {
+    perror("setsockopt");
     return 1;
   }
   pid_t p = fork();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iconv_open tells its failure by -1, and not by NULL.
+ * iconv_open tells its failure by -1, and not by NULL; and what is converted by that is nothing.
  *
  * setup: printf 'gr\303\274n\n' > in
  * stdin: in
- * expect: crash
+ * expect: silent
  */
 #include <iconv.h>
 #include <stdio.h>
@@ -24,11 +24,15 @@ int main(void) {
   while (fgets(in, sizeof in, stdin)) {
     char *from = in, *to = out;
     size_t left = strlen(in), room = sizeof out;
+#ifdef FIXED
     if (iconv(cd, &from, &left, &to, &room) == (size_t)-1) {
       perror("iconv");
       iconv_close(cd);
       return 1;
     }
+#else
+    iconv(cd, &from, &left, &to, &room);
+#endif
     fwrite(out, 1, to - out, stdout);
   }
   if (ferror(stdin)) {

@@ -22,6 +22,7 @@ static char *slurp(const char *path, size_t *length) {
     rewind(f);
     text = malloc(size + 1);
     if (!text) goto done;
+    memset(text, ' ', size);
     *length = fread(text, 1, size, f);
     if (ferror(f)) {
       free(text);
