@@ -38,6 +38,7 @@ struct outcome_facts {
   bool injected, timed_out;
   int error;       /* of the fault */
   unsigned traits; /* enum campaign_trait */
+  bool indirect;   /* the library of a language made the call */
   int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 

@@ -34,6 +34,7 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .timed_out = r->timed_out,
                                 .error = c->fault->error,
                                 .traits = c->traits,
+                                .indirect = c->point->indirect,
                                 .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
   enum outcome o = outcome_of(&facts, what, &differs);

@@ -25,7 +25,7 @@ struct lab {
   struct text preload;
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
-  char *cache; /* the user's folder for what can be made again; NULL if there is none, or the command works in it */
+  char *caches[2]; /* the user's folders for what can be made again; NULL where the command works in it */
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch;
@@ -60,19 +60,25 @@ static const char *find_variable(char *const *envp, const char *name) {
   return NULL;
 }
 
-/* As the XDG Base Directory Specification has it. */
-static int find_cache(struct lab *l, char *const *envp, const char *cwd) {
-  const char *own = find_variable(envp, "XDG_CACHE_HOME"), *home = find_variable(envp, "HOME");
-  bool named = own && *own == '/';
-  if (!named && (!home || *home != '/')) return 0;
-  if (asprintf(&l->cache, "%s%s", named ? own : home, named ? "" : "/.cache") < 0) {
-    l->cache = NULL;
-    return -ENOMEM;
-  }
-  size_t n = strlen(l->cache);
-  if (cwd && strncmp(cwd, l->cache, n) == 0 && (cwd[n] == '/' || cwd[n] == '\0')) {
-    free(l->cache);
-    l->cache = NULL;
+static bool is_below(const char *path, const char *folder) {
+  size_t n = strlen(folder);
+  return path && strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* As the XDG Base Directory Specification has it; many programs do not look at the variable. */
+static int find_caches(struct lab *l, char *const *envp, const char *cwd) {
+  static const struct {
+    const char *variable, *below;
+  } places[COUNT(l->caches)] = {{"XDG_CACHE_HOME", ""}, {"HOME", "/.cache"}};
+  for (size_t i = 0; i < COUNT(places); i++) {
+    const char *folder = find_variable(envp, places[i].variable);
+    char *cache = NULL;
+    if (!folder || *folder != '/') continue;
+    if (asprintf(&cache, "%s%s", folder, places[i].below) < 0) return -ENOMEM;
+    if (is_below(cwd, cache))
+      free(cache);
+    else
+      l->caches[i] = cache;
   }
   return 0;
 }
@@ -129,7 +135,7 @@ static int build(struct lab *l, const struct lab_request *request, struct err *e
   if (r >= 0) r = run_area_make(l->folder.area, request->n_functions, request->points, &l->area, e);
   if (r >= 0) r = write_shim(l, request, e);
   if (r >= 0) r = make_environment(l, request->envp);
-  if (r >= 0) r = find_cache(l, request->envp, request->cwd);
+  if (r >= 0) r = find_caches(l, request->envp, request->cwd);
   if (r >= 0) r = make_files(l, request->input, e);
   return r < 0 ? r : make_sandbox(l, request, e);
 }
@@ -156,7 +162,8 @@ void lab_free(struct lab *l) {
   run_area_done(&l->area);
   if (l->stage) (void)rmdir(l->stage);
   free(l->stage);
-  free(l->cache);
+  for (size_t i = 0; i < COUNT(l->caches); i++)
+    free(l->caches[i]);
   run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
@@ -215,7 +222,8 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
   int r = 0;
   for (size_t i = 0; i < from->n_layers && r == 0; i++)
     r = observe_layer(to, from->layers[i].at, from->layers[i].fd, l->folder.path);
-  if (l->cache) observe_spare(to, l->cache);
+  for (size_t i = 0; i < COUNT(l->caches); i++)
+    if (l->caches[i]) observe_spare(to, l->caches[i]);
   observe_finish(to);
   return r;
 }

@@ -3,8 +3,8 @@
  * What became of an experiment, from what it showed.
  *
  * A program that says that it has failed has handled the failure, however it ends: only what dies without a word, or
- * lives on without one while its results are wrong, is a failure of its own. Running out of memory on purpose, with a
- * message and abort(3), is handled too: C++ and many libraries do just that.
+ * lives on without one while its results are wrong, is a failure of its own. Giving up on purpose because there is no
+ * memory, or no more of something else, with a message and abort(3), is handled too: libraries of languages do so.
  */
 #include "campaign/campaign.h"
 
@@ -59,10 +59,23 @@ static bool is_broken(const struct observe_stream *s) {
   return false;
 }
 
+/*
+ * The library of C++ calls terminate where it must not throw and has no memory for its own work. The program is not
+ * asked, and sees nothing of it.
+ */
+static bool ends_inside(const struct outcome_facts *f, const struct observe_stream *said) {
+  return f->indirect && contains(said, "terminate called without an active exception");
+}
+
+/* Is there no more of something? */
+static bool is_limit(int error) { return error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE; }
+
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  return f->error == ENOMEM && says_out_of_memory(said) && !is_broken(said) && !contains(said, ": Assertion `");
+  if (!is_limit(f->error) || is_broken(said) || contains(said, ": Assertion `")) return false;
+  if (mentions(said, "out of ")) return true; /* the library of Rust says this of keys for its threads */
+  return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
 }
 
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */

@@ -79,8 +79,8 @@ static bool is_indirect(const struct test_space *s, const char *path) {
 }
 
 /*
- * What `murphy check` says of the call. Of a stream that keeps its failure, one may look at the end; but who looks at once,
- * and then says nothing, has lost it knowingly.
+ * What `murphy check` says of the call. Of a stream that keeps its failure, one may look at the end; but who looks at
+ * once, and then says nothing, has lost it knowingly.
  */
 static void add_verdict(const struct test_space *s, uint64_t site, struct campaign_point *to) {
   const char *function = test_function(s, to->function);
@@ -280,7 +280,8 @@ static int note_outputs(struct test_space *s) {
     uint32_t process = s->seen.at[i].process;
     uint64_t to;
     if (c.n_args == 0) continue;
-    if (site_likely_writes(s->likely, &c, &to) && c.writable)
+    /* What is no descriptor, as a stream of zlib's, is known by its address. */
+    if (site_likely_writes(s->likely, &c, &to) && (c.writable || c.descriptor == DESCRIPTOR_NONE))
       r = note_output(s, output_key(process, to), OUTPUT_WRITTEN);
     bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
     if (r >= 0 && tells) r = note_output(s, output_key(process, c.args[0]), OUTPUT_TOLD);

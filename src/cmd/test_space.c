@@ -56,7 +56,8 @@ static const char *const ways[WAYS] = {"profile", "short=1", "throw"};
 
 static int add_rule(const struct test_space *s, struct scenario *to, const char *name, enum way way, struct err *e) {
   char rule[256];
-  const char *then = way == WAY_ERRORS && profile_facts_done(s->facts, name) ? "then " : "";
+  bool done = profile_facts_done(s->facts, name) && profile_facts_roles(s->facts, name).emptied < 0;
+  const char *then = way == WAY_ERRORS && done ? "then " : "";
   if (snprintf(rule, sizeof rule, "%s:%s%s when ordered", name, then, ways[way]) >= (int)sizeof rule) return 0;
   return scenario_add_rule(to, "murphy", rule, e);
 }
@@ -94,8 +95,8 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
 }
 
 /*
- * Some fail without an errno, as far as their callers know: there is no such user, no such library. What the profile has
- * is an errno of something on the way, which nobody would look at, and so none of that is tried.
+ * Some fail without an errno, as far as their callers know: there is no such user, no such library. What the profile
+ * has is an errno of something on the way, which nobody would look at, and so none of that is tried.
  */
 static int add_plain_rules(struct test_space *s, const char *name, struct err *e) {
   const struct profile_function *f = profile_function(s->world.world.profile, name);
@@ -221,6 +222,7 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   w->flags = s->follow ? WIRE_FOLLOW : 0; /* more functions are chosen by that */
   w->lenient = true;                      /* some cannot be intercepted, of others no error is known */
   w->note = NULL;                         /* ... others are variables */
+  w->ends = true;
   int r = plan_compile(s->scenario, w, &s->plan, e);
   if (r < 0) return r;
   const struct wire_function *f = test_plan_array(s, test_plan(s)->functions);

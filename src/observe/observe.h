@@ -49,7 +49,7 @@ int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) 
  * AT itself is no change. Names of which IGNORE is the start are left out; IGNORE may be NULL.
  */
 int observe_layer(struct observation *o, const char *at, int fd, const char *ignore) MUST_USE;
-/* The folder and all in it is spare: a cache, for what can be made again. Who cannot keep anything there does without. */
+/* The folder and all in it is spare: a cache, for what can be made again. Who cannot keep anything there goes on. */
 void observe_spare(struct observation *o, const char *folder);
 void observe_finish(struct observation *o);
 

@@ -9,6 +9,7 @@
 #include "system.h"
 #include "thread_place.h"
 #include "words.h"
+#include "written.h"
 
 static uint64_t argument(const struct rt_call *c, uint32_t i) { return i < 6 ? c->args[i] : c->sp[1 + i - 6]; }
 
@@ -176,14 +177,21 @@ static bool fail_for_real(const struct rt_call *c, uint32_t argument) {
   return true;
 }
 
+/* Its descriptor is closed, and its memory given back; whoever reads at the other end of a pipe must see that. */
+static void end_stream(const struct rt_call *c) {
+  rt_written_forget(rt_written_fd(c));
+  (void)rt_real_call(c, c->args);
+}
+
 bool rt_side(const struct rt_call *c, const struct wire_side *s) {
   if (s->kind == WIRE_SIDE_MISNAMED) return fail_for_real(c, s->argument);
   uint64_t at = has_variable(s) ? variable(c, s) : argument(c, s->argument);
   if (at != 0 && s->kind == WIRE_SIDE_STREAM && s->name != 0) at = *(const uint64_t *)at;
   if (at == 0) return false;
-  if (s->kind == WIRE_SIDE_STREAM)
+  if (s->kind == WIRE_SIDE_STREAM) {
     set_flags(at, s->value);
-  else
+    if (s->value & WIRE_STREAM_ENDED) end_stream(c);
+  } else
     store(s->kind == WIRE_SIDE_ARG ? at + s->offset : at, s->width, s->value);
   return true;
 }

@@ -65,6 +65,7 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.code = from.code < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.code);
   r.misnamed = from.misnamed < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.misnamed);
   r.throws = from.throws || own.throws;
+  r.done = p->world->ends && profile_facts_done(p->facts, written);
   r.stream = from.stream < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.stream);
   r.file = from.file < 0 ? r.stream : site_names_argument(p->names, name, (unsigned)from.file);
   if (r.n_args < 0 && from.arguments > 0)

@@ -16,6 +16,7 @@ struct roles {
   int length;              /* what says how many bytes it reads or writes */
   enum wire_length how;
   bool throws;
+  bool done;             /* what it ends is to have ended even if it fails */
   int path, flags, mode; /* arguments by what they are */
   int code, misnamed;    /* how it tells what went wrong */
   int file;              /* a stream that it works on, whether its error flag is set or not */

@@ -131,6 +131,7 @@ struct scenario_world {
   const char *area, *preload; /* paths, for the plan */
   uint32_t flags;             /* of enum wire_plan_flag */
   bool lenient;               /* a rule that its function cannot carry out is left out, without a word */
+  bool ends; /* what a function ends however it fails has ended: a stream is closed, without what was still in it */
   uint64_t seed;
   /* Does any module export a variable NAME, one for all threads? May be NULL: not known. */
   bool (*variable)(void *context, const char *name);

@@ -51,8 +51,10 @@ static int add_stream(struct plan *p, const struct subject *s, struct wire_fault
 /* What could not be written when the stream was flushed will not be written later either. */
 static int add_emptied(struct plan *p, const struct subject *s, struct wire_fault *f) {
   if (s->roles.emptied < 0) return 0;
-  struct wire_side side = {
-      .kind = WIRE_SIDE_STREAM, .width = 4, .argument = (uint16_t)s->roles.emptied, .value = WIRE_STREAM_EMPTIED};
+  struct wire_side side = {.kind = WIRE_SIDE_STREAM,
+                           .width = 4,
+                           .argument = (uint16_t)s->roles.emptied,
+                           .value = WIRE_STREAM_EMPTIED | (s->roles.done ? WIRE_STREAM_ENDED : 0)};
   return push_side(p, f, side, NULL);
 }
 

@@ -133,7 +133,8 @@ bool site_likely_excused(const struct site_likely *l, const char *function) {
 
 bool site_likely_keeps(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
-  return relevance_kept(l->relevance, written) >= 0 && relevance_writes(l->relevance, written) < RELEVANCE_ARGS;
+  int to = relevance_writes(l->relevance, written);
+  return relevance_kept(l->relevance, written) >= 0 && to >= 0 && to < RELEVANCE_ARGS;
 }
 
 bool site_likely_reads(const struct site_likely *l, const char *function) {

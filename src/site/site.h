@@ -225,7 +225,7 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
  * or no more, or the stream keeps it for later, as standard output does? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);
-/* Does the stream that it is given keep the failure for who asks later? Standard output does not count. */
+/* Does it write to a stream that keeps the failure for who asks later? Standard output does not count. */
 bool site_likely_keeps(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */
 bool site_likely_reads(const struct site_likely *l, const char *function);

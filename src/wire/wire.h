@@ -236,6 +236,8 @@ enum wire_side_kind {
 
 /* Beside the bits of a stream: what is still in its buffer is forgotten. */
 #define WIRE_STREAM_EMPTIED 0x100000000ll
+/* ... and the real function is called behind that: it ends the stream, whatever it reports. */
+#define WIRE_STREAM_ENDED 0x200000000ll
 
 struct wire_side {
   uint8_t kind;      /* of enum wire_side_kind */

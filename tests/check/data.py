@@ -135,8 +135,8 @@ def check_languages(text):
     for at, line in enumerate(lines, 1):
         if line == "" or line.startswith("#"):
             continue
-        if not re.fullmatch(r"lib[A-Za-z0-9_+.-]+\.so(\.[0-9]+)*", line):
-            yield at, f"not the name of a library: {line!r}"
+        if not re.fullmatch(r"lib[A-Za-z0-9_+.-]+\.so(\.[0-9]+)*|compiler [A-Za-z0-9_+.-]+", line):
+            yield at, f"not the name of a library, nor a compiler: {line!r}"
         if found and line <= found[-1]:
             yield at, f"{line!r} is not in order, or stands twice"
         found.append(line)
@@ -203,6 +203,7 @@ BROKEN_CONSTANTS = {
 }
 HEAD_LANGUAGES = f"{SPDX}\n# murphy libraries of languages, format 1\n"
 BROKEN_LANGUAGES = {
+    "two words": (HEAD_LANGUAGES + "compiler a b\n", 3),
     "a folder": (HEAD_LANGUAGES + "/lib/libx.so.1\n", 3),
     "not in order": (HEAD_LANGUAGES + "libb.so.1\nliba.so.1\n", 4),
     "twice": (HEAD_LANGUAGES + "liba.so.1\nliba.so.1\n", 4),

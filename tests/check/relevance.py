@@ -3,9 +3,9 @@
 """Checks data/relevance and data/aliases.
 
 Every line must parse as the header of its file says; nothing may be said twice or in contradiction; functions must
-exist in libc and not be aliases; constants must have the value of this system. What the file says of NULL and -1 as
-arguments is tried: each function of the table CALLS is called so in a process of its own. First the check proves on
-broken samples that it can fail.
+exist in libc, or in the library that their name tells, and not be aliases; constants must have the value of this
+system. What the file says of NULL and -1 as arguments is tried: each function of the table CALLS is called so in a
+process of its own. First the check proves on broken samples that it can fail.
 
 usage: relevance.py [DATA-FOLDER]   exit status 0 if all is well, 1 with one line a mistake otherwise
 """
@@ -218,14 +218,28 @@ def names_in(text):
     return found
 
 
+# What names of functions start with that are not libc's.
+OTHERS = {"gz": "libz.so.1", "sqlite3_": "libsqlite3.so.0", "xml": "libxml2.so.2"}
+
+
+def home_of(name, libc):
+    """The name of the library that should have a function, and the library itself."""
+    for start, library in OTHERS.items():
+        if name.startswith(start):
+            return library, ctypes.CDLL(library)
+    return "libc", libc
+
+
 def check_names(text, aliases, libc):
-    """Functions that are aliases, or that libc does not have."""
+    """Functions that are aliases, or that their library does not have."""
     imported = set(re.findall(rf"^({NAME}) ", aliases, re.M))
     for name, at in names_in(text).items():
         if name in imported:
             yield at, f"{name} is an alias (see the file aliases)"
-        elif libc is not None and not name.startswith("_Z") and not hasattr(libc, name):
-            yield at, f"libc has no function {name}"
+        elif libc is not None and not name.startswith("_Z"):
+            library, home = home_of(name, libc)
+            if not hasattr(home, name):
+                yield at, f"{library} has no function {name}"
 
 
 def check_constants(text):

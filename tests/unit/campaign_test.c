@@ -116,6 +116,14 @@ static void test_deliberate_end_without_memory(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGABRT, "", "fatal: out of TLS keys, aborting\n", EAGAIN, false), OUTCOME_HANDLED);
+  const char *inside = "terminate called without an active exception\n";
+  assert_int_equal(outcome_with(SIGABRT, "", inside, ENOMEM, false), OUTCOME_ABORT); /* the program's own */
+  struct observation baseline = run_of(0, "", ""), run = run_of(SIGABRT, "", inside);
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {
+      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM, .indirect = true};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
   const char *broken = "no memory\nfree(): double free detected in tcache 2\n";
   assert_int_equal(outcome_with(SIGABRT, "", broken, ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "p: p.c:1: main: Assertion `memory' failed.\n", ENOMEM, false),

@@ -159,6 +159,7 @@ static void test_standard_output_is_excused(void **state) {
   assert_false(site_likely_excused(likely, "fclose"));
   assert_true(site_likely_keeps(likely, "fwrite"));
   assert_false(site_likely_keeps(likely, "puts") || site_likely_keeps(likely, "fclose"));
+  assert_false(site_likely_keeps(likely, "fgets"));
 }
 
 /* An error of fgets is taken for the end by everybody; a copy that is too short is another matter. */

@@ -2,7 +2,7 @@
 /*
  * A function is looked up in a module that may not have been loaded. The mended one has a slower way of its own.
  *
- * library: fastsum
+ * module: fastsum
  * build: -ldl
  * setup: seq 1 30 > in
  * stdin: in
