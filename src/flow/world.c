@@ -31,6 +31,12 @@ int flow_world_new(const struct flow_world_options *options, struct flow_world *
     free(w);
     return -ENOMEM;
   }
+  if (flow_shared_init(&w->shared) < 0) {
+    (void)pthread_cond_destroy(&w->more);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+    return -ENOMEM;
+  }
   *ret = w;
   return 0;
 }
@@ -70,6 +76,7 @@ void flow_world_free(struct flow_world *w) {
   map_done(&w->slot_node);
   map_done(&w->deciding);
   arena_done(&w->arena);
+  flow_shared_done(&w->shared);
   (void)pthread_cond_destroy(&w->more);
   (void)pthread_mutex_destroy(&w->lock);
   free(w);
@@ -367,6 +374,7 @@ static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow
   probe->kernel = w->kernel;
   probe->noreturn = w->options.noreturn;
   probe->context = w->options.noreturn_context;
+  probe->shared = w->n_workers > 1 ? &w->shared : NULL;
   struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = flow_probe_noreturn};
   o.context = probe;
   r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
@@ -442,6 +450,8 @@ static int summarise_all(struct flow_world *w) {
     w->n_workers = n;
     for (unsigned i = 0; i < n; i++)
       w->workers[i].brief = w->options.reach.value;
+    for (unsigned i = 0; n > 1 && i < n; i++)
+      w->workers[i].shared = &w->shared;
   }
   return run_crew(w);
 }
