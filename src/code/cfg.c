@@ -306,32 +306,44 @@ static bool order_by_runs(struct builder *b, uint32_t *order, uint32_t *end_of) 
   for (size_t i = 0; i < b->runs.n; i++)
     end_of[b->runs.at[i]] = i + 1 < b->runs.n ? b->runs.at[i + 1] : (uint32_t)b->insns.n;
   if (b->runs.n) qsort_r(b->runs.at, b->runs.n, sizeof *b->runs.at, by_address, b->insns.at);
-  for (size_t i = 0; i < b->runs.n; i++)
-    for (uint32_t k = b->runs.at[i]; k < end_of[b->runs.at[i]]; k++) {
-      if (n && b->insns.at[order[n - 1]].address >= b->insns.at[k].address) return false;
+  for (size_t i = 0; i < b->runs.n; i++) {
+    uint32_t first = b->runs.at[i];
+    if (n && b->insns.at[order[n - 1]].address >= b->insns.at[first].address) return false;
+    for (uint32_t k = first; k < end_of[first]; k++)
       order[n++] = k;
-    }
+  }
   return n == b->insns.n;
 }
 
-/* Brings the instructions into the order of their addresses. */
-static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
-  uint32_t n = (uint32_t)b->insns.n;
-  uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
-  c->insns = arena_alloc(arena, (n + b->tails.n + b->faults.n + 1) * sizeof *c->insns);
-  b->place = arena_alloc(arena, (n + 1) * sizeof *b->place);
-  if (!order || !c->insns || !b->place) return -ENOMEM;
-  if (!order_by_runs(b, order, b->place)) {
-    for (uint32_t i = 0; i < n; i++)
-      order[i] = i;
-    qsort_r(order, n, sizeof *order, by_address, b->insns.at);
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    c->insns[i] = b->insns.at[order[i]];
-    b->place[order[i]] = i;
-  }
-  b->order = order;
-  c->n_insns = c->n_in_order = n;
+static inline uint8_t note(const struct insn *in) {
+  int32_t slot;
+  bool calls = is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL));
+  bool stores = (in->flags & INSN_WRITES_MEM) | (in->op == OP_PUSH), memory = calls | stores;
+  bool far = calls || (in->flags & INSN_WRITES_MEM && !insn_slot(in, &slot));
+  bool operand = (in->dst_kind == OPERAND_MEM) | (in->src_kind == OPERAND_MEM) |
+                 is_one_of(in, OP_BIT_OF(OP_PUSH) | OP_BIT_OF(OP_POP));
+  bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
+                                : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
+  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (calls ? NOTE_CALL : 0) | (stores ? NOTE_STORE : 0) |
+                   (far ? NOTE_FAR : 0) | (stack ? NOTE_STACK : 0) | (operand ? NOTE_OPERAND : 0) |
+                   (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) | (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
+}
+
+/* Columns of what is asked most, so that a walk over many instructions reads little memory. */
+static inline void fill_columns(const struct columns *t, uint32_t i, const struct insn *in) {
+  t->defs[i] = in->defs;
+  t->touched[i] = in->defs | in->uses;
+  t->notes[i] = note(in);
+}
+
+static int make_columns(struct builder *b, struct arena *arena, struct code *c, uint32_t most) {
+  struct columns t = {arena_alloc(arena, (most + 1) * sizeof *t.defs),
+                      arena_alloc(arena, (most + 1) * sizeof *t.touched), arena_alloc(arena, most + 1)};
+  if (!t.defs || !t.touched || !t.notes) return -ENOMEM;
+  b->columns = t;
+  c->defs = t.defs;
+  c->touched = t.touched;
+  c->notes = t.notes;
   return 0;
 }
 
@@ -341,32 +353,48 @@ static bool starts_block(const struct builder *b, const struct code *c, uint32_t
   return is_end(prev) || prev->flags & INSN_FAULTS || prev->address + prev->length != c->insns[i].address;
 }
 
-/* The block of each instruction; returns how many blocks there are. */
-static uint32_t number_blocks(const struct builder *b, const struct code *c) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < c->n_insns; i++) {
-    n += starts_block(b, c, i);
-    b->block_of[i] = n - 1;
+/*
+ * Brings the instructions into the order of their addresses. All that needs a look at each of them is done on the way,
+ * while it is in the cache: their columns, and the numbers of their blocks.
+ */
+static int sort_insns(struct builder *b, struct arena *arena, struct code *c) {
+  uint32_t n = (uint32_t)b->insns.n, most = n + (uint32_t)(b->tails.n + b->faults.n);
+  uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
+  c->insns = arena_alloc(arena, (most + 1) * sizeof *c->insns);
+  b->place = arena_alloc(arena, (n + 1) * sizeof *b->place);
+  b->block_of = arena_alloc(arena, (most + 1) * sizeof *b->block_of);
+  if (!order || !c->insns || !b->place || !b->block_of || make_columns(b, arena, c, most) < 0) return -ENOMEM;
+  if (!order_by_runs(b, order, b->place)) {
+    for (uint32_t i = 0; i < n; i++)
+      order[i] = i;
+    qsort_r(order, n, sizeof *order, by_address, b->insns.at);
   }
-  return n;
+  b->order = order;
+  b->n_blocks = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    c->insns[i] = b->insns.at[order[i]];
+    b->place[order[i]] = i;
+    fill_columns(&b->columns, i, &c->insns[i]);
+    b->n_blocks += starts_block(b, c, i);
+    b->block_of[i] = b->n_blocks - 1;
+  }
+  c->n_insns = c->n_in_order = n;
+  return 0;
 }
 
 /* The block whose first instruction is FIRST; returns the first behind it. */
 static uint32_t fill_block(const struct builder *b, const struct code *c, uint32_t first, struct block *k) {
   uint16_t defs = 0;
-  uint64_t ops = 0;
-  uint8_t flags = 0;
+  uint8_t notes = 0;
   uint32_t i = first, number = b->block_of[first];
   for (; i < c->n_insns && b->block_of[i] == number; i++) {
-    const struct insn *in = &c->insns[i];
-    defs |= in->defs;
-    ops |= OP_BIT_OF(in->op);
-    flags |= in->flags;
+    defs |= c->defs[i];
+    notes |= c->notes[i];
   }
   *k = (struct block){.first = first, .n = i - first, .defs = defs};
-  k->calls = ops & (OPS_CALL | OP_BIT_OF(OP_SYSCALL));
-  k->stores = flags & INSN_WRITES_MEM || ops & OP_BIT_OF(OP_PUSH);
-  k->flags = flags & INSN_SETS_FLAGS;
+  k->calls = notes & NOTE_CALL;
+  k->stores = notes & NOTE_STORE;
+  k->flags = notes & NOTE_FLAGS;
   return i;
 }
 
@@ -388,10 +416,8 @@ static struct block fault_block(struct code *c, const struct insn *at, const str
 
 static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
   uint32_t n = 0, tails = (uint32_t)b->tails.n, faults = (uint32_t)b->faults.n;
-  b->block_of = arena_alloc(arena, (c->n_insns + tails + faults + 1) * sizeof *b->block_of);
-  if (!b->block_of) return -ENOMEM;
   c->block_of = b->block_of;
-  c->blocks = arena_alloc(arena, (number_blocks(b, c) + tails + faults + 1) * sizeof *c->blocks);
+  c->blocks = arena_alloc(arena, (b->n_blocks + tails + faults + 1) * sizeof *c->blocks);
   if (!c->blocks) return -ENOMEM;
   for (uint32_t i = 0; i < c->n_insns;)
     i = fill_block(b, c, i, &c->blocks[n++]);
@@ -409,6 +435,8 @@ static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
     b->block_of[c->n_insns] = n;
     c->blocks[n++] = fault_block(c, &c->insns[b->place[b->faults.at[f].insn]], b->faults.at[f].to);
   }
+  for (uint32_t i = c->n_in_order; i < c->n_insns; i++)
+    fill_columns(&b->columns, i, &c->insns[i]);
   c->n_blocks = n;
   return 0;
 }
@@ -552,37 +580,6 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
   return 0;
 }
 
-static inline uint8_t note(const struct insn *in) {
-  int32_t slot;
-  bool calls = is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL));
-  bool memory = calls | (in->flags & INSN_WRITES_MEM) | (in->op == OP_PUSH);
-  bool far = calls || (in->flags & INSN_WRITES_MEM && !insn_slot(in, &slot));
-  bool operand = (in->dst_kind == OPERAND_MEM) | (in->src_kind == OPERAND_MEM) |
-                 is_one_of(in, OP_BIT_OF(OP_PUSH) | OP_BIT_OF(OP_POP));
-  bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
-                                : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
-  return (uint8_t)((memory ? NOTE_MEMORY : 0) | (far ? NOTE_FAR : 0) | (stack ? NOTE_STACK : 0) |
-                   (operand ? NOTE_OPERAND : 0) | (in->flags & INSN_SETS_FLAGS ? NOTE_FLAGS : 0) |
-                   (in->flags & INSN_TABLE_INDEX ? NOTE_INDEX : 0));
-}
-
-/* Columns of what is asked most, so that a walk over many instructions reads little memory. */
-static int keep_columns(struct arena *arena, struct code *c) {
-  uint16_t *defs = arena_alloc(arena, (c->n_insns + 1) * sizeof *defs);
-  uint16_t *touched = arena_alloc(arena, (c->n_insns + 1) * sizeof *touched);
-  uint8_t *notes = arena_alloc(arena, c->n_insns + 1);
-  if (!defs || !touched || !notes) return -ENOMEM;
-  for (uint32_t i = 0; i < c->n_insns; i++) {
-    defs[i] = c->insns[i].defs;
-    touched[i] = c->insns[i].defs | c->insns[i].uses;
-    notes[i] = note(&c->insns[i]);
-  }
-  c->defs = defs;
-  c->touched = touched;
-  c->notes = notes;
-  return 0;
-}
-
 static int decode_all(struct builder *b) {
   int r = 0;
   while (r >= 0 && b->work.n && !(b->problems & CODE_TOO_LARGE))
@@ -633,7 +630,6 @@ static int build(struct builder *b, struct arena *arena, struct code *c) {
   if (r >= 0) r = make_blocks(b, arena, c);
   if (r >= 0) r = make_edges(b, arena, c);
   if (r >= 0) r = keep_escaped(b, arena, c);
-  if (r >= 0) r = keep_columns(arena, c);
   if (r < 0) return r;
   c->problems = b->problems;
   c->entry_block = c->n_insns ? block_at(b, c->entry) : UINT32_MAX;
@@ -654,7 +650,9 @@ int code_build(const struct image *img, uint64_t entry, const struct code_option
   b.index = arena_zalloc(arena, (b.indexed - b.low + 1) * sizeof *b.index);
   size_t expected = (b.indexed - b.low) / BYTES_USUAL + 8;
   if (b.options->max_insns && expected > b.options->max_insns) expected = b.options->max_insns;
-  if (vec_reserve(&b.insns, expected) < 0 || vec_reserve(&b.leader, expected) < 0 || !b.index)
+  if (vec_reserve(&b.insns, expected) < 0 || vec_reserve(&b.leader, expected) < 0 || !b.index ||
+      vec_reserve(&b.ways, expected / 3 + 8) < 0 || vec_reserve(&b.runs, expected / 8 + 8) < 0 ||
+      vec_reserve(&b.work, 32) < 0)
     r = -ENOMEM;
   else
     r = build(&b, arena, &c);

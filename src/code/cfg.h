@@ -51,6 +51,11 @@ struct builder {
   const uint32_t *order; /* instruction by place */
   uint32_t *place;       /* place by instruction */
   uint32_t *block_of;
+  uint32_t n_blocks; /* without those that come last */
+  struct columns {
+    uint16_t *defs, *touched;
+    uint8_t *notes;
+  } columns; /* of the code, while it is made */
   unsigned problems;
 };
 

@@ -147,6 +147,8 @@ enum insn_note {
   NOTE_OPERAND = 8, /* it has a memory operand, or pushes or pops */
   NOTE_STACK = 16,  /* it makes a stack address */
   NOTE_FAR = 32,    /* a call, or it writes memory that is no slot of the stack */
+  NOTE_CALL = 64,   /* a call or a system call */
+  NOTE_STORE = 128, /* it writes memory, by a push too */
 };
 
 enum edge_kind { EDGE_PLAIN, EDGE_FALL, EDGE_TAKEN, EDGE_CASE };

@@ -42,6 +42,10 @@ static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t ad
   /* The depth is in the key, so that the answer does not depend on what was asked before, and a circle ends. */
   uint64_t key = (hash_mix(address) ^ hash_mix((uintptr_t)img)) + depth, known;
   if (map_get(&k->changed, key, &known)) return (uint16_t)known;
+  if (flow_shared_get(k->shared, key, &known)) {
+    if (map_put(&k->changed, key, known) < 0) k->failed = true;
+    return (uint16_t)known;
+  }
   struct arena arena = {0};
   struct code c;
   struct code_options o = {.max_insns = SMALL};
@@ -50,6 +54,7 @@ static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t ad
   if (r >= 0 && !c.problems) changed = of_code(k, &c, depth);
   arena_done(&arena);
   if (r == -ENOMEM || map_put(&k->changed, key, changed) < 0) k->failed = true;
+  if (!k->failed) flow_shared_put(k->shared, key, changed);
   return changed;
 }
 

@@ -153,7 +153,7 @@ static bool passed_sets_errno(struct evaluation *e, const struct flow_guard *g, 
 
 static bool is_exported(const struct flow_world *w, const struct flow_side *s) {
   enum image_symbol_kind kind = s->place == PLACED_TLS ? SYMBOL_TLS : SYMBOL_OBJECT;
-  return image_export_at(w->images.at[s->image], kind, (uint64_t)s->offset) != NULL;
+  return image_export_data_at(w->images.at[s->image], kind, (uint64_t)s->offset) != NULL;
 }
 
 /* A callee's own variables are its state, not a message to the caller's caller, unless they can be named. */

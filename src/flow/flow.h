@@ -14,6 +14,21 @@
 #include "code/code.h"
 #include "image/image.h"
 
+#include <pthread.h>
+
+/* --- what workers tell each other --------------------------------------------------------------------------------- */
+
+/* Answers about small functions, by a hash of the question. From any thread. */
+struct flow_shared {
+  pthread_mutex_t lock;
+  struct map answers;
+};
+int flow_shared_init(struct flow_shared *s) MUST_USE;
+void flow_shared_done(struct flow_shared *s);
+/* S may be NULL: then nothing is known. */
+bool flow_shared_get(struct flow_shared *s, uint64_t question, uint64_t *ret);
+void flow_shared_put(struct flow_shared *s, uint64_t question, uint64_t answer);
+
 /* --- calls that never return -------------------------------------------------------------------------------------- */
 
 /* What a thread learns of one image; all zero but for the first three is valid. */
@@ -22,7 +37,8 @@ struct flow_probe {
   const struct code_kernel *kernel;                  /* or NULL */
   bool (*noreturn)(void *context, const char *name); /* is a function of this name known never to return? or NULL */
   void *context;
-  bool own; /* calls through a slot of what the image itself defines are looked into */
+  bool own;                   /* calls through a slot of what the image itself defines are looked into */
+  struct flow_shared *shared; /* what other threads have learned, with the same functions and context; or NULL */
   struct map known;
   unsigned depth;
   bool failed; /* there was no memory */
@@ -235,6 +251,7 @@ struct flow_worker {
   struct arena keep;    /* summaries and transforms */
   struct map transforms;
   struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
+  struct flow_shared *shared;                    /* what other workers know; or NULL */
   struct map changed;                            /* by (image, function): the registers that it changes */
   struct map identities;                         /* of small functions: the argument that they return */
   struct origin_mark *marks;                     /* of the questions so far; in the keep arena */

@@ -64,6 +64,9 @@ void flow_graph_close(struct flow_graph *g) {
   vec_done(&g->work);
   arena_done(&g->met);
   map_done(&g->met_by);
+  map_done(&g->passages);
+  vec_done(&g->recording.notes);
+  vec_done(&g->recording.pushes);
   map_done(&g->seen);
   map_done(&g->noted);
   map_done(&g->addressed);
@@ -236,13 +239,17 @@ static struct fact_met *meet_fact(struct flow_graph *g, const struct fact *f) {
   if (map_get(&g->met_by, hash, &at)) return (struct fact_met *)(uintptr_t)at;
   struct fact_met *m = arena_alloc(&g->met, sizeof *m);
   if (!m) return NULL;
-  *m = (struct fact_met){.fact = *f, .number = (uint32_t)g->met_by.n};
+  *m = (struct fact_met){.fact = *f, .number = (uint32_t)g->met_by.n, .round = g->round};
   m->blocks = arena_zalloc(&g->met, (g->code.n_blocks / 64 + 1) * sizeof *m->blocks);
   return m->blocks && map_put(&g->met_by, hash, (uintptr_t)m) >= 0 ? m : NULL;
 }
 
 /* Is the fact new there? It is not, from now on. */
 static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uint32_t position) {
+  if (m->round != g->round) { /* it was met in another following */
+    memset(m->blocks, 0, (g->code.n_blocks / 64 + 1) * sizeof *m->blocks);
+    m->round = g->round;
+  }
   uint64_t *bits = &m->blocks[block / 64], bit = 1ull << block % 64;
   uint64_t key = (uint64_t)m->number << 32 | (g->code.blocks[block].first + position);
   if (position == 0) {
@@ -256,6 +263,8 @@ static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uin
 }
 
 static void push_met(struct flow_graph *g, uint32_t block, uint32_t position, struct fact_met *m) {
+  if (g->recording.on && vec_push(&g->recording.pushes, (struct follow_work){block, position, m}) < 0)
+    g->walk.failed = true;
   if (!is_new(g, m, block, position)) return;
   struct follow_work *w = vec_more(&g->work);
   if (w)
@@ -272,22 +281,29 @@ void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const 
     g->walk.failed = true;
 }
 
-void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
-  e.subject = f->subject;
-  e.ops = f->ops;
-  e.mixed = f->mixed;
-  e.rest = f->rest;
-  if (!g->stops && !f->again && (e.kind == EVENT_DEREFERENCE || e.kind == EVENT_ARGUMENT) &&
-      map_put(&g->addressed, e.insn, 1) < 0)
+/* AGAIN: of a fact that is of an earlier round of the loop. */
+static void note_event(struct flow_graph *g, const struct flow_event *e, bool again) {
+  if (g->recording.on && vec_push(&g->recording.notes, (struct passage_note){*e, again}) < 0) g->walk.failed = true;
+  if (!g->stops && !again && (e->kind == EVENT_DEREFERENCE || e->kind == EVENT_ARGUMENT) &&
+      map_put(&g->addressed, e->insn, 1) < 0)
     g->walk.failed = true;
-  uint64_t key = hash_mix(e.at + e.kind) ^ hash_mix((uintptr_t)e.ops + e.arg + 1) ^ hash_mix(e.imm + e.op * 64u + e.cc);
-  key = hash_mix(key + e.subject + e.mixed * 2u + e.variable * 4u + e.lost * 8u + e.rest * 16u);
+  uint64_t key =
+      hash_mix(e->at + e->kind) ^ hash_mix((uintptr_t)e->ops + e->arg + 1) ^ hash_mix(e->imm + e->op * 64u + e->cc);
+  key = hash_mix(key + e->subject + e->mixed * 2u + e->variable * 4u + e->lost * 8u + e->rest * 16u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
     return;
   }
-  if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, e) < 0) g->walk.failed = true;
+  if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, *e) < 0) g->walk.failed = true;
+}
+
+void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
+  e.subject = f->subject;
+  e.ops = f->ops;
+  e.mixed = f->mixed;
+  e.rest = f->rest;
+  note_event(g, &e, f->again);
 }
 
 /*
@@ -372,24 +388,95 @@ static bool pass(struct flow_graph *g, const struct follow_work *w, uint32_t pos
   return false;
 }
 
-/* Follows one fact to the end of its block, and into the next ones. */
-static void follow_block(struct flow_graph *g, const struct follow_work *w) {
+/* Follows one fact to the end of its block. True if it holds there. */
+static bool pass_block(struct flow_graph *g, const struct follow_work *w, struct concern c) {
   uint32_t n = g->code.blocks[w->block].n;
-  struct concern c = concern_of(&w->met->fact);
   for (uint32_t i = w->position, at; i < n; i = at + 1) {
     at = next_concern(g, w, i, c);
     g->steps += at - i + (at < n);
     if (g->steps > STEPS_MAX) {
       g->events->torn = true;
-      return;
+      return false;
     }
-    if (at < n && !pass(g, w, at)) return;
+    if (at < n && !pass(g, w, at)) return false;
   }
+  return true;
+}
+
+/* --- what was followed before ------------------------------------------------------------------------------------- */
+
+#define PASSAGES_AFTER 2   /* followings in one function, */
+#define PASSAGES_BLOCKS 32 /* of so many blocks: in others, it is not worth while */
+#define FACTS_MAX 20000    /* that are remembered */
+
+/* Is what happens in the block the same for every following? Not where this one began, or is stopped. */
+static bool is_common(const struct flow_graph *g, const struct follow_work *w) {
+  const struct block *b = &g->code.blocks[w->block];
+  if (w->position == b->n) return false; /* behind the last one, there is nothing to find out */
+  bool begins = g->start >= b->first && g->start < b->first + b->n;
+  return g->round > PASSAGES_AFTER && g->code.n_blocks >= PASSAGES_BLOCKS && !begins && !g->unions[w->block].stops;
+}
+
+/* True if the fact holds at the end of the block. */
+static bool play_back(struct flow_graph *g, const struct passage *p) {
+  g->steps += p->steps;
+  for (uint32_t i = 0; i < p->n_notes; i++)
+    note_event(g, &p->notes[i].event, p->notes[i].again);
+  for (uint32_t i = 0; i < p->n_pushes; i++)
+    push_met(g, p->pushes[i].block, p->pushes[i].position, p->pushes[i].met);
+  return p->goes_on;
+}
+
+static int keep_passage(struct flow_graph *g, uint64_t key, uint32_t steps, bool goes_on) {
+  const struct recording *r = &g->recording;
+  struct passage *p = arena_zalloc(&g->met, sizeof *p);
+  if (!p) return -ENOMEM;
+  *p = (struct passage){goes_on, steps, (uint32_t)r->notes.n, (uint32_t)r->pushes.n, NULL, NULL};
+  p->notes = arena_memdup(&g->met, r->notes.at, r->notes.n * sizeof *r->notes.at);
+  p->pushes = arena_memdup(&g->met, r->pushes.at, r->pushes.n * sizeof *r->pushes.at);
+  return p->notes && p->pushes ? map_put(&g->passages, key, (uintptr_t)p) : -ENOMEM;
+}
+
+/* pass_block, but what another following has found out is not found out again. */
+static bool pass_common(struct flow_graph *g, const struct follow_work *w, struct concern c) {
+  uint64_t key = (uint64_t)w->met->number << 32 | (g->code.blocks[w->block].first + w->position), at;
+  uint32_t before = g->steps;
+  if (map_get(&g->passages, key, &at)) {
+    const struct passage *p = (const struct passage *)(uintptr_t)at;
+    return g->steps + p->steps <= STEPS_MAX ? play_back(g, p) : pass_block(g, w, c);
+  }
+  g->recording.on = true;
+  g->recording.notes.n = g->recording.pushes.n = 0;
+  bool goes_on = pass_block(g, w, c);
+  g->recording.on = false;
+  if (!g->events->torn && keep_passage(g, key, g->steps - before, goes_on) < 0) g->walk.failed = true;
+  return goes_on;
+}
+
+/* Follows one fact to the end of its block, and into the next ones. */
+static void follow_block(struct flow_graph *g, const struct follow_work *w) {
+  struct concern c = concern_of(&w->met->fact);
+  const struct block_union *u = &g->unions[w->block];
+  bool concerned = u->touched & c.touched || u->notes & c.notes || u->leaves || w->met->fact.where == FACT_FLAGS;
+  if (!(concerned && is_common(g, w) ? pass_common(g, w, c) : pass_block(g, w, c))) return;
   const uint32_t *next;
   uint32_t n_next = flow_graph_next(g, w->block, &next, NULL);
   for (uint32_t i = 0; i < n_next; i++)
     push_met(g, next[i], 0, w->met);
 }
+
+/* A new following. Facts and passages are kept for it, unless there are too many. */
+static void begin_following(struct flow_graph *g) {
+  g->round++;
+  map_clear(&g->seen);
+  map_clear(&g->noted);
+  if (g->met_by.n < FACTS_MAX) return;
+  map_clear(&g->met_by);
+  map_clear(&g->passages);
+  arena_reset(&g->met);
+}
+
+/* --- starts -------------------------------------------------------------------------------------------------------- */
 
 /* SECOND: what is returned beside the first eight bytes of a structure. */
 static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bool second) {
@@ -515,11 +602,8 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   g->work.n = 0;
   if (!g->unions && unite_blocks(g) < 0) return -ENOMEM;
   mark_stopping(g, true);
-  arena_reset(&g->met);
-  map_clear(&g->met_by);
   if (!stops) map_clear(&g->addressed);
-  map_clear(&g->seen);
-  map_clear(&g->noted);
+  begin_following(g);
   switch ((enum flow_start_kind)start->kind) {
   case START_RESULT:
     start_result(g, block, start->insn, start->arg == RETURN_SECOND);

@@ -36,12 +36,31 @@ struct fact {
 struct fact_met {
   struct fact fact;
   uint32_t number;
+  uint32_t round;   /* the following that BLOCKS is of */
   uint64_t *blocks; /* a bit for each block that it has come to the start of */
 };
 
 struct follow_work {
   uint32_t block, position;
   struct fact_met *met;
+};
+
+/* What is noted and what is pushed on the way of a fact through a block, which is the same for whoever comes with it. */
+struct passage {
+  bool goes_on; /* to the next blocks */
+  uint32_t steps, n_notes, n_pushes;
+  const struct passage_note {
+    struct flow_event event;
+    bool again;
+  } * notes;
+  const struct follow_work *pushes;
+};
+
+/* A passage that is being recorded. */
+struct recording {
+  bool on;
+  VEC(struct passage_note) notes;
+  VEC(struct follow_work) pushes;
 };
 
 /* What the instructions of a block touch and are, all together. */
@@ -62,9 +81,12 @@ struct flow_graph {
   const uint32_t *next_first; /* by block, and one more */
   VEC(struct follow_work) work;
   struct block_union *unions; /* by block; NULL until something is followed */
-  struct arena met;           /* the facts of one following */
-  struct map met_by;          /* by hash */
-  struct map seen;            /* (fact, instruction), in the middle of blocks */
+  struct arena met;           /* facts and passages, of all followings */
+  struct map met_by;          /* facts by hash */
+  struct map passages;        /* by (fact, instruction) */
+  struct recording recording;
+  uint32_t round;  /* followings so far */
+  struct map seen; /* (fact, instruction), in the middle of blocks */
   struct map noted;
   struct flow_events *events;
   const struct map *stops;

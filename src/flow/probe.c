@@ -69,7 +69,11 @@ bool flow_probe_noreturn(void *context, struct code_target t) {
    */
   uint64_t key = hash_mix(t.address) + p->depth;
   if (map_get(&p->known, key, &answer)) return answer;
-  answer = look_into(p, t.address);
+  uint64_t question = key ^ hash_mix((uintptr_t)p->image + 2);
+  if (!flow_shared_get(p->shared, question, &answer)) {
+    answer = look_into(p, t.address);
+    if (!p->failed) flow_shared_put(p->shared, question, answer);
+  }
   if (map_put(&p->known, key, answer) < 0) p->failed = true;
   return answer;
 }

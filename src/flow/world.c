@@ -31,6 +31,12 @@ int flow_world_new(const struct flow_world_options *options, struct flow_world *
     free(w);
     return -ENOMEM;
   }
+  if (flow_shared_init(&w->shared) < 0) {
+    (void)pthread_cond_destroy(&w->more);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+    return -ENOMEM;
+  }
   *ret = w;
   return 0;
 }
@@ -70,6 +76,7 @@ void flow_world_free(struct flow_world *w) {
   map_done(&w->slot_node);
   map_done(&w->deciding);
   arena_done(&w->arena);
+  flow_shared_done(&w->shared);
   (void)pthread_cond_destroy(&w->more);
   (void)pthread_mutex_destroy(&w->lock);
   free(w);
@@ -216,6 +223,8 @@ int flow_world_callee(const struct flow_world *w, uint32_t node, const struct fl
 struct crew {
   struct flow_world *world;
   struct flow_probe *probes; /* one for each worker and image */
+  bool *wanted;              /* by image: something of it is to be read */
+  size_t next_image;
 };
 
 /* Does it make a system call whose number or errors depend on its own arguments? */
@@ -367,6 +376,7 @@ static int work_on(struct flow_world *w, struct flow_worker *worker, struct flow
   probe->kernel = w->kernel;
   probe->noreturn = w->options.noreturn;
   probe->context = w->options.noreturn_context;
+  probe->shared = w->n_workers > 1 ? &w->shared : NULL;
   struct code_options o = {.max_insns = FUNCTION_INSNS, .kernel = w->kernel, .noreturn = flow_probe_noreturn};
   o.context = probe;
   r = flow_summarise(worker, img, n->address, &o, n->assume, &n->summary);
@@ -414,10 +424,18 @@ static void done(struct flow_world *w, int r) {
   MUST(pthread_mutex_unlock(&w->lock) == 0);
 }
 
+/* Images are completed by one worker each: when it is needed, a worker would wait for another that is at it. */
+static void complete_images(struct crew *crew) {
+  const struct flow_world *w = crew->world;
+  for (size_t i; (i = __atomic_fetch_add(&crew->next_image, 1, __ATOMIC_RELAXED)) < w->images.n;)
+    if (crew->wanted[i] && image_complete(w->images.at[i]) < 0) return; /* who needs it is told the same */
+}
+
 static void crew_work(void *context, unsigned worker) {
   struct crew *crew = context;
   struct flow_world *w = crew->world;
   struct node *n;
+  if (w->n_workers > 1) complete_images(crew);
   while ((n = take(w)) != NULL)
     done(w, work_on(w, &w->workers[worker], &crew->probes[worker * w->images.n + n->image], n));
 }
@@ -426,11 +444,19 @@ static int run_crew(struct flow_world *w) {
   struct crew crew = {.world = w};
   size_t maps = (size_t)w->n_workers * w->images.n;
   crew.probes = calloc(maps + 1, sizeof *crew.probes);
-  if (!crew.probes) return -ENOMEM;
+  crew.wanted = calloc(w->images.n + 1, sizeof *crew.wanted);
+  if (!crew.probes || !crew.wanted) {
+    free(crew.probes);
+    free(crew.wanted);
+    return -ENOMEM;
+  }
+  for (size_t i = 0; i < w->nodes.n; i++)
+    crew.wanted[w->nodes.at[i]->image] = true;
   worker_run(w->n_workers, crew_work, &crew);
   for (size_t i = 0; i < maps; i++)
     flow_probe_done(&crew.probes[i]);
   free(crew.probes);
+  free(crew.wanted);
   return w->error;
 }
 
@@ -442,6 +468,8 @@ static int summarise_all(struct flow_world *w) {
     w->n_workers = n;
     for (unsigned i = 0; i < n; i++)
       w->workers[i].brief = w->options.reach.value;
+    for (unsigned i = 0; n > 1 && i < n; i++)
+      w->workers[i].shared = &w->shared;
   }
   return run_crew(w);
 }

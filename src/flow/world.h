@@ -56,6 +56,7 @@ struct flow_world {
   struct map slot_node; /* key of (image, slot): node + 1, or 0 if there is none */
   struct arena arena;
   struct flow_worker *workers;
+  struct flow_shared shared;
   unsigned n_workers;
   pthread_mutex_t lock;
   pthread_cond_t more;

@@ -11,25 +11,6 @@ struct cursor cursor_at(const struct image *img, uint64_t address) {
   return (struct cursor){b.at, b.n, address, b.at == NULL};
 }
 
-const uint8_t *cursor_take(struct cursor *c, size_t n) {
-  if (c->failed || c->left < n) {
-    c->failed = true;
-    return NULL;
-  }
-  const uint8_t *p = c->at;
-  c->at += n;
-  c->left -= n;
-  c->address += n;
-  return p;
-}
-
-uint64_t cursor_number(struct cursor *c, size_t size) {
-  uint64_t v = 0;
-  const uint8_t *p = cursor_take(c, size);
-  if (p) memcpy(&v, p, size);
-  return v;
-}
-
 uint64_t cursor_leb128(struct cursor *c, bool is_signed) {
   uint64_t v = 0;
   for (unsigned shift = 0;; shift += 7) {

@@ -108,17 +108,42 @@ static bool fde_read(const struct image *img, struct cursor body, bool wide, str
     back |= cursor_number(&body, 4) << 32;
     if (body.failed || back == 0 || !cie_known(img, here - back, m)) return false;
   }
-  uint64_t start = cursor_pointer(&body, m->encoding, img->dynamic.pltgot);
-  uint64_t size = cursor_raw(&body, m->encoding), end;
+  uint64_t start, size, end;
+  if (m->encoding == (PE_PCREL | PE_SDATA4)) { /* as compilers write it */
+    start = body.address;
+    start += (uint64_t)(int64_t)(int32_t)cursor_number(&body, 4);
+    size = (uint64_t)(int64_t)(int32_t)cursor_number(&body, 4);
+  } else {
+    start = cursor_pointer(&body, m->encoding, img->dynamic.pltgot);
+    size = cursor_raw(&body, m->encoding);
+  }
   if (body.failed || size == 0 || __builtin_add_overflow(start, size, &end)) return false;
   if (m->sized) (void)cursor_take(&body, cursor_leb128(&body, false));
   *ret = (struct fde){start, end, m, body};
   return true;
 }
 
+/* The segments that were asked for last: the next entry is in the same one. */
+struct nearby {
+  const struct segment *code, *entries;
+};
+
+static const struct segment *segment_near(const struct image *img, uint64_t address, const struct segment **last) {
+  if (!*last || address < (*last)->start || address >= (*last)->end) *last = segment_at(img, address);
+  return *last;
+}
+
+/* cursor_at */
+static struct cursor cursor_near(const struct image *img, uint64_t address, struct nearby *n) {
+  const struct segment *s = segment_near(img, address, &n->entries);
+  if (!s || address >= s->file_end) return (struct cursor){.address = address, .failed = true};
+  return (struct cursor){s->at + (address - s->start), s->file_end - address, address, false};
+}
+
 /* Gives what is code of this image; zero is what the linker leaves where it has thrown a function away. */
-static int fde_give(const struct image *img, const struct fde *f, frames_taker taker, void *context) {
-  if (f->start == 0 || !image_is_code(img, f->start)) return 0;
+static int fde_give(const struct image *img, const struct fde *f, struct nearby *n, frames_taker taker, void *context) {
+  const struct segment *s = f->start ? segment_near(img, f->start, &n->code) : NULL;
+  if (!s || !(s->flags & PF_X) || f->start >= s->file_end) return 0;
   return taker(context, f);
 }
 
@@ -127,6 +152,7 @@ static int fde_give(const struct image *img, const struct fde *f, frames_taker t
 /* Walks .eh_frame. A zero length ends it for the unwinder, but linkers also join sections that each have one. */
 static int frames_walk(const struct image *img, struct cursor c, bool stop_at_zero, frames_taker taker, void *context) {
   struct cie m = {0};
+  struct nearby nearby = {0};
   while (!c.failed && c.left >= 4) {
     struct cursor body;
     struct fde f;
@@ -138,7 +164,7 @@ static int frames_walk(const struct image *img, struct cursor c, bool stop_at_ze
     }
     if (!take_entry(&c, &body, &wide)) break;
     if (!fde_read(img, body, wide, &m, &f)) continue;
-    int r = fde_give(img, &f, taker, context);
+    int r = fde_give(img, &f, &nearby, taker, context);
     if (r < 0) return r;
   }
   return 0;
@@ -147,14 +173,15 @@ static int frames_walk(const struct image *img, struct cursor c, bool stop_at_ze
 /* The sorted table: pairs of a function's start and its FDE, both relative to the header. */
 static int frames_table(const struct image *img, struct cursor c, uint64_t count, frames_taker taker, void *context) {
   struct cie m = {0};
+  struct nearby nearby = {0};
   for (uint64_t i = 0; i < count && c.left >= 8; i++) {
     struct fde f = {.start = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4)};
     uint64_t entry = img->frame_header + (uint64_t)(int64_t)(int32_t)cursor_number(&c, 4);
-    struct cursor at = cursor_at(img, entry), body;
+    struct cursor at = cursor_near(img, entry, &nearby), body;
     struct fde read;
     bool wide;
     if (take_entry(&at, &body, &wide) && fde_read(img, body, wide, &m, &read) && read.start == f.start) f = read;
-    int r = fde_give(img, &f, taker, context);
+    int r = fde_give(img, &f, &nearby, taker, context);
     if (r < 0) return r;
   }
   return 0;

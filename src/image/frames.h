@@ -34,8 +34,24 @@ struct cursor {
 };
 
 struct cursor cursor_at(const struct image *img, uint64_t address);
-const uint8_t *cursor_take(struct cursor *c, size_t n);
-uint64_t cursor_number(struct cursor *c, size_t size);
+/* These two are asked several times for each function of a library. */
+static inline const uint8_t *cursor_take(struct cursor *c, size_t n) {
+  if (c->failed || c->left < n) {
+    c->failed = true;
+    return NULL;
+  }
+  const uint8_t *p = c->at;
+  c->at += n;
+  c->left -= n;
+  c->address += n;
+  return p;
+}
+static inline uint64_t cursor_number(struct cursor *c, size_t size) {
+  uint64_t v = 0;
+  const uint8_t *p = cursor_take(c, size);
+  if (p) memcpy(&v, p, size);
+  return v;
+}
 uint64_t cursor_leb128(struct cursor *c, bool is_signed);
 /* The number as it is stored in this format, without its base. */
 uint64_t cursor_raw(struct cursor *c, uint8_t format);

@@ -125,8 +125,8 @@ const struct image_symbol *image_export_hashed(const struct image *img, const ch
                                                const char *version);
 uint32_t image_name_hash(const char *name);
 
-/* The export of this KIND at ADDRESS, by its name the first; NULL if there is none. */
-const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address);
+/* The export of this KIND, which is not code, at ADDRESS, by its name the first; NULL if there is none. */
+const struct image_symbol *image_export_data_at(const struct image *img, enum image_symbol_kind kind, uint64_t address);
 
 /* What is written at exactly ADDRESS; false, and *ret untouched, if nothing is. */
 bool image_slot(const struct image *img, uint64_t address, struct image_slot *ret);

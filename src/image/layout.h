@@ -90,6 +90,8 @@ struct image {
   size_t n_exports;
   struct export_place *export_places; /* by the hash of the name */
   size_t export_mask;                 /* one less than how many places there are */
+  uint32_t *export_data;              /* numbers of the exports that are no code */
+  size_t n_export_data;
   bool listed;
   bool indexed; /* EXPORTS and EXPORT_PLACES are filled; read and written as an atomic */
   struct rela_table rela, jmprel;

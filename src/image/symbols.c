@@ -174,6 +174,8 @@ static void exports_index(struct image *img) {
     while (img->export_places[at].number)
       at = (at + 1) & img->export_mask;
     img->export_places[at] = (struct export_place){(uint32_t)i + 1, hash};
+    bool code = img->exports[i].kind == SYMBOL_FUNCTION || img->exports[i].kind == SYMBOL_IFUNC;
+    if (!code) img->export_data[img->n_export_data++] = (uint32_t)i;
   }
 }
 
@@ -188,7 +190,8 @@ static int exports_room(struct image *img) {
   img->export_mask = places - 1;
   img->exports = arena_alloc(&img->arena, (most + 1) * sizeof *img->exports);
   img->export_places = arena_alloc(&img->arena, places * sizeof *img->export_places);
-  return img->exports && img->export_places ? 0 : -ENOMEM;
+  img->export_data = arena_alloc(&img->arena, (most + 1) * sizeof *img->export_data);
+  return img->exports && img->export_places && img->export_data ? 0 : -ENOMEM;
 }
 
 static void exports_read(struct image *img) {
@@ -275,10 +278,13 @@ const struct image_symbol *image_export(const struct image *img, const char *nam
   return image_export_hashed(img, name, image_name_hash(name), version);
 }
 
-const struct image_symbol *image_export_at(const struct image *img, enum image_symbol_kind kind, uint64_t address) {
-  const struct image_symbol *best = NULL, *all;
-  size_t n = exports_all(img, &all);
-  for (const struct image_symbol *s = all; s < all + n; s++)
+const struct image_symbol *image_export_data_at(const struct image *img, enum image_symbol_kind kind,
+                                                uint64_t address) {
+  const struct image_symbol *best = NULL;
+  exports_need(img);
+  for (size_t i = 0; i < img->n_export_data; i++) {
+    const struct image_symbol *s = &img->exports[img->export_data[i]];
     if (s->address == address && s->kind == kind && (!best || strcmp(s->name, best->name) < 0)) best = s;
+  }
   return best;
 }

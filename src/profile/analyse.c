@@ -78,7 +78,7 @@ static int add_sentence(void *context, const char *sentence) {
 
 /* The name of a variable, if its library exports it. */
 static const char *variable_name(const struct image *img, bool tls, uint64_t at) {
-  const struct image_symbol *s = image_export_at(img, tls ? SYMBOL_TLS : SYMBOL_OBJECT, at);
+  const struct image_symbol *s = image_export_data_at(img, tls ? SYMBOL_TLS : SYMBOL_OBJECT, at);
   return s ? s->name : NULL;
 }
 

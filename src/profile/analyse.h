@@ -56,8 +56,11 @@ enum calling_fact {
   CALL_RETURNS,
   CALL_FORESEEN,
 };
+static inline uint64_t calling_key_of(enum calling_fact fact, uint64_t name_hash) {
+  return hash_mix(name_hash + (unsigned)fact);
+}
 static inline uint64_t calling_key(enum calling_fact fact, const char *name) {
-  return hash_mix(hash_string(name) + (unsigned)fact);
+  return calling_key_of(fact, hash_string(name));
 }
 /* In place of an argument with a stream: libc's variables. */
 enum { STREAM_STDIN = 100, STREAM_STDOUT };

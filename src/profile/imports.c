@@ -55,9 +55,13 @@ size_t profile_facts_errors(const struct profile_facts *facts, const char *name,
   return n;
 }
 
-static int calling(const struct profile_facts *facts, enum calling_fact fact, const char *name) {
+static int calling_of(const struct profile_facts *facts, enum calling_fact fact, uint64_t name_hash) {
   uint64_t n;
-  return map_get(&facts->knowledge.calling, calling_key(fact, name), &n) ? (int)n : -1;
+  return map_get(&facts->knowledge.calling, calling_key_of(fact, name_hash), &n) ? (int)n : -1;
+}
+
+static int calling(const struct profile_facts *facts, enum calling_fact fact, const char *name) {
+  return calling_of(facts, fact, hash_string(name));
 }
 
 bool profile_facts_twice(const struct profile_facts *facts, const char *name) {
@@ -88,31 +92,32 @@ bool profile_facts_by_errno(const struct profile_facts *facts, const char *name,
 }
 
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
-  int stream = calling(facts, CALL_STREAM, name);
+  uint64_t hash = hash_string(name);
+  int stream = calling_of(facts, CALL_STREAM, hash);
   struct profile_roles roles = {
-      .descriptor = calling(facts, CALL_DESCRIPTOR, name),
-      .size = calling(facts, CALL_SIZE, name),
+      .descriptor = calling_of(facts, CALL_DESCRIPTOR, hash),
+      .size = calling_of(facts, CALL_SIZE, hash),
       .stream = stream < STREAM_STDIN ? stream : -1,
       .variable = stream == STREAM_STDIN    ? "stdin"
                   : stream == STREAM_STDOUT ? "stdout"
                                             : NULL,
-      .cleared = calling(facts, CALL_CLEARED, name),
-      .emptied = calling(facts, CALL_EMPTIED, name),
-      .arguments = calling(facts, CALL_ARGUMENTS, name),
-      .length = calling(facts, CALL_LENGTH, name),
-      .items = calling(facts, CALL_ITEMS, name),
-      .vector = calling(facts, CALL_VECTOR, name),
-      .message = calling(facts, CALL_MESSAGE, name),
-      .path = calling(facts, CALL_PATH, name),
-      .flags = calling(facts, CALL_FLAGS, name),
-      .mode = calling(facts, CALL_MODE, name),
-      .file = calling(facts, CALL_FILE, name),
-      .code = calling(facts, CALL_CODE, name),
-      .misnamed = calling(facts, CALL_MISNAMED, name),
-      .variadic = calling(facts, CALL_VARIADIC, name) >= 0,
-      .throws = calling(facts, CALL_THROWS, name) >= 0,
-      .returns = calling(facts, CALL_RETURNS, name),
-      .foreseen = calling(facts, CALL_FORESEEN, name) >= 0,
+      .cleared = calling_of(facts, CALL_CLEARED, hash),
+      .emptied = calling_of(facts, CALL_EMPTIED, hash),
+      .arguments = calling_of(facts, CALL_ARGUMENTS, hash),
+      .length = calling_of(facts, CALL_LENGTH, hash),
+      .items = calling_of(facts, CALL_ITEMS, hash),
+      .vector = calling_of(facts, CALL_VECTOR, hash),
+      .message = calling_of(facts, CALL_MESSAGE, hash),
+      .path = calling_of(facts, CALL_PATH, hash),
+      .flags = calling_of(facts, CALL_FLAGS, hash),
+      .mode = calling_of(facts, CALL_MODE, hash),
+      .file = calling_of(facts, CALL_FILE, hash),
+      .code = calling_of(facts, CALL_CODE, hash),
+      .misnamed = calling_of(facts, CALL_MISNAMED, hash),
+      .variadic = calling_of(facts, CALL_VARIADIC, hash) >= 0,
+      .throws = calling_of(facts, CALL_THROWS, hash) >= 0,
+      .returns = calling_of(facts, CALL_RETURNS, hash),
+      .foreseen = calling_of(facts, CALL_FORESEEN, hash) >= 0,
   };
   return roles;
 }

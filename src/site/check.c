@@ -27,8 +27,8 @@ static void program_done(struct program *p) {
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set,  &p->referenced_set,
-                        &p->question_of, &p->no_result,    &p->given_set, &p->virtual_of};
+  struct map *maps[] = {&p->import_of, &p->function_set, &p->part_set,   &p->referenced_set, &p->question_of,
+                        &p->no_result, &p->given_set,    &p->virtual_of, &p->profile_of};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
@@ -57,16 +57,42 @@ static int load_overlays(struct program *p, struct err *e) {
   return 0;
 }
 
+/* What is said of functions, and of their errors: two files that do not depend on each other. */
+struct loading {
+  struct program *p;
+  struct err errors[2];
+  int results[2];
+  unsigned next;
+};
+
+static void load_data(void *context, unsigned worker) {
+  struct loading *l = context;
+  (void)worker;
+  for (unsigned i; (i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < COUNT(l->results);)
+    l->results[i] = i == 0 ? relevance_load(l->p->request->data, &l->p->relevance, &l->errors[i])
+                           : profile_facts_load(l->p->request->data, &l->p->facts, &l->errors[i]);
+}
+
+static int load_all_data(struct program *p, struct err *e) {
+  struct loading l = {.p = p};
+  worker_run(p->n_workers < COUNT(l.results) ? p->n_workers : COUNT(l.results), load_data, &l);
+  for (unsigned i = COUNT(l.results); i-- > 0;) {
+    if (l.results[i] >= 0) continue;
+    if (e) *e = l.errors[i];
+    return l.results[i];
+  }
+  return 0;
+}
+
 static int program_start(struct program *p, struct profile *profile, struct err *e) {
+  p->n_workers = p->request->workers ? p->request->workers : worker_count();
   int r = load_overlays(p, e);
-  if (r >= 0) r = profile_facts_load(p->request->data, &p->facts, e);
-  if (r >= 0) r = relevance_load(p->request->data, &p->relevance, e);
+  if (r >= 0) r = load_all_data(p, e);
   if (r >= 0) r = imports_profile(p, profile, e);
   p->profile = profile;
   if (r >= 0) r = imports_find(p, e);
   if (r >= 0 && image_debug_open(p->image, &p->debug, NULL) == -ENOMEM) r = -ENOMEM;
   if (r < 0) return r;
-  p->n_workers = p->request->workers ? p->request->workers : worker_count();
   p->workers = calloc(p->n_workers, sizeof *p->workers);
   return p->workers ? 0 : -ENOMEM;
 }
@@ -127,13 +153,52 @@ static int by_rank(const void *x, const void *y) {
   return r ? r : (a->address > b->address) - (a->address < b->address);
 }
 
+#define SITES_AT_ONCE 64 /* that a worker takes */
+
+/* The sites are made by all workers, each with an arena of its own. */
+struct making {
+  struct program *p;
+  const struct judgement *js;
+  const struct map *reached;
+  struct site *sites;
+  struct part {
+    struct arena arena;
+    int error;
+  } * parts;
+  size_t next;
+};
+
+static void make_sites(void *context, unsigned worker) {
+  struct making *m = context;
+  struct part *part = &m->parts[worker];
+  size_t n = m->p->found.n, from;
+  while ((from = __atomic_fetch_add(&m->next, SITES_AT_ONCE, __ATOMIC_RELAXED)) < n && part->error >= 0)
+    for (size_t i = from; i < n && i < from + SITES_AT_ONCE && part->error >= 0; i++)
+      part->error = make_site(m->p, &m->p->found.at[i], &m->js[i], m->reached, &part->arena, &m->sites[i]);
+}
+
+static int make_all_sites(struct program *p, const struct judgement *js, const struct map *reached,
+                          struct site_list *l) {
+  struct making m = {.p = p, .js = js, .reached = reached, .sites = l->sites};
+  m.parts = calloc(p->n_workers, sizeof *m.parts);
+  if (!m.parts) return -ENOMEM;
+  worker_run(p->n_workers, make_sites, &m);
+  int r = 0;
+  for (unsigned i = 0; i < p->n_workers; i++) {
+    if (m.parts[i].error < 0) r = m.parts[i].error;
+    arena_adopt(&l->arena, &m.parts[i].arena);
+  }
+  free(m.parts);
+  l->n = p->found.n;
+  return r;
+}
+
 static int make_list(struct program *p, const struct judgement *js, struct site_list *l) {
   struct map reached = {0};
   int r = functions_reach(p, &reached);
   l->sites = arena_zalloc(&l->arena, (p->found.n + 1) * sizeof *l->sites);
   if (!l->sites) r = -ENOMEM;
-  for (size_t i = 0; i < p->found.n && r >= 0; i++)
-    r = make_site(p, &p->found.at[i], &js[i], &reached, &l->arena, &l->sites[l->n++]);
+  if (r >= 0) r = make_all_sites(p, js, &reached, l);
   map_done(&reached);
   for (size_t i = 0; i < p->imports.n && !p->found.n && !p->request->n_functions; i++)
     l->unseen += p->imports.at[i].n_errors > 0;

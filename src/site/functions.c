@@ -72,6 +72,17 @@ static int by_address(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
+static uint64_t size_of(const struct image *img, uint64_t entry) {
+  const struct image_function *f = image_function_at(img, entry);
+  return f && f->end > entry ? f->end - entry : 0;
+}
+
+/* Large ones first, so that no worker is still at one when the others have nothing left. */
+static int by_size(const void *x, const void *y, void *image) {
+  uint64_t a = size_of(image, *(const uint64_t *)x), b = size_of(image, *(const uint64_t *)y);
+  return a != b ? (a > b ? -1 : 1) : by_address(x, y);
+}
+
 static int by_site(const void *x, const void *y) {
   const struct found *a = x, *b = y;
   if (a->at != b->at) return a->at < b->at ? -1 : 1;
@@ -239,7 +250,7 @@ int functions_read(struct program *p) {
   if (r >= 0) r = add_from_memory(p);
   while (r >= 0 && p->n_read < p->functions.n) {
     size_t more = p->functions.n - p->n_read;
-    qsort(p->functions.at + p->n_read, more, sizeof *p->functions.at, by_address);
+    qsort_r(p->functions.at + p->n_read, more, sizeof *p->functions.at, by_size, (void *)p->image);
     r = functions_each(p, more, read_one);
     p->n_read += more;
     if (r >= 0) r = add_fresh(p);

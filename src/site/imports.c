@@ -14,24 +14,23 @@ const struct import *program_import(const struct program *p, uint64_t slot) {
   return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
 }
 
-static const struct profile_function *profile_in(const struct profile *profile, const char *name,
-                                                 const char **library) {
-  for (size_t i = 0; i < profile->n_libraries; i++) {
-    const struct profile_library *l = &profile->libraries[i];
-    size_t low = 0, high = l->n_functions;
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      int r = strcmp(name, l->functions[middle].name);
-      *library = l->name;
-      if (r == 0) return &l->functions[middle];
-      if (r < 0)
-        high = middle;
-      else
-        low = middle + 1;
+/* Numbers the functions of the profile by name; of those that several libraries have, the first. */
+static int index_profile(const struct profile *profile, struct map *ret) {
+  int r = 0;
+  for (size_t i = 0; i < profile->n_libraries; i++)
+    for (size_t k = 0; k < profile->libraries[i].n_functions && r >= 0; k++) {
+      uint64_t key = hash_string(profile->libraries[i].functions[k].name);
+      if (!map_get(ret, key, NULL)) r = map_put(ret, key, (uint64_t)i << 32 | k);
     }
-  }
-  *library = NULL;
-  return NULL;
+  return r;
+}
+
+static const struct profile_function *profile_in(const struct program *p, const char *name, const char **library) {
+  uint64_t at;
+  bool known = map_get(&p->profile_of, hash_string(name), &at);
+  const struct profile_library *l = known ? &p->profile->libraries[at >> 32] : NULL;
+  *library = l ? l->name : NULL;
+  return l ? &l->functions[(uint32_t)at] : NULL;
 }
 
 static const struct profile_function *profile_of(const struct program *p, const char *name, const char **library) {
@@ -40,7 +39,7 @@ static const struct profile_function *profile_of(const struct program *p, const 
     const struct profile_function *f = profile_function(&p->overlays[i], name);
     if (f) return f;
   }
-  return profile_in(p->profile, name, library);
+  return profile_in(p, name, library);
 }
 
 static bool asked_for(const struct site_request *r, const struct import *m) {
@@ -81,18 +80,22 @@ static bool is_wanted(const struct program *p, const struct import *m) {
 }
 
 static int add_import(struct program *p, const char *name) {
-  struct import m = {.name = name, .written = relevance_written(p->relevance, name)};
-  m.success = profile_facts_success(p->facts, m.written);
-  m.answers = relevance_answers(p->relevance, m.written);
-  m.profile = profile_of(p, name, &m.library);
-  struct profile_roles roles = profile_facts_roles(p->facts, m.written);
-  m.size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;
-  m.returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
+  struct import *m = vec_more(&p->imports);
+  if (!m) return -ENOMEM;
+  memset(m, 0, offsetof(struct import, errors)); /* the rest is large, and mostly not needed */
+  m->name = name;
+  m->written = relevance_written(p->relevance, name);
+  m->success = profile_facts_success(p->facts, m->written);
+  m->answers = relevance_answers(p->relevance, m->written);
+  m->profile = profile_of(p, name, &m->library);
+  struct profile_roles roles = profile_facts_roles(p->facts, m->written);
+  m->size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;
+  m->returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
   /* Of what is not known to be an address of its own making or a new number, nobody can tell. */
-  m.foreseen = roles.foreseen || roles.returns >= 0 || m.answers || m.success == SUCCESS_UNKNOWN;
-  take_errors(p, &m);
-  m.wanted = is_wanted(p, &m);
-  return vec_push(&p->imports, m);
+  m->foreseen = roles.foreseen || roles.returns >= 0 || m->answers || m->success == SUCCESS_UNKNOWN;
+  take_errors(p, m);
+  m->wanted = is_wanted(p, m);
+  return 0;
 }
 
 /* Nothing is known of how the alias fails, but perhaps of the written function: they fail alike. */
@@ -106,7 +109,7 @@ static void take_written(struct program *p) {
   for (size_t i = 0; i < p->imports.n; i++) {
     struct import *m = &p->imports.at[i];
     const char *library;
-    const struct profile_function *f = lacks_errors(p, m) ? profile_in(p->profile, m->written, &library) : NULL;
+    const struct profile_function *f = lacks_errors(p, m) ? profile_in(p, m->written, &library) : NULL;
     if (!f || !f->n_errors) continue;
     m->profile = f;
     take_errors(p, m);
@@ -163,7 +166,7 @@ static int check_names(const struct program *p, struct err *e) {
 int imports_find(struct program *p, struct err *e) {
   struct image_slot slot = {0};
   struct map by_name = {0};
-  int r = 0;
+  int r = index_profile(p->profile, &p->profile_of);
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
     uint64_t i, own;
     if (slot.kind != SLOT_IMPORT || !slot.name || flow_own_slot(p->image, slot.at, &own)) continue;

@@ -16,14 +16,14 @@ struct import {
   enum profile_success success;
   bool wanted; /* its sites are asked for */
   bool answers;
-  bool pointer;               /* an error of it is no address */
-  bool looked_at;             /* somebody looks at what it returns */
-  int8_t size;                /* the written argument that says how much, or -1 */
-  int8_t returns;             /* the one that it returns when it succeeds, or -1 */
-  bool foreseen;              /* that it equals a variable, or does not, tells whether it has failed */
-  int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
-  const struct profile_error *details[ERRORS_MAX];
+  bool pointer;   /* an error of it is no address */
+  bool looked_at; /* somebody looks at what it returns */
+  int8_t size;    /* the written argument that says how much, or -1 */
+  int8_t returns; /* the one that it returns when it succeeds, or -1 */
+  bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
   unsigned n_errors;
+  int64_t errors[ERRORS_MAX]; /* values, as far as there is room; only N_ERRORS of both are set */
+  const struct profile_error *details[ERRORS_MAX];
 };
 
 /* --- what is found in one function (gather.c) --------------------------------------------------------------------- */
@@ -99,6 +99,7 @@ struct program {
   struct profile_facts *facts;
   struct relevance *relevance;
   const struct profile *profile;
+  struct map profile_of;    /* by the hash of a name: library << 32, and number of the function in it */
   struct profile *overlays; /* from files; the last counts */
   size_t n_overlays;
   VEC(struct import) imports;

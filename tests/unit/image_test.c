@@ -862,11 +862,11 @@ static void test_export_at(void **state) {
   struct image *img = open_image(path);
   const struct image_symbol *out = image_export(img, "stdout", NULL);
   assert_non_null(out);
-  const struct image_symbol *s = image_export_at(img, SYMBOL_OBJECT, out->address);
+  const struct image_symbol *s = image_export_data_at(img, SYMBOL_OBJECT, out->address);
   assert_non_null(s);
   assert_int_equal(s->address, out->address);
-  assert_null(image_export_at(img, SYMBOL_TLS, out->address));
-  assert_null(image_export_at(img, SYMBOL_OBJECT, out->address + 1));
+  assert_null(image_export_data_at(img, SYMBOL_TLS, out->address));
+  assert_null(image_export_data_at(img, SYMBOL_OBJECT, out->address + 1));
   image_free(img);
   free(path);
 }
