@@ -219,15 +219,21 @@ def names_in(text):
 
 
 # What names of functions start with that are not libc's.
-OTHERS = {"gz": "libz.so.1", "sqlite3_": "libsqlite3.so.0", "xml": "libxml2.so.2"}
+OTHERS = {"gz": "libz.so.1", "sqlite3_": "libsqlite3.so.0", "xml": "libxml2.so.2", "SSL_": "libssl.so.3"}
+CRYPTO = r"(BIO|CRYPTO|DH|DSA|EC_KEY|ENGINE|RSA|UI|X509|X509_STORE|X509_STORE_CTX)_[a-z]"
 
 
 def home_of(name, libc):
-    """The name of the library that should have a function, and the library itself."""
-    for start, library in OTHERS.items():
-        if name.startswith(start):
-            return library, ctypes.CDLL(library)
-    return "libc", libc
+    """The name of the library that should have a function, and the library itself; None if it is not installed."""
+    library = next((of for start, of in OTHERS.items() if name.startswith(start)), None)
+    if re.match(CRYPTO, name):
+        library = "libcrypto.so.3"
+    if not library:
+        return "libc", libc
+    try:
+        return library, ctypes.CDLL(library)
+    except OSError:
+        return library, None
 
 
 def check_names(text, aliases, libc):
@@ -238,7 +244,7 @@ def check_names(text, aliases, libc):
             yield at, f"{name} is an alias (see the file aliases)"
         elif libc is not None and not name.startswith("_Z"):
             library, home = home_of(name, libc)
-            if not hasattr(home, name):
+            if home and not hasattr(home, name):
                 yield at, f"{library} has no function {name}"
 
 
