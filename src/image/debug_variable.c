@@ -307,7 +307,7 @@ static int search_units(struct image_debug *d, void *context) {
   return r;
 }
 
-/* "file.c::": how long it is, with the colons; 0 if NAME does not start so. A file's name has a dot before the colons. */
+/* "file.c::": how long it is, with the colons; 0 if NAME does not start so. A file has a dot before the colons. */
 static size_t file_length(const char *name) {
   const char *colons = strstr(name, "::");
   size_t n = colons ? (size_t)(colons - name) : 0;

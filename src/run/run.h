@@ -30,7 +30,7 @@ struct run_target {
  * "#!/usr/bin/env NAME" that is NAME, since env is not what anybody wants to test.
  *
  * -ENOENT, -EACCES, -ENOEXEC with a message if it cannot be executed; -ECANCELED if the loader would not preload
- * anything into it: setuid, setgid, file capabilities, statically linked.
+ * anything into it: setuid, setgid, file capabilities, statically linked, not linked with glibc.
  */
 int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
 /* Of a program that is started by another one: why nothing of it can be intercepted; NULL if it can. */

@@ -194,13 +194,33 @@ static int check_privilege(const char *path, struct err *e) {
                  path, caps ? "" : "is ", what);
 }
 
+/* The runtime needs the list of what is loaded, as glibc has it. That there is no loader at all, the kernel tells. */
+static bool is_other_loader(const char *path) {
+  struct image *img = NULL;
+  if (image_open(path, &img, NULL) < 0) return false;
+  bool listed = image_export(img, "_r_debug", NULL);
+  image_free(img);
+  return !listed;
+}
+
+enum libraries { OF_GLIBC, OF_ANOTHER, NONE };
+static enum libraries libraries(const struct image *img) {
+  const char *loader = image_interpreter(img);
+  if (!image_is_dynamic(img) || !loader) return NONE;
+  return is_other_loader(loader) ? OF_ANOTHER : OF_GLIBC;
+}
+
 static int check_image(const char *path, struct err *e) {
   struct image *img = NULL;
   int r = image_open(path, &img, e);
   if (r < 0) return r;
-  bool dynamic = image_is_dynamic(img) && image_interpreter(img);
+  enum libraries of = libraries(img);
   image_free(img);
-  if (dynamic) return 0;
+  if (of == OF_ANOTHER)
+    return err_set(e, -ECANCELED,
+                   "%s: has another C library than glibc, in which nothing can be intercepted (link it with glibc)",
+                   path);
+  if (of != NONE) return 0;
   return err_set(e, -ECANCELED,
                  "%s: is statically linked: it calls no library, so that nothing of it can be intercepted (link it "
                  "dynamically)",
@@ -213,9 +233,9 @@ const char *run_target_obstacle(const char *path) {
   if (what) return what;
   if (access(path, F_OK) < 0) return "made by the command itself";
   if (image_open(path, &img, NULL) < 0) return "not for this machine";
-  bool dynamic = image_is_dynamic(img) && image_interpreter(img);
+  enum libraries of = libraries(img);
   image_free(img);
-  return dynamic ? NULL : "statically linked";
+  return of == NONE ? "statically linked" : of == OF_ANOTHER ? "with another C library than glibc" : NULL;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
