@@ -178,24 +178,33 @@ def made(result):
     return f"{result['experiments']}" + (f" of {result['planned']}" if left else "")
 
 
+def is_whole(result):
+    """Were all experiments made, but for some where it is known to hang?"""
+    return result["planned"] - result["experiments"] <= result["planned"] / 100
+
+
 def expected_first(result):
-    """When the first failure comes in random order, on average over all of them: K of N experiments lead to findings."""
+    """When the first failure comes in random order, on average over all orders: K of N experiments lead to findings."""
     return (result["experiments"] + 1) / (sum(f["count"] for f in result["findings"]) + 1)
 
 
 def compare_orders(results):
     """What the order is good for, in numbers."""
-    found = [r for _, r in results if r["best"].get("found_after") and r["random"].get("found_after")]
-    first = [(r["best"]["found_after"][0], r["random"]["found_after"][0], expected_first(r["best"])) for r in found]
-    last = [(r["best"]["found_after"][-1], r["random"]["found_after"][-1]) for r in found]
+    found = [(n, r) for n, r in results if r["best"].get("found_after") and r["random"].get("found_after")]
+    whole = [r for _, r in found if is_whole(r["best"])]
+    cut = [(n, r) for n, r in found if not is_whole(r["best"])]
+    first = [(r["best"]["found_after"][0], r["random"]["found_after"][0], expected_first(r["best"])) for r in whole]
+    last = [(r["best"]["found_after"][-1], r["random"]["found_after"][-1]) for r in whole]
+    ended = "; ".join(f"{n} {after(r['best'])} against {after(r['random'])}" for n, r in cut)
     return {
-        "programs": len(found),
+        "programs": len(whole),
         "sooner": sum(a < e for a, _, e in first),
         "first": sum(a for a, _, _ in first),
         "first_random": sum(b for _, b, _ in first),
         "first_expected": round(sum(e for _, _, e in first)),
         "last": sum(a for a, _ in last),
         "last_random": sum(b for _, b in last),
+        "cut": f" Where the budget ended first: {ended}." if ended else "",
     }
 
 
@@ -208,9 +217,10 @@ a library are tested with it: {libraries}. The machine has two processors, which
 random order. A verdict is what reading the source of the package showed (tests/findings/judgements).
 
 *Found after* is how many experiments were made when the first and the last finding came. Over the {programs} programs with \
-findings, the first came after {first} experiments in murphy's order, together, after {first_random} in the random order of \
-this run, and after {first_expected} in random order on average, as computed from how many experiments lead to a finding; \
-murphy's order is sooner than that average in {sooner} of them. The last came after {last} and {last_random}.
+findings whose experiments were all made, but for known hangs, the first came after {first} experiments in murphy's order, \
+together, after {first_random} in the random order of this run, and after {first_expected} in random order on average, as \
+computed from how many experiments lead to a finding; murphy's order is sooner than that average in {sooner} of them. The \
+last came after {last} and {last_random}.{cut}
 
 {notes}"""
 
