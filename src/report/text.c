@@ -102,8 +102,9 @@ static void add_doubts(const struct report *r, struct text *to) {
 
 static void add_summary(const struct report *r, struct text *to) {
   text_add(to, r->notes);
-  text_addf(to, "%zu finding%s; %" PRIu64 " of %" PRIu64 " experiments at %" PRIu64 " places in %.1f s:", r->findings.n,
-            r->findings.n == 1 ? "" : "s", r->done, r->planned, r->points, r->seconds);
+  text_addf(to, "%zu finding%s; %" PRIu64 " of %" PRIu64 " experiments at %" PRIu64 " place%s in %.1f s%s",
+            r->findings.n, r->findings.n == 1 ? "" : "s", r->done, r->planned, r->points, r->points == 1 ? "" : "s",
+            r->seconds, r->outcomes.n ? ":" : "");
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");

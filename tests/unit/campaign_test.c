@@ -86,6 +86,24 @@ static void test_what_is_lost_unseen(void **state) {
   assert_int_equal(outcome_of_trait(TRAIT_LOSES, 1 << 8, "", NULL), OUTCOME_HANDLED);
 }
 
+static void test_messages_elsewhere(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(0, "result\nNo space left on device\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "Cannot save\nresult\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "result\nInput/output error\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "result\nresult\n", "", ENOSPC, false), OUTCOME_SILENT);
+  static const char log[] = "saving: No space left on device\n";
+  struct observation baseline = run_of(0, "", ""), run = run_of(0, "", "");
+  struct observe_mask mask = {0};
+  struct observe_entry kept = {.path = "/log", .kind = OBSERVE_FILE, .size = 1, .head = log, .n_head = strlen(log)};
+  assert_int_equal(vec_push(&run.entries, kept), 0);
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOSPC};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  f.error = EIO;
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+  vec_done(&run.entries);
+}
+
 static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
@@ -355,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_outcomes),
       cmocka_unit_test(test_answers_are_no_silent_failures),
       cmocka_unit_test(test_what_is_lost_unseen),
+      cmocka_unit_test(test_messages_elsewhere),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
