@@ -133,7 +133,8 @@ static size_t count(const struct observe_stream *s, const char *word) {
 
 /* Programs that talk to a person say on standard output what went wrong; without faults, they say it less often. */
 static bool says_on_output(const struct outcome_facts *f) {
-  static const char *const words[] = {"error", "fail", "cannot", "can't", "could not", "couldn't", "unable", "warning"};
+  static const char *const words[] = {"error",    "fail",   "cannot",  "can't",         "could not",
+                                      "couldn't", "unable", "warning", "out of memory", "no memory"};
   const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
   const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
   bool told = reason && count(now, reason) > count(before, reason);
