@@ -112,37 +112,56 @@ static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f)
   }
 }
 
-static bool names_error(const struct observe_stream *s, int error) {
-  const char *words = error ? strerrordesc_np(error) : NULL;
-  return (words && mentions(s, words)) || (error == ENOMEM && says_out_of_memory(s));
-}
-
-/* A word by which programs say that something went wrong, and which only this run has. */
-static bool complains(const struct observe_stream *before, const struct observe_stream *now) {
-  static const char *const words[] = {"error", "fail", "cannot", "can't", "could not", "couldn't", "unable", "warning"};
-  for (size_t i = 0; i < COUNT(words); i++)
-    if (mentions(now, words[i]) && !mentions(before, words[i])) return true;
-  return false;
-}
-
-/*
- * Some programs say on standard output what went wrong, and go on. On standard error whatever is new is a message; here
- * it must name the error, or be a complaint, as results differ too.
- */
-static bool tells_on_output(const struct outcome_facts *f) {
-  const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
-  /* Nobody finds a message in more than that, and to look for it would take long. */
-  enum { READ_MAX = 1 << 20 };
-  if (now->n > READ_MAX || before->n > READ_MAX) return false;
-  return complains(before, now) || (names_error(now, f->error) && !names_error(before, f->error));
-}
-
 /* A file that is gone at the end, as a temporary one, has nothing to lose, and one in a cache can be made again. */
 static bool leaves_files(const struct observation *o) {
   for (size_t i = 0; i < o->entries.n; i++)
     if (o->entries.at[i].kind == OBSERVE_FILE && !o->entries.at[i].spare) return true;
   return false;
 }
+
+/* --- what is told elsewhere --------------------------------------------------------------------------------------- */
+
+/* More of it is not looked through for a message. */
+enum { TOLD_MAX = 1 << 20 };
+
+static size_t count(const struct observe_stream *s, const char *word) {
+  size_t n = 0, size = strlen(word);
+  for (size_t i = 0; s->n <= TOLD_MAX && i + size <= s->n; i++)
+    n += strncasecmp(s->at + i, word, size) == 0;
+  return n;
+}
+
+/*
+ * Programs that talk to a person say on standard output what went wrong; without faults, they say it less often. On
+ * standard error whatever is new is a message; here it must name the error or be a complaint, as results differ too.
+ */
+static bool says_on_output(const struct outcome_facts *f) {
+  static const char *const words[] = {"error",    "fail",   "cannot",  "can't",         "could not",
+                                      "couldn't", "unable", "warning", "out of memory", "no memory"};
+  const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
+  const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
+  bool told = reason && count(now, reason) > count(before, reason);
+  for (size_t i = 0; i < COUNT(words) && !told; i++)
+    told = count(now, words[i]) > count(before, words[i]);
+  return told;
+}
+
+static bool has_text(const struct observe_entry *e, const char *text) {
+  return e->kind == OBSERVE_FILE && e->n_head && memmem(e->head, e->n_head, text, strlen(text));
+}
+
+/* Others keep a log, which then has the reason in words. */
+static bool says_in_file(const struct outcome_facts *f) {
+  const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
+  size_t before = 0, now = 0;
+  for (size_t i = 0; reason && i < f->baseline->entries.n; i++)
+    before += has_text(&f->baseline->entries.at[i], reason);
+  for (size_t i = 0; reason && i < f->run->entries.n; i++)
+    now += has_text(&f->run->entries.at[i], reason);
+  return now > before;
+}
+
+static bool is_told(const struct outcome_facts *f) { return says_on_output(f) || says_in_file(f); }
 
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
@@ -157,9 +176,9 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   /* Whoever waits for it may not care, or say so and go on. */
   if (f->died) return outcome_of_signal(f->died, f);
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
-  if (differs & DIFFERS_OUT && tells_on_output(f)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
-  if (differs & ~(unsigned)DIFFERS_LITTER) return (f->traits & TRAIT_ANSWERS) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+  if (differs & ~(unsigned)DIFFERS_LITTER)
+    return f->traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");

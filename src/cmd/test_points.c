@@ -89,7 +89,9 @@ static void add_verdict(const struct test_space *s, uint64_t site, struct campai
   if (!map_get(&s->verdicts, site, &verdict)) return;
   to->verdict = (int)(verdict & 0xff);
   to->quiet = verdict >> 8 != 0 && !site_likely_input(s->likely, function);
-  if (to->verdict != 0 || to->indirect || !site_likely_keeps(s->likely, function)) return;
+  /* Only where the fault is kept, too: else it may have been looked for at the end in vain. */
+  bool told = profile_facts_roles(s->facts, site_likely_written(s->likely, function)).stream >= 0;
+  if (to->verdict != 0 || to->indirect || !told || !site_likely_keeps(s->likely, function)) return;
   to->excused = false;
   to->quiet = true;
 }

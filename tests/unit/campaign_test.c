@@ -93,7 +93,6 @@ static void test_messages_on_standard_output(void **state) {
   assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "file: permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EIO, false), OUTCOME_SILENT);
-  assert_int_equal(outcome_with(0, "out of memory\n", "", EIO, false), OUTCOME_SILENT);
   assert_int_equal(outcome_with(0, "results\n", "", 0, false), OUTCOME_SILENT);
   assert_int_equal(outcome_with(0, "Read error\n", "", EIO, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "folder [error opening dir]\n", "", EACCES, false), OUTCOME_HANDLED);
@@ -102,6 +101,24 @@ static void test_messages_on_standard_output(void **state) {
   struct observe_mask mask = {0};
   struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+}
+
+static void test_messages_elsewhere(void **state) {
+  (void)state;
+  assert_int_equal(outcome_with(0, "result\nNo space left on device\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "Cannot save\nresult\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "result\nInput/output error\n", "", ENOSPC, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "result\nresult\n", "", ENOSPC, false), OUTCOME_SILENT);
+  static const char log[] = "saving: No space left on device\n";
+  struct observation baseline = run_of(0, "", ""), run = run_of(0, "", "");
+  struct observe_mask mask = {0};
+  struct observe_entry kept = {.path = "/log", .kind = OBSERVE_FILE, .size = 1, .head = log, .n_head = strlen(log)};
+  assert_int_equal(vec_push(&run.entries, kept), 0);
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOSPC};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  f.error = EIO;
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+  vec_done(&run.entries);
 }
 
 static void test_limits(void **state) {
@@ -412,6 +429,7 @@ int main(void) {
       cmocka_unit_test(test_answers_are_no_silent_failures),
       cmocka_unit_test(test_what_is_lost_unseen),
       cmocka_unit_test(test_messages_on_standard_output),
+      cmocka_unit_test(test_messages_elsewhere),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
