@@ -476,7 +476,7 @@ static void begin_following(struct flow_graph *g) {
   arena_reset(&g->met);
 }
 
-/* --- starts -------------------------------------------------------------------------------------------------------- */
+/* --- starts ------------------------------------------------------------------------------------------------------- */
 
 /* SECOND: what is returned beside the first eight bytes of a structure. */
 static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bool second) {

@@ -45,7 +45,7 @@ struct follow_work {
   struct fact_met *met;
 };
 
-/* What is noted and what is pushed on the way of a fact through a block, which is the same for whoever comes with it. */
+/* What is noted and pushed on the way of a fact through a block, which is the same for whoever comes with it. */
 struct passage {
   bool goes_on; /* to the next blocks */
   uint32_t steps, n_notes, n_pushes;

@@ -236,8 +236,8 @@ size_t image_exports(const struct image *img, const struct image_symbol **ret) {
 }
 
 /*
- * Does the loader's own table have a symbol with this hash? It tells where nothing is to be found, which is true of most
- * libraries for most names: theirs need not be read.
+ * Does the loader's own table have a symbol with this hash? It tells where nothing is to be found, which is true of
+ * most libraries for most names: theirs need not be read.
  */
 static bool loader_may_find(const struct image *img, uint32_t hash) {
   struct bytes b = img->gnu_hash;
