@@ -33,7 +33,8 @@ struct test_space {
   bool follow;               /* other programs are started, and their calls may fail too */
   bool watch;                /* other processes are */
   struct text notes;         /* of them, a line each */
-  struct map outputs;        /* what is known of descriptors that were written to (test_space.c) */
+  struct map outputs;        /* points that close what was written, by their hashes (test_points.c) */
+  struct map witnesses;      /* functions that are recorded and not tried, by their names */
   VEC(const char *) untried; /* functions of libraries that nothing is known about */
   VEC(char *) languages;     /* names of libraries of languages */
   VEC(char *) compilers;     /* ... that put such a library into what they make */

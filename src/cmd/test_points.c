@@ -9,7 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OUTPUT_WRITTEN = 1, OUTPUT_TOLD = 2 };
+/* What happened to a descriptor, or to a stream. */
+struct output_event {
+  uint64_t key;  /* of the process and the descriptor */
+  uint64_t hash; /* of the point, if it is an end */
+  uint32_t at;   /* which of all calls it was */
+  enum { OUTPUT_WRITTEN = 1, OUTPUT_TOLD = 2, OUTPUT_ENDED = 4 } what;
+};
+typedef VEC(struct output_event) output_events;
 
 /* --- call sites --------------------------------------------------------------------------------------------------- */
 
@@ -128,25 +135,31 @@ static bool has_rules(const struct test_space *s, uint32_t function) {
   return function < test_plan(s)->functions.n && f[function].n_rules;
 }
 
-static int note_outputs(struct test_space *s);
+static int note_call(const struct test_space *s, const struct wire_point *p, output_events *to);
+static int note_outputs(struct test_space *s, output_events *events);
 
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) {
   const struct run_area *area = lab_area(l);
   VEC(struct wire_point) found = {0};
+  output_events events = {0};
   struct map known = {0};
   struct wire_point p;
   int r = 0;
   for (size_t i = 0; i < s->points.n && r == 0; i++)
     r = map_put(&known, s->points.at[i].hash, 1);
   for (uint32_t i = 0; (i = run_area_point_from(area, i)) < area->points.n && r == 0; i++)
-    if (run_area_point(area, i, &p) && has_rules(s, p.function) && !map_get(&known, p.hash, NULL))
-      r = vec_push(&found, p);
+    if (run_area_point(area, i, &p) && has_rules(s, p.function)) {
+      r = note_call(s, &p, &events);
+      bool witness = map_get(&s->witnesses, hash_string(test_function(s, p.function)), NULL);
+      if (r == 0 && !witness && !map_get(&known, p.hash, NULL)) r = vec_push(&found, p);
+    }
   map_done(&known);
   if (found.n) qsort(found.at, found.n, sizeof *found.at, by_hash);
   for (size_t i = 0; i < found.n && r == 0; i++)
     r = add_point(s, area, &found.at[i]);
   vec_done(&found);
-  if (r == 0) r = note_outputs(s);
+  if (r == 0) r = note_outputs(s, &events);
+  vec_done(&events);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
@@ -256,37 +269,43 @@ void test_note_untried(const struct test_space *s, const struct test_scope *scop
 
 static uint64_t output_key(uint32_t process, uint64_t fd) { return hash_mix(((uint64_t)process << 32) + (uint32_t)fd); }
 
-/*
- * Was the descriptor that the call at P closes written to by the same process, and not made safe by a call that would
- * have told of the loss itself? By its number: which call was first is not known, but few programs use one for a
- * written file and another.
- */
-static bool has_unsafe_output(const struct test_space *s, const struct campaign_point *p,
-                              const struct site_call *closed) {
-  uint64_t known = 0;
-  uint64_t key = output_key(s->seen.at[p - s->points.at].process, closed->args[0]);
-  return closed->n_args && map_get(&s->outputs, key, &known) && known == OUTPUT_WRITTEN;
+static int add_event(output_events *to, const struct wire_point *p, uint64_t fd, int what) {
+  struct output_event add = {.key = output_key(p->process, fd), .hash = p->hash, .at = p->first, .what = what};
+  return vec_push(to, add) < 0 ? -ENOMEM : 0;
 }
 
-static int note_output(struct test_space *s, uint64_t key, uint64_t what) {
-  uint64_t known = 0;
-  (void)map_get(&s->outputs, key, &known);
-  return map_put(&s->outputs, key, known | what);
-}
-
-/* What was written to and made safe, by process and descriptor. */
-static int note_outputs(struct test_space *s) {
+/* What a call does to its descriptor. What is none, as a stream of zlib's, is known by its address. */
+static int note_call(const struct test_space *s, const struct wire_point *p, output_events *to) {
+  struct site_call c = call_of(s, p->function, p);
+  uint64_t fd;
   int r = 0;
-  for (size_t i = 0; i < s->points.n && r >= 0; i++) {
-    struct site_call c = call_at(s, &s->points.at[i]);
-    uint32_t process = s->seen.at[i].process;
-    uint64_t to;
-    if (c.n_args == 0) continue;
-    /* What is no descriptor, as a stream of zlib's, is known by its address. */
-    if (site_likely_writes(s->likely, &c, &to) && (c.writable || c.descriptor == DESCRIPTOR_NONE))
-      r = note_output(s, output_key(process, to), OUTPUT_WRITTEN);
-    bool tells = site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES && !site_likely_closes(s->likely, c.function);
-    if (r >= 0 && tells) r = note_output(s, output_key(process, c.args[0]), OUTPUT_TOLD);
+  if (c.n_args == 0) return 0;
+  if (site_likely_writes(s->likely, &c, &fd) && (c.writable || c.descriptor == DESCRIPTOR_NONE))
+    r = add_event(to, p, fd, OUTPUT_WRITTEN);
+  bool ends = site_likely_closes(s->likely, c.function);
+  bool tells = !ends && site_likely_traits(s->likely, &c, EIO, -1) & SITE_LOSES;
+  return r < 0 || (!ends && !tells) ? r : add_event(to, p, c.args[0], ends ? OUTPUT_ENDED : OUTPUT_TOLD);
+}
+
+static int by_descriptor(const void *a, const void *b) {
+  const struct output_event *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/*
+ * Which points close what was written since the descriptor's number had another end, and was not made safe by a call
+ * that would have told of the loss itself. A point is where it was first: what comes later at the same stacks may be
+ * missed.
+ */
+static int note_outputs(struct test_space *s, output_events *events) {
+  int r = 0, known = 0;
+  if (events->n) qsort(events->at, events->n, sizeof *events->at, by_descriptor);
+  for (size_t i = 0; i < events->n && r == 0; i++) {
+    const struct output_event *e = &events->at[i];
+    if (i && e[-1].key != e->key) known = 0;
+    if (e->what == OUTPUT_ENDED && known == OUTPUT_WRITTEN) r = map_put(&s->outputs, e->hash, 1);
+    known = e->what == OUTPUT_ENDED ? 0 : known | (int)e->what;
   }
   return r;
 }
@@ -298,7 +317,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   if (f->act == WIRE_ACT_SHORT) return TRAIT_PASSES;
   unsigned t = site_likely_traits(s->likely, &c, f->error, f->retval);
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_input(s->likely, c.function);
-  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || has_unsafe_output(s, p, &c));
+  bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || map_get(&s->outputs, p->hash, NULL));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
          (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0);
 }

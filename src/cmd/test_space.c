@@ -25,20 +25,37 @@ static bool is_wanted(const struct test_space *s, const struct test_scope *scope
          test_is_listed(&scope->functions, site_likely_written(s->likely, name));
 }
 
-static int add_imports(const struct test_space *s, const struct test_scope *scope, const struct image *img,
-                       bool language, struct map *known, name_list *ret) {
+/* Whether a close that fails loses something is told by the calls that have written before, asked for or not. */
+static bool is_witness(const struct test_space *s, const char *name) {
+  struct site_call any = {.function = name, .n_args = COUNT(any.args)};
+  uint64_t to;
+  return site_likely_closes(s->likely, name) || site_likely_writes(s->likely, &any, &to) ||
+         site_likely_traits(s->likely, &any, EIO, -1) & SITE_LOSES;
+}
+
+static bool wants_witnesses(const struct test_space *s, const struct test_scope *scope) {
+  for (size_t i = 0; i < scope->functions.n; i++)
+    if (site_likely_closes(s->likely, scope->functions.at[i])) return true;
+  return false;
+}
+
+static int add_imports(struct test_space *s, const struct test_scope *scope, const struct image *img, bool language,
+                       struct map *known, name_list *ret) {
   struct image_slot slot = {0};
+  bool witnesses = wants_witnesses(s, scope);
   for (uint64_t at = 0; image_slot_after(img, at, &slot); at = slot.at + 1) {
     if (slot.kind != SLOT_IMPORT || !slot.name || map_get(known, hash_string(slot.name), NULL)) continue;
-    if (!is_wanted(s, scope, slot.name) || !is_function(&s->modules, slot.name)) continue;
+    bool wanted = is_wanted(s, scope, slot.name), witness = !wanted && witnesses && is_witness(s, slot.name);
+    if ((!wanted && !witness) || !is_function(&s->modules, slot.name)) continue;
     if (language && !test_language_calls(s, slot.name)) continue;
+    if (witness && map_put(&s->witnesses, hash_string(slot.name), 1) < 0) return -ENOMEM;
     if (map_put(known, hash_string(slot.name), 1) < 0 || vec_push(ret, slot.name) < 0) return -ENOMEM;
   }
   return 0;
 }
 
 /* What the modules in scope import. */
-static int find_names(const struct test_space *s, const struct test_scope *scope, name_list *ret) {
+static int find_names(struct test_space *s, const struct test_scope *scope, name_list *ret) {
   struct map known = {0};
   int r = 0;
   for (size_t i = 0; i < s->modules.modules.n && r == 0; i++) {
@@ -299,6 +316,7 @@ static void drop_faults(struct test_space *s) {
   s->facts = NULL;
   map_done(&s->verdicts);
   map_done(&s->outputs);
+  map_done(&s->witnesses);
   vec_done(&s->faults);
   vec_done(&s->points);
   vec_done(&s->seen);

@@ -142,9 +142,13 @@ void rt_point_record(const struct rt_call *c) {
     uint64_t found = rt_load(&p->hash);
     bool mine = found == 0 && rt_swap_if(&p->hash, &found, hash);
     if (!mine && found != hash) continue;
-    if (mine) enter(p, c);
+    uint32_t order = rt_add(&rt.area->recorded, 1) + 1;
+    if (mine) {
+      p->first = order;
+      enter(p, c);
+    }
     (void)rt_add(&p->count, 1);
-    rt_store(&p->last, rt_add(&rt.area->recorded, 1) + 1);
+    rt_store(&p->last, order);
     return;
   }
   (void)rt_add(&rt.area->lost_points, 1);

@@ -656,6 +656,7 @@ struct wire_point {
   uint8_t writable;    /* 1 if the descriptor can be written to */
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
   uint32_t last;       /* which of all recorded calls was the last one here */
+  uint32_t first;      /* ... and the first one */
   struct wire_frame frames[WIRE_FRAMES];
 };
 

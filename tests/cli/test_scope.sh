@@ -143,6 +143,42 @@ cc -O1 -o sleeper sleeper.c
 run test --budget 1s --format json -- ./sleeper
 holds 'a budget of time ends it, also where experiments are slow' json '0 < o["experiments"] < o["planned"] / 2'
 
+# --- what a close may lose ----------------------------------------------------------------------------------------------
+
+cat >reused.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static void check(int good) { if (!good) { perror("reused"); _exit(1); } }
+int main(void) {
+  char b[3];
+  int kept, f;
+  check((f = open("new", O_WRONLY | O_CREAT | O_TRUNC, 0644)) >= 0);
+  check((kept = fcntl(1, F_DUPFD, 10)) >= 0);
+  close(1); /* a shell does so: nothing was written, and another descriptor has it */
+  check(dup2(f, 1) == 1 && write(1, "hi\n", 3) == 3 && close(f) == 0);
+  check(dup2(kept, 1) == 1 && close(kept) == 0 && write(1, "hi\n", 3) == 3);
+  check((f = open("other", O_RDWR | O_CREAT | O_TRUNC, 0644)) >= 0);
+  check(write(f, "hi\n", 3) == 3 && close(f) == 0);
+  check((f = open("other", O_RDWR)) >= 0 && read(f, b, 3) == 3);
+  close(f); /* the same number as above, and only read */
+#ifdef BUG
+  check((f = open("other", O_RDWR)) >= 0 && write(f, "ho\n", 3) == 3);
+  close(f);
+#endif
+  return 0;
+}
+END
+cc -g -O0 -o reused reused.c
+cc -g -O0 -DBUG -o reused_bug reused.c
+run test --budget 20s --format json -- ./reused
+holds 'what was written by the same number is another file' json 'o["findings"] == []'
+run test --budget 20s --function close --format json -- ./reused_bug
+holds 'what was written is known, whatever is tried' \
+  json '[(f["kind"], f["fault"]["function"], f["site"]["line"]) for f in o["findings"]] == [("silent", "close", 19)]'
+run verify
+holds '... also when it is repeated' test "$status" = 1
+
 # --- murphy's own library -----------------------------------------------------------------------------------------------
 
 cat >atfork.c <<'END'
