@@ -92,22 +92,32 @@ static bool is_worth(const struct test_space *s, const char *name, int error) {
   return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
 }
 
+static int add_stream_rule(struct test_space *s, const char *name, int error, struct err *e) {
+  char rule[256];
+  if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) return 0;
+  return scenario_add_rule(s->scenario, "murphy", rule, e);
+}
+
+/* Of how likely a fault is. */
+enum { COMMON = 3 };
+
 /*
  * A stream calls what reads and writes through pointers, so that the profile has no errnos; but there always is one,
  * and who returns it negated to its caller would return success without. So it fails with those of data/relevance. How
- * many there are.
+ * many there are. The likeliest come first: where several end in the same way, the finding is named after that.
  */
 static int add_stream_rules(struct test_space *s, const char *name, struct err *e) {
   struct profile_roles is = profile_facts_roles(s->facts, site_likely_written(s->likely, name));
+  struct site_call any = {.function = name};
   int n = 0, r = 0;
   if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
-  for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
-    char rule[256];
-    if (!errno_name(error) || !is_worth(s, name, error)) continue;
-    if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) continue;
-    r = scenario_add_rule(s->scenario, "murphy", rule, e);
-    n++;
-  }
+  for (int likely = COMMON; likely >= 0; likely--)
+    for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
+      if (!errno_name(error) || site_likely_of(s->likely, &any, error, -1) != likely) continue;
+      if (!is_worth(s, name, error)) continue;
+      r = add_stream_rule(s, name, error, e);
+      n++;
+    }
   return r < 0 ? r : n;
 }
 
