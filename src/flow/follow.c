@@ -441,10 +441,12 @@ static int keep_passage(struct flow_graph *g, uint64_t key, uint32_t steps, bool
 static bool pass_common(struct flow_graph *g, const struct follow_work *w, struct concern c) {
   uint64_t key = (uint64_t)w->met->number << 32 | (g->code.blocks[w->block].first + w->position), at;
   uint32_t before = g->steps;
-  if (map_get(&g->passages, key, &at)) {
-    const struct passage *p = (const struct passage *)(uintptr_t)at;
-    return g->steps + p->steps <= STEPS_MAX ? play_back(g, p) : pass_block(g, w, c);
+  if (!map_get(&g->passages, key, &at)) { /* most ways are taken once: only what is met again is kept */
+    if (map_put(&g->passages, key, 0) < 0) g->walk.failed = true;
+    return pass_block(g, w, c);
   }
+  const struct passage *p = (const struct passage *)(uintptr_t)at;
+  if (p) return g->steps + p->steps <= STEPS_MAX ? play_back(g, p) : pass_block(g, w, c);
   g->recording.on = true;
   g->recording.notes.n = g->recording.pushes.n = 0;
   bool goes_on = pass_block(g, w, c);

@@ -83,7 +83,7 @@ struct flow_graph {
   struct block_union *unions; /* by block; NULL until something is followed */
   struct arena met;           /* facts and passages, of all followings */
   struct map met_by;          /* facts by hash */
-  struct map passages;        /* by (fact, instruction) */
+  struct map passages;        /* by (fact, instruction); NULL if it was met once */
   struct recording recording;
   uint32_t round;  /* followings so far */
   struct map seen; /* (fact, instruction), in the middle of blocks */
