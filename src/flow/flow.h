@@ -303,6 +303,7 @@ struct flow_event {
   bool swapped;                /* the value is the right operand */
   bool variable;               /* the other operand is not a constant */
   bool mixed;                  /* something unknown was added before */
+  bool sum;                    /* ... and nothing else was done: a sum of it and other values */
   bool rest;                   /* it was taken away from something, and this is what is left */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
   bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */

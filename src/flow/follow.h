@@ -19,7 +19,7 @@ struct fact {
   uint8_t where, subject;
   uint8_t reg, size; /* SIZE: bytes in memory */
   bool mixed;
-  bool sum;          /* of it and other values: that it is compared with 0 may be a check */
+  bool sum;          /* of it and other values, and of nothing else: who compares it with 0 may ask for failure */
   bool differs;      /* what a variable was taken from: 0 if it was the same */
   bool rest;         /* what is left after it was taken away from something */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
@@ -70,6 +70,7 @@ struct flow_graph {
   const struct map *stops;
   struct map addressed; /* instructions that use the value of this round as an address or argument */
   uint32_t start;       /* the call whose result is followed, or UINT32_MAX */
+  uint64_t identity;    /* of what is followed, see flow_graph_argument_identity; 0 if it is not known */
   unsigned steps;
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */

@@ -34,7 +34,7 @@ static bool told_success(const struct image *img, const struct flow_events *even
                          unsigned error, uint64_t *ret) {
   for (size_t i = 0; i < events->at.n; i++) {
     const struct flow_event *e = &events->at.at[i];
-    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || e->mixed) continue;
     uint64_t candidates[] = {judge_suggested(s, e), s->successes[0], s->successes[s->n_successes - 1]};
     bool holds = flow_event_holds(e, img, s->errors[error], 0);
     for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {

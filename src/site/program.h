@@ -216,6 +216,11 @@ bool judge_equality(const struct flow_event *e);
  * tells from success.
  */
 uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e);
+/*
+ * Is it not known any more what an error has become, since something was added? Of calls that return 0 unless they
+ * fail, the sum is 0 unless one has failed.
+ */
+bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
