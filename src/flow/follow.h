@@ -12,6 +12,7 @@ enum fact_where {
   FACT_BEHIND_SLOT, /* at DISP behind the pointer in SLOT */
   FACT_FLAGS,       /* the flags are those of a comparison with the value */
   FACT_ERRNO,       /* errno is as the call left it */
+  FACT_ELEMENT,     /* an element of an array: follow_element fills in REG, IMM and DISP */
 };
 
 /* The value, after OPS, is there. */
@@ -113,6 +114,13 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn);
 bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
 /* The value of register fact F is written to the memory operand. */
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+
+/* --- follow_array.c ----------------------------------------------------------------------------------------------- */
+
+/* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
+bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+/* Is the stack slot the first element of the array of F, a FACT_ELEMENT? */
+bool follow_is_first(const struct fact *f, int32_t slot);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */
 
