@@ -367,6 +367,7 @@ bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to);
  */
 struct flow_outcome_pair {
   uint64_t error_value, error_errno, success_value;
+  bool nothing; /* the function returns nothing: what is left in the register is nobody's */
 };
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
 /*

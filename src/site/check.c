@@ -180,6 +180,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   struct site_list l = {0};
   int r = program_start(p, profile, e);
   if (r >= 0) r = functions_read(p);
+  if (r >= 0) guard_choose(p);
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
   if (r >= 0 && p->request->recovery) r = recovery_ask_callers(p);

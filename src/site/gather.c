@@ -154,7 +154,8 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   if (r < 0) return r;
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
   sample_start(&sample, m, &f.call);
-  guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
+  guard_look(t->g, insn, &t->w->events, &sample, false, &f.guard);
+  if (t->p->debug) guard_look(t->g, insn, &t->w->events, &sample, true, &f.guard_nothing);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
   r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;

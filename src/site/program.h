@@ -48,6 +48,7 @@ struct found {
   const struct flow_event *events;
   uint32_t n_events;
   struct guard guard;
+  struct guard guard_nothing; /* the same if the function returns nothing, which debug information tells later */
   const struct range *recovery;
   uint32_t n_recovery;
   struct relevance_call call;
@@ -65,6 +66,7 @@ struct question {
   bool answered;
   bool torn;                   /* ... but not to the end: what was not seen may be a check */
   bool lost;                   /* ... but the place could not be read */
+  bool nothing;                /* the function there returns nothing */
   const struct sample *sample; /* a question about its guard: what is returned there; or NULL */
   struct guard guard;
   const struct range *recovery; /* what runs there only if it is an error */
@@ -261,9 +263,11 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_
 
 /* Do the events compare errno? */
 bool guard_asks(const struct flow_event *events, size_t n);
-/* EVENTS: of what the call INSN returns. */
+/* EVENTS: of what the call INSN returns. NOTHING: the function that the call is in returns nothing. */
 void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
-                struct guard *ret);
+                bool nothing, struct guard *ret);
+/* Of sites in functions that return nothing, the guard is the one for those. */
+void guard_choose(struct program *p);
 
 /* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
 
