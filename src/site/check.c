@@ -107,7 +107,7 @@ static int keep_recovery(const struct found *f, struct arena *arena, struct site
 static int make_site(struct program *p, const struct found *f, const struct judgement *j, const struct map *reached,
                      struct arena *arena, struct site *s) {
   const struct import *m = &p->imports.at[f->import];
-  *s = (struct site){.address = f->at, .after = f->after};
+  *s = (struct site){.address = f->at, .after = f->after, .floating = m->floating};
   s->function = arena_strdup(arena, m->written);
   s->symbol = arena_strdup(arena, m->name);
   s->library = m->library ? arena_strdup(arena, m->library) : NULL;

@@ -109,6 +109,15 @@ static void use_full(struct gathering *t, const struct import *m, uint32_t insn)
   }
 }
 
+/* What is in the register is not what the function returned. That goes where it is not followed. */
+static int keep_errno(struct flow_events *events) {
+  size_t n = 0;
+  for (size_t i = 0; i < events->at.n; i++)
+    if (events->at.at[i].subject == SUBJECT_ERRNO) events->at.at[n++] = events->at.at[i];
+  events->at.n = n;
+  return vec_push(&events->at, ((struct flow_event){.kind = EVENT_USE, .lost = true}));
+}
+
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
@@ -117,6 +126,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   events->at.n = 0;
   events->torn = false;
   int r = flow_follow(t->g, &start, NULL, events);
+  if (r >= 0 && m->floating) return keep_errno(events);
   for (size_t i = 0; i < events->at.n && r >= 0; i++)
     if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
   if (r >= 0 && crashes.n && any_check(t, m, f)) {

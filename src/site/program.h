@@ -20,6 +20,7 @@ struct import {
   bool looked_at;             /* somebody looks at what it returns */
   int8_t size;                /* the written argument that says how much, or -1 */
   int8_t returns;             /* the one that it returns when it succeeds, or -1 */
+  bool floating;              /* it returns a floating-point number: errno alone tells that it has failed */
   bool foreseen;              /* that it equals a variable, or does not, tells whether it has failed */
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room */
   const struct profile_error *details[ERRORS_MAX];
