@@ -320,6 +320,7 @@ struct flow_event {
   bool swapped;                /* the value is the right operand */
   bool variable;               /* the other operand is not a constant */
   bool mixed;                  /* something unknown was added before */
+  bool sum;                    /* ... and nothing else was done: a sum of it and other values */
   bool rest;                   /* it was taken away from something, and this is what is left */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
   bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
@@ -383,6 +384,7 @@ bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to);
  */
 struct flow_outcome_pair {
   uint64_t error_value, error_errno, success_value;
+  bool nothing; /* the function returns nothing: what is left in the register is nobody's */
 };
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
 /*

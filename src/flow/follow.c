@@ -289,7 +289,7 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
     g->walk.failed = true;
   uint64_t key =
       hash_mix(e->at + e->kind) ^ hash_mix((uintptr_t)e->ops + e->arg + 1) ^ hash_mix(e->imm + e->op * 64u + e->cc);
-  key = hash_mix(key + e->subject + e->mixed * 2u + e->variable * 4u + e->lost * 8u + e->rest * 16u);
+  key = hash_mix(key + e->subject + e->mixed * 2u + e->variable * 4u + e->lost * 8u + e->rest * 16u + e->sum * 32u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
@@ -302,6 +302,7 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
   e.subject = f->subject;
   e.ops = f->ops;
   e.mixed = f->mixed;
+  e.sum = f->sum;
   e.rest = f->rest;
   note_event(g, &e, f->again);
 }
@@ -593,6 +594,12 @@ static void use_echoes(const struct flow_graph *g, struct flow_events *events) {
   }
 }
 
+static uint64_t identity_of_start(const struct flow_graph *g, const struct flow_start *start) {
+  struct flow_value argument = {.kind = VALUE_ARG, .arg = start->arg};
+  if (start->kind == START_ARGUMENT) return follow_identity_of(g, &argument);
+  return start->kind == START_RESULT && !start->arg ? g->code.insns[start->insn].address : 0;
+}
+
 int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
                 struct flow_events *ret) {
   uint32_t block = flow_graph_block(g, start->insn);
@@ -600,6 +607,7 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   g->events = ret;
   g->stops = stops;
   g->start = start->kind == START_RESULT ? start->insn : UINT32_MAX;
+  g->identity = identity_of_start(g, start);
   g->steps = 0;
   g->work.n = 0;
   if (!g->unions && unite_blocks(g) < 0) return -ENOMEM;

@@ -12,6 +12,7 @@ enum fact_where {
   FACT_BEHIND_SLOT, /* at DISP behind the pointer in SLOT */
   FACT_FLAGS,       /* the flags are those of a comparison with the value */
   FACT_ERRNO,       /* errno is as the call left it */
+  FACT_ELEMENT,     /* an element of an array: follow_element fills in REG, IMM and DISP */
 };
 
 /* The value, after OPS, is there. */
@@ -19,7 +20,7 @@ struct fact {
   uint8_t where, subject;
   uint8_t reg, size; /* SIZE: bytes in memory */
   bool mixed;
-  bool sum;          /* of it and other values: that it is compared with 0 may be a check */
+  bool sum;          /* of it and other values, and of nothing else: who compares it with 0 may ask for failure */
   bool differs;      /* what a variable was taken from: 0 if it was the same */
   bool rest;         /* what is left after it was taken away from something */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
@@ -92,6 +93,7 @@ struct flow_graph {
   const struct map *stops;
   struct map addressed; /* instructions that use the value of this round as an address or argument */
   uint32_t start;       /* the call whose result is followed, or UINT32_MAX */
+  uint64_t identity;    /* of what is followed, see flow_graph_argument_identity; 0 if it is not known */
   unsigned steps;
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
@@ -134,6 +136,13 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn);
 bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
 /* The value of register fact F is written to the memory operand. */
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+
+/* --- follow_array.c ----------------------------------------------------------------------------------------------- */
+
+/* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
+bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+/* Is the stack slot the first element of the array of F, a FACT_ELEMENT? */
+bool follow_is_first(const struct fact *f, int32_t slot);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */
 

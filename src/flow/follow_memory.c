@@ -129,8 +129,19 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
 
+/* Of an array on the stack, the first element is known as such, too: compilers unroll loops. */
+static bool is_element(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct fact e = {0};
+  int32_t slot;
+  if (plain_memory(in) && insn_slot(in, &slot)) return follow_is_first(f, slot) && in->size == f->size;
+  return follow_element(g, block, position, &e) && e.reg == f->reg && e.imm == f->imm && e.disp == f->disp &&
+         e.size == f->size;
+}
+
 static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
+  if (f->where == FACT_ELEMENT) return is_element(g, f, block, position);
   const struct insn *in = &g->code.insns[insn];
   struct flow_place p;
   int32_t slot;
@@ -175,6 +186,8 @@ static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool
     return writes || in->defs & REG_BIT(f->reg);
   case FACT_ERRNO:
     return writes || changes_errno(g, insn);
+  case FACT_ELEMENT: /* what is written may be another one */
+    return false;
   default:
     return writes;
   }
@@ -337,7 +350,9 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     return;
   }
   at.slot = 0;
-  if (in->index != NO_REG) { /* of an array, any element stands for this one */
+  struct fact element = at; /* of an array, any element stands for this one */
+  if (follow_element(g, block, position, &element)) follow_push(g, block, position + 1, &element);
+  if (in->index != NO_REG) {
     if (flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
     e.width = in->size;
     follow_note(g, f, e);

@@ -10,8 +10,15 @@ static struct flow_event event_at(const struct insn *in, unsigned kind, uint32_t
   return (struct flow_event){.kind = (uint8_t)kind, .insn = insn, .block = block, .at = in->address};
 }
 
+/* Of a sum as well, what remains is its sign. */
+static bool keeps_sums(unsigned kind, int64_t imm) {
+  bool sign = (kind == XF_SHR || kind == XF_SAR) && (imm == 31 || imm == 63);
+  return sign || kind == XF_ZERO || kind == XF_SIGN || kind == XF_NEG;
+}
+
 bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
-  if (f->mixed) return true;
+  f->sum = f->sum && keeps_sums(kind, imm);
+  if (f->mixed && !f->sum) return true;
   return transform_append(g->walk.worker, &f->ops, kind, width, imm);
 }
 
@@ -22,6 +29,7 @@ static struct fact moved_to(struct fact f, uint8_t reg) {
   f.size = 0;
   f.slot = 0;
   f.disp = 0;
+  f.imm = 0;
   f.place = (struct flow_place){0};
   return f;
 }
@@ -60,7 +68,8 @@ static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t bl
 /* Something is added to it, in a register or in memory. */
 static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t position, bool dst) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  f.mixed = f.sum = true;
+  f.sum |= !f.mixed;
+  f.mixed = true;
   if (in->flags & INSN_SETS_FLAGS) set_flags(g, &f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
   if (in->dst_kind == OPERAND_REG)
     mix(g, f, in->dst, block, position);
@@ -130,22 +139,21 @@ static unsigned transform_of(uint8_t op) {
   }
 }
 
-/* dst = dst op constant. */
+/* dst = dst op constant, in a register or where the value is in memory. */
 static void with_constant(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, uint64_t imm) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  struct fact after = *f, flags = {.op = in->op, .imm = imm};
+  bool memory = in->dst_kind == OPERAND_MEM;
+  struct fact after = memory ? *f : moved_to(*f, in->dst), flags = {.op = in->op, .imm = imm};
   bool shift = in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR;
-  after.where = FACT_REG;
-  after.reg = in->dst;
   bool ok = true;
   if (in->size < 8) ok = follow_append(g, &after, in->op == OP_SAR ? XF_SIGN : XF_ZERO, in->size, 0);
   ok = ok && follow_append(g, &after, transform_of(in->op), 0, in->op == OP_SUB ? -(int64_t)imm : (int64_t)imm);
   if (ok && in->size < 8) ok = follow_append(g, &after, XF_ZERO, in->size, 0);
   if (!ok) {
-    mix(g, *f, in->dst, block, position);
     after.ops = f->ops;
-  } else
-    follow_push(g, block, position + 1, &after);
+    after.mixed = true;
+  }
+  follow_push(g, block, position + 1, &after);
   if (!(in->flags & INSN_SETS_FLAGS)) return;
   if (shift) {
     flags.op = OP_TEST;
@@ -153,6 +161,19 @@ static void with_constant(struct flow_graph *g, const struct fact *f, uint32_t b
     if (ok) set_flags(g, &after, block, position, flags);
   } else
     set_flags(g, f, block, position, flags);
+}
+
+/* dst = constant - value. */
+static void from_constant(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, uint64_t imm) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct fact after = moved_to(*f, in->dst);
+  bool ok = follow_append(g, &after, XF_NEG, 0, 0) && (!imm || follow_append(g, &after, XF_ADD, 0, (int64_t)imm));
+  if (ok && in->size < 8) ok = follow_append(g, &after, XF_ZERO, in->size, 0);
+  if (ok)
+    follow_push(g, block, position + 1, &after);
+  else
+    mix(g, *f, in->dst, block, position);
+  set_flags(g, f, block, position, (struct fact){.op = OP_SUB, .imm = imm, .swapped = true});
 }
 
 /* dst = dst op something unknown. */
@@ -206,6 +227,17 @@ static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, 
   set_flags(g, &after, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
 }
 
+/*
+ * The sign of the value is added to the value itself, whose identity OTHER is: so a division by a power of two begins,
+ * which rounds towards 0. It asks nothing.
+ */
+static bool is_rounding(const struct flow_graph *g, const struct fact *f, uint8_t op, uint64_t other) {
+  bool sign = false;
+  for (const struct transform *t = f->ops; t; t = t->next)
+    sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
+  return sign && !f->mixed && op == OP_ADD && other && other == g->identity;
+}
+
 static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
   struct fact plain = *of, *f = &plain;
   plain.differs = false; /* what is made of a difference is none */
@@ -227,16 +259,20 @@ static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t blo
     return;
   }
   if (in->op == OP_NEG || in->op == OP_NOT) {
-    if (in->dst_kind == OPERAND_REG) with_constant(g, f, block, position, 0);
+    with_constant(g, f, block, position, 0);
     return;
   }
   bool shift = in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR;
   bool commutes = in->op != OP_SUB && !shift;
-  if (dst && other_constant(g, insn, in->src_kind, in->src, &imm) && in->dst_kind == OPERAND_REG)
+  bool united = in->op == OP_OR && in->dst_kind == OPERAND_MEM; /* with flags of the programmer's own */
+  if (dst && other_constant(g, insn, in->src_kind, in->src, &imm) && !united)
     with_constant(g, f, block, position, imm);
   else if (!dst && commutes && other_constant(g, insn, in->dst_kind, in->dst, &imm))
     with_constant(g, f, block, position, imm);
-  else
+  else if (!dst && in->op == OP_SUB && in->dst_kind == OPERAND_REG &&
+           other_constant(g, insn, in->dst_kind, in->dst, &imm))
+    from_constant(g, f, block, position, imm);
+  else if (!is_rounding(g, f, in->op, imm))
     with_variable(g, f, block, position, dst);
 }
 
@@ -316,9 +352,13 @@ static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint
     follow_push(g, block, position + 1, &after);
     return;
   }
+  uint64_t other = 0;
+  uint8_t partner = in->base == f->reg ? in->index : in->base;
+  bool plain = partner != NO_REG && in->scale <= 1 && !in->disp;
+  if (plain && !other_constant(g, insn, OPERAND_REG, partner, &other) && is_rounding(g, f, OP_ADD, other)) return;
   follow_note(g, f, event_at(in, EVENT_USE, insn, block));
   after = *f;
-  after.sum |= in->base != NO_REG && in->scale <= 1 && !in->disp;
+  after.sum = plain && (after.sum || !after.mixed);
   mix(g, after, in->dst, block, position);
 }
 
@@ -376,6 +416,12 @@ static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t r
   return !(changed_registers(&g->walk, (uint64_t)in->imm) & REG_BIT(reg));
 }
 
+/* Of what is divided, the upper half is the sign of the lower one: what is used is that. */
+static bool divides(const struct insn *in) {
+  uint32_t both = REG_BIT(RAX) | REG_BIT(RDX);
+  return (in->uses & both) == both && (in->defs & both) == both;
+}
+
 static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -410,7 +456,7 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
       follow_operand(g, f, block, position, false);
     else if (in->dst_kind == OPERAND_REG && in->dst == f->reg && in->uses & REG_BIT(f->reg))
       follow_operand(g, f, block, position, true);
-    else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg)) {
+    else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg) && !(f->reg == RDX && divides(in))) {
       struct flow_event e = event_at(in, EVENT_USE, insn, block);
       e.lost = !in->defs && !(in->flags & (INSN_WRITES_MEM | INSN_SETS_FLAGS));
       follow_note(g, f, e);
@@ -429,6 +475,29 @@ static bool asks_for_zero(const struct fact *f, uint8_t cc) {
   return f->imm == 1 && (cc & ~1) == CC_B; /* below 1 */
 }
 
+/* Is the register what another one is and 2^n - 1 more? */
+static bool is_next_multiple(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+  uint32_t first = g->code.blocks[block].first;
+  for (uint32_t i = position; i-- > 0;) {
+    const struct insn *def = &g->code.insns[first + i];
+    if (!(def->defs & REG_BIT(reg))) continue;
+    bool plain = def->op == OP_LEA && def->base != NO_REG && def->index == NO_REG;
+    return plain && def->disp >= 3 && !(def->disp & (def->disp + 1));
+  }
+  return false;
+}
+
+/*
+ * "x < 0 ? x + 63 : x" is how compilers begin to divide by 64, which rounds towards 0, as FD_SET does with a
+ * descriptor. Nobody asks for the sign.
+ */
+static bool chooses_multiple(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  bool sign = in->cc == CC_S || in->cc == CC_NS || in->cc == CC_L || in->cc == CC_GE;
+  if (in->op != OP_CMOV || f->op != OP_TEST || !sign || in->src_kind != OPERAND_REG) return false;
+  return is_next_multiple(g, block, position, in->dst) || is_next_multiple(g, block, position, in->src);
+}
+
 static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -441,12 +510,9 @@ static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block,
     e.swapped = f->swapped;
     e.variable = f->variable;
     e.imm = f->imm;
-    if (f->sum && asks_for_zero(f, e.cc)) { /* perhaps a check: who can tell? */
-      e = event_at(in, EVENT_USE, insn, block);
-      e.lost = true;
-      follow_note(g, f, e);
-    } else if (!f->sum && (!f->differs || e.cc == CC_E || e.cc == CC_NE))
-      follow_note(g, f, e);
+    bool differs = !f->sum && f->differs;
+    bool asks = f->sum ? asks_for_zero(f, e.cc) : !differs || e.cc == CC_E || e.cc == CC_NE;
+    if (asks && !chooses_multiple(g, f, block, position)) follow_note(g, f, e);
   }
   return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;
 }

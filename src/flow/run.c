@@ -28,7 +28,10 @@ struct run {
   uint64_t done[REGISTERS]; /* to what is not known: 0 for nothing */
   uint16_t known, derived;  /* DERIVED: from what the call returned */
   uint16_t of_errno;        /* loaded from errno */
-  uint32_t result_by;       /* the instruction that wrote rax last, or 0 */
+  uint16_t addressed;       /* holds an address of the image, for tables */
+  uint64_t addresses[REGISTERS];
+  uint16_t written;   /* since the last call */
+  uint32_t result_by; /* the instruction that wrote rax last, or 0 */
   struct run_slot slots[RUN_SLOTS];
   unsigned n_slots;
   uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
@@ -79,6 +82,20 @@ static void note_store(struct run *r, const struct insn *in) {
   if (r->n_stores < RUN_STORES) r->stores[r->n_stores++] = h;
 }
 
+/* The memory operand is an element of a table that cannot be written to. */
+static bool read_table(const struct run *r, const struct insn *in, unsigned size, uint64_t *ret) {
+  uint64_t at = (uint64_t)in->disp;
+  if (in->index == NO_REG || !(r->known >> in->index & 1) || in->flags & INSN_FS || size > sizeof *ret) return false;
+  if (in->base != NO_REG && !(r->addressed >> in->base & 1)) return false;
+  if (in->base != NO_REG) at += r->addresses[in->base];
+  at += r->regs[in->index] * in->scale;
+  const void *bytes = image_is_readonly(r->g->code.image, at) ? image_bytes(r->g->code.image, at, size) : NULL;
+  if (!bytes) return false;
+  *ret = 0;
+  memcpy(ret, bytes, size);
+  return true;
+}
+
 static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg, unsigned size, uint64_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t at;
@@ -91,7 +108,7 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
     return r->known >> reg & 1;
   case OPERAND_MEM:
     *ret = r->error;
-    if (follow_is_errno(r->g, insn)) return true;
+    if (follow_is_errno(r->g, insn) || read_table(r, in, size, ret)) return true;
     if (memory_key(r, insn, &at)) {
       const struct run_slot *s = slot_at(r, at);
       if (s) *ret = narrow(s->value, size);
@@ -298,6 +315,8 @@ static void step(struct run *r, uint32_t insn) {
     return;
   case OP_CMOV:
     known = condition(r, in->cc, &holds);
+    r->decided_by_value |= known && r->flags_of_value;
+    r->decided_by_errno |= known && r->flags_of_errno;
     if (known && !holds) return;
     move_if(r, insn, known);
     return;
@@ -317,6 +336,39 @@ static void step(struct run *r, uint32_t insn) {
   default:
     forget(r, insn);
   }
+}
+
+/* Addresses of tables, and what is read from them added to them: where a switch goes on. */
+static void note_address(struct run *r, const struct insn *in) {
+  uint64_t at = (uint64_t)in->disp;
+  bool lea = in->op == OP_LEA && in->base == NO_REG && in->index == NO_REG, found = lea;
+  bool registers = in->dst_kind == OPERAND_REG && in->src_kind == OPERAND_REG && in->size == 8;
+  if (registers && in->op == OP_MOVE) {
+    at = r->addresses[in->src];
+    found = r->addressed >> in->src & 1;
+  } else if (registers && in->op == OP_ADD) {
+    bool to_address = r->addressed >> in->dst & 1;
+    uint8_t address = to_address ? in->dst : in->src, other = to_address ? in->src : in->dst;
+    at = r->addresses[address] + r->regs[other];
+    found = r->addressed >> address & 1 && r->known >> other & 1;
+  }
+  r->addressed &= (uint16_t)~in->defs;
+  if (!found || in->dst_kind != OPERAND_REG) return;
+  r->addressed |= REG_BIT(in->dst);
+  r->addresses[in->dst] = at;
+}
+
+/* The block that a jump through a table goes to. */
+static bool case_block(const struct run *r, const struct insn *in, uint32_t *ret) {
+  uint64_t to;
+  uint32_t insn;
+  if (in->dst_kind == OPERAND_REG && r->addressed >> in->dst & 1)
+    to = r->addresses[in->dst];
+  else if (in->dst_kind != OPERAND_MEM || !read_table(r, in, sizeof to, &to))
+    return false;
+  if (!code_find(&r->g->code, to, &insn)) return false;
+  *ret = flow_graph_block(r->g, insn);
+  return r->g->code.blocks[*ret].first == insn;
 }
 
 static uint32_t next_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
@@ -343,12 +395,15 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
     }
     const struct insn *in = &g->code.insns[insn];
     if (in->defs & REG_BIT(RAX)) r->result_by = insn;
+    if (!insn_calls(in)) r->written |= in->defs;
+    note_address(r, in);
     switch (in->op) {
     case OP_CALL:
     case OP_CALL_SLOT:
     case OP_CALL_INDIRECT:
       if (!follow_is_errno_call(g, insn)) return insn;
       forget(r, insn);
+      r->written = 0;
       break;
     case OP_JUMP:
       position = b->n - 1;
@@ -361,9 +416,12 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
       position = UINT32_MAX;
       if (block == UINT32_MAX) return insn;
       break;
+    case OP_JUMP_TABLE:
+      if (!case_block(r, in, &block)) return insn;
+      position = UINT32_MAX;
+      break;
     case OP_RETURN:
     case OP_STOP:
-    case OP_JUMP_TABLE:
     case OP_JUMP_UNKNOWN:
     case OP_TAIL:
     case OP_TAIL_SLOT:
@@ -497,6 +555,17 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
   return true;
 }
 
+/* Of a call that both runs come to, what they set for it: "if (failed && errno == EAGAIN) n = 0; write(fd, p, n)". */
+static bool same_arguments(const struct run *a, const struct run *b) {
+  for (unsigned i = 0; i < FLOW_ARGS; i++) {
+    uint8_t reg = code_argument_registers[i];
+    bool error = a->of_errno & b->of_errno & REG_BIT(reg); /* for a message */
+    if (!(a->written & b->written & REG_BIT(reg)) || error) continue;
+    if (!same_content(a, of_register(a, reg), b, of_register(b, reg))) return false;
+  }
+  return true;
+}
+
 /* Do both runs end in calls of one function with the same arguments, which return for this one? */
 static bool same_tails(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
   const struct insn *one = &a->g->code.insns[x], *other = &b->g->code.insns[y];
@@ -521,7 +590,9 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   if (x != y && same_tails(&a, x, &b, y)) return same_stores(&a, &b) && same_stores(&b, &a);
   if (x != y && !returning) return false;
   if (!returning && !(same_slots(&a, &b) && same_slots(&b, &a))) return false;
-  return same_stores(&a, &b) && same_stores(&b, &a) && same_registers(&a, &b, x, returning);
+  if (!returning && insn_calls(&g->code.insns[x]) && !same_arguments(&a, &b)) return false;
+  if (!same_stores(&a, &b) || !same_stores(&b, &a)) return false;
+  return (returning && p->nothing) || same_registers(&a, &b, x, returning);
 }
 
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {

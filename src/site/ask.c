@@ -35,6 +35,7 @@ const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at,
   struct question q = {.entry = entry, .at = at, .start = {.kind = START_RESULT}};
   uint64_t key = hash_mix(question_key(entry, at, &q.start) ^ sample_hash(s)), i;
   if (map_get(&p->question_of, key, &i)) return &p->questions.at[i];
+  q.nothing = functions_no_result(p, entry);
   q.sample = arena_memdup(&p->workers[0].arena, s, sizeof *s);
   i = p->questions.n;
   if (!q.sample || vec_push(&p->questions, q) < 0 || map_put(&p->question_of, key, i) < 0) p->error = -ENOMEM;
@@ -64,7 +65,7 @@ static int answer_one(struct program *p, struct worker *w, struct flow_graph *g,
   }
   q->torn = w->events.torn;
   if (q->sample) {
-    guard_look(g, start.insn, &w->events, q->sample, &q->guard);
+    guard_look(g, start.insn, &w->events, q->sample, q->nothing, &q->guard);
     return recovery_answer(p, w, g, q);
   }
   q->n_events = (uint32_t)w->events.at.n;

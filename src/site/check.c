@@ -133,7 +133,7 @@ static int keep_recovery(const struct found *f, struct arena *arena, struct site
 static int make_site(struct program *p, const struct found *f, const struct judgement *j, const struct map *reached,
                      struct arena *arena, struct site *s) {
   const struct import *m = &p->imports.at[f->import];
-  *s = (struct site){.address = f->at, .after = f->after};
+  *s = (struct site){.address = f->at, .after = f->after, .floating = m->floating};
   s->function = arena_strdup(arena, m->written);
   s->symbol = arena_strdup(arena, m->name);
   s->library = m->library ? arena_strdup(arena, m->library) : NULL;
@@ -245,6 +245,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   struct site_list l = {0};
   int r = program_start(p, profile, e);
   if (r >= 0) r = functions_read(p);
+  if (r >= 0) guard_choose(p);
   struct judgement *js = calloc(p->found.n + 1, sizeof *js);
   if (!js) r = -ENOMEM;
   if (r >= 0 && p->request->recovery) r = recovery_ask_callers(p);

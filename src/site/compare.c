@@ -89,6 +89,12 @@ bool judge_equality(const struct flow_event *e) {
 
 uint64_t judge_every(const struct import *m) { return m->n_errors >= 64 ? ~0ull : (1ull << m->n_errors) - 1; }
 
+bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  uint64_t v;
+  if (!e->mixed) return false;
+  return !e->sum || s->n_successes != 1 || !transform_apply(e->ops, p->image, s->successes[0], &v, NULL) || v != 0;
+}
+
 /* Is the error told from the sample's successes, and from MORE if that is not 0? */
 static bool tells(const struct program *p, const struct sample *s, const struct flow_event *e, uint64_t error,
                   uint64_t more, uint64_t variable) {
@@ -152,7 +158,7 @@ static unsigned variables_for(const struct import *m, const struct flow_event *e
 
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
   uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
-  if (e->mixed) return 0;
+  if (judge_mixed(p, s, e)) return 0;
   unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
   if (n == 0) return judge_every(s->import);
   for (unsigned i = 0; i < s->import->n_errors; i++)
@@ -161,10 +167,20 @@ uint64_t judge_compare(const struct program *p, const struct sample *s, const st
   return told;
 }
 
+/* Is the sign all that is left? It may be moved to another place: "x < 0 ? 8 : 0" is a shift and a mask. */
+static bool takes_sign(const struct transform *t) {
+  int64_t shift = 0;
+  for (; t; t = t->next) {
+    if (t->kind == XF_SHR || t->kind == XF_SAR) shift = t->imm;
+    if (shift == 31 || shift == 63) return true;
+    bool one = t->kind == XF_AND && shift > 0;
+    if (one && ((shift < 31 && t->imm == 1ll << (31 - shift)) || t->imm == 1ll << (63 - shift))) return true;
+  }
+  return false;
+}
+
 uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  bool sign = false;
-  for (const struct transform *t = e->ops; t; t = t->next)
-    sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
+  bool sign = takes_sign(e->ops);
   uint64_t told = 0;
   for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
     uint64_t x = 0, y = 0;

@@ -109,6 +109,15 @@ static void use_full(struct gathering *t, const struct import *m, uint32_t insn)
   }
 }
 
+/* What is in the register is not what the function returned. That goes where it is not followed. */
+static int keep_errno(struct flow_events *events) {
+  size_t n = 0;
+  for (size_t i = 0; i < events->at.n; i++)
+    if (events->at.at[i].subject == SUBJECT_ERRNO) events->at.at[n++] = events->at.at[i];
+  events->at.n = n;
+  return vec_push(&events->at, ((struct flow_event){.kind = EVENT_USE, .lost = true}));
+}
+
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
   struct flow_events *events = &t->w->events;
@@ -117,6 +126,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
   events->at.n = 0;
   events->torn = false;
   int r = flow_follow(t->g, &start, NULL, events);
+  if (r >= 0 && m->floating) return keep_errno(events);
   for (size_t i = 0; i < events->at.n && r >= 0; i++)
     if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
   if (r >= 0 && crashes.n && any_check(t, m, f)) {
@@ -154,7 +164,8 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   if (r < 0) return r;
   f.errno_cleared = looks_at_errno(t) && clears_errno(t);
   sample_start(&sample, m, &f.call);
-  guard_look(t->g, insn, &t->w->events, &sample, &f.guard);
+  guard_look(t->g, insn, &t->w->events, &sample, false, &f.guard);
+  if (t->p->debug) guard_look(t->g, insn, &t->w->events, &sample, true, &f.guard_nothing);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
   r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;

@@ -8,6 +8,13 @@
  */
 #include "site/program.h"
 
+void guard_choose(struct program *p) {
+  for (size_t i = 0; i < p->found.n; i++) {
+    struct found *f = &p->found.at[i];
+    if (f->guard_nothing.errors & ~f->guard.errors && functions_no_result(p, f->entry)) f->guard = f->guard_nothing;
+  }
+}
+
 bool guard_asks(const struct flow_event *events, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (events[i].subject == SUBJECT_ERRNO && (events[i].kind == EVENT_COMPARE || events[i].kind == EVENT_SWITCH))
@@ -29,12 +36,39 @@ static int other_errno(const struct flow_events *events, const struct import *m)
   return 0;
 }
 
+static bool switches(const struct flow_events *events) {
+  for (size_t i = 0; i < events->at.n; i++)
+    if (events->at.at[i].subject == SUBJECT_ERRNO && events->at.at[i].kind == EVENT_SWITCH) return true;
+  return false;
+}
+
+static bool may_set(const struct import *m, int number) {
+  bool any = false;
+  for (size_t k = 0; k < m->n_errors; k++) {
+    if (errno_set_has(&m->details[k]->errnos, number)) return true;
+    any |= !errno_set_empty(&m->details[k]->errnos);
+  }
+  return !any;
+}
+
+/* Is the error with some errno taken for success? A table of a switch does not say which ones it has cases for. */
+static bool slips_through(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct import *m,
+                          struct flow_outcome_pair *pair) {
+  pair->error_errno = (uint64_t)other_errno(events, m);
+  if (!switches(events)) return flow_graph_same(g, insn, pair);
+  for (int i = 1; i <= ERRNO_MAX; i++) {
+    pair->error_errno = (uint64_t)i;
+    if (may_set(m, i) && flow_graph_same(g, insn, pair)) return true;
+  }
+  return false;
+}
+
 /* A success that some comparison here tells from the error. */
 static bool told_success(const struct image *img, const struct flow_events *events, const struct sample *s,
                          unsigned error, uint64_t *ret) {
   for (size_t i = 0; i < events->at.n; i++) {
     const struct flow_event *e = &events->at.at[i];
-    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable) continue;
+    if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || e->mixed) continue;
     uint64_t candidates[] = {judge_suggested(s, e), s->successes[0], s->successes[s->n_successes - 1]};
     bool holds = flow_event_holds(e, img, s->errors[error], 0);
     for (size_t k = candidates[0] ? 0 : 1; k < COUNT(candidates); k++) {
@@ -47,16 +81,15 @@ static bool told_success(const struct image *img, const struct flow_events *even
 }
 
 void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
-                struct guard *ret) {
+                bool nothing, struct guard *ret) {
   const struct import *m = s->import;
-  struct flow_outcome_pair pair = {0};
+  struct flow_outcome_pair pair = {.nothing = nothing};
   *ret = (struct guard){0};
   if (!guard_asks(events->at.at, events->at.n)) return;
   for (unsigned i = 0; i < m->n_errors; i++) {
     if (!told_success(flow_graph_code(g)->image, events, s, i, &pair.success_value)) continue;
     pair.error_value = s->errors[i];
-    pair.error_errno = (uint64_t)other_errno(events, m);
-    if (!flow_graph_same(g, insn, &pair)) continue;
+    if (!slips_through(g, insn, events, m, &pair)) continue;
     ret->errors |= 1ull << i;
     for (int number = 1; number <= ERRNO_MAX; number++) {
       pair.error_errno = (uint64_t)number;

@@ -55,7 +55,9 @@ static void take_errors(const struct program *p, struct import *m) {
   bool null = false, wide = false;
   int64_t more[4];
   if (profile_facts_infallible(p->facts, m->written)) return;
-  for (size_t i = 0; m->profile && i < m->profile->n_errors && m->n_errors < ERRORS_MAX; i++) {
+  /* Of one that returns a floating-point number, the code that was read is about another register. */
+  size_t n_errors = m->profile && !m->floating ? m->profile->n_errors : 0;
+  for (size_t i = 0; i < n_errors && m->n_errors < ERRORS_MAX; i++) {
     const struct profile_error *e = &m->profile->errors[i];
     null |= e->retval == 0 && e->wide;
     wide |= e->wide;
@@ -87,6 +89,7 @@ static int add_import(struct program *p, const char *name) {
   m->written = relevance_written(p->relevance, name);
   m->success = profile_facts_success(p->facts, m->written);
   m->answers = relevance_answers(p->relevance, m->written);
+  m->floating = profile_facts_float(p->facts, m->written);
   m->profile = profile_of(p, name, &m->library);
   struct profile_roles roles = profile_facts_roles(p->facts, m->written);
   m->size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;

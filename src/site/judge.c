@@ -62,6 +62,10 @@ static bool other_code(const struct sample *s, const struct flow_event *e) {
 static void at_compare(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                        struct judgement *out) {
   bool other = l->later && l->events[event].variable;
+  if (judge_mixed(j->p, s, &l->events[event])) { /* perhaps a check: who can tell? */
+    out->seen |= l->events[event].sum ? SEEN_USED | SEEN_LOST : SEEN_COMPARED;
+    return;
+  }
   uint64_t told = other ? 0 : judge_compare(j->p, s, &l->events[event]);
   if (!told) out->seen |= SEEN_COMPARED;
   if (!told && other_code(s, &l->events[event])) out->other_codes = true;
@@ -101,7 +105,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
                               const struct flow_event *e, struct judgement *out) {
   out->seen |= SEEN_USED;
   if (!out->goes_to) out->goes_to = inner_name(j->p, e);
-  if (l->depth >= DEPTH_MAX || l->steps >= STEPS_MAX || e->mixed) return;
+  if (l->depth >= DEPTH_MAX || l->steps >= STEPS_MAX || judge_mixed(j->p, s, e)) return;
   const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ARGUMENT, .arg = e->arg});
   if (!q || !q->answered) {
     out->missing = true;
@@ -366,7 +370,7 @@ static void judge_there(struct judging *j, const struct list *l, const struct sa
 static void at_given(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                      struct judgement *out) {
   struct flow_start start = {.kind = START_GIVEN, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
-  if (l->depth >= GIVEN_DEPTH_MAX || l->steps >= STEPS_MAX || e->mixed || !j->given) return;
+  if (l->depth >= GIVEN_DEPTH_MAX || l->steps >= STEPS_MAX || judge_mixed(j->p, s, e) || !j->given) return;
   j->given--;
   judge_there(j, l, s, e, ask(j->p, e->target, 0, start), GIVEN_DOWN, out);
 }
@@ -401,7 +405,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   const struct inner_call *c;
   out->seen |= SEEN_STORED;
   if (e->place == STORE_ELSEWHERE) out->seen |= SEEN_ELSEWHERE;
-  if (l->depth >= DEPTH_MAX || e->mixed) return;
+  if (l->depth >= DEPTH_MAX || judge_mixed(j->p, s, e)) return;
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
@@ -460,7 +464,9 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
       at_errno(e, out);
     return;
   }
-  if (e->kind != EVENT_COMPARE && e->kind != EVENT_DEREFERENCE && !e->mixed) {
+  bool left_over = e->kind == EVENT_RETURN && e->arg == RETURN_SECOND;
+  bool address = e->kind == EVENT_DEREFERENCE && !e->indexed;
+  if (e->kind != EVENT_COMPARE && !address && !left_over && !judge_mixed(j->p, s, e)) {
     uint64_t told = judge_sign(j->p, s, e);
     out->noticed |= told;
     if (told) return;
@@ -481,7 +487,7 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
   case EVENT_RETURN:
     if (e->arg == RETURN_SECOND)
       at_return_second(j, l, s, e, out);
-    else if (!e->mixed)
+    else if (!judge_mixed(j->p, s, e))
       at_return(j, l, s, e, out);
     break;
   case EVENT_STORE:

@@ -20,6 +20,7 @@ struct import {
   bool looked_at; /* somebody looks at what it returns */
   int8_t size;    /* the written argument that says how much, or -1 */
   int8_t returns; /* the one that it returns when it succeeds, or -1 */
+  bool floating;  /* it returns a floating-point number: errno alone tells that it has failed */
   bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
   unsigned n_errors;
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room; only N_ERRORS of both are set */
@@ -48,6 +49,7 @@ struct found {
   const struct flow_event *events;
   uint32_t n_events;
   struct guard guard;
+  struct guard guard_nothing; /* the same if the function returns nothing, which debug information tells later */
   const struct range *recovery;
   uint32_t n_recovery;
   struct relevance_call call;
@@ -65,6 +67,7 @@ struct question {
   bool answered;
   bool torn;                   /* ... but not to the end: what was not seen may be a check */
   bool lost;                   /* ... but the place could not be read */
+  bool nothing;                /* the function there returns nothing */
   const struct sample *sample; /* a question about its guard: what is returned there; or NULL */
   struct guard guard;
   const struct range *recovery; /* what runs there only if it is an error */
@@ -217,6 +220,11 @@ bool judge_equality(const struct flow_event *e);
  * tells from success.
  */
 uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e);
+/*
+ * Is it not known any more what an error has become, since something was added? Of calls that return 0 unless they
+ * fail, the sum is 0 unless one has failed.
+ */
+bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
@@ -257,9 +265,11 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_
 
 /* Do the events compare errno? */
 bool guard_asks(const struct flow_event *events, size_t n);
-/* EVENTS: of what the call INSN returns. */
+/* EVENTS: of what the call INSN returns. NOTHING: the function that the call is in returns nothing. */
 void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
-                struct guard *ret);
+                bool nothing, struct guard *ret);
+/* Of sites in functions that return nothing, the guard is the one for those. */
+void guard_choose(struct program *p);
 
 /* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
 

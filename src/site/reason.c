@@ -85,6 +85,10 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     text_addf(t, " %s handled, but other errors are taken for success", is_are(n));
     return;
   }
+  if (m->floating) {
+    text_addf(t, "%s's errno is not asked for", m->written);
+    return;
+  }
   add_values(t, m, s->missing, s->n_missing);
   if (j->seen & SEEN_MIXED_CALLERS && !j->bad_callers) {
     text_addf(t, " %s returned, and callers do not check %s", is_are(s->n_missing),

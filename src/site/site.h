@@ -61,6 +61,7 @@ struct site {
   int rank;         /* the higher the worse; sites below SITE_QUIET are not shown unless asked for */
   bool always;      /* an error is dereferenced on every way */
   bool unreached;   /* nothing in the program refers to the code */
+  bool floating;    /* the function returns a floating-point number, and cannot be made to fail */
   bool suppressed;  /* a comment in the source says so */
   bool in_baseline; /* accepted before */
 };

@@ -96,12 +96,21 @@ static bool is_copy(const struct site *a, const struct site *b) {
   return true;
 }
 
+static int compare_lines(const struct site_line *a, const struct site_line *b) {
+  if (a->file != b->file) return a->file < b->file ? -1 : 1;
+  if (a->line != b->line) return a->line < b->line ? -1 : 1;
+  return (a->column > b->column) - (a->column < b->column);
+}
+
+/* One call of the source behind the other, those of one function together, and then copies of one call. */
 static int by_line(const void *x, const void *y) {
   const struct site *a = *(struct site *const *)x, *b = *(struct site *const *)y;
-  if (a->at.file != b->at.file) return a->at.file < b->at.file ? -1 : 1;
-  if (a->at.line != b->at.line) return a->at.line < b->at.line ? -1 : 1;
-  if (a->at.column != b->at.column) return a->at.column < b->at.column ? -1 : 1;
-  return (a->address > b->address) - (a->address < b->address);
+  int r = compare_lines(&a->at, &b->at);
+  if (!r) r = strcmp(a->symbol, b->symbol);
+  if (!r) r = (a->n_inlined > b->n_inlined) - (a->n_inlined < b->n_inlined);
+  for (size_t i = 0; !r && i < a->n_inlined; i++)
+    r = compare_lines(&a->inlined[i], &b->inlined[i]);
+  return r ? r : (a->address > b->address) - (a->address < b->address);
 }
 
 /* Does a way lead from the entry to block TO, not through block WITHOUT? */
@@ -175,18 +184,36 @@ static void join(struct program *p, const struct site_list *l, struct site **fro
  * A copy on a way that has failed already needs no check of its own: "if (close(fd) < 0 && !failed)". It is as good as
  * the best of its copies. The sites are still in the order of what was found.
  */
-static int join_copies(struct program *p, struct site_list *l) {
-  struct site **order = arena_alloc(&l->arena, (l->n + 1) * sizeof *order);
-  if (!order) return -ENOMEM;
-  for (size_t i = 0; i < l->n; i++)
-    order[i] = &l->sites[i];
-  if (l->n) qsort(order, l->n, sizeof *order, by_line);
+static int join_copies(struct program *p, const struct site_list *l, struct site **order) {
   for (size_t i = 0, end; i < l->n; i = end) {
     for (end = i + 1; end < l->n && is_copy(order[i], order[end]);)
       end++;
     if (end - i > 1 && end - i <= COPIES_MAX) join(p, l, order + i, order + end);
   }
   return p->error;
+}
+
+/* One call of the source, wherever the function that it is written in was inlined. */
+static bool is_same_call(const struct site *a, const struct site *b) {
+  return strcmp(a->symbol, b->symbol) == 0 && a->at.file && same_line(&a->at, &b->at);
+}
+
+/*
+ * Compilers keep the body of a function that others could call, and inline it wherever it is called. Nobody ever runs
+ * that body, and who gets what it returns is seen at the copies only.
+ */
+static void leave_out_bodies(struct site_list *l, struct site **order) {
+  for (size_t i = 0, end; i < l->n; i = end) {
+    bool runs = !order[i]->unreached;
+    for (end = i + 1; end < l->n && is_same_call(order[i], order[end]); end++)
+      runs |= !order[end]->unreached;
+    for (size_t k = i; k < end && runs; k++)
+      if (order[k]->unreached) order[k]->function = NULL;
+  }
+  size_t n = 0;
+  for (size_t i = 0; i < l->n; i++)
+    if (l->sites[i].function) l->sites[n++] = l->sites[i];
+  l->n = n;
 }
 
 /* The symbol as people know it. NULL if there is no memory. */
@@ -213,5 +240,13 @@ int where_fill(struct program *p, struct site_list *l) {
   for (size_t i = 0; i < l->n && r >= 0; i++)
     r = fill_site(&strings, p->debug, &l->sites[i]);
   map_done(&strings.known);
-  return r < 0 ? r : join_copies(p, l);
+  struct site **order = arena_alloc(&l->arena, (l->n + 1) * sizeof *order);
+  if (!order) r = -ENOMEM;
+  if (r < 0) return r;
+  for (size_t i = 0; i < l->n; i++)
+    order[i] = &l->sites[i];
+  if (l->n) qsort(order, l->n, sizeof *order, by_line);
+  r = join_copies(p, l, order);
+  if (r >= 0) leave_out_bodies(l, order);
+  return r;
 }

@@ -36,13 +36,21 @@ static void add_jump(struct text *t, const struct site *s) {
   text_add(t, ": no frame of the stack stands for it -->\n");
 }
 
+static void add_float(struct text *t, const struct site *s) {
+  text_addf(t, "  <!-- 0x%llx: ", (unsigned long long)s->address);
+  text_add_xml(t, s->symbol);
+  text_add(t, " returns a floating-point number, and cannot be made to fail -->\n");
+}
+
 void site_write_scenario(const struct site_list *l, size_t n, enum site_verdict verdict, struct text *to) {
   text_add(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<scenario>\n");
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < l[i].n; k++) {
       const struct site *s = &l[i].sites[k];
       if (s->verdict != verdict || !site_counts(s, true)) continue;
-      if (s->after)
+      if (s->floating)
+        add_float(to, s);
+      else if (s->after)
         add_site(to, &l[i], i, s);
       else
         add_jump(to, s);

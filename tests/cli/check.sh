@@ -902,7 +902,8 @@ holds 'an inlined function has no offset' json '
 holds 'JSON has all copies' json 'sum(s["function"] == "fsync" for s in d["sites"]) >= 2'
 run check --all --recovery twice
 holds 'two copies of a line are told apart where recovery code is shown' bash -c '
-  grep -q "inlined at .*twice.c:5 in a)" out && grep -q "inlined at .*twice.c:6 in b)" out'
+  grep -q "inlined at .*twice.c:5 in a)" out && grep -q "inlined at .*twice.c:6 in b[,)]" out'
+holds 'a body that is inlined wherever it is called is not run' bash -c '! grep -q "twice.c:6 in b)" out'
 run check --scenario none twice prog twice
 holds 'triggers have names of their own' python3 -c 'import xml.etree.ElementTree as E
 root = E.parse("out").getroot()

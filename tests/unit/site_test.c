@@ -157,6 +157,49 @@ static const struct function {
      " mov eax, 7\n or [rbp - 4], eax\n mov eax, [rip + the_variable]\n or [rbp - 4], eax\n"
      " cmp dword ptr [rbp - 4], 0\n je 1f\n call abort@plt\n1: xor eax, eax\n leave\n ret",
      "all"},
+    {"summed_up",
+     "push rbx\n call close@plt\n add eax, [rip + the_variable]\n mov ebx, eax\n test ebx, ebx\n jne 1f\n"
+     " xor eax, eax\n1: pop rbx\n ret",
+     "all"},
+    {"sign_of_sum",
+     "push rbx\n call close@plt\n add eax, [rip + the_variable]\n shr eax, 31\n mov [rip + the_variable], eax\n"
+     " xor eax, eax\n pop rbx\n ret",
+     "all"},
+    {"counts_summed_up",
+     "push rbx\n call write@plt\n add eax, [rip + the_variable]\n mov ebx, eax\n xor eax, eax\n test ebx, ebx\n"
+     " jne 1f\n inc eax\n1: pop rbx\n ret",
+     "none used"},
+    {"sign_in_memory",
+     "sub rsp, 24\n call open@plt\n mov [rsp + 12], eax\n shr dword ptr [rsp + 12], 31\n mov eax, [rsp + 12]\n"
+     " mov [rip + the_variable], eax\n xor eax, eax\n add rsp, 24\n ret",
+     "all"},
+
+    /* divided: compilers round towards 0, and ask for the sign for that */
+    {"halved",
+     "push rbx\n call open@plt\n mov edx, eax\n shr edx, 31\n add eax, edx\n sar eax\n mov [rip + the_variable], eax\n"
+     " xor eax, eax\n pop rbx\n ret",
+     "none used"},
+    {"divided",
+     "push rbx\n call open@plt\n mov ecx, 10\n cdq\n idiv ecx\n mov [rip + the_variable], eax\n xor eax, eax\n pop "
+     "rbx\n"
+     " ret",
+     "none used"},
+    {"in_words",
+     "push rbx\n call open@plt\n lea edx, [rax + 63]\n test eax, eax\n cmovns edx, eax\n sar edx, 6\n"
+     " imul edx, edx\n xor eax, eax\n pop rbx\n ret",
+     "none used"},
+
+    /* an array that one loop fills and the next one looks at, by index and by pointer */
+    {"elements",
+     "push rbx\n sub rsp, 16\n xor ebx, ebx\n1: call open@plt\n mov [rsp + rbx * 4], eax\n inc rbx\n cmp rbx, 4\n"
+     " jne 1b\n mov rdx, rsp\n lea rcx, [rsp + 16]\n xor eax, eax\n2: cmp dword ptr [rdx], 0\n js 3f\n add rdx, 4\n"
+     " cmp rdx, rcx\n jne 2b\n inc eax\n3: add rsp, 16\n pop rbx\n ret",
+     "all"},
+    {"elements_of_another",
+     "push rbx\n sub rsp, 32\n xor ebx, ebx\n1: call open@plt\n mov [rsp + rbx * 4], eax\n inc rbx\n cmp rbx, 4\n"
+     " jne 1b\n lea rdx, [rsp + 16]\n lea rcx, [rsp + 32]\n xor eax, eax\n2: cmp dword ptr [rdx], 0\n js 3f\n"
+     " add rdx, 4\n cmp rdx, rcx\n jne 2b\n inc eax\n3: add rsp, 32\n pop rbx\n ret",
+     "none used"},
     {"doubled", "push rax\n call close@plt\n add eax, eax\n jne 1f\n xor eax, eax\n1: pop rcx\n ret", "all"},
 
     /* more copies and code than are followed, and then a check */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements of arrays: one loop fills an array with results, the next one looks at them. Which element an operand is, is
+ * not known; which array it is an element of, often is.
+ *
+ * The address is followed backward through copies and through what is added to it, on all ways, to one root: a place on
+ * the stack, an argument, what a call has returned or a variable on the stack that holds a pointer.
+ */
+#include "flow/follow.h"
+
+#define TRACES_MAX 24
+#define NEAR 12 /* instructions in which an index is made */
+
+enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE };
+
+struct trace {
+  uint32_t block, position;
+  uint8_t reg;
+  int64_t added; /* constants, from there on to the operand */
+};
+
+struct search {
+  const struct flow_graph *g;
+  struct trace traces[TRACES_MAX];
+  unsigned n, done;
+  bool indexed; /* something that is not known was added, or the same again and again */
+  bool failed;
+  uint8_t kind;
+  int64_t root, added;
+};
+
+static void push(struct search *s, struct trace t) {
+  for (unsigned i = 0; i < s->n; i++) {
+    const struct trace *known = &s->traces[i];
+    if (known->block != t.block || known->position != t.position || known->reg != t.reg) continue;
+    s->indexed = true; /* round a loop */
+    return;
+  }
+  s->failed |= s->n == TRACES_MAX;
+  if (!s->failed) s->traces[s->n++] = t;
+}
+
+/* On to REG before the instruction that T has come to, to which ADDED was added there. */
+static void go_on(struct search *s, struct trace t, uint8_t reg, int64_t added) {
+  t.reg = reg;
+  t.added += added;
+  push(s, t);
+}
+
+static void found(struct search *s, enum root_kind kind, int64_t root, int64_t added) {
+  s->failed |= s->kind != ROOT_NONE && (s->kind != kind || s->root != root || s->added != added);
+  s->kind = (uint8_t)kind;
+  s->root = root;
+  s->added = added;
+}
+
+/* Was the register just made a multiple of something, or more bits of it? So are indices, and pointers are not. */
+static bool is_index(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+  uint32_t first = g->code.blocks[block].first;
+  for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
+    const struct insn *def = &g->code.insns[first + i];
+    if (!(def->defs & REG_BIT(reg))) continue;
+    if (def->op == OP_LEA) return def->base == NO_REG && def->index != NO_REG;
+    return def->op == OP_SHL || def->op == OP_MUL || def->size < 8 || def->flags & INSN_SIGNED;
+  }
+  return false;
+}
+
+/* The address is the sum of two registers: one of them is the pointer. */
+static void sum(struct search *s, struct trace t, uint8_t one, uint8_t other, bool may_swap) {
+  s->indexed = true;
+  bool swap = may_swap && is_index(s->g, t.block, t.position, one);
+  go_on(s, t, swap ? other : one, 0);
+}
+
+/* Where a memory operand with an index begins on the stack; false if that is not where it is. */
+static bool frame_slot(const struct insn *in, int64_t *ret) {
+  int32_t from = in->base == RSP ? in->sp : in->base == RBP ? in->fp : SP_UNKNOWN;
+  if (from == SP_UNKNOWN || in->flags & INSN_FS) return false;
+  *ret = from + in->disp;
+  return true;
+}
+
+static void through_lea(struct search *s, const struct insn *in, struct trace t) {
+  int64_t slot;
+  if (frame_slot(in, &slot)) {
+    s->indexed |= in->index != NO_REG;
+    found(s, ROOT_STACK, slot, t.added);
+  } else if (in->base == NO_REG)
+    s->failed = true;
+  else if (in->index != NO_REG) {
+    t.added += in->disp;
+    sum(s, t, in->base, in->index, in->scale <= 1);
+  } else
+    go_on(s, t, in->base, in->disp);
+}
+
+/* The instruction that T has come to has made the register. */
+static void through(struct search *s, struct trace t) {
+  const struct insn *in = &s->g->code.insns[s->g->code.blocks[t.block].first + t.position];
+  int32_t slot;
+  bool moved = in->op == OP_MOVE && in->size == 8 && !(in->flags & INSN_SIGNED);
+  bool added = in->op == OP_ADD || in->op == OP_SUB;
+  if (in->op == OP_LEA)
+    through_lea(s, in, t);
+  else if (moved && in->src_kind == OPERAND_REG && in->src == RSP && in->sp != SP_UNKNOWN)
+    found(s, ROOT_STACK, in->sp, t.added);
+  else if (moved && in->src_kind == OPERAND_REG)
+    go_on(s, t, in->src, 0);
+  else if (moved && in->src_kind == OPERAND_MEM && insn_slot(in, &slot))
+    found(s, ROOT_VARIABLE, slot, t.added);
+  else if (added && in->src_kind == OPERAND_IMM)
+    go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
+  else if (in->op == OP_ADD && in->src_kind == OPERAND_REG)
+    sum(s, t, t.reg, in->src, true);
+  else
+    s->failed = true;
+}
+
+static void at_entry(struct search *s, const struct trace *t) {
+  for (unsigned i = 0; i < FLOW_ARGS; i++)
+    if (code_argument_registers[i] == t->reg) {
+      found(s, ROOT_ARGUMENT, i, t->added);
+      return;
+    }
+  s->failed = true;
+}
+
+static void backward(struct search *s, struct trace t) {
+  const struct code *c = &s->g->code;
+  const struct block *b = &c->blocks[t.block];
+  while (t.position-- > 0) {
+    const struct insn *in = &c->insns[b->first + t.position];
+    if (insn_calls(in) && CALL_CLOBBERS & REG_BIT(t.reg)) {
+      if (t.reg == RAX)
+        found(s, ROOT_CALL, b->first + t.position, t.added);
+      else
+        s->failed = true;
+      return;
+    }
+    if (!(in->defs & REG_BIT(t.reg))) continue;
+    through(s, t);
+    return;
+  }
+  if (t.block == c->entry_block) at_entry(s, &t);
+  for (uint32_t i = 0; i < b->n_preds; i++) {
+    uint32_t from = c->edges[b->preds + i].from;
+    push(s, (struct trace){from, c->blocks[from].n, t.reg, t.added});
+  }
+}
+
+bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct search s = {.g = g};
+  struct trace start = {.block = block, .position = position, .added = in->disp};
+  int64_t slot;
+  bool memory = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM;
+  if (!memory || in->op == OP_LEA || in->flags & INSN_FS || in->base == NO_REG) return false;
+  if (frame_slot(in, &slot)) {
+    if (in->index == NO_REG) return false;
+    s.indexed = true;
+    found(&s, ROOT_STACK, slot, 0);
+  } else if (in->index != NO_REG)
+    sum(&s, start, in->base, in->index, in->scale <= 1);
+  else
+    go_on(&s, start, in->base, 0);
+  while (s.done < s.n && !s.failed)
+    backward(&s, s.traces[s.done++]);
+  if (s.failed || !s.indexed || s.kind == ROOT_NONE) return false;
+  ret->where = FACT_ELEMENT;
+  ret->reg = s.kind;
+  ret->imm = (uint64_t)(s.kind == ROOT_STACK ? s.root + s.added : s.root);
+  ret->disp = s.kind == ROOT_STACK ? 0 : s.added;
+  ret->size = in->size;
+  return true;
+}
+
+bool follow_is_first(const struct fact *f, int32_t slot) { return f->reg == ROOT_STACK && (int64_t)f->imm == slot; }
