@@ -76,7 +76,7 @@ HARMLESS = re.compile(
     r"(_*(abort|assert_fail|cxa_.*|ctype_b_loc|errno_location|fdelt_chk|fdelt_warn|gmon_start__|libc_start_main|exit|"
     r"stack_chk_fail|errx?|warnx?|perror|openlog|v?syslog(_chk)?|stpcpy(_chk)?|mem(cpy|set|move|cmp|pcpy|chr)(_chk)?|"
     r"str(n?cmp|n?cpy|n?cat|len|chr|rchr|str|c?spn|error)(_chk)?|free|qsort|getpid|sync|sleep|freeaddrinfo|"
-    r"gai_strerror|globfree|get(pp|eu)id|getpgrp|strchrnul|(set|end)grent|longjmp|setjmp|wcslen|bcmp|regfree|dlerror|nl_langinfo|rewind|cfmakeraw|[hn]to[hn][sl]|std(in|out|err))|"
+    r"gai_strerror|globfree|get(pp|eu)id|getpgrp|strchrnul|(set|end)grent|longjmp|setjmp|wcslen|bcmp|abs|fu?n?lockfile|regfree|dlerror|nl_langinfo|rewind|cfmakeraw|[hn]to[hn][sl]|std(in|out|err))|"
     r"_?_Z.*|_Unwind_Resume|_ITM.*|__gxx_personality.*|.*cxx11.*)$")
 
 

@@ -417,7 +417,7 @@ static int mail_blind(const char *text)
     FILE *p = popen("mail root", "w"); /* @popen none dereferenced/used */
 
     fwrite(text, 1, strlen(text), p); /* @fwrite none ignored */
-    return pclose(p) >> 8; /* @pclose none used */
+    return pclose(p) >> 8; /* @pclose all */
 }
 
 static bool edit(const char *path)

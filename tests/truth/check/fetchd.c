@@ -60,7 +60,7 @@ int peer_connect_old(struct peer *p, const char *host, unsigned short port)
 
     memcpy(&sin.sin_addr, h->h_addr_list[0], sizeof sin.sin_addr);
     sin.sin_port = htons(port);
-    p->fd = socket(AF_INET, SOCK_STREAM, 0); /* @socket none used */
+    p->fd = socket(AF_INET, SOCK_STREAM, 0); /* @socket any */
     return connect(p->fd, (struct sockaddr *)&sin, sizeof sin); /* @connect all */
 }
 

@@ -122,7 +122,7 @@ N const char *s_errno_all(const char *p)
 /* conditions */
 N int k_or(const char *p) { return access(p, R_OK) == 0 || mkdir(p, 0700) == 0; } /* @access all; @mkdir all */
 N int k_guard(const char *p, int really) { if (really && unlink(p) != 0) return -1; return 0; } /* @unlink all */
-N int k_nested(const char *p) { int fd; if ((fd = open(p, O_RDONLY)) != -1 && (fd > 2 || (fd = dup(fd)) != -1)) return fd; return -1; } /* @open all; @dup all */
+N int k_nested(const char *p) { int fd; if ((fd = open(p, O_RDONLY)) != -1 && (fd > 2 || (fd = dup(fd)) != -1)) return fd; return -1; } /* @open all; @dup any */
 N int k_ternary(const char *p, int w) { return (w ? open(p, O_WRONLY) : open(p, O_RDONLY)) < 0; } /* @open? all */
 N int k_not_not(const char *p) { return !!!chdir(p); } /* @chdir all */
 N int k_comma(const char *p) { int r; return errno = 0, r = rmdir(p), r ? errno : 0; } /* @rmdir all */

@@ -161,7 +161,7 @@ private:
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-static std::map<std::string, long> table;
+static std::map<std::string, long> table; /* @__cxa_atexit? any */
 
 __attribute__((noinline)) void put(const std::string &k, long v)
 {
@@ -277,7 +277,7 @@ __attribute__((noinline)) std::string home()
 
 __attribute__((noinline)) std::string editor()
 {
-    return std::getenv("EDITOR"); /* @getenv none dereferenced/used */
+    return std::getenv("EDITOR"); /* @getenv any */
 }
 
 __attribute__((noinline)) char *raw(size_t n)
@@ -330,4 +330,4 @@ int main(int argc, char **argv)
         return 1;
     }
     return r > 100;
-}
+} /* @__cxa_atexit? any */

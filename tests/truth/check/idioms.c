@@ -464,7 +464,7 @@ KEEP char *me_grow_leak(char *p, size_t n)
 
 KEEP int me_used_then_checked(size_t n)
 {
-    char *p = malloc(n); /* @malloc/calloc none dereferenced/used */
+    char *p = malloc(n); /* @malloc/calloc any */
     memset(p, 0, n);
     if (!p)
         return -1;

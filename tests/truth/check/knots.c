@@ -255,7 +255,7 @@ static SLOW bool matches_blind(const char *pattern, const char *text)
     regex_t re;
 
     regcomp(&re, pattern, REG_EXTENDED); /* @regcomp none ignored */
-    return regexec(&re, text, 0, NULL, 0) == REG_NOMATCH; /* @regexec some */
+    return regexec(&re, text, 0, NULL, 0) == REG_NOMATCH; /* @regexec all */
 }
 
 static SLOW int shared(key_t key)
@@ -357,7 +357,7 @@ static SLOW int parse_blind(const char *s)
 static int visit(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)at;
-    if (kind == FTW_DP)
+    if (kind == FTW_DP) /* @rmdir? any */
         return rmdir(path); /* @rmdir? any */
     return remove(path) ? errno : 0; /* @remove all */
 }

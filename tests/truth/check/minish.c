@@ -223,7 +223,7 @@ static int do_export(struct cmd *c)
         if (!eq)
             continue;
         *eq = 0;
-        bad |= setenv(c->argv[i], eq + 1, 1); /* @setenv all */
+        bad |= setenv(c->argv[i], eq + 1, 1); /* @setenv none used/returned */
     }
     return -bad;
 }
