@@ -93,6 +93,25 @@ holds 'exceptions that nobody catches are one finding, wherever they are thrown'
 import json, sys
 sys.exit([(f["kind"], f["count"]) for f in json.load(open("out"))["findings"]] != [("abort", 6)])'
 
+# --- folders of others --------------------------------------------------------------------------------------------------
+
+as_other() { (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --clear-groups "$@" >../out 2>../err); }
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+  skip 'folders of others' 'only root can make them'
+elif chmod 755 . && mkdir -p home shared/below && ! as_other test -x "$MURPHY"; then
+  skip 'folders of others' 'others cannot start murphy here'
+elif chown 1000:1000 home && chmod 777 shared shared/below && echo text >shared/file && chmod 666 shared/file &&
+  ! as_other unshare -Ur true; then
+  skip 'folders of others' 'others may not have namespaces'
+else
+  last='murphy test as another user'
+  as_other "$MURPHY" test --campaign ../home/new --budget 5runs -- touch new below/new
+  holds 'files can be made in folders of others that can be written to' grep -q 'of [0-9]* experiments' out
+  holds '... and are not there outside' test ! -e shared/new -a ! -e shared/below/new
+  as_other "$MURPHY" test --campaign ../home/old --budget 5runs -- sh -c 'echo more >>file'
+  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users cannot be' err
+fi
+
 # --- what a stream is ---------------------------------------------------------------------------------------------------
 
 cat >stream.c <<'END'
