@@ -93,6 +93,17 @@ holds 'exceptions that nobody catches are one finding, wherever they are thrown'
 import json, sys
 sys.exit([(f["kind"], f["count"]) for f in json.load(open("out"))["findings"]] != [("abort", 6)])'
 
+run test --campaign thrown.named --budget 5runs --function 'operator new[]' -- ./thrown
+holds 'functions of C++ may be named as the source does' test "$status" = 1
+holds '... are called so in reports' grep -q 'abort (SIGABRT) when operator new\[\] throws std::bad_alloc' out
+holds '... and not by symbols' bash -c '! grep -q "_Zn\|_ZS" out'
+for format in html junit; do
+  run report --campaign thrown.named --format $format
+  holds "... in $format, too" bash -c 'grep -q "operator new\[\]" out && ! grep -q "_Zn" out'
+done
+run report --campaign thrown.named --format json
+holds '... but scripts read the symbol' grep -q '"function":"_Znam"' out
+
 # --- folders of others --------------------------------------------------------------------------------------------------
 
 as_other() { (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --clear-groups "$@" >../out 2>../err); }
