@@ -175,6 +175,14 @@ const char *name_nearest(const char *s, const char *const *candidates, size_t n)
 /* The same among the names of errno values. */
 const char *errno_nearest(const char *s);
 
+/*
+ * Adds a function's symbol as people know it: as the source calls it for Rust, the path without parameters and with
+ * "<...>" for arguments of templates for C++, and as it is otherwise, which is false.
+ */
+bool name_readable(const char *symbol, struct text *to);
+/* Adds what a symbol of Rust, in either of its forms, is called in the source. False if it is none. */
+bool name_rust(const char *symbol, struct text *to);
+
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
 /* A text that is being read, a file or a rule, for messages with positions. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static bool says(const struct lab_result *r, const char *const *words, size_t n) {
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
@@ -23,9 +24,12 @@ static bool says(const struct lab_result *r, const char *const *words, size_t n)
 /* What it seems to miss in the sandbox, by what it says. */
 static const char *missing_thing(const struct lab_result *r, const char *note) {
   static const char *const read_only[] = {"Read-only file system", "EROFS"};
+  static const char *const unknown[] = {"Value too large for defined data type", "EOVERFLOW"};
   static const char *const displays[] = {"DISPLAY", "display:", "X server", "Wayland", "wayland"};
   static const char *const terminals[] = {"/dev/tty", "not a tty", "not a terminal", "Inappropriate ioctl", "\033["};
   if (note[0] && says(r, read_only, COUNT(read_only))) return note;
+  if (geteuid() != 0 && says(r, unknown, COUNT(unknown)))
+    return "in the sandbox, files of other users cannot be changed, which may be why: own them, or use --no-sandbox";
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";

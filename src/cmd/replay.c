@@ -104,10 +104,14 @@ static void add_crash(struct job *job, const struct lab_result *run, struct text
   for (size_t i = 0; r == 0 && i < frames.n && i < SHOWN_FRAMES; i++) {
     const struct store_frame *f = &frames.at[i];
     text_add(to, "  ");
+    struct text name = {0};
     if (f->function) {
-      text_add_plain(to, f->function);
+      (void)name_readable(f->function, &name);
+      text_add_plain(to, name.at ? name.at : f->function);
       text_add(to, "  ");
     }
+    to->failed |= name.failed;
+    text_done(&name);
     text_add_plain(to, f->file && f->line ? f->file : f->module);
     text_addf(to, f->file && f->line ? ":%llu\n" : "+0x%llx\n",
               f->file && f->line ? (unsigned long long)f->line : (unsigned long long)f->offset);

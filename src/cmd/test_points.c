@@ -217,8 +217,10 @@ static int by_home(const void *a, const void *b, void *context) {
 /* Those of one library: by name, or how many there are. */
 static void add_untried(const char *const *names, size_t n, const char *home, bool named, struct text *to) {
   if (!named) text_addf(to, "%s%zu function%s of %s", to->n ? ", " : "", n, n == 1 ? "" : "s", home);
-  for (size_t i = 0; i < n && named; i++)
-    text_addf(to, "%s%s", to->n ? ", " : "", names[i]);
+  for (size_t i = 0; i < n && named; i++) {
+    if (to->n) text_add(to, ", ");
+    (void)name_readable(names[i], to);
+  }
 }
 
 static bool is_alone(const struct test_space *s) {

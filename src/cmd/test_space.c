@@ -21,8 +21,12 @@ static bool is_function(const struct run_modules *m, const char *name) {
 
 /* Who asks for open means open64 and __open64_2 too. */
 static bool is_wanted(const struct test_space *s, const struct test_scope *scope, const char *name) {
-  return test_is_listed(&scope->functions, name) ||
-         test_is_listed(&scope->functions, site_likely_written(s->likely, name));
+  struct text readable = {0};
+  bool listed = test_is_listed(&scope->functions, name) ||
+                test_is_listed(&scope->functions, site_likely_written(s->likely, name));
+  if (!listed && name_readable(name, &readable) && readable.at) listed = test_is_listed(&scope->functions, readable.at);
+  text_done(&readable);
+  return listed;
 }
 
 /* Whether a close that fails loses something is told by the calls that have written before, asked for or not. */

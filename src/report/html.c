@@ -48,15 +48,17 @@ static void add_stack(const char *title, const struct report_stack *s, struct te
   if (!n) return;
   text_addf(to, "<p class=\"soft\">%s</p>\n<ol>\n", title);
   for (size_t i = 0; i < n; i++) {
-    struct text place = {0};
+    struct text place = {0}, name = {0};
     report_place(&s->frames[i], &place);
+    report_function(&s->frames[i], &name);
     text_add(to, "<li>");
-    text_add_xml(to, report_function(&s->frames[i]));
+    text_add_xml(to, name.at ? name.at : "");
     text_add(to, " <span class=\"soft\">");
     text_add_xml(to, place.at ? place.at : "");
     text_add(to, "</span></li>\n");
-    to->failed |= place.failed;
+    to->failed |= place.failed || name.failed;
     text_done(&place);
+    text_done(&name);
   }
   text_add(to, "</ol>\n");
 }
@@ -156,7 +158,11 @@ static void add_left(const struct report *r, struct text *to) {
   text_add(to, "</summary>\n<table>\n");
   for (size_t i = 0; i < r->left.n; i++) {
     text_add(to, "<tr><td><code>");
-    text_add_xml(to, r->left.at[i].name);
+    struct text name = {0};
+    (void)name_readable(r->left.at[i].name, &name);
+    text_add_xml(to, name.at ? name.at : r->left.at[i].name);
+    to->failed |= name.failed;
+    text_done(&name);
     text_addf(to, "</code></td><td class=\"n\">%" PRIu64 "</td></tr>\n", r->left.at[i].n);
   }
   text_add(to, "</table></details>\n");

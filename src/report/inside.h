@@ -14,8 +14,8 @@ bool report_is_unsure(const struct report *r);
 void report_modes(const struct report *r, struct text *to);
 /* Where the call that failed stands: the innermost frame, all NULL if there is none. */
 const struct store_frame *report_site(const struct report_finding *f);
-/* "main", "./lib/parse.c:17" or "prog+0x1234": the function, else the module; and the place. */
-const char *report_function(const struct store_frame *f);
+/* "main", "./lib/parse.c:17" or "prog+0x1234": the function as people know it, else the module; and the place. */
+void report_function(const struct store_frame *f, struct text *to);
 void report_place(const struct store_frame *f, struct text *to);
 /* The frames that tell something: not those between the program's start and main. */
 size_t report_depth(const struct report_stack *s);

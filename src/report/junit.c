@@ -30,7 +30,8 @@ static void add_finding(const struct report *r, const struct report_finding *f, 
   struct text title = {0}, body = {0}, name = {0};
   report_title(f, &title);
   report_text_finding(f, &body);
-  text_addf(&name, "%s at ", f->is.function);
+  (void)name_readable(f->is.function, &name);
+  text_add(&name, " at ");
   report_place(report_site(f), &name);
   text_add(to, "    <testcase");
   add_attribute("classname", r->program, to);
@@ -48,9 +49,13 @@ static void add_finding(const struct report *r, const struct report_finding *f, 
 }
 
 static void add_function(const struct report *r, const struct report_count *f, struct text *to) {
+  struct text name = {0};
+  (void)name_readable(f->name, &name);
   text_add(to, "    <testcase");
   add_attribute("classname", r->program, to);
-  add_attribute("name", f->name, to);
+  add_attribute("name", name.at ? name.at : f->name, to);
+  to->failed |= name.failed;
+  text_done(&name);
   uint64_t left = left_of(r, f->name);
   if (left < f->n)
     text_add(to, "/>\n");

@@ -234,7 +234,8 @@ void report_doubt(const struct store_doubt *d, struct text *to) {
       .module = d->module, .function = d->in, .file = d->file, .offset = d->offset, .line = d->line};
   struct text place = {0};
   report_place(&at, &place);
-  text_addf(to, "%s when %s", d->outcome, d->function);
+  text_addf(to, "%s when ", d->outcome);
+  (void)name_readable(d->function, to);
   report_fault(d->act, d->retval, d->error ? errno_name(d->error) : NULL, to);
   text_add(to, " at ");
   text_add_plain(to, place.at ? place.at : "?");
@@ -262,12 +263,14 @@ void report_title(const struct report_finding *f, struct text *to) {
   const char *name = f->is.error ? errno_name(f->is.error) : NULL;
   text_add(to, f->is.kind);
   if (f->is.signal && signal_name(f->is.signal)) text_addf(to, " (%s)", signal_name(f->is.signal));
-  text_addf(to, " when %s", f->is.function);
+  text_add(to, " when ");
+  (void)name_readable(f->is.function, to);
   report_fault(f->is.act, f->is.retval, name, to);
   if (f->is.onwards) text_add(to, ", from then on every time");
   const struct store_first *first = &f->is.first;
   if (!first->function) return;
-  text_addf(to, ", after %s", first->function);
+  text_add(to, ", after ");
+  (void)name_readable(first->function, to);
   report_fault(first->act, first->retval, first->error ? errno_name(first->error) : NULL, to);
 }
 
@@ -276,7 +279,12 @@ const struct store_frame *report_site(const struct report_finding *f) {
   return f->inject.n ? &f->inject.frames[0] : &none;
 }
 
-const char *report_function(const struct store_frame *f) { return f->function ? f->function : f->module; }
+void report_function(const struct store_frame *f, struct text *to) {
+  if (f->function)
+    (void)name_readable(f->function, to);
+  else
+    text_add(to, f->module);
+}
 
 void report_place(const struct store_frame *f, struct text *to) {
   if (f->file && f->line)

@@ -52,6 +52,19 @@ static void add_artifact(const struct report *r, const char *path, struct text *
   text_add(to, rest && n ? "\",\"uriBaseId\":\"" BASE "\"}" : "\"}");
 }
 
+/* The name for people, and the symbol if that is another. */
+static void add_logical(const char *symbol, struct text *to) {
+  struct text name = {0};
+  bool other = name_readable(symbol, &name);
+  text_add(to, ",\"logicalLocations\":[{\"kind\":\"function\",\"name\":");
+  text_add_json(to, name.at ? name.at : symbol);
+  if (other) text_add(to, ",\"decoratedName\":");
+  if (other) text_add_json(to, symbol);
+  text_add(to, "}]");
+  to->failed |= name.failed;
+  text_done(&name);
+}
+
 static void add_location(const struct report *r, const struct store_frame *f, struct text *to) {
   text_add(to, "{\"physicalLocation\":{");
   if (f->file && f->line) {
@@ -64,11 +77,7 @@ static void add_location(const struct report *r, const struct store_frame *f, st
               f->offset);
   }
   text_add(to, "}");
-  if (f->function) {
-    text_add(to, ",\"logicalLocations\":[{\"kind\":\"function\",\"name\":");
-    text_add_json(to, f->function);
-    text_add(to, "}]");
-  }
+  if (f->function) add_logical(f->function, to);
   text_add(to, "}");
 }
 

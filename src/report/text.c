@@ -8,17 +8,19 @@
 enum { SHOWN_FRAMES = 8, SHOWN_LEFT = 12, SHOWN_DOUBTS = 8, COLUMNS_LEAST = 40 };
 
 static void add_frame(const struct store_frame *f, struct text *to) {
-  struct text place = {0};
+  struct text place = {0}, name = {0};
   text_add(to, "      ");
   if (f->function) {
-    text_add_plain(to, f->function);
+    report_function(f, &name);
+    text_add_plain(to, name.at ? name.at : "");
     text_add(to, "  ");
   }
   report_place(f, &place);
-  to->failed |= place.failed;
+  to->failed |= place.failed || name.failed;
   text_add_plain(to, place.at ? place.at : "");
   text_add(to, "\n");
   text_done(&place);
+  text_done(&name);
 }
 
 static void add_stack(const char *title, const struct report_stack *s, struct text *to) {
@@ -64,10 +66,13 @@ static void add_left(const struct report *r, struct text *to) {
   if (strcmp(r->state, "finished") == 0 && r->left_why[0]) text_addf(to, " %s", r->left_why);
   text_add(to, ":");
   for (size_t i = 0; i < r->left.n; i++)
-    if (i < SHOWN_LEFT)
-      text_addf(to, "%s %s %" PRIu64, i ? "," : "", r->left.at[i].name, r->left.at[i].n);
-    else
+    if (i < SHOWN_LEFT) {
+      text_add(to, i ? ", " : " ");
+      (void)name_readable(r->left.at[i].name, to);
+      text_addf(to, " %" PRIu64, r->left.at[i].n);
+    } else {
       rest += r->left.at[i].n;
+    }
   size_t others = r->left.n > SHOWN_LEFT ? r->left.n - SHOWN_LEFT : 0;
   if (rest) text_addf(to, ", %zu other function%s %" PRIu64, others, others == 1 ? "" : "s", rest);
   text_add(to, "\n");

@@ -20,7 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { DEEPEST = 8 };
+enum { DEEPEST = 8, BELOW_DEEPEST = 16, BELOW_MAX = 1024 };
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
@@ -128,51 +128,168 @@ static int make_upper(const struct layers *l, unsigned number, const char *from,
   return r < 0 ? r : make_like(path, from, &like, e);
 }
 
-/* --- what is hidden ----------------------------------------------------------------------------------------------- */
+/* --- the layer between -------------------------------------------------------------------------------------------- */
 
-static int hide_path(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
-  char hide[PATH_MAX];
-  int r = join(hide, l->stage, "/hide", e);
-  return r < 0 ? r : join(out, hide, path, e);
+/* What is hidden, and folders of others, are covered by a layer between the world outside and the changes. */
+static int between_path(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
+  char between[PATH_MAX];
+  int r = join(between, l->stage, "/between", e);
+  return r < 0 ? r : join(out, between, path, e);
 }
 
-/* Is it below PATH, so that the layer there must hide it? */
-static bool hides(const struct layers *l, const char *path) {
-  size_t n = strlen(path);
-  return l->hidden && strncmp(l->hidden, path, n) == 0 && l->hidden[n] == '/';
+static bool is_below(const char *path, const char *above) {
+  size_t n = strlen(above);
+  return path && strncmp(path, above, n) == 0 && path[n] == '/';
 }
 
-/* The folders above it, as they are outside, and a whiteout in its place: a layer between the two others. */
-static int build_hiding(const struct layers *l, struct err *e) {
-  char outside[PATH_MAX], path[PATH_MAX];
+/* Is something below PATH that the layer between must cover? */
+static bool is_covered(const struct layers *l, const char *path) {
+  bool below = is_below(l->hidden, path);
+  for (size_t i = 0; i < COUNT(l->foreign) && !below; i++)
+    below = is_below(l->foreign[i], path);
+  return below;
+}
+
+/* The folders above PATH, in the layer between. */
+static int make_above(const struct layers *l, const char *path, struct err *e) {
+  char outside[PATH_MAX], made[PATH_MAX];
   struct stat st;
-  for (const char *p = l->hidden; p; p = strchr(p + 1, '/')) {
-    (void)snprintf(outside, sizeof outside, "%.*s", (int)(p - l->hidden), l->hidden);
-    int r = hide_path(l, outside, path, e);
+  for (const char *p = path; p; p = strchr(p + 1, '/')) {
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)(p - path), path);
+    int r = between_path(l, outside, made, e);
     if (r < 0) return r;
     if (stat(*outside ? outside : "/", &st) < 0) return failed("look at", outside, e);
-    if (mkdir(path, 0700) < 0) return failed("make", path, e);
-  }
-  int r = hide_path(l, l->hidden, path, e);
-  if (r < 0) return r;
-  if (mknod(path, S_IFCHR, makedev(0, 0)) < 0) return failed("hide", l->hidden, e);
-  /* Innermost first: making an entry changes the times of the folder. */
-  for (size_t n = strlen(l->hidden); n > 0; n--) {
-    if (l->hidden[n] != '/') continue;
-    (void)snprintf(outside, sizeof outside, "%.*s", (int)n, l->hidden);
-    if ((r = hide_path(l, outside, path, e)) < 0) return r;
-    if (stat(outside, &st) < 0) return failed("look at", outside, e);
-    if ((r = make_like(path, outside, &st, e)) < 0) return r;
+    if (mkdir(made, 0700) < 0 && errno != EEXIST) return failed("make", made, e);
   }
   return 0;
 }
 
+/* They become as they are outside, innermost first: making an entry changes the times of the folder. */
+static int finish_above(const struct layers *l, const char *path, struct err *e) {
+  char outside[PATH_MAX], made[PATH_MAX];
+  struct stat st;
+  for (size_t n = strlen(path); n > 0; n--) {
+    if (path[n] != '/') continue;
+    (void)snprintf(outside, sizeof outside, "%.*s", (int)n, path);
+    int r = between_path(l, outside, made, e);
+    if (r < 0) return r;
+    if (stat(outside, &st) < 0) return failed("look at", outside, e);
+    if ((r = make_like(made, outside, &st, e)) < 0) return r;
+  }
+  return 0;
+}
+
+/* The folders above what is hidden, and a whiteout in its place. */
+static int make_hiding(const struct layers *l, struct err *e) {
+  char path[PATH_MAX];
+  int r = make_above(l, l->hidden, e);
+  if (r == 0) r = between_path(l, l->hidden, path, e);
+  if (r < 0) return r;
+  return mknod(path, S_IFCHR, makedev(0, 0)) < 0 ? failed("hide", l->hidden, e) : 0;
+}
+
+/* The identity that stands for all those which the namespace does not know; also that of Linux without the file. */
+static unsigned long unknown_id(const char *file) {
+  char digits[32] = "";
+  FILE *f = fopen(file, "re");
+  bool read = f && fgets(digits, sizeof digits, f);
+  if (f) (void)fclose(f);
+  return read ? strtoul(digits, NULL, 10) : 65534;
+}
+
+static bool is_unknown(const struct layers *l, const struct stat *st) {
+  return st->st_uid == l->unknown_user || st->st_gid == l->unknown_group;
+}
+
+/*
+ * Does PATH, or a folder above it, belong to somebody whom the namespace does not know? Folders in the root are no
+ * matter: nothing there is copied, since layers begin there or further below.
+ */
+static bool is_foreign(const struct layers *l, const char *path) {
+  const char *first = strchr(path + 1, '/');
+  char at[PATH_MAX];
+  struct stat st;
+  for (size_t n = strlen(path); first && path + n > first; n--) {
+    if (path[n] && path[n] != '/') continue;
+    (void)snprintf(at, sizeof at, "%.*s", (int)n, path);
+    if (stat(at, &st) == 0 && is_unknown(l, &st)) return true;
+  }
+  return false;
+}
+
+/*
+ * An overlay copies a folder before it changes it, and cannot where the owner of the folder, or its group, is unknown
+ * to the namespace (EOVERFLOW). Where programs write most, folders that the user may write to but others own are
+ * therefore in the layer between, as the user's: the copy is made of those.
+ */
+static void find_foreign(struct layers *l) {
+  const char *const wanted[FOREIGN_MAX] = {l->important[0], l->important[1], l->important[2], "/var/tmp"};
+  l->unknown_user = unknown_id("/proc/sys/kernel/overflowuid");
+  l->unknown_group = unknown_id("/proc/sys/kernel/overflowgid");
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    /* Without symbolic links: a folder between would hide them. */
+    char *real = wanted[i] ? realpath(wanted[i], NULL) : NULL, *path = NULL;
+    if (real && strlen(real) + 2 < PATH_MAX && access(real, W_OK) == 0 && is_foreign(l, real)) {
+      path = malloc(strlen(real) + 2);
+      if (path) (void)stpcpy(stpcpy(path, real), "/"); /* so that the folder itself is above it */
+    }
+    free(real);
+    l->foreign[i] = path;
+  }
+}
+
+/*
+ * The folders of others below PATH that the user may write to, as far as only such lie between; at most *LEFT, since
+ * they are looked for each time that a sandbox begins. Those further away cannot be changed.
+ */
+static int make_below(const struct layers *l, const char *path, unsigned depth, unsigned *left, struct err *e) {
+  DIR *d = depth ? opendir(path) : NULL;
+  int r = 0;
+  for (struct dirent *entry; d && r == 0 && *left && (entry = readdir(d));) {
+    char child[PATH_MAX], made[PATH_MAX];
+    struct stat st;
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    int n = snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
+    if (n < 0 || (size_t)n >= sizeof child || (l->hidden && strcmp(child, l->hidden) == 0)) continue;
+    if (lstat(child, &st) < 0 || !S_ISDIR(st.st_mode) || !is_unknown(l, &st) || access(child, W_OK) < 0) continue;
+    --*left;
+    r = between_path(l, child, made, e);
+    if (r == 0 && mkdir(made, 0700) < 0 && errno != EEXIST) r = failed("make", made, e);
+    if (r == 0) r = make_below(l, child, depth - 1, left, e);
+    if (r == 0) r = make_like(made, child, &st, e);
+  }
+  if (d) (void)closedir(d);
+  return r;
+}
+
+/* The folder that an entry of `foreign` names, and what is above it; of the working folder also what is below. */
+static int make_foreign(const struct layers *l, size_t i, struct err *e) {
+  char path[PATH_MAX];
+  unsigned left = BELOW_MAX;
+  int n = snprintf(path, sizeof path, "%s", l->foreign[i]);
+  int r = make_above(l, l->foreign[i], e);
+  if (r < 0 || i > 0 || n < 2 || (size_t)n >= sizeof path) return r;
+  path[n - 1] = '\0';
+  return make_below(l, path, BELOW_DEEPEST, &left, e);
+}
+
+/* What cannot be covered is seen, and cannot be changed where it is a folder of others. */
+static void build_between(struct layers *l) {
+  /* A kernel before 5.8 allows no whiteouts here. */
+  if (l->hidden && make_hiding(l, NULL) < 0) l->hidden = NULL;
+  for (size_t i = 0; i < COUNT(l->foreign); i++)
+    if (l->foreign[i] && make_foreign(l, i, NULL) < 0) l->foreign[i][0] = '\0';
+  if (l->hidden && finish_above(l, l->hidden, NULL) < 0) l->hidden = NULL;
+  for (size_t i = 0; i < COUNT(l->foreign); i++)
+    if (l->foreign[i] && finish_above(l, l->foreign[i], NULL) < 0) l->foreign[i][0] = '\0';
+}
+
 static int overlay_options(const struct layers *l, const char *lower, unsigned number, struct text *t, struct err *e) {
   char path[PATH_MAX];
-  int r = hide_path(l, lower, path, e);
+  int r = between_path(l, lower, path, e);
   if (r < 0) return r;
   text_add(t, "lowerdir=");
-  if (hides(l, lower)) {
+  if (is_covered(l, lower)) {
     add_escaped(t, path);
     text_add(t, ":");
   }
@@ -479,8 +596,8 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   find_important(l);
   int r = read_mounts(l, e);
   if (r == 0) r = make_stage(l, options->limits.disk, e);
-  /* A kernel before 5.8 allows no whiteouts here; then it is seen. */
-  if (r == 0 && l->hidden && build_hiding(l, NULL) < 0) l->hidden = NULL;
+  if (r == 0) find_foreign(l);
+  if (r == 0) build_between(l);
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = show_shared(l, e);
@@ -496,6 +613,8 @@ void layers_done(struct layers *l) {
   }
   for (size_t i = 0; i < l->mounts.n; i++)
     free(l->mounts.at[i]);
+  for (size_t i = 0; i < COUNT(l->foreign); i++)
+    free(l->foreign[i]);
   vec_done(&l->at);
   vec_done(&l->numbers);
   vec_done(&l->mounts);

@@ -101,11 +101,15 @@ struct layer {
   char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
+enum { FOREIGN_MAX = 4 };
+
 struct layers {
-  const char *stage;  /* where the keeper has mounted its own memory file system */
-  const char *shared; /* as in the options */
-  const char *hidden; /* ... NULL if it cannot be hidden */
-  const char *cwd;    /* of the command */
+  const char *stage;                         /* where the keeper has mounted its own memory file system */
+  const char *shared;                        /* as in the options */
+  const char *hidden;                        /* ... NULL if it cannot be hidden */
+  const char *cwd;                           /* of the command */
+  unsigned long unknown_user, unknown_group; /* which stand for all whom the namespace does not know */
+  char *foreign[FOREIGN_MAX];                /* folders of others that can be written to; a slash at their end */
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;

@@ -327,11 +327,6 @@ int ended_find(const struct looking *t, struct worker *w, const failing_vec *edg
 /* Is it known that argument ARG of the call INSN points to the current time? */
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
 
-/* --- rust_path.c -------------------------------------------------------------------------------------------------- */
-
-/* site_rust_name for the newer form of symbols. */
-bool rust_path_name(const char *symbol, struct text *to);
-
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 
 int where_fill(struct program *p, struct site_list *l) MUST_USE;

@@ -17,9 +17,14 @@ static void add_value(struct text *t, const struct import *m, int64_t v) {
     text_addf(t, "%lld", (long long)v);
 }
 
+/* What the reason names, as people know it. */
+struct named {
+  struct text written, goes_to;
+};
+
 /* "open's -1", "getaddrinfo's -2, -3, ..." */
-static void add_values(struct text *t, const struct import *m, const int64_t *values, size_t n) {
-  text_addf(t, "%s's ", m->written);
+static void add_values(struct text *t, const char *written, const struct import *m, const int64_t *values, size_t n) {
+  text_addf(t, "%s's ", written);
   for (size_t i = 0; i < n && i < 4; i++) {
     if (i) text_add(t, ", ");
     add_value(t, m, values[i]);
@@ -40,16 +45,16 @@ static unsigned add_errnos(struct text *t, const struct errno_set *s) {
 
 static const char *is_are(size_t n) { return n == 1 ? "is" : "are"; }
 
-static void add_fate(struct text *t, const struct judgement *j, const struct site *s) {
+static void add_fate(struct text *t, const struct judgement *j, const char *goes_to, const struct site *s) {
   const char *is = is_are(s->n_missing), *goes = s->n_missing == 1 ? "goes" : "go";
-  if (s->use == USE_DEREFERENCED && j->goes_to && j->crashes_there)
-    text_addf(t, " %s to %s unchecked, which crashes", goes, j->goes_to);
+  if (s->use == USE_DEREFERENCED && goes_to && j->crashes_there)
+    text_addf(t, " %s to %s unchecked, which crashes", goes, goes_to);
   else if (s->use == USE_DEREFERENCED)
     text_addf(t, " %s dereferenced%s", is, s->always ? " on every way" : "");
   else if (j->seen & SEEN_COMPARED)
     text_addf(t, " %s compared, but not told from success", is);
-  else if (j->seen & SEEN_USED && j->goes_to)
-    text_addf(t, " %s to %s unchecked", goes, j->goes_to);
+  else if (j->seen & SEEN_USED && goes_to)
+    text_addf(t, " %s to %s unchecked", goes, goes_to);
   else if (j->seen & SEEN_USED)
     text_addf(t, " %s used unchecked", is);
   else if (j->seen & SEEN_STORED)
@@ -62,17 +67,19 @@ static void add_fate(struct text *t, const struct judgement *j, const struct sit
     text_addf(t, " %s ignored", is);
 }
 
-static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct site *s) {
+static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct named *named,
+                    const struct site *s) {
+  const char *written = named->written.at;
   if (s->verdict == SITE_UNKNOWN) {
-    text_addf(t, m->n_errors ? "%s may return nothing" : "the errors of %s are not known", m->written);
+    text_addf(t, m->n_errors ? "%s may return nothing" : "the errors of %s are not known", written);
     return;
   }
   if (s->verdict == SITE_ALL) {
-    text_addf(t, "all errors of %s are checked", m->written);
+    text_addf(t, "all errors of %s are checked", written);
     return;
   }
   if (!errno_set_empty(&s->missing_errnos)) {
-    text_addf(t, "%s: ", m->written);
+    text_addf(t, "%s: ", written);
     unsigned n = add_errnos(t, &s->checked_errnos);
     text_addf(t, " %s handled, but ", is_are(n));
     n = add_errnos(t, &s->missing_errnos);
@@ -80,16 +87,16 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     return;
   }
   if (s->verdict == SITE_SOME && !s->n_checked && !errno_set_empty(&s->checked_errnos)) {
-    text_addf(t, "%s: ", m->written);
+    text_addf(t, "%s: ", written);
     unsigned n = add_errnos(t, &s->checked_errnos);
     text_addf(t, " %s handled, but other errors are taken for success", is_are(n));
     return;
   }
   if (m->floating) {
-    text_addf(t, "%s's errno is not asked for", m->written);
+    text_addf(t, "%s's errno is not asked for", written);
     return;
   }
-  add_values(t, m, s->missing, s->n_missing);
+  add_values(t, written, m, s->missing, s->n_missing);
   if (j->seen & SEEN_MIXED_CALLERS && !j->bad_callers) {
     text_addf(t, " %s returned, and callers do not check %s", is_are(s->n_missing),
               s->n_missing == 1 ? "it on every way" : "all of them");
@@ -102,13 +109,19 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
   if (s->verdict == SITE_SOME)
     text_addf(t, " %s not told from success", is_are(s->n_missing));
   else
-    add_fate(t, j, s);
+    add_fate(t, j, named->goes_to.at, s);
 }
 
 int reason_fill(const struct import *m, const struct judgement *j, struct arena *arena, struct site *s) {
   struct text t = {0};
-  explain(&t, m, j, s);
-  s->reason = t.failed ? NULL : arena_strdup(arena, t.at);
+  struct named named = {0};
+  (void)name_readable(m->written, &named.written);
+  if (j->goes_to) (void)name_readable(j->goes_to, &named.goes_to);
+  bool failed = named.written.failed || named.goes_to.failed;
+  if (!failed) explain(&t, m, j, &named, s);
+  s->reason = failed || t.failed ? NULL : arena_strdup(arena, t.at);
   text_done(&t);
+  text_done(&named.written);
+  text_done(&named.goes_to);
   return s->reason ? 0 : -ENOMEM;
 }

@@ -116,9 +116,6 @@ const char *site_names_alias(const struct site_names *n, const char *written, co
 /* Where IMPORTED has the written function's argument ARG, both from 0; -1 if it is not to be had. */
 int site_names_argument(const struct site_names *n, const char *imported, unsigned arg);
 
-/* Adds what a symbol of Rust, in either of its forms, is called in the source. False if it is none. */
-bool site_rust_name(const char *symbol, struct text *to);
-
 /* --- what is accepted --------------------------------------------------------------------------------------------- */
 
 /* Marks the sites on whose source line a comment says "murphy: ignore" or "murphy: ignore FUNCTION, ...". */

@@ -216,10 +216,10 @@ static void leave_out_bodies(struct site_list *l, struct site **order) {
   l->n = n;
 }
 
-/* The symbol as people know it. NULL if there is no memory. */
+/* The symbol; of Rust, as people know it. NULL if there is no memory. */
 static const char *name_of(struct arena *arena, const char *symbol) {
   struct text t = {0};
-  bool rust = site_rust_name(symbol, &t);
+  bool rust = name_rust(symbol, &t);
   const char *name = t.failed ? NULL : arena_strdup(arena, rust ? t.at : symbol);
   text_done(&t);
   return name;

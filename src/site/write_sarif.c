@@ -82,6 +82,19 @@ static void add_artifact(struct text *t, const char *path, const char *folder) {
   text_add(t, rest && folder ? "\",\"uriBaseId\":\"" BASE "\"}" : "\"}");
 }
 
+/* The name for people, and the symbol if that is another. */
+static void add_logical(struct text *t, const char *symbol) {
+  struct text name = {0};
+  bool other = name_readable(symbol, &name);
+  text_add(t, ",\"logicalLocations\":[{\"kind\":\"function\",\"name\":");
+  text_add_json(t, name.at ? name.at : symbol);
+  if (other) text_add(t, ",\"decoratedName\":");
+  if (other) text_add_json(t, symbol);
+  text_add(t, "}]");
+  t->failed |= name.failed;
+  text_done(&name);
+}
+
 static void add_location(struct text *t, const struct site_list *l, const struct site *s, const char *folder) {
   text_add(t, "{\"physicalLocation\":{");
   if (s->at.file && s->at.line) {
@@ -95,11 +108,7 @@ static void add_location(struct text *t, const struct site_list *l, const struct
     text_addf(t, ",\"address\":{\"absoluteAddress\":%llu,\"kind\":\"instruction\"}", (unsigned long long)s->address);
   }
   text_add(t, "}");
-  if (s->in) {
-    text_add(t, ",\"logicalLocations\":[{\"kind\":\"function\",\"name\":");
-    text_add_json(t, s->in);
-    text_add(t, "}]");
-  }
+  if (s->in) add_logical(t, s->in);
   text_add(t, "}");
 }
 

@@ -27,15 +27,17 @@ static void add_file(struct text *t, const struct site_text_options *o, const ch
 }
 
 /* A function's name; of a long one, as templates and Rust make them, the beginning and the end. */
-static void add_function(struct text *t, const char *name) {
-  size_t n = strlen(name);
-  if (n <= NAME_MAX_SHOWN) {
-    text_add_plain(t, name);
-    return;
+static void add_function(struct text *t, const char *symbol) {
+  struct text name = {0};
+  (void)name_readable(symbol, &name);
+  if (!name.failed && name.n <= NAME_MAX_SHOWN) text_add_plain(t, name.at);
+  if (!name.failed && name.n > NAME_MAX_SHOWN) {
+    char cut[NAME_MAX_SHOWN + 1];
+    snprintf(cut, sizeof cut, "%.*s...%s", NAME_MAX_SHOWN / 2 - 3, name.at, name.at + name.n - NAME_MAX_SHOWN / 2);
+    text_add_plain(t, cut);
   }
-  char cut[NAME_MAX_SHOWN + 1];
-  snprintf(cut, sizeof cut, "%.*s...%s", NAME_MAX_SHOWN / 2 - 3, name, name + n - NAME_MAX_SHOWN / 2);
-  text_add_plain(t, cut);
+  t->failed |= name.failed;
+  text_done(&name);
 }
 
 /* "dir.c:42 in read_dir", "read_dir+0x12 (0x4012)" */

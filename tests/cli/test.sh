@@ -93,6 +93,36 @@ holds 'exceptions that nobody catches are one finding, wherever they are thrown'
 import json, sys
 sys.exit([(f["kind"], f["count"]) for f in json.load(open("out"))["findings"]] != [("abort", 6)])'
 
+run test --campaign thrown.named --budget 5runs --function 'operator new[]' -- ./thrown
+holds 'functions of C++ may be named as the source does' test "$status" = 1
+holds '... are called so in reports' grep -q 'abort (SIGABRT) when operator new\[\] throws std::bad_alloc' out
+holds '... and not by symbols' bash -c '! grep -q "_Zn\|_ZS" out'
+for format in html junit; do
+  run report --campaign thrown.named --format $format
+  holds "... in $format, too" bash -c 'grep -q "operator new\[\]" out && ! grep -q "_Zn" out'
+done
+run report --campaign thrown.named --format json
+holds '... but scripts read the symbol' grep -q '"function":"_Znam"' out
+
+# --- folders of others --------------------------------------------------------------------------------------------------
+
+as_other() { (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --clear-groups "$@" >../out 2>../err); }
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+  skip 'folders of others' 'only root can make them'
+elif chmod 755 . && mkdir -p home shared/below && ! as_other test -x "$MURPHY"; then
+  skip 'folders of others' 'others cannot start murphy here'
+elif chown 1000:1000 home && chmod 777 shared shared/below && echo text >shared/file && chmod 666 shared/file &&
+  ! as_other unshare -Ur true; then
+  skip 'folders of others' 'others may not have namespaces'
+else
+  last='murphy test as another user'
+  as_other "$MURPHY" test --campaign ../home/new --budget 5runs -- touch new below/new
+  holds 'files can be made in folders of others that can be written to' grep -q 'of [0-9]* experiments' out
+  holds '... and are not there outside' test ! -e shared/new -a ! -e shared/below/new
+  as_other "$MURPHY" test --campaign ../home/old --budget 5runs -- sh -c 'echo more >>file'
+  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users cannot be' err
+fi
+
 # --- what a stream is ---------------------------------------------------------------------------------------------------
 
 cat >stream.c <<'END'

@@ -549,6 +549,117 @@ static void workers_do_all_work_once(void **state) {
   }
 }
 
+static void symbols_of_rust_are_read(void **state) {
+  static const struct {
+    const char *symbol, *name;
+  } cases[] = {
+      {"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str"},
+      {"_ZN3foo17h05af221e174051e9E", "foo"},
+      {"_ZN34_$LT$T$u20$as$u20$alloc..Clone$GT$5clone17h05af221e174051e9E", "<T as alloc::Clone>::clone"},
+      {"_RINvCs1234_1t3runNCNvB2_4main0EB2_", "t::run::<t::main::{closure#0}>"},
+      {"_RINvCs1234_1t3arrKj3_EB2_", "t::arr::<3>"},
+      {"_RNvXs_C1tINtB4_1PlENtB4_2Tr2go", "<t::P<i32> as t::Tr>::go"},
+      {"_RNvMC1tINtB2_1PTlReEE3newB2_", "<t::P<(i32, &str)>>::new"},
+      {"_RINvC1t1fDINtB2_2TrTlEEp6OutputmNtB2_4SyncEL_E", "t::f::<dyn t::Tr<(i32,), Output = u32> + t::Sync>"},
+      {"_RINvC1t1fFUKCOhPAaj4_QSyEuEB2_", "t::f::<unsafe extern \"C\" fn(*mut u8, *const [i8; 4], &mut [u64])>"},
+      {"_RNvC3f_o8u6_caller.llvm.123", NULL},
+      {"_RNvC1tu5caf_d", "t::punycode{caf_d}"},
+      {"_RNvC1t3foo.llvm.123", "t::foo"},
+      {"_RNvC1t4foo", NULL},
+      {"_RNvC1t3fooZ", NULL},
+      {"_RTB_B_E", NULL},
+      {"_RB_", NULL},
+      {"_RNvB_3foo", NULL},
+      {"_RNvC1t99999999999999999999999", NULL},
+      {"_R", NULL},
+      {"_ZN3foo3barE", NULL},
+      {"_ZN3std6stringC1Ev", NULL},
+      {"_ZN99foo17h05af221e174051e9E", NULL},
+      {"_ZN", NULL},
+      {"main", NULL},
+      {"", NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    struct text t = {0};
+    assert_int_equal(name_rust(cases[i].symbol, &t), cases[i].name != NULL);
+    if (cases[i].name) assert_string_equal(t.at, cases[i].name);
+    text_done(&t);
+  }
+}
+
+static void symbols_of_cpp_are_read(void **state) {
+  static const struct {
+    const char *symbol, *name;
+  } cases[] = {
+      {"_ZN9MirrorJob10HandleFileEP8FileInfo", "MirrorJob::HandleFile"},
+      {"_ZN9MirrorJob10HandleFileEP8FileInfo.cold", "MirrorJob::HandleFile.cold"},
+      {"_ZNSt13basic_filebufIcSt11char_traitsIcEE9underflowEv", "std::basic_filebuf<...>::underflow"},
+      {"_ZNKSt10unique_ptrIA_cSt14default_deleteIS0_EEcvbEv", "std::unique_ptr<...>::operator bool"},
+      {"_Znwm", "operator new"},
+      {"_ZnamSt11align_val_t", "operator new[]"},
+      {"_ZnwmRKSt9nothrow_t", "operator new (nothrow)"},
+      {"_ZdlPv", "operator delete"},
+      {"_Z3foov", "foo"},
+      {"_ZL3fooi", "foo"},
+      {"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo"},
+      {"_ZN1AC2ERKS_", "A::A"},
+      {"_ZNSt6vectorIiSaIiEED1Ev", "std::vector<...>::~vector"},
+      {"_ZNSsC1EPKcRKSaIcE", "std::string::basic_string"},
+      {"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", "std::operator<< <...>"},
+      {"_ZNSolsEi", "std::ostream::operator<<"},
+      {"_ZZN1A1fEvENKUlvE0_clEv", "A::f::{lambda#2}::operator()"},
+      {"_ZNSt17_Function_handlerIFvvEZN1A1fEvEUlvE_E9_M_invokeERKSt9_Any_data",
+       "std::_Function_handler<...>::_M_invoke"},
+      {"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4swapERS4_", "std::__cxx11::basic_string<...>::swap"},
+      {"_ZThn16_N1A1fEv", "non-virtual thunk to A::f"},
+      {"_ZTv0_n24_NSdD0Ev", "virtual thunk to std::iostream::~basic_iostream"},
+      {"_RNvC1t3foo", "t::foo"},
+      {"_ZN3foo17h05af221e174051e9E", "foo"},
+      {"_ZTV1A", NULL},
+      {"_ZN", NULL},
+      {"_ZNE", NULL},
+      {"_ZN3foo", NULL},
+      {"_ZN3fo", NULL},
+      {"_ZNS_3fooEv", NULL},
+      {"_ZC1v", NULL},
+      {"_Z99999999999999999999999", NULL},
+      {"_ZNIIIIIIII", NULL},
+      {"_Z", NULL},
+      {"_", NULL},
+      {"main", NULL},
+      {"__read_chk", NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    struct text t = {0};
+    assert_int_equal(name_readable(cases[i].symbol, &t), cases[i].name != NULL);
+    assert_string_equal(t.at, cases[i].name ? cases[i].name : cases[i].symbol);
+    text_done(&t);
+  }
+}
+
+/* A symbol is what a file says: it may be deep, and it may end anywhere. */
+static void symbols_that_lie_end(void **state) {
+  static const char good[] = "_ZZNKSt3mapIFvPKcEM1AKFivELb1EJLi3ENS_1BEEED0EvENUlSt6vectorIiSaIiEEE1_clEDn";
+  char deep[4000] = "_Z1f";
+  (void)state;
+  for (size_t n = 0; n < sizeof good; n++) {
+    char part[sizeof good];
+    struct text t = {0};
+    (void)snprintf(part, sizeof part, "%.*s", (int)n, good);
+    (void)name_readable(part, &t);
+    assert_false(t.failed);
+    text_done(&t);
+  }
+  for (size_t n = 4; n + 3 < sizeof deep; n += 2)
+    (void)memcpy(deep + n, "I1", 3);
+  struct text t = {0};
+  assert_false(name_readable(deep, &t));
+  assert_string_equal(t.at, deep);
+  text_done(&t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(err_keeps_code_and_text),
@@ -580,6 +691,9 @@ int main(void) {
       cmocka_unit_test(errno_names_are_the_systems),
       cmocka_unit_test(signal_names_are_the_systems),
       cmocka_unit_test(near_names_are_found),
+      cmocka_unit_test(symbols_of_rust_are_read),
+      cmocka_unit_test(symbols_of_cpp_are_read),
+      cmocka_unit_test(symbols_that_lie_end),
       cmocka_unit_test(numbers_are_parsed_whole),
       cmocka_unit_test(workers_do_all_work_once),
   };

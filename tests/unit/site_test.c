@@ -597,45 +597,6 @@ static void test_lack_of_memory(void **state) {
 }
 #endif
 
-static void test_rust_names(void **state) {
-  static const struct {
-    const char *symbol, *name;
-  } cases[] = {
-      {"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str"},
-      {"_ZN3foo17h05af221e174051e9E", "foo"},
-      {"_ZN34_$LT$T$u20$as$u20$alloc..Clone$GT$5clone17h05af221e174051e9E", "<T as alloc::Clone>::clone"},
-      {"_RINvCs1234_1t3runNCNvB2_4main0EB2_", "t::run::<t::main::{closure#0}>"},
-      {"_RINvCs1234_1t3arrKj3_EB2_", "t::arr::<3>"},
-      {"_RNvXs_C1tINtB4_1PlENtB4_2Tr2go", "<t::P<i32> as t::Tr>::go"},
-      {"_RNvMC1tINtB2_1PTlReEE3newB2_", "<t::P<(i32, &str)>>::new"},
-      {"_RINvC1t1fDINtB2_2TrTlEEp6OutputmNtB2_4SyncEL_E", "t::f::<dyn t::Tr<(i32,), Output = u32> + t::Sync>"},
-      {"_RINvC1t1fFUKCOhPAaj4_QSyEuEB2_", "t::f::<unsafe extern \"C\" fn(*mut u8, *const [i8; 4], &mut [u64])>"},
-      {"_RNvC3f_o8u6_caller.llvm.123", NULL},
-      {"_RNvC1tu5caf_d", "t::punycode{caf_d}"},
-      {"_RNvC1t3foo.llvm.123", "t::foo"},
-      {"_RNvC1t4foo", NULL},
-      {"_RNvC1t3fooZ", NULL},
-      {"_RTB_B_E", NULL},
-      {"_RB_", NULL},
-      {"_RNvB_3foo", NULL},
-      {"_RNvC1t99999999999999999999999", NULL},
-      {"_R", NULL},
-      {"_ZN3foo3barE", NULL},
-      {"_ZN3std6stringC1Ev", NULL},
-      {"_ZN99foo17h05af221e174051e9E", NULL},
-      {"_ZN", NULL},
-      {"main", NULL},
-      {"", NULL},
-  };
-  (void)state;
-  for (size_t i = 0; i < COUNT(cases); i++) {
-    struct text t = {0};
-    assert_int_equal(site_rust_name(cases[i].symbol, &t), cases[i].name != NULL);
-    if (cases[i].name) assert_string_equal(t.at, cases[i].name);
-    text_done(&t);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_idioms),
@@ -646,7 +607,6 @@ int main(void) {
     cmocka_unit_test(test_bad_baselines),
     cmocka_unit_test(test_comments),
     cmocka_unit_test(test_odd_sources),
-    cmocka_unit_test(test_rust_names),
 #if OWN_ALLOCATOR
     cmocka_unit_test(test_lack_of_memory),
 #endif

@@ -3,7 +3,7 @@
  * Symbols of Rust in the older of its two forms, for people: _ZN, then each part of the path behind its length, the
  * last of them a hash. What letters of C cannot say is written between dollars.
  */
-#include "site/program.h"
+#include "base/name.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -75,10 +75,10 @@ static bool next_part(const char **at, const char **ret, size_t *ret_n) {
   return true;
 }
 
-bool site_rust_name(const char *symbol, struct text *to) {
+bool name_rust(const char *symbol, struct text *to) {
   const char *p = symbol + 3, *part = NULL;
   size_t n = 0, parts = 0;
-  if (strncmp(symbol, "_ZN", 3) != 0) return rust_path_name(symbol, to);
+  if (strncmp(symbol, "_ZN", 3) != 0) return name_rust_path(symbol, to);
   while (next_part(&p, &part, &n))
     parts++;
   if (parts < 2 || *p != 'E' || !is_hash(part, n)) return false;

@@ -5,7 +5,7 @@
  *
  * A symbol may lie: the depth and the length of what is written are bounded, so that references to references end.
  */
-#include "site/program.h"
+#include "base/name.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -397,7 +397,7 @@ static void read_path(struct reader_of_path *r, bool in_value) {
   r->depth--;
 }
 
-bool rust_path_name(const char *symbol, struct text *to) {
+bool name_rust_path(const char *symbol, struct text *to) {
   if (strncmp(symbol, "_R", 2) != 0) return false;
   struct reader_of_path r = {.symbol = symbol + 2, .n = strcspn(symbol + 2, ".$"), .to = to, .start = to->n};
   size_t before = to->n;
