@@ -194,8 +194,7 @@ struct test_keeper {
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
   uint8_t *before;       /* an enum sweep_before for each experiment */
   struct arena arena;
-  const char *murphy;  /* path of this binary */
-  bool why[LAB_MODES]; /* the first reason was kept why an experiment was made in no faster way */
+  const char *murphy; /* path of this binary */
 };
 
 /* Writes points and plan to the store, or finds there what was done of them; again, when there are more experiments. */
