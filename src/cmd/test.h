@@ -117,6 +117,8 @@ int test_space_add_opened(struct test_space *s, const struct test_scope *scope, 
  * its start. What comes through a pipe could be given once only.
  */
 int test_subject_take_input(struct test_subject *s) MUST_USE;
+/* ... which may surprise those who write to that pipe: does something wait in it? */
+bool test_subject_loses_input(const struct test_subject *s);
 /* "a,b" is two names. */
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
 /* As a JSON object, and from one. WHERE is what messages call it. */
