@@ -21,18 +21,31 @@ static bool says(const struct lab_result *r, const char *const *words, size_t n)
   return false;
 }
 
-/* What it seems to miss in the sandbox, by what it says. */
-static const char *missing_thing(const struct lab_result *r, const char *note) {
+/* What it seems to miss, by what it says. */
+static const char *missing_thing(const struct lab *l, const struct lab_result *r) {
   static const char *const read_only[] = {"Read-only file system", "EROFS"};
   static const char *const unknown[] = {"Value too large for defined data type", "EOVERFLOW"};
   static const char *const displays[] = {"DISPLAY", "display:", "X server", "Wayland", "wayland"};
-  static const char *const terminals[] = {"/dev/tty", "not a tty", "not a terminal", "Inappropriate ioctl", "\033["};
+  static const char *const terminals[] = {"/dev/tty", "not a tty",           "not a terminal",
+                                          "tty get",  "Inappropriate ioctl", "\033["};
+  static const char *const networks[] = {"resolve host",
+                                         "resolve proxy",
+                                         "Network is unreachable",
+                                         "network is unreachable",
+                                         "in name resolution",
+                                         "Name or service not known",
+                                         "Name does not resolve",
+                                         "No address associated with hostname",
+                                         "no such host"};
+  const char *note = lab_note(l);
   if (note[0] && says(r, read_only, COUNT(read_only))) return note;
   if (geteuid() != 0 && says(r, unknown, COUNT(unknown)))
     return "in the sandbox, files of other users cannot be changed, which may be why: own them, or use --no-sandbox";
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";
+  if (!lab_is_bare(l) && says(r, networks, COUNT(networks)))
+    return "it wants a network, and the sandbox has none but loopback: --no-sandbox has";
   return NULL;
 }
 
@@ -50,17 +63,17 @@ static void show_lines(const char *at, size_t n, char ret[SHOWN + 1]) {
     if (ret[i] == '\n') ret[i] = '|';
 }
 
-static int refuse_end(const struct lab_result *r, const char *note, const char *how, const char *otherwise,
+static int refuse_end(const struct lab *l, const struct lab_result *r, const char *how, const char *otherwise,
                       struct err *e) {
   const struct observe_stream *said = &r->seen.streams[OBSERVE_ERROR];
-  const char *thing = missing_thing(r, note);
+  const char *thing = missing_thing(l, r);
   char lines[SHOWN + 1];
   show_lines(said->n ? said->at : "", said->n, lines);
   return err_set(e, -ECANCELED, "the command %s without any fault (%s)%s%s", how, thing ? thing : otherwise,
                  said->n ? "; it says: " : "", lines);
 }
 
-static int check_status(const struct lab_result *r, const char *note, struct err *e) {
+static int check_status(const struct lab *l, const struct lab_result *r, struct err *e) {
   int status = r->seen.status;
   char how[64];
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
@@ -68,29 +81,29 @@ static int check_status(const struct lab_result *r, const char *note, struct err
   if (WIFSIGNALED(status)) {
     const char *name = signal_name(WTERMSIG(status));
     (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");
-    return refuse_end(r, note, how, "mend that first", e);
+    return refuse_end(l, r, how, "mend that first", e);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
   (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
-  return refuse_end(r, note, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
+  return refuse_end(l, r, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
 }
 
-static int check_run(const struct lab_result *r, const char *note, uint64_t wall_ns, struct err *e) {
-  const char *thing = missing_thing(r, note);
+static int check_run(const struct lab *l, const struct lab_result *r, uint64_t wall_ns, struct err *e) {
+  const char *thing = missing_thing(l, r);
   if (r->timed_out)
     return err_set(e, -ECANCELED, "the command does not end within %.0f s without any fault (%s)",
                    (double)wall_ns / 1e9,
                    thing ? thing
                          : "does it wait for input, or serve for ever? give it a command that ends, or a longer "
                            "--timeout");
-  int code = check_status(r, note, e);
+  int code = check_status(l, r, e);
   if (code < 0) return code;
   return r->attached ? 0 : err_set(e, -ECANCELED, "murphy's runtime was not loaded into the command");
 }
 
 /* What differed, in one line, and why that may be. */
-static int refuse_unstable(const struct baseline *b, const char *note, struct err *e) {
-  const char *thing = missing_thing(&b->runs[0], note);
+static int refuse_unstable(const struct lab *l, const struct baseline *b, struct err *e) {
+  const char *thing = missing_thing(l, &b->runs[0]);
   char lines[SHOWN + 1];
   show_lines(b->notes.at ? b->notes.at : "", b->notes.n, lines);
   return err_set(e, -ECANCELED, "the command does not do the same twice, without any fault%s%s%s: %s",
@@ -103,7 +116,7 @@ static int run_all(struct lab *l, uint64_t wall_ns, struct baseline *b, struct e
     int r = lab_run(l, &order, &b->runs[b->n], e);
     if (r < 0) return r;
     if (b->runs[b->n].wall_ns > b->wall_ns) b->wall_ns = b->runs[b->n].wall_ns;
-    r = check_run(&b->runs[b->n], lab_note(l), wall_ns, e);
+    r = check_run(l, &b->runs[b->n], wall_ns, e);
     if (r < 0) {
       b->n++;
       return r;
@@ -121,7 +134,7 @@ int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct 
     runs[i] = ret->runs[i].seen;
   r = observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
   if (r == 0 && lab_note(l)[0]) text_addf(&ret->notes, "%s\n", lab_note(l));
-  if (r == -EAGAIN) return refuse_unstable(ret, lab_note(l), e);
+  if (r == -EAGAIN) return refuse_unstable(l, ret, e);
   return r;
 }
 

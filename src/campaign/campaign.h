@@ -160,6 +160,8 @@ void lab_leave(const struct processors *before);
 void lab_stop(const struct lab *l);
 /* As sandbox_note. */
 const char *lab_note(const struct lab *l);
+/* Are its runs made without a sandbox? */
+bool lab_is_bare(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 

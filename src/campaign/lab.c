@@ -28,7 +28,7 @@ struct lab {
   char *caches[2]; /* the user's folders for what can be made again; NULL where the command works in it */
   int in, out, error;
   int child_out, child_error; /* of branches */
-  bool fork, watch;
+  bool fork, watch, bare;
   unsigned processor;      /* as in the request */
   bool paired, first_came; /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
@@ -146,6 +146,7 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
   l->fork = request->fork && !request->watch;
   l->watch = request->watch;
+  l->bare = request->bare;
   l->processor = request->bare ? 0 : request->processor;
   int r = build(l, request, e);
   if (r < 0) {
@@ -189,6 +190,8 @@ void lab_stop(const struct lab *l) {
 }
 
 const char *lab_note(const struct lab *l) { return sandbox_note(l->sandbox); }
+
+bool lab_is_bare(const struct lab *l) { return l->bare; }
 
 const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 

@@ -26,6 +26,7 @@ struct sweep_state {
   size_t next_later;
   VEC(struct finding *) findings;
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
+  size_t refused;        /* branches that there was such a reason against */
   struct campaign_costs costs;
   size_t held;   /* results of branches that are no failures, so far */
   bool distrust; /* one of them was otherwise when it was made from the start: there are no more branches */
@@ -80,6 +81,8 @@ int sweep_repeat(struct sweep_state *st, struct lab *l, const struct sweep_done 
                  struct err *e) MUST_USE;
 double sweep_precision(const struct repeats *t);
 
+/* Why an experiment is not made by a branch though nothing speaks against it, for people. */
+extern const char sweep_cut_short[];
 /*
  * One experiment (sweep_result.c). WHY: it is not made by a branch; NULL for the reason that the sweep has met. HUNG: a
  * branch has shown a hang, which is worth telling even if no time is left for this run.

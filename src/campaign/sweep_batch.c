@@ -23,6 +23,7 @@ struct batch {
   held_list held;
   size_t later; /* of the n, those that were put off */
   uint64_t hung_ns;
+  char why[SANDBOX_WHY]; /* as of the last struct lab_branch */
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -213,6 +214,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   (void)pthread_mutex_lock(&b->st->lock);
   if (r < 0 && r != -ECANCELED && r != -EAGAIN && e.text[0]) b->st->e = e;
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
+  memcpy(b->why, branch.why, sizeof b->why);
   (void)pthread_mutex_unlock(&b->st->lock);
   for (size_t i = 0; i < n; i++)
     made += b->made[b->index[i]];
@@ -237,13 +239,28 @@ static int branch_batch(struct batch *b, size_t *ret_made) {
   return r;
 }
 
-static int make_rest(struct batch *b) {
+/* WHY: for people; NULL for that of the sweep. */
+static int make_rest(struct batch *b, const char *why, size_t *ret_made) {
   int r = 0;
+  *ret_made = 0;
   for (size_t i = 0; i < b->n && r == 0; i++) {
     const struct sweep *s = b->st->s;
     if (sweep_is_over(s)) break;
-    if (!b->made[i]) r = sweep_make(b->st, b->l, b->taken[i], NULL, false);
+    if (b->made[i]) continue;
+    r = sweep_make(b->st, b->l, b->taken[i], why, false);
+    *ret_made += r == 0;
   }
+  return r;
+}
+
+/* What no branch was made for. */
+static int make_refused(struct batch *b) {
+  size_t made;
+  if (is_distrusted(b->st)) return make_rest(b, NULL, &made);
+  int r = make_rest(b, b->why[0] ? b->why : sweep_cut_short, &made);
+  (void)pthread_mutex_lock(&b->st->lock);
+  if (b->why[0]) b->st->refused += made;
+  (void)pthread_mutex_unlock(&b->st->lock);
   return r;
 }
 
@@ -255,6 +272,7 @@ static size_t next_size(size_t size, uint64_t took) {
 static void take_batch(struct batch *b, size_t size) {
   memset(b->made, 0, sizeof b->made);
   b->later = 0;
+  b->why[0] = '\0';
   for (b->n = 0; b->n < size && sweep_take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)
     b->n++;
 }
@@ -262,7 +280,8 @@ static void take_batch(struct batch *b, size_t size) {
 static enum campaign_choice choose(struct sweep_state *st) {
   (void)pthread_mutex_lock(&st->lock);
   enum campaign_choice choice = campaign_choose(&st->costs, st->s->baseline->wall_ns);
-  if (choice == CHOICE_RUN && !st->why[0])
+  /* If few were refused, that is not what made branches dear. */
+  if (choice == CHOICE_RUN && !st->distrust && (!st->why[0] || st->refused < st->costs.branch.n))
     (void)snprintf(st->why, sizeof st->why, "a branch takes longer than a run from the start");
   (void)pthread_mutex_unlock(&st->lock);
   return choice;
@@ -273,7 +292,8 @@ static bool is_worth_it(struct batch *b) {
   struct sweep_state *st = b->st;
   if (choose(st) == CHOICE_PROBE) {
     take_batch(b, CAMPAIGN_PROBE);
-    int r = make_rest(b);
+    size_t made;
+    int r = make_rest(b, "some are made from the start, to compare what that takes", &made);
     if (r < 0) sweep_fail(st, r);
   }
   return choose(st) != CHOICE_RUN;
@@ -289,7 +309,7 @@ void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
     uint64_t start = sweep_now();
     take_batch(b, size);
     int r = b->n ? branch_batch(b, &made) : 0;
-    if (r == 0) r = make_rest(b);
+    if (r == 0) r = make_refused(b);
     if (r < 0) sweep_fail(st, r);
     size = next_size(size, sweep_now() - start);
   } while (b->n > 0 && !is_distrusted(st) && is_worth_it(b));

@@ -305,9 +305,11 @@ int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, 
   return take_result(st, l, experiment, result, held, false);
 }
 
+const char sweep_cut_short[] = "what changes files ends the run that others branch from";
+
 static const char *reason(const struct sweep_state *st) {
   if (!st->s->branch) return st->s->why ? st->s->why : "";
-  return st->why[0] ? st->why : "what changes files ends the run that others branch from";
+  return st->why[0] ? st->why : sweep_cut_short;
 }
 
 /* What hangs says nothing about the way that it was made. */
@@ -325,7 +327,9 @@ int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const c
   int r = lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
   if (!result.timed_out) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
+  (void)pthread_mutex_lock(&st->lock); /* another lab may just find a reason */
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
+  (void)pthread_mutex_unlock(&st->lock);
   r = take_result(st, l, experiment, &result, NULL, hung);
   lab_result_done(&result);
   return r;

@@ -80,8 +80,12 @@ static int read_options(struct job *job, struct err *e) {
   return is_number(what) ? load_by_number(job, what, e) : load_by_path(job, what, e);
 }
 
-int replay_enter(const struct test_subject *subject, struct err *e) {
-  return chdir(subject->cwd) < 0 ? err_set(e, -errno, "%s: %m (the command ran there)", subject->cwd) : 0;
+/* There is no error in what the user said if the command is gone by now. */
+static int refuse_command(int r) { return r == -ENODATA || r == -ENOMEM || r == -EINTR || r >= 0 ? r : -ECANCELED; }
+
+int replay_space(struct test_setup *s, const struct test_subject *subject, struct err *e) {
+  if (chdir(subject->cwd) < 0) return err_set(e, -ECANCELED, "%s: %m (the command ran there)", subject->cwd);
+  return refuse_command(test_setup_space(s, subject, e));
 }
 
 /* --- what becomes of it ------------------------------------------------------------------------------------------- */
@@ -152,8 +156,7 @@ static int prepare(struct job *job, struct err *e) {
   if (vec_push(&scope->functions, job->known.is.function) < 0 || (first && vec_push(&scope->functions, first) < 0))
     return err_set(e, -ENOMEM, "out of memory");
   job->setup.hidden = job->hidden;
-  int r = replay_enter(&job->known.subject, e);
-  if (r >= 0) r = test_setup_space(&job->setup, &job->known.subject, e);
+  int r = replay_space(&job->setup, &job->known.subject, e);
   if (r < 0 && r != -ENODATA) return r;
   tell_change(job);
   if (r >= 0) r = test_setup_labs(&job->setup, 1, e);

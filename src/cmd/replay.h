@@ -4,8 +4,8 @@
 
 #include "cmd/test.h"
 
-/* Goes to the folder in which the command ran. */
-int replay_enter(const struct test_subject *subject, struct err *e) MUST_USE;
+/* As test_setup_space, in the folder in which the command ran; -ECANCELED if it cannot be run any more. */
+int replay_space(struct test_setup *s, const struct test_subject *subject, struct err *e) MUST_USE;
 
 /*
  * Starts gdb with the command, outside of the sandbox, with the fault of ORDER armed; it stops at the call that is to

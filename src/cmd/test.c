@@ -61,7 +61,8 @@ static int parse_time(const char *option, const char *value, uint64_t *ret, stru
   uint64_t unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
   if (*end && strchr("smh", *end)) end++;
   if (errno || end == value || *end || n == 0 || n > LONGEST / unit)
-    return err_set(e, -EINVAL, "--%s cannot be '%s' (as in 90s or 5m)", option, value);
+    return err_set(e, -EINVAL, "--%s cannot be '%s' (as in 90s%s)", option, value,
+                   strcmp(option, "budget") == 0 ? ", 5m or 500runs" : " or 5m");
   *ret = n * unit;
   return 0;
 }
@@ -266,6 +267,12 @@ static int plan(struct job *job, struct err *e) {
   return 0;
 }
 
+/* Told late, since who writes to a pipe may begin later than murphy. */
+static void tell_input(const struct job *job) {
+  if (job->args->operands.n && test_subject_loses_input(&job->subject))
+    cmd_complain("standard input is not a file, and the command gets an empty one (--input FILE gives it one)");
+}
+
 static int prepare(struct job *job, struct err *e) {
   int r = store_folder_take(job->campaign, &job->folder, e);
   test_catch_signals(job->folder.made ? job->folder.path : NULL);
@@ -274,7 +281,10 @@ static int prepare(struct job *job, struct err *e) {
   if (r >= 0) r = test_setup_space(&job->setup, &job->subject, e);
   if (r >= 0 && job->resume) r = check_unchanged(job, e);
   if (r >= 0) r = test_setup_labs(&job->setup, job->jobs, e);
-  if (r >= 0) r = test_setup_points(&job->setup, e);
+  if (r >= 0) {
+    r = test_setup_points(&job->setup, e);
+    tell_input(job);
+  }
   if (r >= 0) r = plan(job, e);
   if (r >= 0 && !job->resume) r = begin_campaign(job, e);
   if (r >= 0) r = test_facts_baseline(job->store, &job->setup.baseline, e);

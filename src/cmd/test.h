@@ -118,6 +118,8 @@ int test_space_add_opened(struct test_space *s, const struct test_scope *scope, 
  * its start. What comes through a pipe could be given once only.
  */
 int test_subject_take_input(struct test_subject *s) MUST_USE;
+/* ... which may surprise those who write to that pipe: does something wait in it? */
+bool test_subject_loses_input(const struct test_subject *s);
 /* "a,b" is two names. */
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) MUST_USE;
 /* As a JSON object, and from one. WHERE is what messages call it. */
@@ -195,8 +197,7 @@ struct test_keeper {
   VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
   uint8_t *before;       /* an enum sweep_before for each experiment */
   struct arena arena;
-  const char *murphy;  /* path of this binary */
-  bool why[LAB_MODES]; /* the first reason was kept why an experiment was made in no faster way */
+  const char *murphy; /* path of this binary */
 };
 
 /* Writes points and plan to the store, or finds there what was done of them; again, when there are more experiments. */

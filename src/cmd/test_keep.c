@@ -10,6 +10,7 @@
 #include "cmd/test.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,12 +183,29 @@ void test_keeper_done(struct test_keeper *k) {
 
 /* --- what becomes of it ------------------------------------------------------------------------------------------- */
 
-/* The first one for each way in which experiments are made. */
+enum { REASON_NAME = SANDBOX_WHY + 32 };
+
+/* So many experiments were made in one way for a reason; *ret_name is where that is kept. */
+static int64_t count_reason(const struct test_keeper *k, const char *way, const char *why, char ret_name[REASON_NAME]) {
+  int64_t n = 0;
+  (void)snprintf(ret_name, REASON_NAME, "%s: %s", way, why);
+  const char *value = store_get(k->store, ret_name);
+  return value && number_parse(value, &n) == 0 ? n : 0;
+}
+
+/* For each way in which experiments are made, the reason of the most; and the counts, for a campaign that goes on. */
 static int keep_reason(struct test_keeper *k, const struct lab_result *result, struct err *e) {
-  static const char *const names[LAB_MODES] = {[LAB_EXEC] = "why_exec", [LAB_FORK] = "why_fork"};
-  if (!result->why[0] || !names[result->mode] || k->why[result->mode]) return 0;
-  k->why[result->mode] = true;
-  return store_set(k->store, names[result->mode], result->why, e);
+  static const char *const ways[LAB_MODES] = {[LAB_EXEC] = "why_exec", [LAB_FORK] = "why_fork"};
+  const char *way = ways[result->mode];
+  char name[REASON_NAME], first_name[REASON_NAME], first[SANDBOX_WHY], number[24];
+  if (!result->why[0] || !way) return 0;
+  int64_t n = count_reason(k, way, result->why, name) + 1;
+  (void)snprintf(number, sizeof number, "%" PRId64, n);
+  int r = store_set(k->store, name, number, e);
+  const char *value = store_get(k->store, way);
+  (void)snprintf(first, sizeof first, "%s", value ? value : "");
+  if (r < 0 || strcmp(first, result->why) == 0 || n <= count_reason(k, way, first, first_name)) return r;
+  return store_set(k->store, way, result->why, e);
 }
 
 static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +34,13 @@ int test_subject_take_input(struct test_subject *s) {
   if (stat(path, &named) < 0 || named.st_dev != is.st_dev || named.st_ino != is.st_ino) return 0;
   s->input = arena_strdup(&s->arena, path);
   return s->input ? 0 : -ENOMEM;
+}
+
+bool test_subject_loses_input(const struct test_subject *s) {
+  struct stat is;
+  int waiting = 0;
+  if (s->input || fstat(STDIN_FILENO, &is) < 0 || !(S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode))) return false;
+  return ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
 int test_subject_add(struct test_subject *s, cmd_names *to, const char *list) {

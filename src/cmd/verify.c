@@ -94,8 +94,7 @@ static int prepare(struct job *job, struct err *e) {
         add_function(scope, job->known.at[i].is.first.function) < 0)
       return err_set(e, -ENOMEM, "out of memory");
   job->setup.hidden = job->folder;
-  int r = replay_enter(job->subject, e);
-  if (r >= 0) r = test_setup_space(&job->setup, job->subject, e);
+  int r = replay_space(&job->setup, job->subject, e);
   if (r >= 0) r = test_setup_labs(&job->setup, 1, e);
   return r < 0 ? r : test_setup_points(&job->setup, e);
 }

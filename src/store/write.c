@@ -37,6 +37,7 @@ static int change(struct store *s, enum statement which, struct err *e) {
 
 int store_flush(struct store *s, struct err *e) {
   if (!s->open) return 0;
+  (void)sqlite3_reset(s->statements[GET]); /* as a reader it would keep the log from being begun anew */
   int r = step(s, COMMIT, e);
   if (r < 0) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
   s->open = false;

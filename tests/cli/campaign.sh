@@ -92,11 +92,20 @@ cc -g -O1 -w -o victim victim.c
 run verify --format json
 holds 'another build with the same bug: it is left' json 'o["left"] >= 1 and o["findings"][0]["left"]'
 
+mv victim elsewhere
+run verify
+holds 'verify: without the program, no experiment can be made' test "$status" = 3
+holds '... and why' grep -q '^murphy: ./victim: does not exist' err
+run replay "$id"
+holds 'replay: likewise' test "$status" = 3
+mv elsewhere victim
+
 # --- in a debugger ------------------------------------------------------------------------------------------------------
 
 if command -v gdb >/dev/null; then
-  run replay "$id" --gdb -- -batch -ex 'info symbol $pc' -ex continue
+  run replay "$id" --gdb -- -batch -ex 'echo at it:' -ex 'info symbol $pc' -ex continue
   holds 'gdb stops at the call that is to fail' grep -q 'in save (word=' out
+  holds '... with the frame of the program selected, not of the runtime' grep -Eq '^at it:(save|main) ' out
   holds '... and goes on into the crash' grep -q SIGSEGV out
 else
   skip 'gdb stops at the call' 'no gdb'

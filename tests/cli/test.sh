@@ -193,6 +193,11 @@ refuses 'a baseline that fails' 'exit status 7 without any fault (if it should' 
 holds '... with what it says' grep -q 'it says: first' err
 refuses 'a baseline that wants a terminal' 'wants a terminal' sh -c 'read x </dev/tty || exit 1'
 refuses 'a baseline that needs a display' 'needs a display' sh -c 'echo "cannot open display: :0" >&2; exit 1'
+refuses 'a baseline that cannot set up its terminal' 'wants a terminal' sh -c 'echo "top: failed tty get" >&2; exit 1'
+refuses 'a baseline that needs a network' '(it wants a network, and the sandbox has none but loopback: --no-sandbox has)' \
+  sh -c 'echo "curl: (6) Could not resolve host: example.com" >&2; exit 6'
+run test --no-sandbox -- sh -c 'echo "connect: Network is unreachable" >&2; exit 1'
+holds '... which is not to blame where there is no sandbox' grep -qF 'any fault (if it should' err
 refuses 'a baseline that does not end' 'does not end within 1 s' sleep 100
 refuses 'a baseline that writes without end' 'writes without end' cat /dev/zero
 refuses 'a baseline that varies' 'does not do the same twice' sh -c 'head -c 30 /dev/urandom | base64'
@@ -200,6 +205,18 @@ run test --budget 1runs -- sh -c 'echo $$ 0x$(date +%N) at $(date); mktemp'
 holds 'times, addresses and temporary names are masked' test "$status" = 0
 run test --budget sometime -- true
 holds 'a budget that is none' test "$status" = 2
+run test --budget 0.5s -- true
+refused '... or less than a second: what else may be said' '(as in 90s, 5m or 500runs)'
+
+# --- standard input -----------------------------------------------------------------------------------------------------
+
+seq 20 | "$MURPHY" test --campaign input1 --budget 1runs -- wc -l >out 2>err
+holds 'input that comes through a pipe is not given to the command, which is told' grep -qF -- '--input FILE' err
+true | "$MURPHY" test --campaign input2 --budget 1runs -- wc -l >out 2>err
+holds '... but not if nothing comes' test ! -s err
+seq 20 | "$MURPHY" test --campaign input3 --budget 1runs --input plain -- wc -l >out 2>err
+holds '... nor if it is given another one' test ! -s err
+
 run test
 holds 'no command' test "$status" = 2
 finish

@@ -144,4 +144,34 @@ cc -o with-CHILDREN program.c -L. -Wl,--no-as-needed -lCHILDREN -Wl,-rpath,"$PWD
 run test --budget 20runs --function malloc --format json -- ./with-CHILDREN
 holds 'what starts processes is started anew' test "$(modes fork)" = 0 -a "$(modes branch)" = 0
 holds '... and why' test "$(modes why)" = 'it starts processes, and is watched with all of them'
+
+# --- the reason that is told ---------------------------------------------------------------------------------------------
+
+cat >reasons.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *wait_here(void *p) { pause(); return p; }
+int main(void) {
+  pthread_t t;
+  *(char *)malloc(10) = 1;
+  if (pthread_create(&t, NULL, wait_here, NULL)) return 1;
+  for (int i = 0; i < 20; i++) {
+    char *p = malloc(20);
+    if (!p) return 2;
+    free(p);
+  }
+  return 0;
+}
+END
+cc -w -o reasons reasons.c -lpthread
+run test --campaign reasons1 --function malloc --format json -- ./reasons
+holds 'of several reasons, that of the most experiments is told' test "$(modes why_fork)" = 'other threads run'
+run test --campaign reasons2 --budget 2runs --function malloc --format json -- ./reasons
+run test --campaign reasons2 --resume --format json
+holds '... in a campaign that goes on, too' test "$(modes why_fork)" = 'other threads run'
+holds '... where all of them were counted' python3 -c '
+import sqlite3, sys
+rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
+sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
 finish
