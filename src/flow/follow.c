@@ -225,7 +225,9 @@ static uint64_t fact_hash(const struct fact *f) {
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
   h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53 |
        (uint64_t)f->differs << 54;
-  h = hash_mix(h ^ hash_mix((uintptr_t)f->ops + (uint32_t)f->slot));
+  /* One by one: chains lie beside each other as slots do, and the sum of one pair would be that of another. */
+  h = hash_mix(h ^ hash_mix((uintptr_t)f->ops));
+  h = hash_mix(h ^ (uint32_t)f->slot);
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
   if (f->where != FACT_PLACE) return h;
@@ -287,8 +289,8 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
   if (!g->stops && !again && (e->kind == EVENT_DEREFERENCE || e->kind == EVENT_ARGUMENT) &&
       map_put(&g->addressed, e->insn, 1) < 0)
     g->walk.failed = true;
-  uint64_t key =
-      hash_mix(e->at + e->kind) ^ hash_mix((uintptr_t)e->ops + e->arg + 1) ^ hash_mix(e->imm + e->op * 64u + e->cc);
+  uint64_t key = hash_mix(e->at + e->kind) ^ hash_mix(hash_mix((uintptr_t)e->ops) + e->arg + 1) ^
+                 hash_mix(e->imm + e->op * 64u + e->cc);
   key = hash_mix(key + e->subject + e->mixed * 2u + e->variable * 4u + e->lost * 8u + e->rest * 16u + e->sum * 32u);
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
