@@ -451,10 +451,12 @@ static bool pass_common(struct flow_graph *g, const struct follow_work *w, struc
   const struct passage *p = (const struct passage *)(uintptr_t)at;
   if (p) return g->steps + p->steps <= STEPS_MAX ? play_back(g, p) : pass_block(g, w, c);
   g->recording.on = true;
+  g->recording.own = false;
   g->recording.notes.n = g->recording.pushes.n = 0;
   bool goes_on = pass_block(g, w, c);
   g->recording.on = false;
-  if (!g->events->torn && keep_passage(g, key, g->steps - before, goes_on) < 0) g->walk.failed = true;
+  if (!g->events->torn && !g->recording.own && keep_passage(g, key, g->steps - before, goes_on) < 0)
+    g->walk.failed = true;
   return goes_on;
 }
 
@@ -645,8 +647,9 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
     break;
   }
   }
-  while (g->work.n && !ret->torn && !g->walk.failed) {
-    struct follow_work w = g->work.at[--g->work.n];
+  /* What is near comes first: if there is too much, it is what matters, and a reason names the first use. */
+  for (size_t i = 0; i < g->work.n && !ret->torn && !g->walk.failed; i++) {
+    struct follow_work w = g->work.at[i];
     follow_block(g, &w);
   }
   mark_stopping(g, false);

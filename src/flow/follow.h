@@ -60,6 +60,7 @@ struct passage {
 /* A passage that is being recorded. */
 struct recording {
   bool on;
+  bool own; /* it depends on what is followed, and is nobody else's */
   VEC(struct passage_note) notes;
   VEC(struct follow_work) pushes;
 };

@@ -231,11 +231,13 @@ static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, 
  * The sign of the value is added to the value itself, whose identity OTHER is: so a division by a power of two begins,
  * which rounds towards 0. It asks nothing.
  */
-static bool is_rounding(const struct flow_graph *g, const struct fact *f, uint8_t op, uint64_t other) {
+static bool is_rounding(struct flow_graph *g, const struct fact *f, uint8_t op, uint64_t other) {
   bool sign = false;
   for (const struct transform *t = f->ops; t; t = t->next)
     sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
-  return sign && !f->mixed && op == OP_ADD && other && other == g->identity;
+  if (!sign || f->mixed || op != OP_ADD || !other) return false;
+  g->recording.own = true;
+  return other == g->identity;
 }
 
 static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
