@@ -124,7 +124,7 @@ static bool skip_types(struct parse *s) {
 static bool skip_literal(struct parse *s) {
   if (at(s, "_Z")) {
     s->p += 2;
-    return add_name(s) && skip_types(s) && take(s, 'E');
+    return add_name(s) && skip_types(s);
   }
   if (!skip_type(s)) return false;
   while (*s->p && *s->p != 'E')
@@ -217,7 +217,9 @@ static bool skip_one_type(struct parse *s) {
     (void)take(s, 'Y');
     while (*s->p && *s->p != 'E' && !at(s, "RE") && !at(s, "OE"))
       if (!skip_type(s)) return false;
-    if (!take(s, 'E')) s->p += 2;
+    if (take(s, 'E')) return true;
+    if (!*s->p) return false;
+    s->p += 2; /* RE or OE: of a member function for one kind of object */
     return true;
   case 'A':
     skip_digits(s);

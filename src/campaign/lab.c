@@ -74,7 +74,10 @@ static int find_caches(struct lab *l, char *const *envp, const char *cwd) {
     const char *folder = find_variable(envp, places[i].variable);
     char *cache = NULL;
     if (!folder || *folder != '/') continue;
-    if (asprintf(&cache, "%s%s", folder, places[i].below) < 0) return -ENOMEM;
+    int n = (int)strlen(folder);
+    while (n > 1 && folder[n - 1] == '/')
+      n--;
+    if (asprintf(&cache, "%.*s%s", n, folder, places[i].below) < 0) return -ENOMEM;
     if (is_below(cwd, cache))
       free(cache);
     else

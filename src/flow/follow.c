@@ -289,9 +289,12 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
   if (!g->stops && !again && (e->kind == EVENT_DEREFERENCE || e->kind == EVENT_ARGUMENT) &&
       map_put(&g->addressed, e->insn, 1) < 0)
     g->walk.failed = true;
-  uint64_t key = hash_mix(e->at + e->kind) ^ hash_mix(hash_mix((uintptr_t)e->ops) + e->arg + 1) ^
-                 hash_mix(e->imm + e->op * 64u + e->cc);
-  key = hash_mix(key + e->subject + e->mixed * 2u + e->variable * 4u + e->lost * 8u + e->rest * 16u + e->sum * 32u);
+  uint64_t key = hash_mix(e->at ^ hash_mix(e->kind | (uint64_t)e->subject << 8 | (uint64_t)e->arg << 16));
+  key = hash_mix(key ^ hash_mix((uintptr_t)e->ops));
+  key = hash_mix(key ^ e->imm);
+  key = hash_mix(key ^ (e->op | (uint64_t)e->cc << 8 | (uint64_t)e->mixed << 16 | (uint64_t)e->variable << 17 |
+                        (uint64_t)e->lost << 18 | (uint64_t)e->rest << 19 | (uint64_t)e->sum << 20 |
+                        (uint64_t)e->swapped << 21 | (uint64_t)e->indexed << 22 | (uint64_t)e->width << 24));
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;

@@ -89,7 +89,10 @@ static bool read_table(const struct run *r, const struct insn *in, unsigned size
   if (in->base != NO_REG && !(r->addressed >> in->base & 1)) return false;
   if (in->base != NO_REG) at += r->addresses[in->base];
   at += r->regs[in->index] * in->scale;
-  const void *bytes = image_is_readonly(r->g->code.image, at) ? image_bytes(r->g->code.image, at, size) : NULL;
+  const struct image *img = r->g->code.image;
+  struct image_slot slot; /* what the loader writes there is not in the file */
+  if (image_slot(img, at & ~7ull, &slot) || image_slot(img, (at + size - 1) & ~7ull, &slot)) return false;
+  const void *bytes = image_is_readonly(img, at) ? image_bytes(img, at, size) : NULL;
   if (!bytes) return false;
   *ret = 0;
   memcpy(ret, bytes, size);

@@ -171,7 +171,7 @@ uint64_t judge_compare(const struct program *p, const struct sample *s, const st
 static bool takes_sign(const struct transform *t) {
   int64_t shift = 0;
   for (; t; t = t->next) {
-    if (t->kind == XF_SHR || t->kind == XF_SAR) shift = t->imm;
+    if (t->kind == XF_SHR || t->kind == XF_SAR) shift = t->imm & 63;
     if (shift == 31 || shift == 63) return true;
     bool one = t->kind == XF_AND && shift > 0;
     if (one && ((shift < 31 && t->imm == 1ll << (31 - shift)) || t->imm == 1ll << (63 - shift))) return true;

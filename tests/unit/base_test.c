@@ -641,16 +641,17 @@ static void symbols_of_cpp_are_read(void **state) {
 
 /* A symbol is what a file says: it may be deep, and it may end anywhere. */
 static void symbols_that_lie_end(void **state) {
-  static const char good[] = "_ZZNKSt3mapIFvPKcEM1AKFivELb1EJLi3ENS_1BEEED0EvENUlSt6vectorIiSaIiEEE1_clEDn";
+  static const char good[] = "_ZZNKSt3mapIFvPKcREM1AKFivELb1EJLi3ENS_1BEEED0EvENUlSt6vectorIiSaIiEEE1_clEDn";
   char deep[4000] = "_Z1f";
   (void)state;
   for (size_t n = 0; n < sizeof good; n++) {
-    char part[sizeof good];
+    char *part = strndup(good, n); /* so that the sanitizer knows its end */
     struct text t = {0};
-    (void)snprintf(part, sizeof part, "%.*s", (int)n, good);
+    assert_non_null(part);
     (void)name_readable(part, &t);
     assert_false(t.failed);
     text_done(&t);
+    free(part);
   }
   for (size_t n = 4; n + 3 < sizeof deep; n += 2)
     (void)memcpy(deep + n, "I1", 3);

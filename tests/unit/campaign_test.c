@@ -134,6 +134,8 @@ static void test_deliberate_end_without_memory(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "fatal: out of TLS keys, aborting\n", EAGAIN, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "index out of bounds: the len is 0\n", ENOMEM, false), OUTCOME_ABORT);
+  assert_int_equal(outcome_with(SIGABRT, "", "what():  at: out of range\n", ENOMEM, false), OUTCOME_ABORT);
   const char *inside = "terminate called without an active exception\n";
   assert_int_equal(outcome_with(SIGABRT, "", inside, ENOMEM, false), OUTCOME_ABORT); /* the program's own */
   struct observation baseline = run_of(0, "", ""), run = run_of(SIGABRT, "", inside);
