@@ -153,6 +153,7 @@ bool location_read(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const stru
 bool location_of_piece(Dwarf_Attribute *a, const Dwarf_Op *ops, size_t n, const struct location_base *base,
                        const struct image_variable *v, struct image_location *to) {
   uint64_t at = 0, wanted = (uint64_t)v->steps[0], width = v->n_steps > 1 ? 8 : v->width ? v->width : 1;
+  if (v->characters && !v->pointer && v->n_steps == 1) return false; /* where the next letter is, nobody knows */
   for (size_t i = 0; i < n;) {
     size_t first = i;
     while (i < n && ops[i].atom != DW_OP_piece)

@@ -86,8 +86,8 @@ __attribute__((noinline)) static void outer(int n) {
   static const char *const letters[] = {"", "a", "b", "c"};
   volatile int kept = 11 * n;
   volatile struct box box = {.value = n == 3 ? 33 : 0};
+  __asm__ volatile("" : : "r"(&box) : "memory"); /* in one piece: clang would take the array apart */
   box.text[0] = letters[n][0];
-  box.text[1] = 0; /* what is only initialized, clang leaves as it was on the stack */
   counter = n;
   ask(letters[n]);
   box.value += kept;
