@@ -251,6 +251,7 @@ static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uin
   if (m->round != g->round) { /* it was met in another following */
     memset(m->blocks, 0, (g->code.n_blocks / 64 + 1) * sizeof *m->blocks);
     m->round = g->round;
+    m->known = true;
   }
   uint64_t *bits = &m->blocks[block / 64], bit = 1ull << block % 64;
   uint64_t key = (uint64_t)m->number << 32 | (g->code.blocks[block].first + position);
@@ -411,9 +412,11 @@ static bool pass_block(struct flow_graph *g, const struct follow_work *w, struct
 
 /* --- what was followed before ------------------------------------------------------------------------------------- */
 
-#define PASSAGES_AFTER 2   /* followings in one function, */
-#define PASSAGES_BLOCKS 32 /* of so many blocks: in others, it is not worth while */
-#define FACTS_MAX 20000    /* that are remembered */
+#define PASSAGES_AFTER 2     /* followings in one function, */
+#define PASSAGES_BLOCKS 32   /* of so many blocks: in others, it is not worth while */
+#define FACTS_MAX 20000      /* that are remembered */
+#define WORDS_MAX (1u << 22) /* of the blocks that facts have come to */
+#define PASSAGES_MAX (1u << 19)
 
 /* Is what happens in the block the same for every following? Not where this one began, or is stopped. */
 static bool is_common(const struct flow_graph *g, const struct follow_work *w) {
@@ -433,33 +436,51 @@ static bool play_back(struct flow_graph *g, const struct passage *p) {
   return p->goes_on;
 }
 
-static int keep_passage(struct flow_graph *g, uint64_t key, uint32_t steps, bool goes_on) {
+/* Where the passage is kept or looked for: NULL if there is none yet and no room for one. */
+static const struct passage **passage_at(struct flow_graph *g, const struct follow_work *w) {
+  struct fact_met *m = w->met;
+  if (w->position > 0) {
+    uint64_t at, key = (uint64_t)m->number << 32 | (g->code.blocks[w->block].first + w->position);
+    if (map_get(&g->passages, key, &at)) return (const struct passage **)(uintptr_t)at;
+    if (g->n_passages++ >= PASSAGES_MAX) return NULL;
+    const struct passage **p = arena_zalloc(&g->met, sizeof *p);
+    if (!p || map_put(&g->passages, key, (uintptr_t)p) < 0) g->walk.failed = true;
+    return g->walk.failed ? NULL : p;
+  }
+  if (!m->passages && g->n_passages < PASSAGES_MAX) {
+    m->passages = arena_zalloc(&g->met, g->code.n_blocks * sizeof *m->passages);
+    if (!m->passages) g->walk.failed = true;
+    g->n_passages += g->code.n_blocks;
+  }
+  return m->passages ? &m->passages[w->block] : NULL;
+}
+
+static const struct passage *keep_passage(struct flow_graph *g, uint32_t steps, bool goes_on) {
   const struct recording *r = &g->recording;
   struct passage *p = arena_zalloc(&g->met, sizeof *p);
-  if (!p) return -ENOMEM;
+  if (!p) return NULL;
   *p = (struct passage){goes_on, steps, (uint32_t)r->notes.n, (uint32_t)r->pushes.n, NULL, NULL};
   p->notes = arena_memdup(&g->met, r->notes.at, r->notes.n * sizeof *r->notes.at);
   p->pushes = arena_memdup(&g->met, r->pushes.at, r->pushes.n * sizeof *r->pushes.at);
-  return p->notes && p->pushes ? map_put(&g->passages, key, (uintptr_t)p) : -ENOMEM;
+  return p->notes && p->pushes ? p : NULL;
 }
 
 /* pass_block, but what another following has found out is not found out again. */
 static bool pass_common(struct flow_graph *g, const struct follow_work *w, struct concern c) {
-  uint64_t key = (uint64_t)w->met->number << 32 | (g->code.blocks[w->block].first + w->position), at;
+  /* Most facts are one following's alone: only what is met again is kept. */
+  const struct passage **place = w->met->known ? passage_at(g, w) : NULL;
   uint32_t before = g->steps;
-  if (!map_get(&g->passages, key, &at)) { /* most ways are taken once: only what is met again is kept */
-    if (map_put(&g->passages, key, 0) < 0) g->walk.failed = true;
-    return pass_block(g, w, c);
-  }
-  const struct passage *p = (const struct passage *)(uintptr_t)at;
-  if (p) return g->steps + p->steps <= STEPS_MAX ? play_back(g, p) : pass_block(g, w, c);
+  if (!place) return pass_block(g, w, c);
+  if (*place) return g->steps + (*place)->steps <= STEPS_MAX ? play_back(g, *place) : pass_block(g, w, c);
   g->recording.on = true;
   g->recording.own = false;
   g->recording.notes.n = g->recording.pushes.n = 0;
   bool goes_on = pass_block(g, w, c);
   g->recording.on = false;
-  if (!g->events->torn && !g->recording.own && keep_passage(g, key, g->steps - before, goes_on) < 0)
-    g->walk.failed = true;
+  if (!g->events->torn && !g->recording.own) {
+    *place = keep_passage(g, g->steps - before, goes_on);
+    if (!*place) g->walk.failed = true;
+  }
   return goes_on;
 }
 
@@ -480,7 +501,9 @@ static void begin_following(struct flow_graph *g) {
   g->round++;
   map_clear(&g->seen);
   map_clear(&g->noted);
-  if (g->met_by.n < FACTS_MAX) return;
+  size_t words = g->met_by.n * (g->code.n_blocks / 64 + 1);
+  if (g->met_by.n < FACTS_MAX && words < WORDS_MAX && g->n_passages < PASSAGES_MAX) return;
+  g->n_passages = 0;
   map_clear(&g->met_by);
   map_clear(&g->passages);
   arena_reset(&g->met);

@@ -37,8 +37,10 @@ struct fact {
 struct fact_met {
   struct fact fact;
   uint32_t number;
-  uint32_t round;   /* the following that BLOCKS is of */
-  uint64_t *blocks; /* a bit for each block that it has come to the start of */
+  uint32_t round;                  /* the following that BLOCKS is of */
+  bool known;                      /* it was met in an earlier following, too */
+  uint64_t *blocks;                /* a bit for each block that it has come to the start of */
+  const struct passage **passages; /* by block, from its start on; NULL as long as there are none */
 };
 
 struct follow_work {
@@ -85,7 +87,8 @@ struct flow_graph {
   struct block_union *unions; /* by block; NULL until something is followed */
   struct arena met;           /* facts and passages, of all followings */
   struct map met_by;          /* facts by hash */
-  struct map passages;        /* by (fact, instruction); NULL if it was met once */
+  struct map passages;        /* by (fact, instruction), in the middle of blocks */
+  size_t n_passages;          /* of all facts: places for them, and those in the middle of blocks */
   struct recording recording;
   uint32_t round;  /* followings so far */
   struct map seen; /* (fact, instruction), in the middle of blocks */

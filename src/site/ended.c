@@ -10,44 +10,55 @@
 #include <string.h>
 
 #define CALLS_LOOKED_AT 512
+#define BLOCKS_LOOKED_AT (1u << 14) /* on the ways to one end; what lies behind more of them is not known */
 #define ALL_EDGES 0xff
 
 struct ending {
   const struct looking *t;
   struct worker *w;
   const failing_vec *edges;
-  uint8_t *seen, *cut; /* by block; CUT: kinds of edges that are not gone, as bits */
-  uint32_t *todo;
-  uint32_t insn; /* the call that ends THING */
+  /* By block, kinds of edges that are not gone, as bits: failures; these and what streams tell; behind a flush. */
+  uint8_t *failed, *cut, *passing;
+  uint32_t *seen; /* by block: the last spread that came there */
+  uint32_t *todo, stamp;
+  VEC(uint32_t) asking;   /* calls that ask a stream for a failure that it has kept */
+  VEC(uint32_t) flushing; /* numbers of the failing edges of calls that flush */
+  uint32_t insn;          /* the call that ends THING */
   struct thing thing;
-  bool any; /* it is about no thing, but about all that was done */
+  bool any;         /* it is about no thing, but about all that was done */
+  uint8_t *without; /* by block: reached from the entry without any failure; NULL until it is asked */
+  bool any_out;     /* ... and so is the end of the function */
 };
 
-static int ending_start(struct ending *e, uint32_t n_blocks) {
-  struct arena *a = &e->w->flow.scratch;
-  if (e->seen) return 0;
-  e->seen = arena_alloc(a, n_blocks + 1);
-  e->cut = arena_alloc(a, n_blocks + 1);
-  e->todo = arena_alloc(a, (n_blocks + 1) * sizeof *e->todo);
-  return e->seen && e->cut && e->todo ? 0 : -ENOMEM;
+/* How a spread ends. */
+enum spread { SPREAD_ARRIVED, SPREAD_NOT_OUT, SPREAD_OUT, SPREAD_UNKNOWN };
+
+static bool leaves(const struct code *code, uint32_t block) {
+  uint8_t op = code->insns[code->blocks[block].first + code->blocks[block].n - 1].op;
+  return op == OP_RETURN || op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT;
 }
 
-/* Marks the blocks to which ways lead from BLOCK that take no edge that is cut. */
-static void spread(struct ending *e, uint32_t block) {
+/* Do ways that take no edge of CUT lead from BLOCK to END, or else out of the function? The nearest blocks first. */
+static enum spread spread(struct ending *e, uint32_t block, const uint8_t *cut, uint32_t end, uint32_t most) {
   uint32_t n_todo = 0;
-  memset(e->seen, 0, e->t->code->n_blocks);
-  e->seen[block] = 1;
-  for (e->todo[n_todo++] = block; n_todo > 0;) {
+  bool out = false;
+  e->seen[block] = ++e->stamp;
+  e->todo[n_todo++] = block;
+  for (uint32_t done = 0; done < n_todo; done++) {
     const uint32_t *next;
     const uint8_t *kinds;
-    block = e->todo[--n_todo];
+    block = e->todo[done];
+    if (block == end) return SPREAD_ARRIVED;
+    if (done == most) return SPREAD_UNKNOWN;
+    out |= leaves(e->t->code, block);
     uint32_t n = flow_graph_next(e->t->g, block, &next, &kinds);
     for (uint32_t i = 0; i < n; i++) {
-      if (e->seen[next[i]] || e->cut[block] >> kinds[i] & 1) continue;
-      e->seen[next[i]] = 1;
+      if (e->seen[next[i]] == e->stamp || cut[block] >> kinds[i] & 1) continue;
+      e->seen[next[i]] = e->stamp;
       e->todo[n_todo++] = next[i];
     }
   }
+  return out ? SPREAD_OUT : SPREAD_NOT_OUT;
 }
 
 static uint32_t block_of(const struct ending *e, uint32_t insn) { return flow_graph_block(e->t->g, insn); }
@@ -73,8 +84,8 @@ static bool passes(struct ending *e, uint32_t flush) {
     uint32_t block = block_of(e, i);
     if (block == here && i < flush) continue;
     if (block == here) return false;
-    spread(e, block);
-    if (e->seen[block_of(e, e->insn)]) return false;
+    enum spread way = spread(e, block, e->passing, block_of(e, e->insn), BLOCKS_LOOKED_AT);
+    if (way == SPREAD_ARRIVED || way == SPREAD_UNKNOWN) return false;
   }
   return written > 0;
 }
@@ -86,14 +97,12 @@ static bool flushes(const struct ending *e, uint32_t insn) {
          descriptor_gets(e->t, insn, relevance_argument_of(e->t->p->relevance, m->name, (unsigned)arg), &e->thing);
 }
 
-/* Does the call INSN ask the stream for a failure that it has kept? */
+/* Is it this stream, or any one, that the call INSN, one of ASKING, is about? */
 static bool asks_stream(const struct ending *e, uint32_t insn) {
-  const struct import *m = called(e, insn);
-  if (!m || !relevance_tells_kept(e->t->p->relevance, m->written)) return false;
   return e->any || descriptor_gets(e->t, insn, 0, &e->thing);
 }
 
-/* "fflush(f); if (ferror(f))": the call INSN asks, in the block of a flush. */
+/* "fflush(f); if (ferror(f))": the call INSN, one of ASKING, asks in the block of a flush. */
 static bool asks_after_flush(const struct ending *e, uint32_t insn, uint32_t *ret_flush) {
   if (!asks_stream(e, insn)) return false;
   for (uint32_t i = e->t->code->blocks[block_of(e, insn)].first; i < insn; i++)
@@ -104,21 +113,24 @@ static bool asks_after_flush(const struct ending *e, uint32_t insn, uint32_t *re
   return false;
 }
 
+/* The same, if of the edges out of BLOCK only those that CUT leaves are taken behind the flush. */
+static bool passes_cut(struct ending *e, uint32_t flush, uint32_t block, uint8_t cut) {
+  e->passing[block] = cut;
+  bool all = passes(e, flush);
+  e->passing[block] = 0;
+  return all;
+}
+
 static bool is_flushed(struct ending *e) {
   uint32_t flush;
-  for (size_t i = 0; i < e->edges->n; i++) {
-    const struct failing *f = &e->edges->at[i];
-    if (!flushes(e, f->insn)) continue;
-    memset(e->cut, 0, e->t->code->n_blocks);
-    e->cut[f->block] = (uint8_t) ~(1u << f->kind); /* what goes on after a failure has not passed */
-    if (passes(e, f->insn)) return true;
+  for (size_t i = 0; i < e->flushing.n && i < CALLS_LOOKED_AT; i++) {
+    const struct failing *f = &e->edges->at[e->flushing.at[i]];
+    /* What goes on after a failure has not passed. */
+    if (flushes(e, f->insn) && passes_cut(e, f->insn, f->block, (uint8_t) ~(1u << f->kind))) return true;
   }
-  for (uint32_t i = 0; i < e->t->code->n_insns; i++) {
-    if (!asks_after_flush(e, i, &flush)) continue;
-    memset(e->cut, 0, e->t->code->n_blocks);
-    e->cut[block_of(e, i)] = ALL_EDGES;
-    if (passes(e, flush)) return true;
-  }
+  for (size_t i = 0; i < e->asking.n && i < CALLS_LOOKED_AT; i++)
+    if (asks_after_flush(e, e->asking.at[i], &flush) && passes_cut(e, flush, block_of(e, e->asking.at[i]), ALL_EDGES))
+      return true;
   return false;
 }
 
@@ -143,26 +155,36 @@ static uint8_t told_edges(const struct ending *e, uint32_t insn) {
   return (uint8_t)(1u << (last->cc == CC_E ? EDGE_FALL : EDGE_TAKEN));
 }
 
-static bool returns(const struct ending *e) {
+/* The same from the entry, for all ends that are about no thing. */
+static int find_without(struct ending *e) {
   const struct code *code = e->t->code;
-  for (uint32_t k = 0; k < code->n_blocks; k++) {
-    uint8_t op = code->insns[code->blocks[k].first + code->blocks[k].n - 1].op;
-    bool tail = op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT;
-    if (e->seen[k] && (op == OP_RETURN || tail)) return true;
-  }
-  return false;
+  e->without = arena_zalloc(&e->w->flow.scratch, code->n_blocks + 1);
+  if (!e->without) return -ENOMEM;
+  memcpy(e->cut, e->failed, code->n_blocks);
+  for (size_t i = 0; i < e->asking.n; i++)
+    e->cut[block_of(e, e->asking.at[i])] |= told_edges(e, e->asking.at[i]);
+  e->any_out = spread(e, code->entry_block, e->cut, UINT32_MAX, UINT32_MAX) == SPREAD_OUT;
+  for (uint32_t k = 0; k < code->n_blocks; k++)
+    e->without[k] = e->seen[k] == e->stamp;
+  memcpy(e->cut, e->failed, code->n_blocks);
+  return 0;
 }
 
 /* From the opening, no way without a failure leads to the end, and one leads out of the function. */
-static bool has_failed(struct ending *e) {
+static int has_failed(struct ending *e) {
   uint32_t start = e->thing.argument ? e->t->code->entry_block : block_of(e, e->thing.maker);
-  memset(e->cut, 0, e->t->code->n_blocks);
-  for (size_t i = 0; i < e->edges->n; i++)
-    if (is_failure(e, &e->edges->at[i])) e->cut[e->edges->at[i].block] |= (uint8_t)(1u << e->edges->at[i].kind);
-  for (uint32_t i = 0; i < e->t->code->n_insns; i++)
-    if (asks_stream(e, i)) e->cut[block_of(e, i)] |= told_edges(e, i);
-  spread(e, start);
-  return !e->seen[block_of(e, e->insn)] && returns(e);
+  uint32_t end = block_of(e, e->insn);
+  if (e->any) {
+    int r = e->without ? 0 : find_without(e);
+    return r < 0 ? r : !e->without[end] && e->any_out;
+  }
+  size_t n = e->asking.n < CALLS_LOOKED_AT ? e->asking.n : CALLS_LOOKED_AT;
+  for (size_t i = 0; i < n; i++)
+    if (asks_stream(e, e->asking.at[i])) e->cut[block_of(e, e->asking.at[i])] |= told_edges(e, e->asking.at[i]);
+  enum spread way = spread(e, start, e->cut, end, BLOCKS_LOOKED_AT);
+  for (size_t i = 0; i < n; i++)
+    e->cut[block_of(e, e->asking.at[i])] = e->failed[block_of(e, e->asking.at[i])];
+  return way == SPREAD_OUT;
 }
 
 /* --- all ends ----------------------------------------------------------------------------------------------------- */
@@ -188,16 +210,50 @@ static bool ends(struct ending *e, const struct found *f) {
   return e->thing.known;
 }
 
-int ended_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) {
-  struct ending e = {.t = t, .w = w, .edges = edges};
-  for (size_t i = first; i < w->found.n; i++) {
-    struct found *f = &w->found.at[i];
-    bool end = ends(&e, f);
-    if (!end && !cleans_up(&e, f)) continue;
-    int r = ending_start(&e, t->code->n_blocks);
-    if (r < 0) return r;
-    f->call.about[ABOUT_FAILED] = has_failed(&e) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
-    if (end) f->call.about[ABOUT_FLUSHED] = is_flushed(&e) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+/* What all ends of the function are asked about, once. */
+static int ending_start(struct ending *e) {
+  const struct code *code = e->t->code;
+  const struct relevance *r = e->t->p->relevance;
+  struct arena *a = &e->w->flow.scratch;
+  if (e->todo) return 0;
+  e->failed = arena_zalloc(a, code->n_blocks + 1);
+  e->cut = arena_alloc(a, code->n_blocks + 1);
+  e->passing = arena_zalloc(a, code->n_blocks + 1);
+  e->seen = arena_zalloc(a, (code->n_blocks + 1) * sizeof *e->seen);
+  e->todo = arena_alloc(a, (code->n_blocks + 1) * sizeof *e->todo);
+  if (!e->failed || !e->cut || !e->passing || !e->seen || !e->todo) return -ENOMEM;
+  for (size_t i = 0; i < e->edges->n; i++) {
+    const struct failing *f = &e->edges->at[i];
+    const struct import *m = called(e, f->insn);
+    if (is_failure(e, f)) e->failed[f->block] |= (uint8_t)(1u << f->kind);
+    if (m && relevance_flushes(r, m->written) >= 0 && vec_push(&e->flushing, (uint32_t)i) < 0) return -ENOMEM;
+  }
+  memcpy(e->cut, e->failed, code->n_blocks);
+  for (uint32_t i = 0; i < code->n_insns; i++) {
+    const struct import *m = called(e, i);
+    if (m && relevance_tells_kept(r, m->written) && vec_push(&e->asking, i) < 0) return -ENOMEM;
   }
   return 0;
+}
+
+static int find_all(struct ending *e, size_t first) {
+  for (size_t i = first; i < e->w->found.n; i++) {
+    struct found *f = &e->w->found.at[i];
+    bool end = ends(e, f);
+    if (!end && !cleans_up(e, f)) continue;
+    int r = ending_start(e);
+    if (r >= 0) r = has_failed(e);
+    if (r < 0) return r;
+    f->call.about[ABOUT_FAILED] = r ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+    if (end) f->call.about[ABOUT_FLUSHED] = is_flushed(e) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  }
+  return 0;
+}
+
+int ended_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) {
+  struct ending e = {.t = t, .w = w, .edges = edges};
+  int r = find_all(&e, first);
+  vec_done(&e.asking);
+  vec_done(&e.flushing);
+  return r;
 }
