@@ -254,10 +254,15 @@ struct flow_worker {
   struct flow_shared *shared;                    /* what other workers know; or NULL */
   struct map changed;                            /* by (image, function): the registers that it changes */
   struct map identities;                         /* of small functions: the argument that they return */
-  struct origin_mark *marks;                     /* of the questions so far; in the keep arena */
-  uint32_t stamp;                                /* the last question */
-  bool brief;                                    /* evidence is not looked for at any price */
-  bool failed;                                   /* there was no memory for a transform */
+  struct map conditions;                         /* of one function, as the maps above */
+  struct flow_room {
+    void *at;
+    size_t cap;
+  } rooms[7];                /* memory of vectors of the function before */
+  struct origin_mark *marks; /* of the questions so far; in the keep arena */
+  uint32_t stamp;            /* the last question */
+  bool brief;                /* evidence is not looked for at any price */
+  bool failed;               /* there was no memory for a transform */
 };
 void flow_worker_done(struct flow_worker *w);
 

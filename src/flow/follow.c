@@ -52,9 +52,13 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
   g->errno_at = options->errno_at;
   g->context = options->context;
   r = walk_start(&g->walk, worker, &g->code);
+  if (r < 0) return r;
   g->walk.own = true;
-  if (r >= 0) r = turn_edges(g, &worker->scratch);
-  if (r >= 0) *ret = g;
+  r = turn_edges(g, &worker->scratch);
+  if (r < 0)
+    walk_done(&g->walk);
+  else
+    *ret = g;
   return r;
 }
 
@@ -484,16 +488,36 @@ static bool pass_common(struct flow_graph *g, const struct follow_work *w, struc
   return goes_on;
 }
 
+/* The fact, which is of this round, comes to the starts of the blocks behind BLOCK: push_met, made cheap. */
+static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) {
+  for (uint32_t i = g->next_first[block]; i < g->next_first[block + 1]; i++) {
+    uint32_t to = g->next[i];
+    uint64_t *bits = &m->blocks[to / 64], bit = 1ull << to % 64;
+    if (*bits & bit) continue;
+    *bits |= bit;
+    struct follow_work *w = vec_more(&g->work);
+    if (w)
+      *w = (struct follow_work){to, 0, m};
+    else
+      g->walk.failed = true;
+  }
+}
+
 /* Follows one fact to the end of its block, and into the next ones. */
 static void follow_block(struct flow_graph *g, const struct follow_work *w) {
-  struct concern c = concern_of(&w->met->fact);
+  const struct fact *f = &w->met->fact;
   const struct block_union *u = &g->unions[w->block];
-  bool concerned = u->touched & c.touched || u->notes & c.notes || u->leaves || w->met->fact.where == FACT_FLAGS;
-  if (!(concerned && is_common(g, w) ? pass_common(g, w, c) : pass_block(g, w, c))) return;
-  const uint32_t *next;
-  uint32_t n_next = flow_graph_next(g, w->block, &next, NULL);
-  for (uint32_t i = 0; i < n_next; i++)
-    push_met(g, next[i], 0, w->met);
+  const struct block *b = &g->code.blocks[w->block];
+  struct concern c = concern_of(f);
+  bool concerned = u->touched & c.touched || u->notes & c.notes || u->leaves || f->where == FACT_FLAGS;
+  bool begins = g->start - b->first < b->n;
+  if (!concerned && !begins && !u->stops) { /* most blocks, to most facts, are only a way to others */
+    g->steps += b->n - w->position;
+    g->events->torn |= g->steps > STEPS_MAX;
+    if (!g->events->torn) push_next(g, w->block, w->met);
+    return;
+  }
+  if (concerned && is_common(g, w) ? pass_common(g, w, c) : pass_block(g, w, c)) push_next(g, w->block, w->met);
 }
 
 /* A new following. Facts and passages are kept for it, unless there are too many. */

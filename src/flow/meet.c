@@ -7,6 +7,8 @@
  */
 #include "flow/walk.h"
 
+#include <string.h>
+
 #define TABLE_MAX 64 /* values of an index that are enumerated */
 
 /* Does a chain only cut off what a comparison of WIDTH bytes does not look at? */
@@ -149,6 +151,21 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
   return MEET_ON;
 }
 
+/* condition_at, remembered: many ways meet the same conditions. */
+static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct item ret[2]) {
+  uint64_t key = (uint64_t)insn << 8 | cc, at;
+  if (map_get(w->conditions, key, &at)) {
+    memcpy(ret, w->predicates.at + at / 4, at % 4 * sizeof *ret);
+    return at % 4;
+  }
+  unsigned n = condition_at(w, insn, cc, ret);
+  at = w->predicates.n * 4 + n;
+  for (unsigned i = 0; i < n; i++)
+    if (vec_push(&w->predicates, ret[i]) < 0) w->failed = true;
+  if (w->failed || map_put(w->conditions, key, at) < 0) w->failed = true;
+  return n;
+}
+
 /* Leads to a value for each index of a table: has to come last. */
 static bool may_split(const struct item *p) { return p->cc == CC_BE || p->cc == CC_B; }
 
@@ -157,7 +174,7 @@ enum meet meet_all(struct walk *w, struct state *s, uint32_t insn, uint32_t bloc
   struct item met[PENDING + 1], both[2];
   unsigned n_met = 0;
   while (s->n_pending && in->flags & INSN_SETS_FLAGS) {
-    unsigned n = condition_at(w, insn, s->pending[--s->n_pending], both);
+    unsigned n = condition_met(w, insn, s->pending[--s->n_pending], both);
     if (n == 2) { /* followed themselves: they are results of other comparisons */
       add_pred(s, &both[0]);
       add_pred(s, &both[1]);

@@ -133,13 +133,15 @@ void state_emit(struct walk *w, const struct state *s) {
 }
 
 /* Is it errno? A pointer that a call gave is taken for errno's here: what it is comes out later. */
-bool store_is_errno(const struct walk *w, const struct flow_store *s) {
+bool store_is_errno(struct walk *w, const struct flow_store *s) {
   struct image_slot slot;
   if (s->place.size != 4 || s->place.offset != 0) return false;
   if (s->place.kind != PLACE_TLS || s->place.raw) return s->place.kind == PLACE_CALL;
   if (!image_slot(w->image, s->place.where, &slot)) return false;
   if (slot.name) return strcmp(slot.name, "errno") == 0;
-  const struct image_symbol *e = image_export(w->image, "errno", NULL);
+  if (!w->errno_asked) w->errno_symbol = image_export(w->image, "errno", NULL);
+  w->errno_asked = true;
+  const struct image_symbol *e = w->errno_symbol;
   return e && e->kind == SYMBOL_TLS && e->address == slot.value;
 }
 

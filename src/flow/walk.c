@@ -547,13 +547,31 @@ static int keep(struct walk *w, struct flow_summary *ret) {
   return 0;
 }
 
+/* Vectors are empty at the start, but keep the memory that they had in the function before. */
+#define room_take(v, room) ((v)->at = (room)->at, (v)->cap = (room)->cap, *(room) = (struct flow_room){0})
+#define room_give(v, room) (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL)
+
+static void take_rooms(struct walk *w) {
+  struct flow_room *r = w->worker->rooms;
+  room_take(&w->work, &r[0]);
+  room_take(&w->spare, &r[1]);
+  room_take(&w->origin_values, &r[2]);
+  room_take(&w->calls, &r[3]);
+  room_take(&w->call_insn, &r[4]);
+  room_take(&w->outcomes, &r[5]);
+  room_take(&w->predicates, &r[6]);
+}
+
 void walk_done(struct walk *w) {
-  vec_done(&w->work);
-  vec_done(&w->spare);
-  vec_done(&w->origin_values);
-  vec_done(&w->calls);
-  vec_done(&w->call_insn);
-  vec_done(&w->outcomes);
+  if (!w->worker) return;
+  struct flow_room *r = w->worker->rooms;
+  room_give(&w->work, &r[0]);
+  room_give(&w->spare, &r[1]);
+  room_give(&w->origin_values, &r[2]);
+  room_give(&w->calls, &r[3]);
+  room_give(&w->call_insn, &r[4]);
+  room_give(&w->outcomes, &r[5]);
+  room_give(&w->predicates, &r[6]);
 }
 
 #define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */
@@ -562,7 +580,7 @@ void walk_done(struct walk *w) {
 static void take_maps(struct walk *w) {
   struct flow_worker *k = w->worker;
   struct map *maps[] = {w->visited = &k->visited, w->emitted = &k->emitted, w->origins = &k->origins,
-                        w->call_of = &k->call_of};
+                        w->call_of = &k->call_of, w->conditions = &k->conditions};
   for (size_t i = 0; i < COUNT(maps); i++) {
     if (maps[i]->cap > MAP_KEEP)
       map_done(maps[i]);
@@ -580,7 +598,9 @@ int walk_start(struct walk *w, struct flow_worker *worker, const struct code *co
     memset(worker->marks, 0, ORIGIN_MARKS * sizeof *worker->marks);
     worker->stamp = 0;
   }
-  return w->stamps && worker->marks ? 0 : -ENOMEM;
+  if (!w->stamps || !worker->marks) return -ENOMEM;
+  take_rooms(w);
+  return 0;
 }
 
 static bool has_calls(const struct code *c) {
@@ -646,6 +666,9 @@ void flow_worker_done(struct flow_worker *w) {
   map_done(&w->emitted);
   map_done(&w->origins);
   map_done(&w->call_of);
+  map_done(&w->conditions);
+  for (size_t i = 0; i < COUNT(w->rooms); i++)
+    vec_free(&w->rooms[i].at);
   map_done(&w->changed);
   map_done(&w->identities);
 }

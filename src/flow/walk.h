@@ -94,10 +94,12 @@ struct walk {
   const struct flow_assume *assume; /* or NULL */
   VEC(struct work_item *) work;
   VEC(struct work_item *) spare;
-  struct map *visited; /* hashes of (block, state) */
-  struct map *emitted; /* hashes of outcomes */
-  struct map *origins; /* (instruction, location) to an entry */
-  struct map *call_of; /* instruction to call */
+  struct map *visited;    /* hashes of (block, state) */
+  struct map *emitted;    /* hashes of outcomes */
+  struct map *origins;    /* (instruction, location) to an entry */
+  struct map *call_of;    /* instruction to call */
+  struct map *conditions; /* (instruction, condition) to predicates: their number, and where they begin * 4 */
+  VEC(struct item) predicates;
   VEC(struct origin_entry) origin_values;
   VEC(struct flow_call) calls;
   VEC(uint32_t) call_insn;
@@ -111,6 +113,8 @@ struct walk {
   bool own;               /* calls through a slot of what the image itself defines go to that */
   uint8_t result;         /* the register in which the function returns */
   bool failed;            /* no memory */
+  bool errno_asked;
+  const struct image_symbol *errno_symbol; /* of the image, if it was asked for; or NULL */
 };
 
 /* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
@@ -239,7 +243,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
 /* The item's value is the leaf V. False if the way is impossible. */
 bool state_settle(struct walk *w, struct state *s, const struct item *i, struct flow_value v);
 /* Is it errno, or the like of it behind a pointer that a call gave? */
-bool store_is_errno(const struct walk *w, const struct flow_store *s);
+bool store_is_errno(struct walk *w, const struct flow_store *s);
 
 /* --- meeting conditions (meet.c) ---------------------------------------------------------------------------------- */
 

@@ -73,6 +73,56 @@ static int by_address_and_rank(const void *a, const void *b) {
   return n != m ? (n < m ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+#define NEAR 16 /* candidates that are sorted without further parting */
+
+static void sort_few(struct candidate *at, size_t n) {
+  if (n > NEAR) qsort(at, n, sizeof *at, by_address_and_rank);
+  for (size_t i = 1; i < n && n <= NEAR; i++) {
+    struct candidate c = at[i];
+    size_t k = i;
+    for (; k > 0 && by_address_and_rank(&at[k - 1], &c) > 0; k--)
+      at[k] = at[k - 1];
+    at[k] = c;
+  }
+}
+
+/* Functions lie one after the other: by their place in the whole they are nearly in order, and the rest is little. */
+static int candidates_sort(candidate_list *list) {
+  uint64_t low = UINT64_MAX, high = 0;
+  unsigned shift = 0;
+  for (size_t i = 0; i < list->n; i++) {
+    if (list->at[i].address < low) low = list->at[i].address;
+    if (list->at[i].address > high) high = list->at[i].address;
+  }
+  while (list->n && (high - low) >> shift > list->n)
+    shift++;
+  if (list->n <= NEAR) {
+    sort_few(list->at, list->n);
+    return 0;
+  }
+  size_t n = (size_t)((high - low) >> shift) + 1;
+  uint32_t *first = calloc(n + 2, sizeof *first);
+  struct candidate *sorted = reallocarray(NULL, list->n, sizeof *sorted);
+  if (!first || !sorted || list->n > UINT32_MAX) {
+    free(first);
+    free(sorted);
+    return -ENOMEM;
+  }
+  for (size_t i = 0; i < list->n; i++)
+    first[((list->at[i].address - low) >> shift) + 2]++;
+  for (size_t k = 2; k < n + 2; k++)
+    first[k] += first[k - 1];
+  for (size_t i = 0; i < list->n; i++)
+    sorted[first[((list->at[i].address - low) >> shift) + 1]++] = list->at[i];
+  for (size_t k = 0; k < n; k++)
+    if (first[k + 1] - first[k] > 1) sort_few(sorted + first[k], first[k + 1] - first[k]);
+  free(first);
+  vec_free((void **)&list->at);
+  list->at = sorted;
+  list->cap = list->n;
+  return 0;
+}
+
 static int by_frame_start(const void *a, const void *b) {
   const struct frame *x = a, *y = b;
   return x->start < y->start ? -1 : x->start > y->start;
@@ -136,8 +186,8 @@ int functions_load(struct image *img) {
   int r = add_exports(img, &list);
   if (r >= 0) r = add_symtab(img, &list);
   if (r >= 0) r = frames_list(img, &frames);
+  if (r >= 0) r = candidates_sort(&list);
   if (r >= 0) {
-    if (list.n) qsort(list.at, list.n, sizeof *list.at, by_address_and_rank);
     frames_sort(&frames);
     r = merge(img, &list, &frames);
   }

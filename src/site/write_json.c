@@ -21,6 +21,17 @@ static void add_number(struct text *t, int64_t value) {
   text_add_bytes(t, at, (size_t)(digits + sizeof digits - at));
 }
 
+static void add_address(struct text *t, const char *name, uint64_t value) {
+  char digits[24], *at = digits + sizeof digits;
+  do
+    *--at = "0123456789abcdef"[value % 16];
+  while ((value /= 16) != 0);
+  add_name(t, name);
+  text_add(t, "\"0x");
+  text_add_bytes(t, at, (size_t)(digits + sizeof digits - at));
+  text_add(t, "\"");
+}
+
 static void add_string(struct text *t, const char *name, const char *value) {
   add_name(t, name);
   if (value)
@@ -42,9 +53,11 @@ static void add_values(struct text *t, const char *name, const int64_t *values, 
     if (!first) text_add(t, ",");
     add_number(t, values[i]);
   }
-  for (int e = 1; e <= ERRNO_MAX; e++) {
+  for (int e = 1; e <= ERRNO_MAX && !errno_set_empty(set); e++) {
     if (!errno_set_has(set, e) || !errno_name(e)) continue;
-    text_addf(t, "%s\"%s\"", first ? "" : ",", errno_name(e));
+    text_add(t, first ? "\"" : ",\"");
+    text_add(t, errno_name(e));
+    text_add(t, "\"");
     first = false;
   }
   text_add(t, "]");
@@ -78,10 +91,10 @@ static void add_site(struct text *t, const struct site_list *l, const struct sit
   add_string(t, "symbol", s->symbol);
   add_string(t, "library", s->library);
   add_string(t, "module", l->module);
-  text_addf(t, ",\"offset\":\"0x%llx\"", (unsigned long long)s->address);
+  add_address(t, "offset", s->address);
   add_string(t, "in", s->in);
   if (s->in_offset != SITE_NO_OFFSET)
-    text_addf(t, ",\"in_offset\":\"0x%llx\"", (unsigned long long)s->in_offset);
+    add_address(t, "in_offset", s->in_offset);
   else
     text_add(t, ",\"in_offset\":null");
   add_string(t, "file", s->at.file);
