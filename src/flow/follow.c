@@ -382,7 +382,16 @@ static uint32_t next_concern(const struct flow_graph *g, const struct follow_wor
   uint32_t end = u->leaves ? b->n - 1 : b->n;
   if (g->start >= b->first + i && g->start < b->first + end) end = g->start - b->first;
   if (!(u->touched & c.touched) && !(u->notes & c.notes)) return end;
-  while (i < end && !(g->code.touched[b->first + i] & c.touched) && !(g->code.notes[b->first + i] & c.notes))
+  const uint16_t *touched = g->code.touched + b->first;
+  const uint8_t *notes = g->code.notes + b->first;
+  uint64_t four, registers = c.touched * 0x0001000100010001ull;
+  uint32_t kinds, wanted = c.notes * 0x01010101u;
+  for (; i + 4 <= end; i += 4) { /* four at once */
+    memcpy(&four, touched + i, sizeof four);
+    memcpy(&kinds, notes + i, sizeof kinds);
+    if (four & registers || kinds & wanted) break;
+  }
+  while (i < end && !(touched[i] & c.touched) && !(notes[i] & c.notes))
     i++;
   return i;
 }

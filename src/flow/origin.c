@@ -237,6 +237,11 @@ static uint32_t last_change(const uint16_t *defs, uint32_t end, uint16_t bits) {
 
 /* The same of those that may change memory. */
 static uint32_t last_write(const uint8_t *notes, uint32_t end) {
+  uint64_t eight;
+  for (; end >= 8; end -= 8) {
+    memcpy(&eight, notes + end - 8, sizeof eight);
+    if (eight & NOTE_MEMORY * 0x0101010101010101ull) break;
+  }
   while (end > 0 && !(notes[end - 1] & NOTE_MEMORY))
     end--;
   return end;

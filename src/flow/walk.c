@@ -251,7 +251,8 @@ static bool after_change(struct walk *w, struct state *s, uint32_t insn, uint32_
 static bool step_way(struct walk *w, struct state *s, uint32_t block, uint32_t position, int choice, uint8_t *ret_cc,
                      bool *ret_choose) {
   uint32_t insn = w->code->blocks[block].first + position;
-  struct few few = {.n = 0};
+  struct few few; /* large, and only its number is looked at as long as it is 0 */
+  few.n = 0;
   struct state copy;
   enum change c = change_items(w, s, insn, choice, ret_cc, &few);
   if (ret_choose) *ret_choose = c == CHANGE_CHOOSE;
@@ -328,14 +329,29 @@ static void push_preds(struct walk *w, uint32_t block, const struct state *s) {
   }
 }
 
+/* The position behind the last of the first END instructions that concerns a state; 0 if none does. Four at once. */
+static inline uint32_t last_concern(const struct code *code, uint32_t first, uint32_t end, struct concern c) {
+  const uint16_t *touched = code->touched + first;
+  const uint8_t *notes = code->notes + first;
+  uint64_t four, registers = c.touched * 0x0001000100010001ull;
+  uint32_t kinds, wanted = c.notes * 0x01010101u;
+  for (; end >= 4; end -= 4) {
+    memcpy(&four, touched + end - 4, sizeof four);
+    memcpy(&kinds, notes + end - 4, sizeof kinds);
+    if (four & registers || kinds & wanted) break;
+  }
+  while (end > 0 && !(touched[end - 1] & c.touched) && !(notes[end - 1] & c.notes))
+    end--;
+  return end;
+}
+
 static void walk_block(struct walk *w, struct work_item *k) {
   const struct block *b = &w->code->blocks[k->block];
   uint32_t i = k->position;
   if (i == b->n && skippable(&k->state, b)) i = 0;
   struct concern c = concern_of(&k->state, i && state_complete(w, &k->state));
-  while (i-- > 0) {
-    uint32_t insn = b->first + i;
-    if (!(w->code->touched[insn] & c.touched) && !(w->code->notes[insn] & c.notes)) continue;
+  while ((i = last_concern(w->code, b->first, i, c)) > 0) {
+    i--;
     if (!step_state(w, &k->state, k->block, i)) return;
     c = concern_of(&k->state, false);
   }
@@ -373,6 +389,7 @@ static void start_at(struct walk *w, uint32_t block) {
   const struct block *b = &w->code->blocks[block];
   uint32_t insn = b->first + b->n - 1;
   const struct insn *in = &w->code->insns[insn];
+  if (in->op != OP_RETURN && in->op != OP_TAIL && in->op != OP_TAIL_SLOT && in->op != OP_TAIL_INDIRECT) return;
   struct state s = {.table_case = NO_CASE, .ret = {.kind = VALUE_NONE}};
   switch (in->op) {
   case OP_RETURN:
