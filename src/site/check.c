@@ -23,12 +23,14 @@ static void program_done(struct program *p) {
     vec_done(&w->referenced);
     vec_done(&w->given);
     vec_done(&w->pointer_calls);
+    vec_done(&w->tables);
     vec_done(&w->fresh);
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of, &p->function_set, &p->part_set,   &p->referenced_set, &p->question_of,
-                        &p->no_result, &p->given_set,    &p->virtual_of, &p->profile_of};
+  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set,  &p->referenced_set,
+                        &p->question_of, &p->no_result,    &p->given_set, &p->virtual_of,
+                        &p->profile_of,  &p->table_of,     &p->table_set};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
