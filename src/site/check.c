@@ -255,6 +255,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   if (r >= 0 && p->request->recovery) r = recovery_find_in_callers(p);
   for (size_t i = 0; i < p->found.n && r >= 0; i++)
     p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
+  if (r >= 0) neighbours_notice(p, js);
   if (r >= 0) r = make_list(p, js, &l);
   if (r >= 0) r = find_missing(p->image, &l, e);
   if (r >= 0) r = find_imported(p, &l);

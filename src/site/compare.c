@@ -69,6 +69,7 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
     s->errors[i] = (uint64_t)m->errors[i];
   set_usual_successes(s, m);
   add_success(s, m, call);
+  if (call->lowest) set_successes(s, call->lowest - 1u, 0, 1, false);
 }
 
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {

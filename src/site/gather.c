@@ -58,6 +58,9 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
   if (arg >= 0 && arg < FLOW_ARGS) descriptor_look(t->p, t->g, insn, m->name, (unsigned)arg, c);
   if (arg == ARG_STDOUT) c->about[ABOUT_STDOUT] = TRUE_FOR_CALL;
+  uint64_t lowest;
+  if (m->success == SUCCESS_NUMBER && neighbours_lowest(t->p, t->g, insn, m, &lowest))
+    c->lowest = (uint8_t)(1 + lowest);
 }
 
 /* --- a site ------------------------------------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ struct found {
   uint32_t import;
   bool always, torn;
   bool again;         /* the same was asked before, and there was an answer (again.c) */
+  bool passed_on;     /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
@@ -191,8 +192,8 @@ bool functions_visible(const struct program *p, uint64_t entry);
 /* Does the slot hold a function? */
 bool functions_in_slot(const struct image *img, const struct image_slot *s);
 /*
- * A call of a pointer that is read from OFFSET behind an address, which TABLE says was read from memory itself. Calls of
- * pointers of which this is not seen have 0.
+ * A call of a pointer that is read from OFFSET behind an address, which TABLE says was read from memory itself. Calls
+ * of pointers of which this is not seen have 0.
  */
 #define POINTER_AT(offset, table) ((1 + (uint64_t)(offset)) << 1 | (table))
 /*
@@ -324,6 +325,14 @@ int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, s
 int recovery_ask_callers(struct program *p) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
+
+/* --- neighbours.c ------------------------------------------------------------------------------------------------- */
+
+/* Does the call INSN of M get a descriptor that was closed just before? Which one. */
+bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+                       uint64_t *ret);
+/* Marks the sites whose error the next call notices. */
+void neighbours_notice(struct program *p, const struct judgement *js);
 
 /* --- again.c ------------------------------------------------------------------------------------------------------ */
 
