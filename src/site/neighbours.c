@@ -83,7 +83,7 @@ static bool refuses(const struct program *p, const struct import *to, unsigned a
 static bool is_refused(const struct program *p, const struct found *f, const struct found *next) {
   for (uint32_t i = 0; i < f->n_events; i++) {
     const struct flow_event *e = &f->events[i];
-    bool given = e->at == next->at && e->kind == EVENT_ARGUMENT && e->subject == SUBJECT_VALUE && !e->mixed;
+    bool given = e->at == next->at && e->kind == EVENT_ARGUMENT && e->subject == SUBJECT_VALUE && judge_itself(e);
     if (given && refuses(p, &p->imports.at[next->import], e->arg, &p->imports.at[f->import])) return true;
   }
   return false;

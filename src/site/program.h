@@ -226,6 +226,8 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img);
 /* All errors, as bits. */
 uint64_t judge_every(const struct import *m);
+/* Is it the value itself that is used, not one that was made of it? */
+bool judge_itself(const struct flow_event *e);
 /* Is it compared for equality? */
 bool judge_equality(const struct flow_event *e);
 /*
