@@ -288,7 +288,8 @@ static bool take_operands(const ZydisDecodedInstruction *zi, const ZydisDecodedO
 
 static void note_registers(struct insn *in) {
   if (in->src_kind == OPERAND_REG) use_register(in, in->src);
-  if (in->dst_kind == OPERAND_REG && reads_dst(in->op)) use_register(in, in->dst);
+  bool made = in->op == OP_MUL && in->cc; /* of src and an immediate */
+  if (in->dst_kind == OPERAND_REG && reads_dst(in->op) && !made) use_register(in, in->dst);
   if (!writes_dst(in->op)) return;
   if (in->dst_kind == OPERAND_REG) in->defs |= REG_BIT(in->dst);
   if (in->dst_kind == OPERAND_MEM) in->flags |= INSN_WRITES_MEM;

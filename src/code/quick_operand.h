@@ -66,7 +66,8 @@ static inline bool quick_finish_operands(struct reading *r) {
   struct insn *in = r->in;
   static const uint64_t looks_only = 1ull << OP_CMP | 1ull << OP_TEST | 1ull << OP_PUSH;
   static const uint64_t sets_only = 1ull << OP_MOVE | 1ull << OP_LEA | 1ull << OP_SET | 1ull << OP_POP;
-  bool writes = !(looks_only >> in->op & 1), reads = !(sets_only >> in->op & 1);
+  bool made = in->op == OP_MUL && in->cc; /* of src and an immediate */
+  bool writes = !(looks_only >> in->op & 1), reads = !(sets_only >> in->op & 1) && !made;
   if (in->src_kind == OPERAND_REG) in->uses |= REG_BIT(in->src);
   if (in->dst_kind == OPERAND_REG) {
     uint16_t dst = REG_BIT(in->dst);

@@ -398,9 +398,12 @@ bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outc
  */
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
 
-/* The offset from which the pointer that INSN calls is read, behind whatever address; false if it is not seen. */
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret);
-/* Is the operand in memory an element of an array in the image, ... [index]? Where the element 0 is. */
+/*
+ * The offset from which the pointer that INSN calls is read, behind whatever address; false if it is not seen.
+ * *RET_TABLE: that address was read from memory as well, as that of a table of virtual functions is.
+ */
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, bool *ret_table);
+/* Is the operand in memory an element of an array in the image, by an index or a pointer? Where the element 0 is. */
 bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret);
 
 struct flow_events {

@@ -699,8 +699,9 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   case START_GLOBAL: {
     struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
     f.place = (struct flow_place){.kind = PLACE_GLOBAL, .where = (uint64_t)start->offset};
-    if (g->code.insns[start->insn].index != NO_REG) /* an element of it */
-      follow_operand(g, &f, block, position, g->code.insns[start->insn].dst_kind == OPERAND_MEM);
+    const struct insn *in = &g->code.insns[start->insn];
+    if (in->index != NO_REG || in->base != NO_REG) /* an element of it */
+      follow_operand(g, &f, block, position, in->dst_kind == OPERAND_MEM);
     else
       follow_push(g, block, position, &f);
     break;

@@ -145,8 +145,10 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
 
 /* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
 bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
-/* Is the stack slot the first element of the array of F, a FACT_ELEMENT? */
-bool follow_is_first(const struct fact *f, int32_t slot);
+/* Is it one of an array in the image? *RET is where the element 0 is. */
+bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
+/* Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT? */
+bool follow_is_first(const struct fact *f, const struct insn *in);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */
 

@@ -4,14 +4,15 @@
  * not known; which array it is an element of, often is.
  *
  * The address is followed backward through copies and through what is added to it, on all ways, to one root: a place on
- * the stack, an argument, what a call has returned or a variable on the stack that holds a pointer.
+ * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, or a place in the
+ * image.
  */
 #include "flow/follow.h"
 
 #define TRACES_MAX 24
 #define NEAR 12 /* instructions in which an index is made */
 
-enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE };
+enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_IMAGE };
 
 struct trace {
   uint32_t block, position;
@@ -86,13 +87,21 @@ static void through_lea(struct search *s, const struct insn *in, struct trace t)
   if (frame_slot(in, &slot)) {
     s->indexed |= in->index != NO_REG;
     found(s, ROOT_STACK, slot, t.added);
-  } else if (in->base == NO_REG)
-    s->failed = true;
-  else if (in->index != NO_REG) {
+  } else if (in->base == NO_REG) {
+    s->failed |= in->flags & INSN_FS || !image_is_mapped(s->g->code.image, (uint64_t)in->disp);
+    s->indexed |= in->index != NO_REG;
+    found(s, ROOT_IMAGE, in->disp, t.added);
+  } else if (in->index != NO_REG) {
     t.added += in->disp;
     sum(s, t, in->base, in->index, in->scale <= 1);
   } else
     go_on(s, t, in->base, in->disp);
+}
+
+/* Only programs that are linked to a fixed address have addresses as constants. */
+static bool is_address(const struct image *img, uint64_t number) {
+  uint64_t start, end;
+  return image_fixed_data(img, 0, &start, &end) && image_is_mapped(img, number);
 }
 
 /* The instruction that T has come to has made the register. */
@@ -101,7 +110,10 @@ static void through(struct search *s, struct trace t) {
   int32_t slot;
   bool moved = in->op == OP_MOVE && in->size == 8 && !(in->flags & INSN_SIGNED);
   bool added = in->op == OP_ADD || in->op == OP_SUB;
-  if (in->op == OP_LEA)
+  bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM && is_address(s->g->code.image, (uint64_t)in->imm);
+  if (number)
+    found(s, ROOT_IMAGE, in->imm, t.added);
+  else if (in->op == OP_LEA)
     through_lea(s, in, t);
   else if (moved && in->src_kind == OPERAND_REG && in->src == RSP && in->sp != SP_UNKNOWN)
     found(s, ROOT_STACK, in->sp, t.added);
@@ -149,30 +161,50 @@ static void backward(struct search *s, struct trace t) {
   }
 }
 
-bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
-  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  struct search s = {.g = g};
+/* Looks for the array that the memory operand is an element of. */
+static bool find_root(struct search *s, uint32_t block, uint32_t position) {
+  const struct insn *in = &s->g->code.insns[s->g->code.blocks[block].first + position];
   struct trace start = {.block = block, .position = position, .added = in->disp};
   int64_t slot;
   bool memory = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM;
-  if (!memory || in->op == OP_LEA || in->flags & INSN_FS || in->base == NO_REG) return false;
-  if (frame_slot(in, &slot)) {
-    if (in->index == NO_REG) return false;
-    s.indexed = true;
-    found(&s, ROOT_STACK, slot, 0);
+  if (!memory || in->op == OP_LEA || in->flags & INSN_FS) return false;
+  bool frame = frame_slot(in, &slot);
+  if ((frame || in->base == NO_REG) && in->index == NO_REG) return false;
+  if (frame || in->base == NO_REG) {
+    s->indexed = true;
+    found(s, frame ? ROOT_STACK : ROOT_IMAGE, frame ? slot : in->disp, 0);
   } else if (in->index != NO_REG)
-    sum(&s, start, in->base, in->index, in->scale <= 1);
+    sum(s, start, in->base, in->index, in->scale <= 1);
   else
-    go_on(&s, start, in->base, 0);
-  while (s.done < s.n && !s.failed)
-    backward(&s, s.traces[s.done++]);
-  if (s.failed || !s.indexed || s.kind == ROOT_NONE) return false;
+    go_on(s, start, in->base, 0);
+  while (s->done < s->n && !s->failed)
+    backward(s, s->traces[s->done++]);
+  return !s->failed && s->indexed && s->kind != ROOT_NONE;
+}
+
+bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
+  struct search s = {.g = g};
+  if (!find_root(&s, block, position) || s.kind != ROOT_IMAGE) return false;
+  *ret = (uint64_t)(s.root + s.added);
+  return image_is_mapped(g->code.image, *ret);
+}
+
+bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  struct search s = {.g = g};
+  if (!find_root(&s, block, position)) return false;
   ret->where = FACT_ELEMENT;
   ret->reg = s.kind;
-  ret->imm = (uint64_t)(s.kind == ROOT_STACK ? s.root + s.added : s.root);
-  ret->disp = s.kind == ROOT_STACK ? 0 : s.added;
+  bool fixed = s.kind == ROOT_STACK || s.kind == ROOT_IMAGE;
+  ret->imm = (uint64_t)(fixed ? s.root + s.added : s.root);
+  ret->disp = fixed ? 0 : s.added;
   ret->size = in->size;
   return true;
 }
 
-bool follow_is_first(const struct fact *f, int32_t slot) { return f->reg == ROOT_STACK && (int64_t)f->imm == slot; }
+bool follow_is_first(const struct fact *f, const struct insn *in) {
+  int32_t slot;
+  if (insn_slot(in, &slot)) return f->reg == ROOT_STACK && (int64_t)f->imm == slot;
+  bool image = in->base == NO_REG && in->index == NO_REG && !(in->flags & INSN_FS);
+  return image && f->reg == ROOT_IMAGE && (int64_t)f->imm == in->disp;
+}

@@ -45,30 +45,37 @@ static bool near_address(const struct flow_graph *g, uint32_t block, uint32_t po
 bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
   const struct insn *in = &g->code.insns[insn];
   uint64_t base = 0;
-  if (in->index == NO_REG || in->flags & INSN_FS) return false;
-  if (in->base != NO_REG) {
+  if (in->flags & INSN_FS) return false;
+  if (in->base != NO_REG || in->index == NO_REG) {
     uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+    if (in->index == NO_REG) return follow_image_array(g, block, position, ret);
     bool either = near_address(g, block, position, in->base, &base) ||
                   (in->scale <= 1 && near_address(g, block, position, in->index, &base));
-    if (!either) return false;
+    if (!either) return follow_image_array(g, block, position, ret);
   }
   *ret = base + (uint64_t)in->disp;
   return image_is_mapped(g->code.image, *ret);
 }
 
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret) {
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, bool *ret_table) {
   const struct insn *call = &g->code.insns[insn];
   uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first;
   bool read = call->dst_kind == OPERAND_MEM || call->src_kind == OPERAND_MEM;
   uint8_t reg = read ? call->base : call->dst_kind == OPERAND_REG ? call->dst : call->src;
   int64_t offset = read ? call->disp : 0;
+  *ret_table = false;
   if (call->index != NO_REG || reg == NO_REG) return false;
   for (uint32_t i = insn; i-- > first;) {
     const struct insn *def = &g->code.insns[i];
     int32_t slot;
     if (!(def->defs & REG_BIT(reg))) continue;
-    bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM;
-    if (memory && !read && def->index == NO_REG && def->base != NO_REG && !insn_slot(def, &slot)) {
+    bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->index == NO_REG && def->base != NO_REG &&
+                  !insn_slot(def, &slot);
+    if (memory && read) {
+      *ret_table = true;
+      break;
+    }
+    if (memory) {
       read = true;
       offset = def->disp;
       reg = def->base;
@@ -129,12 +136,13 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
 
-/* Of an array on the stack, the first element is known as such, too: compilers unroll loops. */
+/* Of an array at a known place, the first element is known as such, too: compilers unroll loops. */
 static bool is_element(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact e = {0};
   int32_t slot;
-  if (plain_memory(in) && insn_slot(in, &slot)) return follow_is_first(f, slot) && in->size == f->size;
+  if (plain_memory(in) && (insn_slot(in, &slot) || in->base == NO_REG))
+    return follow_is_first(f, in) && in->size == f->size;
   return follow_element(g, block, position, &e) && e.reg == f->reg && e.imm == f->imm && e.disp == f->disp &&
          e.size == f->size;
 }
@@ -374,6 +382,9 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     e.width = in->size;
     at.where = FACT_PLACE;
     follow_push(g, block, position + 1, &at);
+  } else if (element.where == FACT_ELEMENT && follow_image_array(g, block, position, &e.imm)) {
+    e.place = STORE_GLOBAL;
+    e.width = in->size;
   }
   follow_note(g, f, e);
   at.place = (struct flow_place){0};

@@ -414,7 +414,7 @@ static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, u
 
 static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t reg) {
   if (!(CALL_CLOBBERS & REG_BIT(reg))) return true;
-  if (in->op != OP_CALL || reg == RAX) return false;
+  if (in->op != OP_CALL) return false;
   return !(changed_registers(&g->walk, (uint64_t)in->imm) & REG_BIT(reg));
 }
 

@@ -55,6 +55,8 @@ enum calling_fact {
   CALL_FILE,
   CALL_RETURNS,
   CALL_FORESEEN,
+  CALL_OBJECT,
+  CALL_ONLY,
 };
 static inline uint64_t calling_key_of(enum calling_fact fact, uint64_t name_hash) {
   return hash_mix(name_hash + (unsigned)fact);

@@ -118,6 +118,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .throws = calling_of(facts, CALL_THROWS, hash) >= 0,
       .returns = calling_of(facts, CALL_RETURNS, hash),
       .foreseen = calling_of(facts, CALL_FORESEEN, hash) >= 0,
+      .object = calling_of(facts, CALL_OBJECT, hash) >= 0,
+      .only = calling_of(facts, CALL_ONLY, hash) >= 0,
   };
   return roles;
 }

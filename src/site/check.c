@@ -23,12 +23,14 @@ static void program_done(struct program *p) {
     vec_done(&w->referenced);
     vec_done(&w->given);
     vec_done(&w->pointer_calls);
+    vec_done(&w->tables);
     vec_done(&w->fresh);
     vec_done(&w->events.at);
   }
   free(p->workers);
-  struct map *maps[] = {&p->import_of, &p->function_set, &p->part_set,   &p->referenced_set, &p->question_of,
-                        &p->no_result, &p->given_set,    &p->virtual_of, &p->profile_of};
+  struct map *maps[] = {&p->import_of,   &p->function_set, &p->part_set,  &p->referenced_set,
+                        &p->question_of, &p->no_result,    &p->given_set, &p->virtual_of,
+                        &p->profile_of,  &p->table_of,     &p->table_set};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
@@ -253,6 +255,7 @@ static int check_program(struct program *p, struct profile *profile, struct site
   if (r >= 0 && p->request->recovery) r = recovery_find_in_callers(p);
   for (size_t i = 0; i < p->found.n && r >= 0; i++)
     p->imports.at[p->found.at[i].import].looked_at |= looks_at(&js[i]);
+  if (r >= 0) neighbours_notice(p, js);
   if (r >= 0) r = make_list(p, js, &l);
   if (r >= 0) r = find_missing(p->image, &l, e);
   if (r >= 0) r = find_imported(p, &l);

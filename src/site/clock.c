@@ -61,7 +61,9 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
       const struct import *m = c.kind == CALL_SLOT ? program_import(p, c.target) : NULL;
       bool tells = m && relevance_tells_now(p->relevance, m->written);
       if (tells) last = i;
-      if (tells && given_slot(g, i, 0, &other) && other == slot) told |= flow_graph_leads(g, i, insn);
+      int behind = m ? relevance_now_behind(p->relevance, m->written) : -1;
+      bool given = behind >= 0 && behind < FLOW_ARGS && given_slot(g, i, (unsigned)behind, &other);
+      if (given && other == slot) told |= flow_graph_leads(g, i, insn);
     }
     if (!writes_slot(in, slot)) continue;
     if (last == UINT32_MAX || !stores_result(code, last, i)) return false; /* something else */

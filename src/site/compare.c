@@ -69,6 +69,7 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
     s->errors[i] = (uint64_t)m->errors[i];
   set_usual_successes(s, m);
   add_success(s, m, call);
+  if (call->lowest) set_successes(s, call->lowest - 1u, 0, 1, false);
 }
 
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {
@@ -156,9 +157,17 @@ static unsigned variables_for(const struct import *m, const struct flow_event *e
   }
 }
 
+bool judge_masked(const struct transform *t) {
+  for (; t; t = t->next)
+    if ((t->kind == XF_AND && t->imm > 0 && !(t->imm & (t->imm + 1))) || (t->kind == XF_ZERO && t->width < 4))
+      return true;
+  return false;
+}
+
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
   uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
   if (judge_mixed(p, s, e)) return 0;
+  if (e->variable && judge_masked(e->ops)) return 0;
   unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
   if (n == 0) return judge_every(s->import);
   for (unsigned i = 0; i < s->import->n_errors; i++)

@@ -115,6 +115,8 @@ static int merge_worker(struct program *p, const struct worker *w) {
     r = vec_push(&p->calls, w->calls.at[i]);
   for (size_t i = 0; i < w->readers.n && r >= 0; i++)
     r = vec_push(&p->readers, w->readers.at[i]);
+  for (size_t i = 0; i < w->tables.n && r >= 0; i++)
+    r = map_put(&p->table_set, w->tables.at[i], 1);
   for (size_t i = 0; i < w->given.n && r >= 0; i++)
     r = map_put(&p->given_set, w->given.at[i], 1);
   for (size_t i = 0; i < w->pointer_calls.n && r >= 0; i++)
@@ -186,8 +188,8 @@ static int add_from_memory(struct program *p) {
   return r;
 }
 
-static bool is_function_slot(const struct program *p, const struct image_slot *s) {
-  return s->kind == SLOT_IMPORT || (s->kind == SLOT_LOCAL && image_is_code(p->image, s->value));
+bool functions_in_slot(const struct image *img, const struct image_slot *s) {
+  return s->kind == SLOT_IMPORT || (s->kind == SLOT_LOCAL && image_is_code(img, s->value));
 }
 
 /* Does a table of virtual functions begin at AT? Before it are the offset to the top and the type's description. */
@@ -201,23 +203,39 @@ static bool starts_virtual(const struct program *p, uint64_t at) {
   return image_slot(p->image, at - 8, &slot) || words[1] == 0;
 }
 
-/* Which functions are virtual, and where in their tables. */
+/* Tables that pointers in memory point to. */
+static int find_tables(struct program *p) {
+  struct image_slot slot, first;
+  int r = 0;
+  for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
+    if (slot.kind == SLOT_LOCAL && image_slot(p->image, slot.value, &first) && functions_in_slot(p->image, &first))
+      r = map_put(&p->table_set, slot.value, 1);
+  return r;
+}
+
+static int put_offset(struct map *to, uint64_t function, uint64_t offset) {
+  uint64_t known;
+  bool several = map_get(to, function, &known) && known != 1 + offset;
+  return map_put(to, function, several ? 0 : 1 + offset);
+}
+
+/* Which functions are virtual or in other tables, and where in these. */
 static int find_virtual(struct program *p) {
   struct image_slot slot;
-  uint64_t start = 0, next = 0, known;
-  bool is_virtual = false;
-  int r = 0;
+  uint64_t start = 0, next = 0;
+  bool is_virtual = false, is_table = false;
+  int r = find_tables(p);
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1) {
-    if (!is_function_slot(p, &slot)) continue;
-    if (slot.at != next) {
+    if (!functions_in_slot(p->image, &slot)) continue;
+    bool begins = map_get(&p->table_set, slot.at, NULL);
+    if (slot.at != next || (begins && !is_virtual)) {
       start = slot.at;
       is_virtual = starts_virtual(p, start);
+      is_table = begins;
     }
     next = slot.at + 8;
-    if (slot.kind != SLOT_LOCAL || !is_virtual) continue;
-    uint64_t offset = 1 + slot.at - start;
-    bool several = map_get(&p->virtual_of, slot.value, &known) && known != offset;
-    r = map_put(&p->virtual_of, slot.value, several ? 0 : offset);
+    if (slot.kind == SLOT_LOCAL && is_virtual) r = put_offset(&p->virtual_of, slot.value, slot.at - start);
+    if (slot.kind == SLOT_LOCAL && !is_virtual && is_table) r = put_offset(&p->table_of, slot.value, slot.at - start);
   }
   return r;
 }
@@ -305,15 +323,28 @@ bool functions_visible(const struct program *p, uint64_t entry) {
   return map_get(&p->referenced_set, entry, NULL) || exported(p, entry) || entry == image_entry(p->image);
 }
 
+/* Those whose TO is from FROM to TO. */
+static size_t pointer_calls_at(const struct program *p, uint64_t from, uint64_t to, size_t *ret_first) {
+  size_t n = FIRST_FROM(p->pointer_calls.at, p->pointer_calls.n, to, from);
+  *ret_first = n;
+  while (n < p->pointer_calls.n && p->pointer_calls.at[n].to <= to)
+    n++;
+  return n;
+}
+
 size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret) {
   bool inside = map_get(&p->referenced_set, entry, NULL) && !map_get(&p->given_set, entry, NULL);
   size_t low = 0, n = p->pointer_calls.n;
   uint64_t offset;
   if (!inside || exported(p, entry) || entry == image_entry(p->image)) return 0;
-  if (map_get(&p->virtual_of, entry, &offset) && offset) {
-    n = low = FIRST_FROM(p->pointer_calls.at, p->pointer_calls.n, to, offset);
-    while (n < p->pointer_calls.n && p->pointer_calls.at[n].to == offset)
-      n++;
+  bool seen = n && p->pointer_calls.at[0].to;
+  if (map_get(&p->virtual_of, entry, &offset) && offset)
+    n = pointer_calls_at(p, POINTER_AT(offset - 1, true), POINTER_AT(offset - 1, true), &low);
+  else if (seen && map_get(&p->table_of, entry, &offset) && offset)
+    n = pointer_calls_at(p, POINTER_AT(offset - 1, false), POINTER_AT(offset - 1, true), &low);
+  if (n == low && !map_get(&p->virtual_of, entry, NULL)) { /* an array perhaps, of which one is chosen */
+    low = 0;
+    n = p->pointer_calls.n;
   }
   *ret = n > low ? p->pointer_calls.at + low : NULL;
   return n - low <= POINTER_CALLS_MAX ? n - low : 0;

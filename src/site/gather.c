@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define FUNCTION_INSNS 2000000
+#define WALK_NEAR 8 /* instructions behind a reading in which the pointer is moved on */
 
 struct gathering {
   struct program *p;
@@ -57,6 +58,9 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   if (arg < 0) arg = relevance_kept(t->p->relevance, m->written);
   if (arg >= 0 && arg < FLOW_ARGS) descriptor_look(t->p, t->g, insn, m->name, (unsigned)arg, c);
   if (arg == ARG_STDOUT) c->about[ABOUT_STDOUT] = TRUE_FOR_CALL;
+  uint64_t lowest;
+  if (m->success == SUCCESS_NUMBER && neighbours_lowest(t->p, t->g, insn, m, &lowest))
+    c->lowest = (uint8_t)(1 + lowest);
 }
 
 /* --- a site ------------------------------------------------------------------------------------------------------- */
@@ -91,6 +95,17 @@ static void drop_returns(struct gathering *t) {
     if (returned && t->returns_nothing == NOT_KNOWN)
       t->returns_nothing = flow_graph_returns_nothing(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
     if (!returned || t->returns_nothing == FALSE_FOR_CALL) events->at.at[n++] = events->at.at[i];
+  }
+  events->at.n = n;
+}
+
+/* Who crashes on every way hands nothing to callers, neither by what it returns nor through their pointers. */
+static void drop_stores(struct flow_events *events) {
+  size_t n = 0;
+  for (size_t i = 0; i < events->at.n; i++) {
+    const struct flow_event *e = &events->at.at[i];
+    bool handed = e->kind == EVENT_STORE && (e->place == STORE_BEHIND_ARGUMENT || e->place == STORE_BEHIND_RESULT);
+    if (!handed || e->subject != SUBJECT_VALUE) events->at.at[n++] = *e;
   }
   events->at.n = n;
 }
@@ -134,6 +149,7 @@ static int follow(struct gathering *t, const struct import *m, uint32_t insn, st
     r = flow_follow(t->g, &start, &crashes, events);
   }
   if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
+  if (f->always) drop_stores(events);
   map_done(&crashes);
   f->torn = events->torn;
   if (r >= 0) drop_returns(t);
@@ -176,12 +192,24 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
 
 /* --- a function --------------------------------------------------------------------------------------------------- */
 
+/* Is the call a virtual one of an object that somebody else may have made? */
+static bool calls_foreign(struct gathering *t, uint32_t insn) {
+  struct flow_value v;
+  uint32_t made = flow_graph_argument(t->g, insn, 0, &v) ? flow_graph_call_insn(t->g, &v) : UINT32_MAX;
+  struct flow_call c = {0};
+  if (made != UINT32_MAX) c = flow_graph_call(t->g, made);
+  const struct import *m = made != UINT32_MAX && c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  return m && profile_facts_roles(t->p->facts, m->written).object;
+}
+
 static int gather_call(struct gathering *t, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, insn);
   int64_t offset;
+  bool table;
   if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
   struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};
-  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset)) pointer.to = 1 + (uint64_t)offset;
+  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset, &table))
+    pointer.to = POINTER_AT(offset, table && !calls_foreign(t, insn));
   if (c.kind == CALL_POINTER) return vec_push(&t->w->pointer_calls, pointer);
   if (c.kind != CALL_ADDRESS) return 0;
   int r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
@@ -216,11 +244,23 @@ static int gather_reference(struct gathering *t, uint32_t insn) {
   if (number) to = (uint64_t)in->imm;
   if (!to) return 0;
   bool told = image_function_at(img, to);
+  struct image_slot slot;
+  if (!told && image_slot(img, to, &slot) && functions_in_slot(img, &slot)) return vec_push(&t->w->tables, to);
   /* Only programs that are linked to a fixed address have addresses as constants. */
   if (!told && (!gather_is_untold(img, to) || (number && !image_fixed_data(img, 0, &start, &end)))) return 0;
   int r = told ? 0 : vec_push(&t->w->fresh, to);
   if (r >= 0 && is_for_library(t, insn)) r = vec_push(&t->w->given, to);
   return r < 0 ? r : vec_push(&t->w->referenced, to);
+}
+
+/* Is the register moved on behind the instruction, as a pointer is that walks through an array? */
+static bool walks_on(const struct gathering *t, uint32_t insn, uint8_t reg) {
+  for (uint32_t i = insn + 1; i < t->code->n_insns && i <= insn + WALK_NEAR; i++) {
+    const struct insn *in = &t->code->insns[i];
+    if (!(in->defs & REG_BIT(reg))) continue;
+    return in->op == OP_ADD && in->dst == reg && in->src_kind == OPERAND_IMM && in->imm > 0 && in->size == 8;
+  }
+  return false;
 }
 
 /* What is read from a variable of the program, to be compared perhaps; of an array, any element. */
@@ -232,7 +272,7 @@ static int gather_reader(struct gathering *t, uint32_t insn) {
   if (!reads || !memory || in->flags & INSN_FS) return 0;
   if (in->base == NO_REG && in->index == NO_REG)
     variable = (uint64_t)in->disp;
-  else if (in->index == NO_REG || !flow_graph_array(t->g, insn, &variable))
+  else if ((in->index == NO_REG && !walks_on(t, insn, in->base)) || !flow_graph_array(t->g, insn, &variable))
     return 0;
   if (image_is_readonly(t->code->image, variable)) return 0;
   return vec_push(&t->w->readers, (struct reader){variable, in->address, t->entry});

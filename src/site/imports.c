@@ -51,25 +51,29 @@ static bool asked_for(const struct site_request *r, const struct import *m) {
 /* An error of which data/functions knows no more than the value. */
 static const struct profile_error told_by_data = {.errno_unknown = true};
 
+static bool is_among(int64_t value, const int64_t *values, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (values[i] == value) return true;
+  return false;
+}
+
 static void take_errors(const struct program *p, struct import *m) {
-  bool null = false, wide = false;
+  bool null = false, wide = false, only = profile_facts_roles(p->facts, m->written).only;
   int64_t more[4];
   if (profile_facts_infallible(p->facts, m->written)) return;
+  size_t n = profile_facts_errors(p->facts, m->written, more, COUNT(more));
   /* Of one that returns a floating-point number, the code that was read is about another register. */
   size_t n_errors = m->profile && !m->floating ? m->profile->n_errors : 0;
   for (size_t i = 0; i < n_errors && m->n_errors < ERRORS_MAX; i++) {
     const struct profile_error *e = &m->profile->errors[i];
+    if (only && !is_among(e->retval, more, n)) continue;
     null |= e->retval == 0 && e->wide;
     wide |= e->wide;
     m->details[m->n_errors] = e;
     m->errors[m->n_errors++] = e->retval;
   }
-  size_t n = profile_facts_errors(p->facts, m->written, more, COUNT(more));
   for (size_t i = 0; i < n && m->n_errors < ERRORS_MAX; i++) {
-    bool known = false;
-    for (unsigned k = 0; k < m->n_errors; k++)
-      known |= m->errors[k] == more[i];
-    if (known) continue;
+    if (is_among(more[i], m->errors, m->n_errors)) continue;
     m->details[m->n_errors] = &told_by_data;
     m->errors[m->n_errors++] = more[i];
   }
@@ -90,6 +94,7 @@ static int add_import(struct program *p, const char *name) {
   m->success = profile_facts_success(p->facts, m->written);
   m->answers = relevance_answers(p->relevance, m->written);
   m->floating = profile_facts_float(p->facts, m->written);
+  m->returned = profile_facts_returned(p->facts, m->written);
   m->profile = profile_of(p, name, &m->library);
   struct profile_roles roles = profile_facts_roles(p->facts, m->written);
   m->size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;

@@ -88,15 +88,14 @@ static void add_seen(struct judgement *to, const struct judgement *from) {
   }
 }
 
-/* Is it the value itself that the function gets, not one that was made of it? */
-static bool is_itself(const struct flow_event *e) {
+bool judge_itself(const struct flow_event *e) {
   for (const struct transform *t = e->ops; t; t = t->next)
     if (t->kind != XF_SIGN && t->kind != XF_ZERO) return false;
   return !e->mixed;
 }
 
 static const char *inner_name(const struct program *p, const struct flow_event *e) {
-  const struct image_function *f = is_itself(e) ? image_function_at(p->image, e->target) : NULL;
+  const struct image_function *f = judge_itself(e) ? image_function_at(p->image, e->target) : NULL;
   return f ? f->name : NULL;
 }
 
@@ -154,7 +153,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
   }
   bool crash = worst == EFFECT_CRASH;
   out->seen |= crash ? SEEN_DEREFERENCED : SEEN_USED;
-  if (to && is_itself(e) && (!out->goes_to || (crash && !out->crashes_there))) {
+  if (to && judge_itself(e) && (!out->goes_to || (crash && !out->crashes_there))) {
     out->goes_to = to->written;
     out->crashes_there = crash;
   }

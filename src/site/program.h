@@ -21,6 +21,7 @@ struct import {
   int8_t size;    /* the written argument that says how much, or -1 */
   int8_t returns; /* the one that it returns when it succeeds, or -1 */
   bool floating;  /* it returns a floating-point number: errno alone tells that it has failed */
+  bool returned;  /* it returns the number of the error, and errno says nothing */
   bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
   unsigned n_errors;
   int64_t errors[ERRORS_MAX]; /* values, as far as there is room; only N_ERRORS of both are set */
@@ -45,6 +46,7 @@ struct found {
   uint32_t import;
   bool always, torn;
   bool again;         /* the same was asked before, and there was an answer (again.c) */
+  bool passed_on;     /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
@@ -92,6 +94,7 @@ struct worker {
   VEC(uint64_t) referenced;             /* functions whose address is taken */
   VEC(uint64_t) given;                  /* ... and goes to a library, as far as can be seen */
   VEC(struct inner_call) pointer_calls; /* through pointers; TO: see functions_pointer_callers */
+  VEC(uint64_t) tables;                 /* of functions, where they begin */
   VEC(uint64_t) fresh;                  /* functions that only a call or a reference tells of */
   struct flow_events events;
 };
@@ -121,6 +124,8 @@ struct program {
   VEC(struct inner_call) pointer_calls; /* by TO */
   struct map part_set, referenced_set, given_set;
   struct map virtual_of; /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
+  struct map table_of;   /* the same for those in other tables of functions */
+  struct map table_set;  /* where such tables begin */
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
   struct map question_of;
@@ -184,10 +189,18 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
+/* Does the slot hold a function? */
+bool functions_in_slot(const struct image *img, const struct image_slot *s);
+/*
+ * A call of a pointer that is read from OFFSET behind an address, which TABLE says was read from memory itself. Calls
+ * of pointers of which this is not seen have 0.
+ */
+#define POINTER_AT(offset, table) ((1 + (uint64_t)(offset)) << 1 | (table))
 /*
  * The calls through pointers that may be calls of it, if its address is taken and stays inside: of a virtual function
- * those through its offset in the table, of others all of the program. 0 if that is not so, or if they are too many to
- * say anything. Their TO is 1 + the offset from which the pointer is read, 0 if that is not seen.
+ * those through its offset in the table, likewise of one in a table of functions if it is seen of all calls what they
+ * read, of others all of the program. 0 if that is not so, or if they are too many to say anything. Their TO is
+ * POINTER_AT, or 0.
  */
 size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
 /* Does it return nothing, as debug information says? */
@@ -213,6 +226,8 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img);
 /* All errors, as bits. */
 uint64_t judge_every(const struct import *m);
+/* Is it the value itself that is used, not one that was made of it? */
+bool judge_itself(const struct flow_event *e);
 /* Is it compared for equality? */
 bool judge_equality(const struct flow_event *e);
 /*
@@ -225,6 +240,8 @@ uint64_t judge_sign(const struct program *p, const struct sample *s, const struc
  * fail, the sum is 0 unless one has failed.
  */
 bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e);
+/* Are the upper bits gone? An error is a number then as others are: no variable and no bound tells it. */
+bool judge_masked(const struct transform *t);
 /* Which errors a comparison tells from success, as bits. */
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
 
@@ -310,6 +327,14 @@ int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, s
 int recovery_ask_callers(struct program *p) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
 int recovery_find_in_callers(struct program *p) MUST_USE;
+
+/* --- neighbours.c ------------------------------------------------------------------------------------------------- */
+
+/* Does the call INSN of M get a descriptor that was closed just before? Which one. */
+bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+                       uint64_t *ret);
+/* Marks the sites whose error the next call notices. */
+void neighbours_notice(struct program *p, const struct judgement *js);
 
 /* --- again.c ------------------------------------------------------------------------------------------------------ */
 

@@ -73,7 +73,7 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* What calls nothing lacks nothing: its error is an answer about the arguments. */
   if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 500;
   if (s->unreached) s->rank -= 150;
-  if (f->again) s->rank -= 200;
+  if (f->again || (f->passed_on && s->use != USE_DEREFERENCED)) s->rank -= 200;
   /* There was more to follow than could be: a check may be behind. */
   if (f->torn) s->rank -= 200;
 }

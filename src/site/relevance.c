@@ -292,6 +292,12 @@ static int read_role(const struct reader *rd, char **words, size_t n, struct map
   return r < 0 ? r : each_name(rd, words[1], add_to_map, &put);
 }
 
+/* now NAMES [ARG] */
+static int read_now(const struct reader *rd, char **words, size_t n) {
+  if (n > 2) return read_role(rd, words, n, &rd->r->now_behind);
+  return each_name(rd, words[1], add_mark, &rd->r->now);
+}
+
 /* kept NAMES ARG NAMES */
 static int read_kept(const struct reader *rd, char **words, size_t n) {
   int r = read_role(rd, words, n, &rd->r->kept);
@@ -360,7 +366,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "short") == 0) return read_short(rd, words, n);
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
-  if (strcmp(fact, "now") == 0) return each_name(rd, words[1], add_mark, &rd->r->now);
+  if (strcmp(fact, "now") == 0) return read_now(rd, words, n);
   if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_mark, &rd->r->again);
   if (strcmp(fact, "kept") == 0) return read_kept(rd, words, n);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
@@ -438,10 +444,10 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants, &r->known,       &r->answers, &r->nothing,      &r->kept,
-                        &r->groups,    &r->descriptors, &r->effects, &r->openers,      &r->aliases,
-                        &r->writers,   &r->closers,     &r->again,   &r->now,          &r->dates,
-                        &r->readers,   &r->flushers,    &r->tellers, &r->after_failure};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers,  &r->nothing, &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects,  &r->openers, &r->aliases,
+                        &r->writers,   &r->closers,     &r->again,    &r->now,     &r->now_behind,
+                        &r->dates,     &r->readers,     &r->flushers, &r->tellers, &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

@@ -54,6 +54,7 @@ struct relevance_call {
   const char *name;
   unsigned known; /* bit I: argument I is the constant ARGS[I] */
   uint64_t args[RELEVANCE_ARGS];
+  uint8_t lowest;          /* 1 + the descriptor that it gets if it succeeds; 0 if that is not known */
   unsigned current;        /* bit I: argument I points to the current time */
   unsigned fixed;          /* bit I: argument I points to what the program has in memory that nobody writes to */
   uint8_t about[SUBJECTS]; /* enum answer */
@@ -98,8 +99,10 @@ bool relevance_answers(const struct relevance *r, const char *name);
 bool relevance_nothing(const struct relevance *r, const char *name);
 /* Does it answer the same if it is asked again? */
 bool relevance_again(const struct relevance *r, const char *name);
-/* Does it tell the current time, as its result and behind argument 0? */
+/* Does it return the current time? */
 bool relevance_tells_now(const struct relevance *r, const char *name);
+/* The argument behind which it puts the current time, or -1. */
+int relevance_now_behind(const struct relevance *r, const char *name);
 /* The argument whose time is asked for in tests, or -1. */
 int relevance_date(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */

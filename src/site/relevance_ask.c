@@ -102,6 +102,10 @@ static int role(const struct map *m, const char *name) {
   return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;
 }
 
+int relevance_now_behind(const struct relevance *r, const char *name) {
+  return relevance_tells_now(r, name) ? 0 : role(&r->now_behind, name);
+}
+
 int relevance_kept(const struct relevance *r, const char *name) { return role(&r->kept, name); }
 int relevance_descriptor(const struct relevance *r, const char *name) { return role(&r->descriptors, name); }
 int relevance_writes(const struct relevance *r, const char *name) { return role(&r->writers, name); }

@@ -49,7 +49,7 @@ static enum covered cover(const struct program *p, const struct found *f, const 
                           bool known, struct site *s) {
   const struct import *m = &p->imports.at[f->import];
   const struct profile_error *e = m->details[error];
-  bool by_errno = f->errno_cleared && (e->errno_unknown || !errno_set_empty(&e->errnos));
+  bool by_errno = f->errno_cleared && !m->returned && (e->errno_unknown || !errno_set_empty(&e->errnos));
   if (j->noticed >> error & 1 || known) return COVERED;
   if (by_errno && j->errno_tested) return COVERED;
   struct errno_set seen = {0};
@@ -98,6 +98,7 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
     const struct flow_event *e = &f->events[i];
     bool is_unsigned = (e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE;
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || !is_unsigned) continue;
+    if (judge_masked(e->ops)) continue;
     if (e->op == OP_CMP || e->op == OP_SUB) told |= judge_compare(p, &s, e);
   }
   return told & ~f->guard.errors;

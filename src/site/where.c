@@ -54,7 +54,29 @@ static void place_block(struct strings *strings, struct image_debug *d, struct s
   }
 }
 
-static int fill_site(struct strings *strings, struct image_debug *d, struct site *s) {
+/* REASON, in which the word OLD is another one. */
+static const char *reword(struct arena *arena, const char *reason, const char *old, const char *new) {
+  struct text t = {0};
+  const char *at = strstr(reason, old);
+  if (!at) return reason;
+  text_addf(&t, "%.*s%s%s", (int)(at - reason), reason, new, at + strlen(old));
+  const char *copy = t.failed ? NULL : arena_strdup(arena, t.at);
+  text_done(&t);
+  return copy;
+}
+
+/* A function of libc's headers that is known by its own name is what the programmer wrote: getchar, not getc. */
+static void name_site(const struct program *p, struct strings *strings, const char *function, struct site *s,
+                      bool *failed) {
+  if (!function || is_shell(s, function) || !relevance_knows(p->relevance, function)) return;
+  if (relevance_answers(p->relevance, function)) return;
+  s->reason = reword(strings->arena, s->reason, s->function, function);
+  s->function = keep(strings, function, failed);
+  *failed |= !s->reason;
+}
+
+static int fill_site(const struct program *p, struct strings *strings, struct site *s) {
+  struct image_debug *d = p->debug;
   struct image_frame frames[FRAMES];
   bool failed = false;
   size_t n = image_debug_at(d, s->address, frames, FRAMES);
@@ -65,6 +87,7 @@ static int fill_site(struct strings *strings, struct image_debug *d, struct site
   while (first + 1 < n && (is_shell(s, frames[first].function) || in_system(frames[first].file)))
     first++;
   s->at = keep_line(strings, &frames[first], &failed);
+  if (first) name_site(p, strings, frames[first - 1].function, s, &failed);
   size_t outer = n - first - 1;
   /* The symbol is not what was inlined, and "f.cold" is not where f starts. */
   if (s->at.function && (outer || (s->in && strchr(s->in, '.')))) s->in_offset = SITE_NO_OFFSET;
@@ -238,7 +261,7 @@ int where_fill(struct program *p, struct site_list *l) {
   if (!p->debug) return 0;
   int r = 0;
   for (size_t i = 0; i < l->n && r >= 0; i++)
-    r = fill_site(&strings, p->debug, &l->sites[i]);
+    r = fill_site(p, &strings, &l->sites[i]);
   map_done(&strings.known);
   struct site **order = arena_alloc(&l->arena, (l->n + 1) * sizeof *order);
   if (!order) r = -ENOMEM;

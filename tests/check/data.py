@@ -93,7 +93,7 @@ NUMBERED = (
 )
 FACT = (
     rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    rf"|foreseen|throws|variadic|(?:{NUMBERED}) \d+"
+    rf"|foreseen|object|only|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 

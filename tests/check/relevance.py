@@ -50,7 +50,7 @@ LINES = {
     "answer": rf"(?P<names>{NAMES})",
     "nothing": rf"(?P<names>{NAMES})",
     "again": rf"(?P<names>{NAMES})",
-    "now": rf"(?P<names>{NAMES})",
+    "now": rf"(?P<names>{NAMES})(?: \d)?",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "minus": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",

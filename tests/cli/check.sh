@@ -364,16 +364,50 @@ int result(void) { time_t t = time(NULL); return localtime(&t)->tm_year; }
 int behind(void) { time_t t; time(&t); return localtime(&t)->tm_year; }
 int input(void) { time_t t; return scanf("%ld", &t) == 1 ? localtime(&t)->tm_year : 0; }
 int either(long n) { time_t t = time(NULL); if (n) t = n; return gmtime(&t)->tm_year; }
-int main(int c, char **v) { (void)v; return result() + behind() + input() + either(c); }
+int clock_of(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return localtime(&t.tv_sec)->tm_year; }
+int twice(long n) { time_t t = n; return localtime(&t) ? localtime(&t)->tm_year : 0; }
+int main(int c, char **v) { (void)v; return result() + behind() + input() + either(c) + clock_of() + twice(c); }
 C
 for level in 0 2; do
   ${CC:-cc} -O$level -g -fno-inline dates.c -o dates || exit 1
   run check --format json --verdict none dates
   holds "localtime of now does not fail at -O$level" json '
     all(at("localtime", f)["use"] == "dereferenced" for f in ("result", "behind", "input"))
-    and all(at("localtime", f)["quiet"] for f in ("result", "behind"))
+    and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice"))
     and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
 done
+
+# A failure that the next call notices is noticed.
+cat >next.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int refused(const char *p, struct stat *st) { int fd = open(p, O_RDONLY), r = fstat(fd, st); close(fd); return r < 0; }
+FILE *stream(const char *p) { FILE *f = fdopen(open(p, O_RDONLY), "r"); if (!f) perror(p); return f; }
+char *made(const char *p) { int fd = open(p, O_RDONLY); char *m = malloc((size_t)fd + 1); if (m) m[0] = 1; return m; }
+int ignored(const char *p) { struct stat st; int fd = open(p, O_RDONLY); fstat(fd, &st); close(fd); return st.st_mode; }
+int main(int c, char **v) { struct stat s; return c + refused(v[1], &s) + !stream(v[1]) + ignored(v[1]) + !made(v[1]); }
+C
+for level in 0 2; do
+  ${CC:-cc} -O$level -g -fno-inline next.c -o next || exit 1
+  run check --format json --verdict none next
+  holds "what the next call notices is not shown at -O$level" json '
+    all(at("open", f)["verdict"] == "none" and at("open", f)["quiet"] for f in ("refused", "stream"))
+    and not any(at("open", f)["quiet"] for f in ("ignored", "made"))'
+done
+
+# Functions of libc that its headers inline are shown as they were written.
+cat >inlined.c <<'C'
+#include <stdio.h>
+int main(void) { int c = getchar(); return c == EOF ? 1 : putchar(c) == EOF; }
+C
+${CC:-cc} -O2 -g inlined.c -o inlined || exit 1
+run check --format json --verdict all inlined
+holds 'functions of headers have the names that were written' json '
+  [at(f, "main")["reason"] for f in ("getchar", "putchar")] ==
+  ["all errors of getchar are checked", "all errors of putchar are checked"]'
 
 # What was written is at stake when a stream or a descriptor is closed, unless it was brought out and that was looked at,
 # or something has failed already; the terminal keeps nothing.
