@@ -84,6 +84,7 @@ struct rt_function {
   struct rt_guard guard;
   uint64_t real;                 /* where the real function is; 0 if that, or the call's number, needs a closer look */
   const struct wire_rule *rules; /* the first of them */
+  const struct rt_term *terms;   /* all of them in another form; or NULL: terms.h */
 } __attribute__((aligned(64)));
 
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */

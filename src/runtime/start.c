@@ -23,6 +23,7 @@
 #include "stack.h"
 #include "start.h"
 #include "system.h"
+#include "terms.h"
 
 /* What enter.S takes for granted. */
 _Static_assert(offsetof(struct rt_call, rax) == 48 && offsetof(struct rt_call, r10) == 56, "enter.S");
@@ -53,7 +54,7 @@ static uint16_t hook_of(const struct wire_function *f) {
 }
 
 /* How a function's calls are counted, from what its rules ask. */
-static void learn_rules(uint32_t function, uint32_t *owners) {
+static void learn_rules(uint32_t function, uint32_t *owners, struct rt_term **terms) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
   bool counts = true, asks = false, unused = false;
   for (uint32_t i = 0; i < f->n_rules; i++) {
@@ -79,6 +80,7 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);
+  rt_terms_learn(&rt.functions[function], terms);
 }
 
 /* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
@@ -97,13 +99,14 @@ static bool plan_good(void) {
   return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
 }
 
-/* Memory for what is kept about functions and slots; the last part is needed only while rules are learnt. */
-static uint32_t *make_room(uint32_t functions, uint32_t slots) {
-  size_t size = functions * sizeof(struct rt_function);
-  char *p = rt_map(size + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
+/* Memory for what is kept about functions, terms and slots; the last part is needed only while rules are learnt. */
+static uint32_t *make_room(uint32_t functions, uint32_t slots, struct rt_term **ret_terms) {
+  size_t size = functions * sizeof(struct rt_function), terms = rt_terms_room();
+  char *p = rt_map(size + terms + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
   if (!p) return NULL;
   rt.functions = (struct rt_function *)p;
-  rt.slots = (uint64_t *)(p + size);
+  *ret_terms = (struct rt_term *)(p + size);
+  rt.slots = (uint64_t *)(p + size + terms);
   return (uint32_t *)(rt.slots + slots);
 }
 
@@ -112,10 +115,11 @@ static bool get_ready(void) {
   rt.rules = rt_array(rules, struct wire_rule);
   rt.code = rt_array(code, uint32_t);
   rt.numbers = rt_array(numbers, int64_t);
-  uint32_t *owners = make_room(n, rt.plan->slots);
+  struct rt_term *terms;
+  uint32_t *owners = make_room(n, rt.plan->slots, &terms);
   if (!rt_area_start() || !owners || !rt_count_start(n)) return false;
   for (uint32_t i = 0; i < n; i++)
-    learn_rules(i, owners);
+    learn_rules(i, owners, &terms);
   rt_process_start();
   rt_fault_start();
   rt_act_start();

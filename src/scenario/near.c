@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * near("f", 3): the call stands at most so many lines behind a call of f in the same function, of which parts may have
- * been inlined, and that one was made last. Each call of f that the program has is a number, which f's rules put into a slot of the thread; and for each
- * number there is the set of calls that are near.
+ * been inlined, and that one was made last. Each call of f that the program has is a number, which f's rules put into a
+ * slot of the thread; and for each number there is the set of calls that are near.
  */
 #include "scenario/plan.h"
 
@@ -53,8 +53,8 @@ static bool same_function(const struct scenario_line *a, const struct scenario_l
 }
 
 /*
- * Lines are counted in the innermost function that both calls are in. What was inlined there on either side, as an unlock
- * in a function of a header, stands where it was called.
+ * Lines are counted in the innermost function that both calls are in. What was inlined there on either side, as an
+ * unlock in a function of a header, stands where it was called.
  */
 static bool is_near(const struct scenario_site *from, const struct scenario_site *to, int64_t lines) {
   size_t k = 0;

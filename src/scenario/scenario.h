@@ -52,8 +52,8 @@ struct scenario_places {
 };
 
 /*
- * A call of a function, with the source lines that it stands on: that of the function of the program that it is in comes
- * first, then those of what was inlined there, up to the call itself.
+ * A call of a function, with the source lines that it stands on: that of the function of the program that it is in
+ * comes first, then those of what was inlined there, up to the call itself.
  */
 struct scenario_line {
   const char *file, *in; /* the file, and the function that it is in */
