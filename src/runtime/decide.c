@@ -132,7 +132,11 @@ static RT_HOT __attribute__((noinline)) enum rt_action judge(struct rt_call *c, 
 
 /* Rules that are terms: what judge does, in a shorter way. */
 static RT_HOT __attribute__((noinline)) enum rt_action judge_terms(struct rt_call *c, const struct rt_term *t) {
-  for (bool holds; rt_look(c, t->instruction, &holds);) {
+  for (bool holds;;) {
+    if ((t->instruction & 0xff) == RT_TERM_COMPARES)
+      holds = rt_guard_compares(&rt_terms_compared[t->instruction >> 8], c);
+    else if (!rt_look(c, t->instruction, &holds))
+      break;
     unsigned next = t->next[holds];
     if (next == 0) return RT_PASS;
     t += next;

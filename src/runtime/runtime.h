@@ -70,6 +70,7 @@ struct rt_guard {
   uint32_t caller; /* it comes from the set caller - 1 of places; 0: from anywhere */
   uint8_t wanted;  /* how the argument compares with the number, of RT_LESS, RT_EQUAL, RT_GREATER; 0: anyhow */
   uint8_t argument;
+  uint8_t shift; /* 32 if the lower half of it is meant, with its sign; else 0 */
   int64_t number;
 };
 

@@ -54,7 +54,7 @@ static uint16_t hook_of(const struct wire_function *f) {
 }
 
 /* How a function's calls are counted, from what its rules ask. */
-static void learn_rules(uint32_t function, uint32_t *owners, struct rt_term **terms) {
+static void learn_rules(uint32_t function, uint32_t *owners) {
   const struct wire_function *f = &rt_array(functions, struct wire_function)[function];
   bool counts = true, asks = false, unused = false;
   for (uint32_t i = 0; i < f->n_rules; i++) {
@@ -80,7 +80,7 @@ static void learn_rules(uint32_t function, uint32_t *owners, struct rt_term **te
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);
-  rt_terms_learn(&rt.functions[function], terms);
+  rt_terms_learn(&rt.functions[function]);
 }
 
 /* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
@@ -100,12 +100,12 @@ static bool plan_good(void) {
 }
 
 /* Memory for what is kept about functions, terms and slots; the last part is needed only while rules are learnt. */
-static uint32_t *make_room(uint32_t functions, uint32_t slots, struct rt_term **ret_terms) {
+static uint32_t *make_room(uint32_t functions, uint32_t slots) {
   size_t size = functions * sizeof(struct rt_function), terms = rt_terms_room();
   char *p = rt_map(size + terms + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
   if (!p) return NULL;
   rt.functions = (struct rt_function *)p;
-  *ret_terms = (struct rt_term *)(p + size);
+  rt_terms_start(p + size);
   rt.slots = (uint64_t *)(p + size + terms);
   return (uint32_t *)(rt.slots + slots);
 }
@@ -115,11 +115,10 @@ static bool get_ready(void) {
   rt.rules = rt_array(rules, struct wire_rule);
   rt.code = rt_array(code, uint32_t);
   rt.numbers = rt_array(numbers, int64_t);
-  struct rt_term *terms;
-  uint32_t *owners = make_room(n, rt.plan->slots, &terms);
+  uint32_t *owners = make_room(n, rt.plan->slots);
   if (!rt_area_start() || !owners || !rt_count_start(n)) return false;
   for (uint32_t i = 0; i < n; i++)
-    learn_rules(i, owners, &terms);
+    learn_rules(i, owners);
   rt_process_start();
   rt_fault_start();
   rt_act_start();
