@@ -245,6 +245,16 @@ run run --fail 'close:ret=3 when stack("main") and local("main", "kept") == 5' -
 holds 'a frame that is far up' test "$status" = 1
 
 # Columns count in the file, whatever its escapes stand for.
+cat >escaped.xml <<'END'
+<scenario>
+  <trigger id="t" class="ProgramStateTrigger"><args>
+    <condition>global("server.limit") &gt; 3 and global("server.limt") &lt; 9</condition></args></trigger>
+  <function name="close" errno="EIO"><reftrigger ref="t" /></function>
+</scenario>
+END
+run run escaped.xml -- ./target
+refused 'behind an escape in an argument, the place in the file' \
+  'escaped.xml:3:57: no member '"'limt' (did you mean limit?)"
 echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~ &quot;a[b&quot;" /></scenario>' >escapes.xml
 run run escapes.xml -- ./target
 refused 'a position behind escapes' 'escapes.xml:1:83: this set has no end'
