@@ -36,6 +36,8 @@ def main():
     parser.add_argument("--short", action="store_true", help="in a quarter of the time: 5 rounds, 3 starts, 20 runs")
     parser.add_argument("--rounds", type=int, help="how often each server is measured (12)")
     parser.add_argument("--starts", type=int, help="how often all servers are started anew (6)")
+    parser.add_argument("--seconds", type=int, default=270,
+                        help="no further start of a table's servers after this time, if there were two (270)")
     parser.add_argument("--runs", type=int, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
     for name, usual, few in (("rounds", 12, 5), ("starts", 6, 3), ("runs", 100, 20)):

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
-                      run, wait_until)
+                      run, several_starts, wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
 PAGES = {"static": ("index.html", 100), "PHP": ("info.php", 10)}
@@ -157,7 +157,7 @@ def table(folder, options):
                 if os.path.exists(p)), None)
     print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
     pages = [what for what in PAGES if what != "PHP" or php]
-    starts = [once(folder, triggers, php, pages, options.rounds) for _ in range(options.starts)]
+    starts = several_starts(options, lambda: once(folder, triggers, php, pages, options.rounds))
     for what in pages:
         requests = PAGES[what][1]
         print_table(f"{what}, {requests} requests a round", [found[what] for found in starts], 1e6)

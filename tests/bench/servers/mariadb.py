@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, in_turn, print_table, program, run,
-                      wait_until)
+                      several_starts, wait_until)
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
 TRANSACTIONS = 50  # a round
@@ -142,6 +142,6 @@ def table(folder, options):
     build_trigger(triggers, "db_state")
     print(f"table IX: {run([program('mariadbd'), '--no-defaults', '--version']).strip()}")
     data = make_data(folder)
-    starts = [once(folder, data, triggers, options.rounds) for _ in range(options.starts)]
+    starts = several_starts(options, lambda: once(folder, data, triggers, options.rounds))
     for what in WORKLOADS:
         print_table(f"{what}, {TRANSACTIONS} transactions a round", [found[what] for found in starts], 1e6)

@@ -151,6 +151,14 @@ def in_turn(servers, rounds, measure):
     return found
 
 
+def several_starts(options, once):
+    """What ONCE measured in each start of all servers; fewer starts, but two at least, if the time is over before."""
+    end, found = time.monotonic() + options.seconds, []
+    while len(found) < min(2, options.starts) or (len(found) < options.starts and time.monotonic() < end):
+        found.append(once())
+    return found
+
+
 def quiet(values):
     """The mean of the fastest quarter: what else the machine does makes rounds longer, and never shorter."""
     return statistics.mean(sorted(values)[:max(1, len(values) // 4)])
@@ -182,11 +190,12 @@ def print_table(title, starts, scale=1.0):
     STARTS: for each start of the servers what in_turn found. Two figures were measured in each round, on the clock and
     of the processors; in microseconds after SCALE.
     """
+    title += f", {len(starts)} starts"
     for index, what in WHAT.items():
-        print(f"  {title:34} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
+        print(f"  {title:42} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
         for name in starts[0]:
             runs = [pair for start in starts for pair in start[name]]
-            line = f"    {name:32} {median_of([scale * own[index] for own, _ in runs]):>26}"
+            line = f"    {name:40} {median_of([scale * own[index] for own, _ in runs]):>26}"
             if runs[0][1] is not None:
                 over = median_of([100 * (own[index] / beside[index] - 1) for own, beside in runs], 1, "+")
                 mean, error = of_quiet(starts, name, index)
