@@ -192,10 +192,10 @@ def print_table(title, starts, scale=1.0):
     """
     title += f", {len(starts)} starts"
     for index, what in WHAT.items():
-        print(f"  {title:42} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
+        print(f"  {title:46} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
         for name in starts[0]:
             runs = [pair for start in starts for pair in start[name]]
-            line = f"    {name:40} {median_of([scale * own[index] for own, _ in runs]):>26}"
+            line = f"    {name:44} {median_of([scale * own[index] for own, _ in runs]):>26}"
             if runs[0][1] is not None:
                 over = median_of([100 * (own[index] / beside[index] - 1) for own, beside in runs], 1, "+")
                 mean, error = of_quiet(starts, name, index)
