@@ -16,12 +16,19 @@ struct search {
   struct scenario_sites *ret;
 };
 
+/* Of a call that so much was inlined around that not all of it is known, nothing is. */
 static int add_site(const struct search *s, struct wire_place place) {
   struct run_module *m = &s->w->modules->modules.at[s->module];
-  struct image_frame frame;
-  if (image_debug_at(run_module_debug(m), place.start, &frame, 1) != 1 || !frame.file || !frame.line) return 0;
-  struct scenario_site site = {
-      .place = place, .file = frame.file, .in = frame.function ? frame.function : "", .line = frame.line};
+  struct image_frame frames[SCENARIO_LINES + 1];
+  struct scenario_site site = {.place = place};
+  size_t n = image_debug_at(run_module_debug(m), place.start, frames, SCENARIO_LINES + 1);
+  if (n == 0 || n > SCENARIO_LINES) return 0;
+  for (; site.n_lines < n; site.n_lines++) {
+    const struct image_frame *f = &frames[n - 1 - site.n_lines];
+    if (!f->file || !f->line) return 0;
+    site.lines[site.n_lines] =
+        (struct scenario_line){.file = f->file, .in = f->function ? f->function : "", .line = f->line};
+  }
   return vec_push(&s->ret->sites, site);
 }
 

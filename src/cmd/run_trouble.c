@@ -44,7 +44,7 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_MISSING] = "its class was not there when the program was started",
     [WIRE_TROUBLE_VERSION] = "it is of another version of murphy (build it again)",
     [WIRE_TROUBLE_REFUSED] = "it refuses its arguments",
-    [WIRE_TROUBLE_GONE] = "the hub could not be reached; calls went on",
+    [WIRE_TROUBLE_GONE] = "the hub could not be reached",
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
     [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
@@ -82,12 +82,21 @@ static int tell(const struct wire_plan *plan, const struct wire_trigger *t, cons
   return r;
 }
 
+/* A local socket is a file, and may be out of reach for who has changed. */
+static void add_reason(uint32_t error, struct text *to) {
+  bool changed = error == EACCES || error == ENOENT;
+  if (error > 0 && error < 4096) text_addf(to, ": %s", strerror((int)error));
+  if (changed) text_add(to, " (a process that changes its user or its root needs a tcp: address)");
+  text_add(to, "; calls went on");
+}
+
 static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble *trouble, uint32_t unanswered,
                         struct text *log, struct err *e) {
   const struct wire_trigger *t = trigger_of(plan, trouble->trigger);
   struct text what = {0};
   if (!t || trouble->kind >= WIRE_TROUBLE_COUNT) return 0;
   text_add(&what, kinds[trouble->kind]);
+  if (trouble->kind == WIRE_TROUBLE_GONE) add_reason(trouble->error, &what);
   if (*trouble->text) {
     text_add(&what, ": ");
     text_add_plain(&what, trouble->text);

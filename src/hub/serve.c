@@ -222,6 +222,8 @@ static int listen_there(struct hub *h, struct err *e) {
   if (r >= 0 && a->at.ss_family != AF_UNIX) (void)setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (r >= 0 && bind(h->listener, (const struct sockaddr *)&a->at, a->size) < 0) r = -errno;
   h->bound = r >= 0 && a->at.ss_family == AF_UNIX;
+  /* For processes that have changed their user, as workers of servers do. */
+  if (h->bound && chmod(((const struct sockaddr_un *)&a->at)->sun_path, 0666) < 0) r = -errno;
   if (r >= 0 && listen(h->listener, SOMAXCONN) < 0) r = -errno;
   if (r >= 0 && getsockname(h->listener, (struct sockaddr *)&bound.at, &bound.size) < 0) r = -errno;
   hub_address_text(r < 0 ? a : &bound, &name);

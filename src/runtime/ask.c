@@ -37,7 +37,7 @@ bool rt_ask_other(const struct rt_call *c, uint32_t trigger) {
   return answer;
 }
 
-void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) {
+void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, int error, const char *text) {
   struct wire_area *a = rt.area;
   uint32_t n = rt_load(&a->next_trouble);
   for (uint32_t i = 0; i < n && i < WIRE_TROUBLES; i++)
@@ -48,6 +48,7 @@ void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text)
   t->kind = kind;
   t->trigger = trigger;
   t->pid = rt_pid();
+  t->error = (uint32_t)error;
   rt_copy_text(t->text, sizeof t->text, text);
   rt_store(&t->ready, 1);
 }

@@ -33,8 +33,8 @@ bool rt_asking(uint64_t sp) RT_HIDDEN;
 /* Finds and initialises plugins; before this their answer is no. When libc is ready, in one thread. */
 void rt_ask_start(void) RT_HIDDEN;
 
-/* For murphy to tell: TRIGGER is of no use. TEXT may be NULL. Each kind once for each trigger. */
-void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, const char *text) RT_HIDDEN;
+/* For murphy to tell: TRIGGER is of no use. ERROR, an errno, may be 0, TEXT NULL. Each kind once for each trigger. */
+void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, int error, const char *text) RT_HIDDEN;
 
 /* False if there is no memory. */
 bool rt_plugin_start(void) RT_HIDDEN;

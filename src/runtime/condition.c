@@ -58,23 +58,6 @@ static int64_t ordered(const struct rt_call *c) {
   return rt_trunk() ? rt_branch(c) : comes(c, &rt.area->order);
 }
 
-/* Terms that look at the call alone, and that most conditions begin with or consist of. False if it is none. */
-static inline bool look(const struct rt_call *c, uint32_t instruction, bool *ret) {
-  switch ((enum wire_op)(instruction & 0xff)) {
-  case WIRE_OP_CALLER:
-    *ret = rt_caller_in(c, instruction >> 8);
-    return true;
-  case WIRE_OP_STACK:
-    *ret = rt_stack_has(c, instruction >> 8);
-    return true;
-  case WIRE_OP_ASK:
-    *ret = rt_ask(c, instruction >> 8);
-    return true;
-  default:
-    return false;
-  }
-}
-
 static bool compute(const struct rt_call *c, const uint32_t *at, const int64_t *first);
 
 /* The instruction at AT, where the value 0 comes to if it is what decides a conjunction. */
@@ -87,7 +70,7 @@ static inline const uint32_t *behind_zero(const uint32_t *at) {
 /* A chain of such terms, each of which must hold, needs no stack. */
 RT_HOT bool rt_holds_at(const struct rt_call *c, const uint32_t *at) {
   bool holds;
-  for (; look(c, *at, &holds); at++) {
+  for (; rt_look(c, *at, &holds); at++) {
     if (!holds) at = behind_zero(at + 1) - 1;
     enum wire_op next = (enum wire_op)(*++at & 0xff);
     if (next == WIRE_OP_END) return holds;

@@ -2,7 +2,26 @@
 /* Conditions of rules: does one hold for a call, and can it ever hold again? */
 #pragma once
 
+#include "ask.h"
 #include "runtime.h"
+#include "stack.h"
+
+/* Terms that look at the call alone, and that most conditions begin with or consist of. False if it is none. */
+static inline bool rt_look(const struct rt_call *c, uint32_t instruction, bool *ret) {
+  switch ((enum wire_op)(instruction & 0xff)) {
+  case WIRE_OP_CALLER:
+    *ret = rt_caller_in(c, instruction >> 8);
+    return true;
+  case WIRE_OP_STACK:
+    *ret = rt_stack_has(c, instruction >> 8);
+    return true;
+  case WIRE_OP_ASK:
+    *ret = rt_ask(c, instruction >> 8);
+    return true;
+  default:
+    return false;
+  }
+}
 
 /* Evaluates the condition that starts at AT, that of rule c->rule, with what it does to state slots. */
 bool rt_holds_at(const struct rt_call *c, const uint32_t *at) RT_HIDDEN;

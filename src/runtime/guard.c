@@ -27,20 +27,33 @@ static uint8_t wanted_by(uint32_t op) {
   }
 }
 
+static bool is_number(uint32_t at, int64_t n) { return op_at(at) == WIRE_OP_NUMBER && rt.numbers[operand_at(at)] == n; }
+
+/* int(...): the value before it is shifted up and down again. */
+static bool narrows(uint32_t at) {
+  return is_number(at, 32) && op_at(at + 1) == WIRE_OP_SHL && is_number(at + 2, 32) && op_at(at + 3) == WIRE_OP_SHR;
+}
+
+uint32_t rt_guard_comparison(uint32_t at, struct rt_guard *ret) {
+  if (op_at(at) != WIRE_OP_ARG || operand_at(at) >= 6) return 0;
+  uint32_t behind = narrows(at + 1) ? at + 5 : at + 1;
+  uint8_t wanted = op_at(behind) == WIRE_OP_NUMBER ? wanted_by(op_at(behind + 1)) : 0;
+  if (!wanted) return 0;
+  ret->wanted = wanted;
+  ret->argument = (uint8_t)operand_at(at);
+  ret->shift = behind == at + 1 ? 0 : 32;
+  ret->number = rt.numbers[operand_at(behind)];
+  return behind + 2 - at;
+}
+
 /* The term at AT goes into the guard: where it ends; 0 if it is of another kind, or of one that is there already. */
 static uint32_t take_term(struct rt_guard *g, uint32_t at) {
   if (op_at(at) == WIRE_OP_CALLER && !g->caller) {
     g->caller = operand_at(at) + 1;
     return at + 1;
   }
-  if (g->wanted || op_at(at) != WIRE_OP_ARG || operand_at(at) >= 6 || op_at(at + 1) != WIRE_OP_NUMBER) return 0;
-  uint8_t wanted = wanted_by(op_at(at + 2));
-  if (!wanted) return 0;
-  *g = (struct rt_guard){.caller = g->caller,
-                         .wanted = wanted,
-                         .argument = (uint8_t)operand_at(at),
-                         .number = rt.numbers[operand_at(at + 1)]};
-  return at + 3;
+  uint32_t n = g->wanted ? 0 : rt_guard_comparison(at, g);
+  return n ? at + n : 0;
 }
 
 /* Does a value of 0 at AT make the whole condition false? */

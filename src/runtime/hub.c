@@ -350,6 +350,6 @@ bool rt_hub_ask(const struct rt_call *c, uint32_t trigger) {
     drop(n);
     rt_store(&rest_until[hub], rt_time_fine() + REST);
   }
-  rt_trouble(kind_of(r), trigger, NULL);
+  rt_trouble(kind_of(r), trigger, -r, NULL);
   return false;
 }

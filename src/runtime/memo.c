@@ -44,11 +44,14 @@ RT_RAW bool rt_memo_worth(const struct rt_call *c, uint32_t what) {
   struct rt_memos *all = rt_memos;
   if (!tables || what > WHATS || (!all && !(all = find_table()))) return false;
   if (rt_bounds_of((uint64_t)(c->sp + 1)).high == 0) return false;
-  uint64_t hash = rt_memo_hash(rt_memo_key(c, what), c->sp[0]);
-  uint32_t *candidate = &all->candidates[(hash >> 48) % RT_MEMO_CANDIDATES], self = (uint32_t)(hash >> 16);
-  bool again = *candidate == self;
-  *candidate = self;
-  return again;
+  uint64_t hash = rt_memo_hash(rt_memo_key(c, what), c->sp[0]); /* WHAT is in the upper bits alone */
+  uint32_t *last = all->candidates[(hash >> 48) % RT_MEMO_CANDIDATES], self = (uint32_t)(hash >> 32);
+  for (unsigned i = 0; i < RT_MEMO_LAST; i++)
+    if (last[i] == self) return true;
+  for (unsigned i = RT_MEMO_LAST - 1; i > 0; i--)
+    last[i] = last[i - 1];
+  last[0] = self;
+  return false;
 }
 
 static void note(struct rt_record *r, const uint64_t *at, uint64_t value) {

@@ -19,7 +19,8 @@
 #define RT_MEMO_CHAINS 64
 #define RT_MEMO_SHIFT 58 /* a hash's bits above are its chain */
 #define RT_MEMO_TRIES 8
-#define RT_MEMO_CANDIDATES 256
+#define RT_MEMO_CANDIDATES 64
+#define RT_MEMO_LAST 4 /* candidates of one place: who asks in turns would drive each other out of a single one */
 
 struct rt_memo_word {
   const uint64_t *at;
@@ -48,7 +49,7 @@ struct rt_memos {
   uint8_t chains[RT_MEMO_CHAINS]; /* the first of each: index plus 1 */
   uint32_t used, chance;
   /* Hashes of what was asked before and is not kept: it is when it is asked again. */
-  uint32_t candidates[RT_MEMO_CANDIDATES];
+  uint32_t candidates[RT_MEMO_CANDIDATES][RT_MEMO_LAST];
 };
 
 /* The words that a walk has read so far. */

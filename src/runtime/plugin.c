@@ -209,7 +209,7 @@ __attribute__((destructor)) static void note_exit(void) {
   struct wire_asking *mark = rt_asker.mark;
   bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
   if (own && rt_asking((uint64_t)__builtin_frame_address(0)) && (trigger = rt_load(&mark->trigger)) != 0) {
-    rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, NULL);
+    rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, 0, NULL);
     rt_store(&mark->trigger, 0);
   }
   if (pid) forgive(pid);
@@ -223,15 +223,15 @@ static void start_one(uint32_t i) {
   const struct link_map *m = find_object(rt_text(w->file));
   struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
   struct plugin *p = &plugins[i];
-  if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, NULL);
+  if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, 0, NULL);
   if (class->version != MURPHY_TRIGGER_VERSION || class->size < MURPHY_TRIGGER_CLASS_SIZE || !class->eval)
-    return rt_trouble(WIRE_TROUBLE_VERSION, i, NULL);
+    return rt_trouble(WIRE_TROUBLE_VERSION, i, 0, NULL);
   lead_around(m, DT_JMPREL, DT_PLTRELSZ);
   lead_around(m, DT_RELA, DT_RELASZ);
   p->trigger = (struct murphy_trigger){.size = sizeof p->trigger, .id = rt_text(w->id), .next = class->triggers};
-  if (!make_room(&p->trigger, w, class->state_size)) return rt_trouble(WIRE_TROUBLE_REFUSED, i, "out of memory");
+  if (!make_room(&p->trigger, w, class->state_size)) return rt_trouble(WIRE_TROUBLE_REFUSED, i, 0, "out of memory");
   if (class->init && (int)call_plugin(i, (uint64_t) class->init, (uint64_t)&p->trigger, 0) != 0)
-    return rt_trouble(WIRE_TROUBLE_REFUSED, i, p->trigger.problem);
+    return rt_trouble(WIRE_TROUBLE_REFUSED, i, 0, p->trigger.problem);
   class->triggers = &p->trigger;
   p->eval = (uint64_t) class->eval;
   rt_store(&p->class, class);

@@ -70,6 +70,7 @@ struct rt_guard {
   uint32_t caller; /* it comes from the set caller - 1 of places; 0: from anywhere */
   uint8_t wanted;  /* how the argument compares with the number, of RT_LESS, RT_EQUAL, RT_GREATER; 0: anyhow */
   uint8_t argument;
+  uint8_t shift; /* 32 if the lower half of it is meant, with its sign; else 0 */
   int64_t number;
 };
 
@@ -84,6 +85,7 @@ struct rt_function {
   struct rt_guard guard;
   uint64_t real;                 /* where the real function is; 0 if that, or the call's number, needs a closer look */
   const struct wire_rule *rules; /* the first of them */
+  const struct rt_term *terms;   /* all of them in another form; or NULL: terms.h */
 } __attribute__((aligned(64)));
 
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */

@@ -23,6 +23,7 @@
 #include "stack.h"
 #include "start.h"
 #include "system.h"
+#include "terms.h"
 
 /* What enter.S takes for granted. */
 _Static_assert(offsetof(struct rt_call, rax) == 48 && offsetof(struct rt_call, r10) == 56, "enter.S");
@@ -79,6 +80,7 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);
+  rt_terms_learn(&rt.functions[function]);
 }
 
 /* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
@@ -97,13 +99,14 @@ static bool plan_good(void) {
   return !wire_plan_check(rt.plan, s->plan_size) && rt.plan->functions.n == s->n;
 }
 
-/* Memory for what is kept about functions and slots; the last part is needed only while rules are learnt. */
+/* Memory for what is kept about functions, terms and slots; the last part is needed only while rules are learnt. */
 static uint32_t *make_room(uint32_t functions, uint32_t slots) {
-  size_t size = functions * sizeof(struct rt_function);
-  char *p = rt_map(size + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
+  size_t size = functions * sizeof(struct rt_function), terms = rt_terms_room();
+  char *p = rt_map(size + terms + slots * (sizeof(uint64_t) + sizeof(uint32_t)) + 1);
   if (!p) return NULL;
   rt.functions = (struct rt_function *)p;
-  rt.slots = (uint64_t *)(p + size);
+  rt_terms_start(p + size);
+  rt.slots = (uint64_t *)(p + size + terms);
   return (uint32_t *)(rt.slots + slots);
 }
 

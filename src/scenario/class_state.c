@@ -32,19 +32,10 @@ static struct expr *make_number(struct arena *a, int64_t number, struct where at
 
 static const struct class_arg state_args[] = {{.name = "condition", .many = true}};
 
-/* Where the text stands in the file as it is read, errors have its columns; with escapes of XML, those of the text. */
 static int parse_condition(struct arena *a, const struct trigger_arg *arg, struct expr **ret, struct err *e) {
   const struct source_text *source = arg->value_at.source;
   size_t start = arg->value_at.offset, n = strlen(arg->value);
-  bool plain = start <= source->size && n <= source->size - start && memcmp(source->bytes + start, arg->value, n) == 0;
   struct lexer l;
-  if (!plain) {
-    struct source_text *own = arena_zalloc(a, sizeof *own);
-    if (!own) return -ENOMEM;
-    *own = (struct source_text){.name = source->name, .bytes = arg->value, .size = n, .one_line = true};
-    source = own;
-    start = 0;
-  }
   int r = lexer_start(&l, a, source, start, start + n, e);
   if (r >= 0) r = expr_parse(&l, ret);
   if (r < 0) return r;

@@ -99,7 +99,7 @@ struct trigger_class;
 /* An argument of a trigger: <low>1024</low>, or <frame> with parts of its own. */
 struct trigger_arg {
   const char *name, *value;
-  struct where at, value_at;
+  struct where at, value_at; /* the bytes of the value are those there */
   const struct trigger_arg *parts;
   size_t n_parts;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * near("f", 3): the call stands at most so many lines behind a call of f in the same function, and that one was made
- * last. Each call of f that the program has is a number, which f's rules put into a slot of the thread; and for each
- * number there is the set of calls that are near.
+ * near("f", 3): the call stands at most so many lines behind a call of f in the same function, of which parts may have
+ * been inlined, and that one was made last. Each call of f that the program has is a number, which f's rules put into a
+ * slot of the thread; and for each number there is the set of calls that are near.
  */
 #include "scenario/plan.h"
 
@@ -48,9 +48,21 @@ int plan_mark_sites(struct plan *p, const struct expr *x) {
   return r;
 }
 
+static bool same_function(const struct scenario_line *a, const struct scenario_line *b) {
+  return strcmp(a->file, b->file) == 0 && strcmp(a->in, b->in) == 0;
+}
+
+/*
+ * Lines are counted in the innermost function that both calls are in. What was inlined there on either side, as an
+ * unlock in a function of a header, stands where it was called.
+ */
 static bool is_near(const struct scenario_site *from, const struct scenario_site *to, int64_t lines) {
-  return from->place.module == to->place.module && strcmp(from->file, to->file) == 0 && strcmp(from->in, to->in) == 0 &&
-         to->line >= from->line && to->line - from->line <= lines;
+  size_t k = 0;
+  if (from->place.module != to->place.module || !same_function(&from->lines[0], &to->lines[0])) return false;
+  while (from->lines[k].line == to->lines[k].line && k + 1 < from->n_lines && k + 1 < to->n_lines &&
+         same_function(&from->lines[k + 1], &to->lines[k + 1]))
+    k++;
+  return to->lines[k].line >= from->lines[k].line && to->lines[k].line - from->lines[k].line <= lines;
 }
 
 /* The calls among SITES that are near to FROM, as a set; 0 if there are none. */

@@ -51,11 +51,19 @@ struct scenario_places {
   VEC(struct wire_place) places;
 };
 
-/* A call of a function, with the source line that it stands on. */
-struct scenario_site {
-  struct wire_place place;
+/*
+ * A call of a function, with the source lines that it stands on: that of the function of the program that it is in
+ * comes first, then those of what was inlined there, up to the call itself.
+ */
+struct scenario_line {
   const char *file, *in; /* the file, and the function that it is in */
   unsigned line;
+};
+#define SCENARIO_LINES 16
+struct scenario_site {
+  struct wire_place place;
+  struct scenario_line lines[SCENARIO_LINES];
+  size_t n_lines; /* 1 at least */
 };
 struct scenario_sites {
   VEC(struct scenario_site) sites;

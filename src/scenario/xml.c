@@ -15,6 +15,15 @@
 
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
 
+/* A text in which its bytes stand as they are: the file, or a text of its own if it has escapes. */
+static int value_where(struct xml_reader *r, const struct xml_text *t, struct where *ret) {
+  const struct source_text *source;
+  size_t start, end;
+  int e = xml_as_source(r, t, &source, &start, &end);
+  if (e >= 0) *ret = (struct where){source, start};
+  return e;
+}
+
 /* <args> or a part of it with parts, one level down. */
 static int read_args(struct xml_reader *r, const struct xml_node *n, unsigned depth, const struct trigger_arg **ret,
                      size_t *ret_n) {
@@ -28,11 +37,12 @@ static int read_args(struct xml_reader *r, const struct xml_node *n, unsigned de
     if (e >= 0 && c->child && (depth || c->content.text))
       e = FAIL(r, c->child->at, "<%.60s> cannot be in <%.60s> (remove it)", c->child->name, c->name);
     if (e >= 0 && c->child) e = read_args(r, c, depth + 1, &args[i].parts, &args[i].n_parts);
+    args[i].value_at = xml_where(r, c->at);
+    if (e >= 0 && c->content.text) e = value_where(r, &c->content, &args[i].value_at);
     if (e < 0) return e;
     args[i].name = c->name;
     args[i].value = c->content.text;
     args[i].at = xml_where(r, c->at);
-    args[i].value_at = xml_where(r, c->content.text ? c->content.start : c->at);
   }
   *ret = args;
   *ret_n = count;

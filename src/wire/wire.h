@@ -705,7 +705,8 @@ enum wire_trouble_kind {
 };
 struct wire_trouble {
   uint32_t ready, kind, trigger, pid;
-  char text[112];
+  uint32_t error; /* why, as an errno; 0 if that is not known */
+  char text[108];
 };
 
 /*

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from servers import apache, asked, counted, mariadb, precision  # noqa: E402
@@ -32,10 +33,15 @@ def place():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", nargs="*", choices=[*TABLES, []], help="which ones (all)")
-    parser.add_argument("--rounds", type=int, default=32, help="how often each server is measured (32)")
-    parser.add_argument("--starts", type=int, default=5, help="how often all servers are started anew (5)")
-    parser.add_argument("--runs", type=int, default=100, help="how often each scenario of table IV is run (100)")
+    parser.add_argument("--short", action="store_true", help="in a quarter of the time: 5 rounds, 3 starts, 20 runs")
+    parser.add_argument("--rounds", type=int, help="how often each server is measured (12)")
+    parser.add_argument("--starts", type=int, help="how often all servers are started anew (6)")
+    parser.add_argument("--seconds", type=int, default=270,
+                        help="no further start of a table's servers after this time, if there were two (270)")
+    parser.add_argument("--runs", type=int, help="how often each scenario of table IV is run (100)")
     options = parser.parse_args()
+    for name, usual, few in (("rounds", 12, 5), ("starts", 6, 3), ("runs", 100, 20)):
+        setattr(options, name, getattr(options, name) or (few if options.short else usual))
     # Ended in good order, so that the servers are, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     status = 0
@@ -46,6 +52,7 @@ def main():
             status = status or 2
             continue
         # Not below a folder that only one user may enter: servers change to another one.
+        begun = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="bench-servers-", dir=place()) as folder:
             os.chmod(folder, 0o755)
             try:
@@ -53,6 +60,7 @@ def main():
             except Failed as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 status = 1
+        print(f"({name}: {time.monotonic() - begun:.0f} s)", flush=True)
     return status
 
 

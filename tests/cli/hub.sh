@@ -356,9 +356,37 @@ sleep 1.5
 start "$socket" --policy always
 wait $target
 holds 'a hub that is gone and comes back: calls go on in between' grep -q '^x.*\.\..*x 3$' out
-holds '... and murphy says so' grep -q "the hub could not be reached; calls went on ([0-9]* in all)" err
+holds '... and murphy says so' grep -q "the hub could not be reached: .*; calls went on ([0-9]* in all)" err
 holds '... in the log too' grep -q '"event":"trigger","trigger":"hub","class":"DistributedTrigger".*could not be reached' log
 stop
+
+# --- servers change their user ----------------------------------------------------------------------------------------
+
+cat >changes.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  if (setgid(65534) < 0 || setuid(65534) < 0) return 1;
+  return puts(getppid() == -1 ? "fails" : "goes on") < 0;
+}
+END
+cc -o changes changes.c
+if [ "$(id -u)" = 0 ]; then
+  place=$(mktemp -d "${TMPDIR:-/tmp}/murphy-hub.XXXXXX")
+  chmod 755 "$place"
+  (umask 077; start "unix:$place/socket" --policy always; echo $hub >pid)
+  "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
+  holds 'a process that is another user now asks' grep -qx fails out
+  chmod 700 "$place"
+  "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
+  holds '... and goes on where it may not' grep -qx 'goes on' out
+  holds '... which is said, with the reason' grep -q 'could not be reached: Permission denied (.* tcp: address); calls' err
+  kill "$(cat pid)"
+  for ((i = 0; i < 100; i++)); do [ -e "$place/socket" ] || break; sleep 0.1; done
+  rm -rf "$place"
+else
+  skip 'a process that is another user now asks' 'not root'
+fi
 
 # --- a replicated store (docs/replicated.md) --------------------------------------------------------------------------
 

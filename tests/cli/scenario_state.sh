@@ -123,6 +123,35 @@ scenario 'AfterTrigger: lines behind it, in the same function' '7:EIO' <<'END'
 END
 run run --fail 'close:EIO when near("pthread_mutex_unlock", 1)' -- ./target
 refused 'no call is so near' '--fail:16: no call of close stands within 1 lines behind one of pthread_mutex_unlock'
+# What was inlined stands where it was called; the line of its own, far above, does not count.
+cat >inlined.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static inline __attribute__((always_inline)) void give(void) { pthread_mutex_unlock(&lock); }
+static inline __attribute__((always_inline)) void drop(const char *name) {
+  if (close(dup(0)) < 0) printf("%s ", name);
+}
+int main(void) {
+  pthread_mutex_lock(&lock);
+  give();
+  if (close(dup(0)) < 0) printf("next ");
+  drop("inlined");
+
+
+
+
+  drop("far");
+  printf("\n");
+  return 0;
+}
+END
+cc -g -O2 -pthread -o inlined inlined.c
+run run --fail 'close:EIO when near("pthread_mutex_unlock", 1)' -- ./inlined
+holds 'near: of an unlock that was inlined' grep -qx 'next ' out
+run run --fail 'close:EIO when near("pthread_mutex_unlock", 2)' -- ./inlined
+holds '... and of a close that was' grep -qx 'next inlined ' out
 scenario 'CoverageTrigger: each stack once' '1:EIO 2:EIO 3:EIO 4:EIO 5:EIO 6:EIO 7:EIO 8:EIO' <<'END'
 <trigger id="t" class="CoverageTrigger" />
 <function name="close" errno="EIO"><reftrigger ref="t" /></function>
@@ -216,6 +245,16 @@ run run --fail 'close:ret=3 when stack("main") and local("main", "kept") == 5' -
 holds 'a frame that is far up' test "$status" = 1
 
 # Columns count in the file, whatever its escapes stand for.
+cat >escaped.xml <<'END'
+<scenario>
+  <trigger id="t" class="ProgramStateTrigger"><args>
+    <condition>global("server.limit") &gt; 3 and global("server.limt") &lt; 9</condition></args></trigger>
+  <function name="close" errno="EIO"><reftrigger ref="t" /></function>
+</scenario>
+END
+run run escaped.xml -- ./target
+refused 'behind an escape in an argument, the place in the file' \
+  'escaped.xml:3:57: no member '"'limt' (did you mean limit?)"
 echo '<scenario><function name="close" errno="EIO" when="call &lt; 5 and path =~ &quot;a[b&quot;" /></scenario>' >escapes.xml
 run run escapes.xml -- ./target
 refused 'a position behind escapes' 'escapes.xml:1:83: this set has no end'

@@ -144,7 +144,7 @@ static int made_sites(void *context, const char *function, struct scenario_sites
   } sites[] = {{"pthread_mutex_unlock", 10}, {"close", 12}, {"pthread_mutex_unlock", 20}};
   (void)context, (void)e;
   for (unsigned i = 0; i < COUNT(sites); i++) {
-    struct scenario_site s = {.file = "main.c", .in = "main", .line = sites[i].line};
+    struct scenario_site s = {.lines = {{.file = "main.c", .in = "main", .line = sites[i].line}}, .n_lines = 1};
     s.place = (struct wire_place){.start = 0x100 + 16 * i, .end = 0x105 + 16 * i};
     if (made_is(function, sites[i].function) && vec_push(&ret->sites, s) < 0) return -ENOMEM;
   }

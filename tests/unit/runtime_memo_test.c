@@ -414,6 +414,24 @@ static int start(void **state) {
   return 0;
 }
 
+/* Two questions in turns, whose hashes have one place: both come to be kept. */
+static void test_turns(void **state) {
+  (void)state;
+  uint64_t word = 1;
+  struct rt_call c = {.sp = &word};
+  uint32_t all[RT_MEMO_LAST], n = 0, place = 0;
+  for (uint32_t what = 100; n < RT_MEMO_LAST && what < 60000; what++) {
+    uint32_t at = (uint32_t)(rt_memo_hash(rt_memo_key(&c, what), c.sp[0]) >> 48) % RT_MEMO_CANDIDATES;
+    if (n == 0) place = at;
+    if (at == place) all[n++] = what;
+  }
+  assert_int_equal(n, RT_MEMO_LAST);
+  for (unsigned i = 0; i < n; i++)
+    assert_false(rt_memo_worth(&c, all[i]));
+  for (unsigned i = 0; i < n; i++)
+    assert_true(rt_memo_worth(&c, all[i]));
+}
+
 static int end(void **state) {
   (void)state;
   for (size_t i = 0; i < n_images; i++)
@@ -428,6 +446,7 @@ int main(void) {
       cmocka_unit_test(test_handlers),  cmocka_unit_test(test_threads),
       cmocka_unit_test(test_coroutine), cmocka_unit_test(test_words),
       cmocka_unit_test(test_record),    cmocka_unit_test(test_every_instruction),
+      cmocka_unit_test(test_turns),
   };
   return cmocka_run_group_tests(tests, start, end);
 }

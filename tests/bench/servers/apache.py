@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
-                      run, wait_until)
+from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
+                      run, several_starts, wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
 PAGES = {"static": ("index.html", 100), "PHP": ("info.php", 10)}
@@ -19,7 +19,7 @@ DECLARED = {
     "D": '<trigger id="D" class="MethodIs"><args><method>POST</method></args></trigger>',
     "E": '<trigger id="E" class="MutexHeld" />',
 }
-SETS = ["", "A", "A+B", "A+B+C", "A+B+C+D", "A+B+C+D+E", "A,B,C,D,E"]
+SETS = ["A", "A+B", "A+B+C", "A+B+C+D", "A+B+C+D+E", "A,B,C,D,E"]
 MUTEX = ("pthread_mutex_lock", "pthread_mutex_unlock")
 
 
@@ -104,14 +104,14 @@ def load(server, page, requests):
     return 1 / float(found["Requests per second"]), (cpu_seconds(server.pids()) - before) / requests
 
 
-def start(folder, sets, triggers, php):
-    name = sets or BASE
+def start(folder, name, triggers, php):
+    """A server with the triggers that its name says."""
     place = f"{folder}/{free_port()}"
     os.makedirs(place)
     port = free_port()
     config = configure(place, port, php)
     server = Server(name, [program("apache2"), "-D", "FOREGROUND", "-f", config],
-                    scenario(sets) if sets else None, place, triggers)
+                    scenario(name) if name in SETS else None, place, triggers)
     server.port = port
 
     def ready():
@@ -137,10 +137,8 @@ def once(folder, triggers, php, pages, rounds):
     """One start of all servers: page -> what was measured."""
     servers = []
     try:
-        for sets in SETS:
-            servers.append(start(folder, sets, triggers, php))
-        servers.append(start(folder, "", triggers, php))
-        servers[-1].name = AGAIN
+        for name in [*BASES, *SETS, AGAIN]:
+            servers.append(start(folder, name, triggers, php))
         found = {}
         for what in pages:
             page, requests = PAGES[what]
@@ -159,7 +157,7 @@ def table(folder, options):
                 if os.path.exists(p)), None)
     print(f"table VIII: {run([program('apache2'), '-v']).splitlines()[0]}")
     pages = [what for what in PAGES if what != "PHP" or php]
-    starts = [once(folder, triggers, php, pages, options.rounds) for _ in range(options.starts)]
+    starts = several_starts(options, lambda: once(folder, triggers, php, pages, options.rounds))
     for what in pages:
         requests = PAGES[what][1]
         print_table(f"{what}, {requests} requests a round", [found[what] for found in starts], 1e6)

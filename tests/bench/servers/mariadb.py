@@ -5,12 +5,13 @@ import re
 import shutil
 import subprocess
 
-from .measure import (AGAIN, BASE, Failed, Server, build_trigger, cpu_seconds, in_turn, print_table, program, run,
-                      wait_until)
+from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, in_turn, print_table, program, run,
+                      several_starts, wait_until)
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
 TRANSACTIONS = 50  # a round
 ROWS = 10000
+SETS = ["1", "1,2", "1,2,3", "1,2,3,4"]
 WORKLOADS = {"read-only": "oltp_read_only", "read-write": "oltp_read_write"}
 # The paper's function is fcntl, which today's server hardly calls; these are what it calls for each statement.
 FUNCTIONS = ["fcntl", "recv", "send", "sendto", "recvfrom", "poll", "pread64", "pwrite64", "fdatasync", "fsync"]
@@ -117,12 +118,11 @@ def once(folder, data, triggers, rounds):
     """One start of all servers, each with tables of its own: workload -> what was measured."""
     servers, places = [], []
     try:
-        for numbers in ("", "1", "12", "123", "1234", None):
+        for name in [*BASES, *SETS, AGAIN]:
             place = f"{folder}/server-{len(servers)}"
             places.append(place)
             copy_data(data, place)
-            name = AGAIN if numbers is None else ",".join(numbers) or BASE
-            servers.append(launch(place, name, scenario(numbers) if numbers else None, triggers))
+            servers.append(launch(place, name, scenario(name.split(",")) if name in SETS else None, triggers))
         found = {}
         for what, workload in WORKLOADS.items():
             for server in servers:
@@ -142,6 +142,6 @@ def table(folder, options):
     build_trigger(triggers, "db_state")
     print(f"table IX: {run([program('mariadbd'), '--no-defaults', '--version']).strip()}")
     data = make_data(folder)
-    starts = [once(folder, data, triggers, options.rounds) for _ in range(options.starts)]
+    starts = several_starts(options, lambda: once(folder, data, triggers, options.rounds))
     for what in WORKLOADS:
         print_table(f"{what}, {TRANSACTIONS} transactions a round", [found[what] for found in starts], 1e6)

@@ -123,7 +123,40 @@ class Server:
 
 # --- figures ----------------------------------------------------------------------------------------------------------
 
-BASE, AGAIN = "no triggers", "no triggers, again"
+BASES = ["no triggers", "no triggers, too"]
+AGAIN = "no triggers, again"
+CLOCK, PROCESSOR = 0, 1
+WHAT = {CLOCK: "clock", PROCESSOR: "processor"}
+
+
+def in_turn(servers, rounds, measure):
+    """
+    ROUNDS times all servers, with and without triggers in alternation. The first two are without; each of the others, in
+    another order each time, comes between a run of the one and a run of the other. Name -> a list of (what MEASURE
+    returned for it, the mean of what it returned right before and right behind), by round; for the first two without the
+    second.
+    """
+    bases, order, random_order = servers[:2], list(servers[2:]), random.Random(1)
+    found = {s.name: [] for s in servers}
+    for _ in range(rounds):
+        random_order.shuffle(order)
+        random_order.shuffle(bases)
+        before = measure(bases[0])
+        found[bases[0].name].append((before, None))
+        for i, server in enumerate(order):
+            own, behind = measure(server), measure(bases[(i + 1) % 2])
+            found[bases[(i + 1) % 2].name].append((behind, None))
+            found[server.name].append((own, [(a + b) / 2 for a, b in zip(before, behind)]))
+            before = behind
+    return found
+
+
+def several_starts(options, once):
+    """What ONCE measured in each start of all servers; fewer starts, but two at least, if the time is over before."""
+    end, found = time.monotonic() + options.seconds, []
+    while len(found) < min(2, options.starts) or (len(found) < options.starts and time.monotonic() < end):
+        found.append(once())
+    return found
 
 
 def quiet(values):
@@ -131,40 +164,40 @@ def quiet(values):
     return statistics.mean(sorted(values)[:max(1, len(values) // 4)])
 
 
-def in_turn(servers, rounds, measure):
-    """ROUNDS times all servers, in another order each time: name -> what MEASURE returned for it, by round."""
-    found = {s.name: [] for s in servers}
-    order, random_order = list(servers), random.Random(1)
-    for _ in range(rounds):
-        random_order.shuffle(order)
-        for server in order:
-            found[server.name].append(measure(server))
-    return found
+def of_quiet(starts, name, index):
+    """What NAME takes more than the first two, in percent, by the fastest quarters: mean of the starts, its error."""
+    each = []
+    for start in starts:
+        base = statistics.mean(quiet([own[index] for own, _ in start[b]]) for b in BASES)
+        each.append(100 * (quiet([own[index] for own, _ in start[name]]) / base - 1))
+    return statistics.mean(each), statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
 
 
-def overheads(starts, index):
-    """
-    STARTS: for each start of the servers what in_turn found; of each measurement, number INDEX. For each name, what it
-    takes more than the two servers without triggers, in percent: the mean over the starts, and its standard error.
-    """
-    result = {}
-    for name in starts[0]:
-        each = []
-        for start in starts:
-            base = (quiet([m[index] for m in start[BASE]]) + quiet([m[index] for m in start[AGAIN]])) / 2
-            each.append(100 * (quiet([m[index] for m in start[name]]) / base - 1))
-        error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
-        result[name] = (statistics.mean(each), error)
-    return result
+def median_of(values, digits=1, sign=""):
+    """The median, and the quartiles around it, as text."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return f"{middle:{sign}.{digits}f} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
+
+
+def error_of_median(starts, name, index):
+    """How far the median of the overhead would be another in other starts: from what the medians of these differ."""
+    each = [statistics.median(100 * (own[index] / beside[index] - 1) for own, beside in start[name]) for start in starts]
+    return 1.25 * statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
 
 
 def print_table(title, starts, scale=1.0):
-    """Two figures were measured in each round: on the clock, and of the processors; in microseconds after SCALE."""
-    clock, used = overheads(starts, 0), overheads(starts, 1)
-
-    def each(name, index):
-        return scale * statistics.mean(quiet([m[index] for m in start[name]]) for start in starts)
-    print(f"  {title:38} {'clock, us':>10} {'overhead':>16}   {'processor, us':>13} {'overhead':>16}")
-    for name in starts[0]:
-        over = [f"{mean:+.1f} \u00b1 {error:.1f} %" for mean, error in (clock[name], used[name])]
-        print(f"    {name:36} {each(name, 0):10.1f} {over[0]:>16}   {each(name, 1):13.1f} {over[1]:>16}", flush=True)
+    """
+    STARTS: for each start of the servers what in_turn found. Two figures were measured in each round, on the clock and
+    of the processors; in microseconds after SCALE.
+    """
+    title += f", {len(starts)} starts"
+    for index, what in WHAT.items():
+        print(f"  {title:46} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
+        for name in starts[0]:
+            runs = [pair for start in starts for pair in start[name]]
+            line = f"    {name:44} {median_of([scale * own[index] for own, _ in runs]):>26}"
+            if runs[0][1] is not None:
+                over = median_of([100 * (own[index] / beside[index] - 1) for own, beside in runs], 1, "+")
+                mean, error = of_quiet(starts, name, index)
+                line += f"   {over:>25} \u00b1 {error_of_median(starts, name, index):<6.1f}   {mean:+10.1f} \u00b1 {error:.1f}"
+            print(line, flush=True)

@@ -21,6 +21,9 @@ SCENARIOS = {
         "</trigger>" + FUNCTION.format('<reftrigger ref="next" />') +
         "".join(f'<function name="{f}" return="unused"><reftrigger ref="next" /></function>'
                 for f in ("write", "fsync", "open", "unlink")),
+    "at most 2 lines behind an unlock":
+        '<trigger id="near" class="AfterTrigger"><args><function>pthread_mutex_unlock</function><lines>2</lines></args>'
+        "</trigger>" + FUNCTION.format('<reftrigger ref="near" />'),
     "shortly after an unlock, in code":
         '<trigger id="unlock" class="CloseAfterUnlock"><args><bytes>32</bytes></args></trigger>' +
         FUNCTION.format('<reftrigger ref="unlock" />') +
