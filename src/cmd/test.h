@@ -307,6 +307,16 @@ struct test_progress {
   size_t before;           /* done in an earlier part of the campaign */
 };
 
+/*
+ * Between the first and the last of these, a thread tells what is going on: the text of the last test_stage, which must
+ * stay, if that takes long; NULL for nothing.
+ */
+void test_stages_start(void);
+void test_stage(const char *what);
+void test_stages_end(void);
+/* As cmd_complain, while stages are told. */
+void test_complain(const char *message);
+
 void test_progress_start(struct test_progress *p);
 void test_progress_step(struct test_progress *p, size_t done, size_t total, size_t findings);
 void test_progress_end(struct test_progress *p);
