@@ -68,6 +68,7 @@ struct campaign_point {
   uint32_t function;
   uint64_t site; /* what calls from the same instruction have in common */
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
+  bool usual;    /* that they are not is usual, and no reason to try it sooner */
   bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
   bool excused;  /* nor is it then */
   bool indirect; /* a library of a language calls it for the program */
@@ -91,8 +92,9 @@ struct campaign_experiment {
 };
 
 /*
- * All experiments for the points, best first: unchecked calls, then by how likely the error is, then new stacks before
- * repeated ones, input and output before memory. LIKELY says how likely a fault is at a point: 0 never, 3 common.
+ * All experiments for the points, best first: unchecked calls, then by how likely the error is, new stacks before those
+ * that have another experiment already, input and output before memory. LIKELY says how likely a fault is at a point: 0
+ * never, 3 common.
  */
 struct campaign_order {
   const struct campaign_point *points;

@@ -25,6 +25,9 @@ enum { JUDGED_MAX = 8 << 20 };
 
 static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
 
+/* What is known of a site: its weight, and these. */
+enum { VERDICT_QUIET = 1 << 8, VERDICT_USUAL = 1 << 9 };
+
 static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   static const int weights[] = {[SITE_NONE] = 3, [SITE_SOME] = 2, [SITE_ALL] = 0, [SITE_UNKNOWN] = 1};
   struct site_request request = {.program = path, .data = s->data, .unknown = true};
@@ -34,8 +37,10 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   for (size_t i = 0; i < list.n && r == 0; i++) {
     const struct site *at = &list.sites[i];
     bool quiet = at->verdict != SITE_ALL && at->verdict != SITE_UNKNOWN && at->rank < SITE_QUIET;
-    if (at->after)
-      r = map_put(&s->verdicts, site_key(path, at->after), (uint64_t)weights[at->verdict] | (uint64_t)quiet << 8);
+    uint64_t verdict = (uint64_t)weights[at->verdict] | (quiet ? VERDICT_QUIET : 0);
+    /* Who does not look at all knows why; where a value got lost of which nothing is known, it may be a mistake. */
+    if (quiet && at->use == USE_IGNORED) verdict |= VERDICT_USUAL;
+    if (at->after) r = map_put(&s->verdicts, site_key(path, at->after), verdict);
   }
   site_list_done(&list);
   return r;
@@ -95,7 +100,8 @@ static void add_verdict(const struct test_space *s, uint64_t site, struct campai
   to->site = site;
   if (!map_get(&s->verdicts, site, &verdict)) return;
   to->verdict = (int)(verdict & 0xff);
-  to->quiet = verdict >> 8 != 0 && !site_likely_input(s->likely, function);
+  to->usual = verdict & VERDICT_USUAL;
+  to->quiet = verdict & VERDICT_QUIET && !site_likely_input(s->likely, function);
   /* Only where the fault is kept, too: else it may have been looked for at the end in vain. */
   bool told = profile_facts_roles(s->facts, site_likely_written(s->likely, function)).stream >= 0;
   if (to->verdict != 0 || to->indirect || !told || !site_likely_keeps(s->likely, function)) return;

@@ -189,6 +189,42 @@ static void test_order(void **state) {
   free(all);
 }
 
+static int by_error(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  (void)context;
+  (void)p;
+  return f->error == EROFS ? 1 : 2;
+}
+
+/* Every stack has its likeliest fault before any has a second one; input and output before memory, if as likely. */
+static void test_each_stack_once(void **state) {
+  (void)state;
+  const struct campaign_fault faults[] = {{.function = 0, .error = EROFS},
+                                          {.function = 0, .error = EIO},
+                                          {.function = 0, .error = ENOSPC},
+                                          {.function = 1, .error = ENOMEM},
+                                          {.function = 2, .error = EIO}};
+  const struct campaign_point points[] = {{.hash = 1, .count = 1, .function = 1, .site = 10},
+                                          {.hash = 2, .count = 1, .function = 0, .site = 11},
+                                          {.hash = 3, .count = 1, .function = 0, .site = 12},
+                                          {.hash = 4, .count = 1, .function = 2, .site = 13, .verdict = 3},
+                                          {.hash = 5, .count = 1, .function = 2, .site = 14, .verdict = 3, .usual = 1}};
+  struct campaign_order order = {.points = points, .n_points = 5, .faults = faults, .n_faults = 5, .likely = by_error};
+  struct campaign_experiment *all = NULL;
+  size_t n = 0, at = 0;
+  assert_int_equal(campaign_plan(&order, &all, &n), 0);
+  assert_int_equal(all[at++].point, 3);
+  while (all[at].point == 3)
+    at++;
+  assert_int_equal(all[at].point, 1);
+  assert_int_equal(faults[all[at].fault].error, EIO);
+  assert_int_equal(all[at + 1].point, 2);
+  assert_int_equal(all[at + 2].point, 4); /* that it is not checked is usual */
+  assert_int_equal(all[at + 3].point, 0); /* memory */
+  assert_int_equal(all[at + 4].point, 1);
+  assert_int_equal(faults[all[at + 4].fault].error, ENOSPC);
+  free(all);
+}
+
 static unsigned passes(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   (void)context;
   (void)p;
@@ -435,6 +471,7 @@ int main(void) {
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
+      cmocka_unit_test(test_each_stack_once),
       cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
