@@ -33,9 +33,13 @@ static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
 
 static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
 
-/* Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. */
+/*
+ * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So does
+ * a loop: where in it a hang was met is chance.
+ */
 static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
-  size_t first = count_libc(s, r), n = 0;
+  bool loop = r->n_frames > 1 && r->frames[0].moves;
+  size_t first = loop ? 1 : count_libc(s, r), n = 0;
   if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
   for (size_t i = first; i < r->n_frames; i++)
     ret[n++] = number_frame(&r->frames[i]);
