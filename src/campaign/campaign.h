@@ -72,6 +72,7 @@ struct campaign_point {
   bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
   bool excused;  /* nor is it then */
   bool indirect; /* a library of a language calls it for the program */
+  bool again;    /* the same was asked before, and answered: it cannot fail now */
 };
 
 enum campaign_trait {

@@ -121,6 +121,19 @@ static void test_messages_elsewhere(void **state) {
   vec_done(&run.entries);
 }
 
+/* Who has no output otherwise tells something when it prints; where files are others as well, it may be anything. */
+static void test_output_of_who_has_none(void **state) {
+  (void)state;
+  struct observation baseline = run_of(0, "", ""), run = run_of(0, "Kein Typ gefunden.\n", "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  struct observe_entry lost = {.path = "/squares", .kind = OBSERVE_FILE, .size = 10};
+  assert_int_equal(vec_push(&baseline.entries, lost), 0);
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+  vec_done(&baseline.entries);
+}
+
 static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
@@ -131,6 +144,8 @@ static void test_deliberate_end_without_memory(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGABRT, "", "terminate called: std::bad_alloc\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "calloc returned null, aborting\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "alloc.c:12: assertion failed: p\n", ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "fatal: out of TLS keys, aborting\n", EAGAIN, false), OUTCOME_HANDLED);
@@ -468,6 +483,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_lost_unseen),
       cmocka_unit_test(test_messages_on_standard_output),
       cmocka_unit_test(test_messages_elsewhere),
+      cmocka_unit_test(test_output_of_who_has_none),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
