@@ -187,7 +187,7 @@ int test_name_crash(struct run_symbols *symbols, const struct lab_result *traced
 /* The experiment that stands for a finding: others at the same stack may be clearer. */
 struct test_shown {
   uint64_t hash; /* of the point; 0 if none is */
-  int weight;
+  int weight;    /* the more the clearer */
 };
 
 struct test_keeper {

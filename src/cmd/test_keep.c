@@ -309,7 +309,7 @@ static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct
 
 static struct test_shown shown_of(const struct test_keeper *k, const struct sweep_done *d) {
   const struct campaign_experiment *x = &k->experiments[d->experiment];
-  return (struct test_shown){.hash = k->setup->space.points.at[x->point].hash, .weight = x->weight};
+  return (struct test_shown){.hash = k->setup->space.points.at[x->point].hash, .weight = 2 * x->weight + !x->onwards};
 }
 
 /* The folder first: a finding that is in the database can be repeated. */
