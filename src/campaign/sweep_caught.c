@@ -4,8 +4,8 @@
  *
  * A program of C++ that has no memory and ends by std::bad_alloc, which nobody catches, has given up, and that is
  * handled. One that catches it in main, and ends with a message, does not mean to: an exception that cannot get there,
- * since it would have to leave a function that is noexcept or a destructor, is a failure. Which of the two a program is,
- * other experiments show; so those that ended by such an exception are made again at the end, a few of them.
+ * since it would have to leave a function that is noexcept, or a destructor, is a failure. Which of the two a program
+ * is, other experiments show; so those that ended by such an exception are made again at the end, a few of them.
  *
  * main is told from what runs before it, where nobody can catch anything, and from threads, by where in libc its
  * stacks end.

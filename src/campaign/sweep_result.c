@@ -34,8 +34,8 @@ static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
 static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
 
 /*
- * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So does
- * a loop: where in it a hang was met is chance.
+ * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So
+ * does a loop: where in it a hang was met is chance.
  */
 static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
   bool loop = r->n_frames > 1 && r->frames[0].moves;
@@ -207,8 +207,8 @@ static int hold(held_list *held, const struct sweep_done *d) {
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
 /*
- * A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. HUNG: a branch has shown a
- * hang before.
+ * A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. HUNG: a branch has shown
+ * a hang before.
  */
 static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f,
                           held_list *held, bool may_learn, bool hung) {

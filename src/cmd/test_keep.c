@@ -330,8 +330,8 @@ static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_
 }
 
 /*
- * One more experiment with the same cause; at one stack, a likelier fault is clearer, and one that comes once is clearer
- * than one that stays: that is what weighs more.
+ * One more experiment with the same cause; at one stack, a likelier fault is clearer, and one that comes once is
+ * clearer than one that stays: that is what weighs more.
  */
 static int join_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
   struct test_finding f = describe(k, d);

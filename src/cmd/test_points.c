@@ -112,8 +112,8 @@ static uint64_t likeliest(const struct test_space *s, uint32_t function, const s
 
 /*
  * What `murphy check` says of the call, and who has seen it: that it is not checked may be of no weight only because it
- * is not known whether there is a handler, or what the descriptor is. Of a stream that keeps its failure, one may look at the end; but who looks at
- * once, and then says nothing, has lost it knowingly.
+ * is not known whether there is a handler, or what the descriptor is. Of a stream that keeps its failure, one may look
+ * at the end; but who looks at once, and then says nothing, has lost it knowingly.
  */
 static void add_verdict(const struct test_space *s, uint64_t site, const struct wire_point *seen,
                         struct campaign_point *to) {
