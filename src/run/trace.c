@@ -155,8 +155,11 @@ pid_t trace_stuck(pid_t pid) {
 
 /* --- where it hangs ----------------------------------------------------------------------------------------------- */
 
-/* A loop is not seen in one stack. Between them the loop goes on for so long. */
-enum { SAMPLES = 6, SAMPLE_NS = 3000000 };
+/*
+ * A loop is not seen in one stack. Between them it goes on for so long, on a processor, and then for longer and longer:
+ * how long it takes to go round is not known. On a busy machine that takes more time, but not for ever.
+ */
+enum { SAMPLES = 6, SAMPLE_NS = 1000000, SAMPLE_TIMES = 3, SAMPLE_STEP_NS = 1000000, SAMPLE_STEPS = 150 };
 
 /* Waits until it has stopped. Its end is left to who waits for that. */
 static bool wait_for_stop(pid_t pid, int *ret_status) {
@@ -170,11 +173,22 @@ static bool wait_for_stop(pid_t pid, int *ret_status) {
   return false;
 }
 
+/* What it has used of processors, in nanoseconds; 0 if that is not known. */
+static uint64_t used_by(pid_t pid) {
+  clockid_t clock;
+  struct timespec t = {0};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0) return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* It goes on for a while, and is stopped again. */
-static bool go_on(pid_t pid, int *status) {
+static bool go_on(pid_t pid, uint64_t ns, int *status) {
   unsigned long signal = *status >> 16 ? 0 : (unsigned long)WSTOPSIG(*status);
+  pid_t process = process_of(pid);
+  uint64_t until = used_by(process) + ns;
   if (ptrace(PTRACE_CONT, pid, NULL, signal) < 0) return false;
-  (void)nanosleep(&(struct timespec){.tv_nsec = SAMPLE_NS}, NULL);
+  for (int i = 0; i < SAMPLE_STEPS && used_by(process) < until; i++)
+    (void)nanosleep(&(struct timespec){.tv_nsec = SAMPLE_STEP_NS}, NULL);
   return ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0 && wait_for_stop(pid, status);
 }
 
@@ -196,13 +210,18 @@ static void cut_to_loop(struct keeper_stack *stack, const struct image_process_f
 
 void trace_interrupted(pid_t pid, struct keeper_stack *stack) {
   static struct image_process_frame again[SANDBOX_FRAMES];
+  uint64_t ns = SAMPLE_NS, used = used_by(process_of(pid));
   int status = 0;
   if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0 || !wait_for_stop(pid, &status)) return;
   stack->n = 0;
   take_stack(pid, 0, stack);
-  /* Of a stack that is cut off, the outer end is not known. */
-  for (int i = 1; i < SAMPLES && stack->n && stack->n < COUNT(again) && go_on(pid, &status); i++) {
+  /* Of a stack that is cut off, the outer end is not known. Who sleeps stays where it is. */
+  for (int i = 1; i < SAMPLES && stack->n && stack->n < COUNT(again) && go_on(pid, ns, &status); i++) {
     size_t n = 0;
+    uint64_t now = used_by(process_of(pid));
+    if (now - used < SAMPLE_NS / 2) break;
+    used = now;
+    ns *= SAMPLE_TIMES;
     if (image_process_stack(process_of(pid), pid, again, COUNT(again), &n, NULL) == 0 && n < COUNT(again))
       cut_to_loop(stack, again, n);
   }
