@@ -39,6 +39,7 @@ struct outcome_facts {
   int error;       /* of the fault */
   unsigned traits; /* enum campaign_trait */
   bool indirect;   /* the library of a language made the call */
+  bool caught;     /* elsewhere the program catches such an exception */
   int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 
@@ -68,9 +69,11 @@ struct campaign_point {
   uint32_t function;
   uint64_t site; /* what calls from the same instruction have in common */
   int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
+  bool usual;    /* that they are not is usual, and no reason to try it sooner */
   bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
   bool excused;  /* nor is it then */
   bool indirect; /* a library of a language calls it for the program */
+  bool again;    /* the same was asked before, and answered: it cannot fail now */
 };
 
 enum campaign_trait {
@@ -91,8 +94,9 @@ struct campaign_experiment {
 };
 
 /*
- * All experiments for the points, best first: unchecked calls, then by how likely the error is, then new stacks before
- * repeated ones, input and output before memory. LIKELY says how likely a fault is at a point: 0 never, 3 common.
+ * All experiments for the points, best first: unchecked calls, then by how likely the error is, new stacks before those
+ * that have another experiment already, input and output before memory. LIKELY says how likely a fault is at a point: 0
+ * never, 3 common.
  */
 struct campaign_order {
   const struct campaign_point *points;
@@ -266,6 +270,7 @@ struct campaign_case {
   const struct campaign_fault *fault;
   unsigned traits;                 /* enum campaign_trait */
   const struct observation *alone; /* what the fault before it did alone; NULL if there is none */
+  bool caught;                     /* as of struct outcome_facts */
 };
 
 /*

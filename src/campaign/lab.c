@@ -25,7 +25,8 @@ struct lab {
   struct text preload;
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
-  char *caches[2]; /* the user's folders for what can be made again; NULL where the command works in it */
+  char *caches[4]; /* the user's folders for what can be made again, or forgotten; NULL where the command works in it */
+  char *home;      /* NULL if there is none */
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch, bare;
@@ -69,7 +70,10 @@ static bool is_below(const char *path, const char *folder) {
 static int find_caches(struct lab *l, char *const *envp, const char *cwd) {
   static const struct {
     const char *variable, *below;
-  } places[COUNT(l->caches)] = {{"XDG_CACHE_HOME", ""}, {"HOME", "/.cache"}};
+  } places[COUNT(l->caches)] = {
+      {"XDG_CACHE_HOME", ""}, {"HOME", "/.cache"}, {"XDG_STATE_HOME", ""}, {"HOME", "/.local/state"}};
+  const char *home = find_variable(envp, "HOME");
+  if (home && *home == '/' && !(l->home = strdup(home))) return -ENOMEM;
   for (size_t i = 0; i < COUNT(places); i++) {
     const char *folder = find_variable(envp, places[i].variable);
     char *cache = NULL;
@@ -168,6 +172,7 @@ void lab_free(struct lab *l) {
   free(l->stage);
   for (size_t i = 0; i < COUNT(l->caches); i++)
     free(l->caches[i]);
+  free(l->home);
   run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
@@ -230,6 +235,7 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
     r = observe_layer(to, from->layers[i].at, from->layers[i].fd, l->folder.path);
   for (size_t i = 0; i < COUNT(l->caches); i++)
     if (l->caches[i]) observe_spare(to, l->caches[i]);
+  if (l->home) observe_spare_history(to, l->home);
   observe_finish(to);
   return r;
 }

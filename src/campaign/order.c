@@ -2,8 +2,10 @@
 /*
  * The order of experiments. A budget always ends somewhere, so what is likely to be found comes first.
  *
- * An experiment's weight is what speaks for its point and its fault. From one call instruction there may come thousands
- * of stacks: each further one that fails in the same way tells less, so it is put back by a step, more and more.
+ * An experiment's weight is what speaks for its point and its fault. What was tried tells something about what is like
+ * it, so everything is tried once before anything is tried again: of the faults of one stack, most are handled by the
+ * same lines, and from one call instruction there may come thousands of stacks that fail in the same way. Each further
+ * one tells less, and is put back by a step, more and more.
  */
 #include "campaign/campaign.h"
 
@@ -12,13 +14,14 @@
 #include <string.h>
 
 enum {
-  WEIGHT_VERDICT = 1000, /* for each step of campaign_point.verdict */
-  WEIGHT_LIKELY = 300,   /* for each step of likelihood */
-  WEIGHT_MEMORY = -500,
-  WEIGHT_SHORT = -450,     /* no error at all: who looks for one has found those first */
-  WEIGHT_ONWARDS = -350,   /* a fault that stays */
-  WEIGHT_REPEATED = -400,  /* a stack that failed before, at a later time */
-  WEIGHT_SAME_SITE = -250, /* for each doubling of the stacks from one place */
+  WEIGHT_VERDICT = 1000,    /* for each step of campaign_point.verdict */
+  WEIGHT_LIKELY = 300,      /* for each step of likelihood */
+  WEIGHT_MEMORY = -100,     /* among what is as likely */
+  WEIGHT_SHORT = -450,      /* no error at all: who looks for one has found those first */
+  WEIGHT_ONWARDS = -700,    /* a fault that stays */
+  WEIGHT_REPEATED = -700,   /* a stack that failed before, at a later time */
+  WEIGHT_SAME_STACK = -350, /* for each doubling of the faults of one stack, the likeliest first */
+  WEIGHT_SAME_SITE = -100,  /* for each doubling of the stacks from one place */
 };
 
 /*
@@ -31,7 +34,7 @@ static const struct {
 } times[] = {{false, false, 0}, {false, true, WEIGHT_ONWARDS}, {true, false, WEIGHT_REPEATED}};
 
 static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
-  int weight = p->verdict * WEIGHT_VERDICT + likely * WEIGHT_LIKELY;
+  int weight = (p->usual ? 0 : p->verdict * WEIGHT_VERDICT) + likely * WEIGHT_LIKELY;
   if (f->act == WIRE_ACT_SHORT) weight += WEIGHT_SHORT;
   return f->error == ENOMEM ? weight + WEIGHT_MEMORY : weight;
 }
@@ -53,19 +56,29 @@ static int log2_of(uint64_t n) {
   return k;
 }
 
+struct likely_fault {
+  size_t fault;
+  int likely;
+  bool memory;
+};
+
 struct planner {
   const struct campaign_order *order;
+  VEC(struct likely_fault) faults; /* of a point */
   VEC(struct campaign_experiment) all;
   struct map seen; /* (site, fault) → how many stacks had it */
 };
 
-static int add_fault(struct planner *p, size_t point, size_t fault, int likely) {
+/* RANK: how many faults of the point come before it. */
+static int add_fault(struct planner *p, size_t point, const struct likely_fault *which, size_t rank) {
+  size_t fault = which->fault;
   const struct campaign_point *at = &p->order->points[point];
   const struct campaign_fault *f = &p->order->faults[fault];
   uint64_t key = hash_mix(at->site) ^ hash_mix(fault + 1), before = 0;
   (void)map_get(&p->seen, key, &before);
   if (map_put(&p->seen, key, before + 1) < 0) return -ENOMEM;
-  int weight = weight_of(at, f, likely) + log2_of(before + 1) * WEIGHT_SAME_SITE;
+  int weight = weight_of(at, f, which->likely) + log2_of(before + 1) * WEIGHT_SAME_SITE;
+  weight += log2_of(rank + 1) * WEIGHT_SAME_STACK;
   unsigned traits = p->order->traits ? p->order->traits(p->order->context, at, f) : 0;
   for (size_t i = 0; i < COUNT(times); i++) {
     if (times[i].last && at->count < 2) continue;
@@ -81,12 +94,26 @@ static int add_fault(struct planner *p, size_t point, size_t fault, int likely) 
   return 0;
 }
 
+static int by_likelihood(const void *a, const void *b) {
+  const struct likely_fault *x = a, *y = b;
+  if (x->likely != y->likely) return x->likely > y->likely ? -1 : 1;
+  if (x->memory != y->memory) return x->memory ? 1 : -1;
+  return x->fault < y->fault ? -1 : x->fault > y->fault;
+}
+
 static int add_point(struct planner *p, size_t point) {
   const struct campaign_order *o = p->order;
+  p->faults.n = 0;
   for (size_t i = 0; i < o->n_faults; i++) {
     if (o->faults[i].function != o->points[point].function) continue;
-    int likely = o->likely(o->context, &o->points[point], &o->faults[i]);
-    int r = likely > 0 ? add_fault(p, point, i, likely) : 0;
+    struct likely_fault add = {.fault = i,
+                               .likely = o->likely(o->context, &o->points[point], &o->faults[i]),
+                               .memory = o->faults[i].error == ENOMEM};
+    if (add.likely > 0 && vec_push(&p->faults, add) < 0) return -ENOMEM;
+  }
+  if (p->faults.n) qsort(p->faults.at, p->faults.n, sizeof *p->faults.at, by_likelihood);
+  for (size_t i = 0; i < p->faults.n; i++) {
+    int r = add_fault(p, point, &p->faults.at[i], i);
     if (r < 0) return r;
   }
   return 0;
@@ -108,6 +135,7 @@ int campaign_plan(const struct campaign_order *order, struct campaign_experiment
   for (size_t i = 0; i < order->n_points && r == 0; i++)
     r = add_point(&p, i);
   map_done(&p.seen);
+  vec_done(&p.faults);
   if (r < 0) {
     vec_done(&p.all);
     return r;

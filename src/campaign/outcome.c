@@ -42,12 +42,8 @@ static bool is_sanitizer_report(const struct observe_stream *s) {
   return contains(s, "Sanitizer: ") || contains(s, ": runtime error: ");
 }
 
-static bool says_out_of_memory(const struct observe_stream *s) {
-  static const char *const words[] = {"memory", "bad_alloc", "cannot allocate", "allocation"};
-  for (size_t i = 0; i < COUNT(words); i++)
-    if (mentions(s, words[i])) return true;
-  return false;
-}
+/* "Out of memory", "cannot allocate", "bad_alloc", "calloc returned NULL". */
+static bool says_out_of_memory(const struct observe_stream *s) { return mentions(s, "memory") || mentions(s, "alloc"); }
 
 /* Does a line start with what libc says before it aborts by itself: the heap is broken, a buffer overflowed? */
 static bool is_broken(const struct observe_stream *s) {
@@ -68,13 +64,18 @@ static bool ends_inside(const struct outcome_facts *f, const struct observe_stre
   return f->indirect && contains(said, "terminate called without an active exception");
 }
 
+/* Who catches an exception means to: that this one does not get there is no purpose. */
+static bool escapes(const struct outcome_facts *f, const struct observe_stream *said) {
+  return f->caught && contains(said, "terminate called after throwing ");
+}
+
 /* Is there no more of something? */
 static bool is_limit(int error) { return error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE; }
 
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  if (!is_limit(f->error) || is_broken(said) || contains(said, ": Assertion `")) return false;
+  if (!is_limit(f->error) || escapes(f, said) || is_broken(said) || mentions(said, "assert")) return false;
   /* The library of Rust says this of keys for its threads; an index that is out of bounds is another thing. */
   if (mentions(said, "out of ") && !mentions(said, "out of bounds") && !mentions(said, "out of range")) return true;
   return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
@@ -165,7 +166,14 @@ static bool says_in_file(const struct outcome_facts *f) {
   return now > before;
 }
 
-static bool is_told(const struct outcome_facts *f) { return says_on_output(f) || says_in_file(f); }
+/* What has no output by itself, and is quiet, says something: in whatever language, that is a message. */
+static bool speaks_up(const struct outcome_facts *f, unsigned differs) {
+  return differs == DIFFERS_OUT && f->baseline->streams[OBSERVE_OUT].n == 0;
+}
+
+static bool is_told(const struct outcome_facts *f, unsigned differs) {
+  return speaks_up(f, differs & ~(unsigned)DIFFERS_LITTER) || says_on_output(f) || says_in_file(f);
+}
 
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
@@ -182,7 +190,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER)
-    return f->traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+    return f->traits & TRAIT_ANSWERS || is_told(f, differs) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
-enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
+/*
+ * A batch should take about so long, since the order in which experiments are made in it is the program's. The first
+ * ones are small: what is most likely to be found is in them.
+ */
+enum { BATCH_FIRST = 16, BATCH_LEAST = 64, BATCH_NS = 1000000000 };
 
 struct batch {
   struct sweep_state *st;
@@ -265,7 +268,8 @@ static int make_refused(struct batch *b) {
 }
 
 static size_t next_size(size_t size, uint64_t took) {
-  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
+  if (size < BATCH_LEAST) return size * 2;
+  if (took > BATCH_NS) return size > 2 * BATCH_LEAST ? size / 2 : BATCH_LEAST;
   return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 

@@ -11,9 +11,9 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Stacks as numbers that are the same in every run: hash of the module's path, and the address in it. */
-static size_t number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
-                            uint64_t ret[WIRE_FRAMES]) {
+/* Hash of the module's path, and the address in it. */
+size_t sweep_number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
+                           uint64_t ret[WIRE_FRAMES]) {
   size_t n = event->n_frames < WIRE_FRAMES ? event->n_frames : WIRE_FRAMES, used = 0;
   for (size_t i = 0; i < n; i++) {
     struct wire_loaded loaded;
@@ -33,9 +33,13 @@ static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
 
 static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
 
-/* Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. */
+/*
+ * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So
+ * does a loop: where in it a hang was met is chance.
+ */
 static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
-  size_t first = count_libc(s, r), n = 0;
+  bool loop = r->n_frames > 1 && r->frames[0].moves;
+  size_t first = loop ? 1 : count_libc(s, r), n = 0;
   if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
   for (size_t i = first; i < r->n_frames; i++)
     ret[n++] = number_frame(&r->frames[i]);
@@ -46,7 +50,7 @@ static size_t number_crash(const struct sweep *s, const struct lab_result *r, ui
 static void describe(const struct sweep *s, struct finding *f, enum outcome outcome, const struct lab *l,
                      const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
-  size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), &result->event, f->inject);
+  size_t n = f->numbered ? f->failure.inject.n : sweep_number_inject(s, lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
   f->numbered = true;
@@ -136,12 +140,13 @@ static int tell_doubt(struct sweep_state *st, struct sweep_done *d, const struct
   return r;
 }
 
-/* It was repeated: a finding, or not. */
-static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct finding *f, const struct repeats *t) {
+/* It was repeated, the last time in TRACED: a finding, or not. */
+static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct finding *f, const struct repeats *t,
+                         const struct lab_result *traced) {
   int r = 0;
   /* The modules of the first run may not be in the area any more: its stack was numbered before. */
-  add_crash(st->s, f, &t->traced);
-  d->traced = &t->traced;
+  add_crash(st->s, f, traced);
+  d->traced = traced;
   d->failure = &f->failure;
   d->precision = sweep_precision(t);
   (void)pthread_mutex_lock(&st->lock);
@@ -201,19 +206,24 @@ static int hold(held_list *held, const struct sweep_done *d) {
 
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
-/* A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. */
+/*
+ * A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. HUNG: a branch has shown
+ * a hang before.
+ */
 static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f,
-                          held_list *held, bool may_learn) {
+                          held_list *held, bool may_learn, bool hung) {
+  bool sure = hung && d->outcome == OUTCOME_HANG;
   describe(st->s, f, d->outcome, l, d->result);
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
   if (d->outcome != OUTCOME_SILENT) add_crash(st->s, f, d->result);
   (void)pthread_mutex_lock(&st->lock);
   d->finding = find_cause(st, f);
-  bool unsure = !d->finding && !held && !has_time(st->s, d->outcome);
+  bool unsure = !d->finding && !held && !sure && !has_time(st->s, d->outcome);
   int r = d->finding && !held ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
   if (held) return d->finding ? hold(held, d) : AGAIN;
   if (d->finding || unsure) return r;
+  if (sure) return tell_repeated(st, d, f, &(struct repeats){.same = 1, .n = 1, .steady = true}, d->result);
 
   struct repeats t;
   struct err e = {0};
@@ -227,7 +237,7 @@ static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_do
     (void)pthread_mutex_unlock(&st->lock);
   }
   if (t.cut) return r;
-  r = stop ? 0 : tell_repeated(st, d, f, &t);
+  r = stop ? 0 : tell_repeated(st, d, f, &t, &t.traced);
   lab_result_done(&t.traced);
   return r;
 }
@@ -273,6 +283,7 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
   struct text what = {0};
   bool failed = false;
   int r = 0;
+  sweep_recall_caught(st, l, d->experiment, d->result);
   d->outcome = sweep_judge(st, d->experiment, d->result, &what, &failed);
   d->difference = what.at ? what.at : "";
   if (sweep_stopped(st->s)) {
@@ -280,8 +291,8 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
   } else if (sweep_is_cut(st->s, d->result)) {
     r = held ? 0 : tell_cut(st, d, hung);
   } else if (failed) {
-    r = handle_failure(st, l, d, f, held, may_learn);
-  } else {
+    r = handle_failure(st, l, d, f, held, may_learn, hung);
+  } else if (!sweep_note_caught(st, l, d->experiment, d->result)) {
     r = held ? hold(held, d) : tell_locked(st, d);
   }
   text_done(&what);
@@ -319,14 +330,26 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
   (void)pthread_mutex_unlock(&st->lock);
 }
 
+/* What has hung in a branch is made so that there is no doubt, at once. If it does not, that tells nothing. */
+static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, struct lab_result *ret, struct err *e) {
+  struct lab_order order = sweep_order(st->s, experiment);
+  campaign_be_patient(&order);
+  order.trace = true;
+  int r = lab_run(l, &order, ret, e);
+  if (r < 0 || ret->timed_out) return r;
+  lab_result_done(ret);
+  order = sweep_order(st->s, experiment);
+  return lab_run(l, &order, ret, e);
+}
+
 int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, bool hung) {
   struct lab_order order = sweep_order(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
   uint64_t start = sweep_now();
-  int r = lab_run(l, &order, &result, &e);
+  int r = hung ? run_again(st, l, experiment, &result, &e) : lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
-  if (!result.timed_out) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
+  if (!result.timed_out && !hung) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
   (void)pthread_mutex_lock(&st->lock); /* another lab may just find a reason */
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
   (void)pthread_mutex_unlock(&st->lock);

@@ -241,7 +241,7 @@ static int begin_campaign(struct job *job, struct err *e) {
   if (r < 0 || !kept) return r;
   char note[PATH_MAX + 64];
   (void)snprintf(note, sizeof note, "the earlier campaign is kept in %s/campaign-%u", job->campaign, kept);
-  cmd_complain(note);
+  test_complain(note);
   return 0;
 }
 
@@ -270,7 +270,7 @@ static int plan(struct job *job, struct err *e) {
 /* Told late, since who writes to a pipe may begin later than murphy. */
 static void tell_input(const struct job *job) {
   if (job->args->operands.n && test_subject_loses_input(&job->subject))
-    cmd_complain("standard input is not a file, and the command gets an empty one (--input FILE gives it one)");
+    test_complain("standard input is not a file, and the command gets an empty one (--input FILE gives it one)");
 }
 
 static int prepare(struct job *job, struct err *e) {
@@ -351,6 +351,7 @@ static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const u
   for (size_t i = 0; i < job->n_experiments; i++)
     job->progress.before += before[i] != BEFORE_NOTHING;
   test_progress_start(&job->progress);
+  test_stage("making the first experiments");
   int r = sweep_run(&sweep, &done, e);
   test_progress_end(&job->progress);
   job->done += done;
@@ -444,8 +445,10 @@ int cmd_test_run(const struct cmd_args *args, struct err *e) {
                     .folder = {.fd = -1},
                     .started = test_now()};
   int r = read_options(&job, e);
+  test_stages_start();
   if (r >= 0) r = prepare(&job, e);
   if (r >= 0) r = run_campaign(&job, e);
+  test_stages_end();
   /* What was interrupted may look like any failure. */
   if (r < 0 && *test_interrupted()) r = 128 + *test_interrupted();
   job_done(&job);

@@ -184,6 +184,12 @@ int test_name_crash(struct run_symbols *symbols, const struct lab_result *traced
 
 /* --- what was done (test_keep.c) ---------------------------------------------------------------------------------- */
 
+/* The experiment that stands for a finding: others at the same stack may be clearer. */
+struct test_shown {
+  uint64_t hash; /* of the point; 0 if none is */
+  int weight;    /* the more the clearer */
+};
+
 struct test_keeper {
   struct test_setup *setup;
   struct store *store;
@@ -194,8 +200,8 @@ struct test_keeper {
   int64_t *ids;        /* of each experiment, in the store; 0 if it was not made, nor begun */
   struct map stored;   /* points by their hashes: ids in the store */
   VEC(struct campaign_failure) known;
-  VEC(uint64_t) staying; /* of each finding: the hash of its point if it stands for a fault that stays; else 0 */
-  uint8_t *before;       /* an enum sweep_before for each experiment */
+  VEC(struct test_shown) shown; /* of each finding */
+  uint8_t *before;              /* an enum sweep_before for each experiment */
   struct arena arena;
   const char *murphy; /* path of this binary */
 };
@@ -306,6 +312,16 @@ struct test_progress {
   size_t runs;             /* at most, 0 if there is no limit */
   size_t before;           /* done in an earlier part of the campaign */
 };
+
+/*
+ * Between the first and the last of these, a thread tells what is going on: the text of the last test_stage, which must
+ * stay, if that takes long; NULL for nothing.
+ */
+void test_stages_start(void);
+void test_stage(const char *what);
+void test_stages_end(void);
+/* As cmd_complain, while stages are told. */
+void test_complain(const char *message);
 
 void test_progress_start(struct test_progress *p);
 void test_progress_step(struct test_progress *p, size_t done, size_t total, size_t findings);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,8 @@ static uint64_t key_of(const struct test_keeper *k, size_t i) {
 static int take_finding(void *context, const struct store_finding *f) {
   struct test_keeper *k = ((struct past *)context)->k;
   struct campaign_failure add = {.outcome = outcome_named(f->kind), .signal = f->signal};
+  /* Which weight it had is not kept; but one that stays has less than one that does not. */
+  struct test_shown shown = {.hash = f->onwards ? f->hash : 0, .weight = INT_MIN};
   struct campaign_stack *stacks[] = {&add.inject, &add.crash};
   for (int i = 0; i < 2; i++) {
     if (!f->n_keys[i]) continue;
@@ -138,7 +141,7 @@ static int take_finding(void *context, const struct store_finding *f) {
     stacks[i]->n = f->n_keys[i];
     if (!stacks[i]->at) return -ENOMEM;
   }
-  return vec_push(&k->known, add) < 0 || vec_push(&k->staying, f->onwards ? f->hash : 0) < 0 ? -ENOMEM : 0;
+  return vec_push(&k->known, add) < 0 || vec_push(&k->shown, shown) < 0 ? -ENOMEM : 0;
 }
 
 static int find_past(struct test_keeper *k, struct past *past, struct err *e) {
@@ -159,7 +162,7 @@ int test_keeper_start(struct test_keeper *k, struct err *e) {
   struct past past = {.k = k};
   free(k->before);
   free(k->ids);
-  k->known.n = k->staying.n = 0;
+  k->known.n = k->shown.n = 0;
   k->before = calloc(k->n_experiments + 1, sizeof *k->before);
   k->ids = calloc(k->n_experiments + 1, sizeof *k->ids);
   if (!k->before || !k->ids) return err_set(e, -ENOMEM, "out of memory");
@@ -177,7 +180,7 @@ void test_keeper_done(struct test_keeper *k) {
   free(k->ids);
   map_done(&k->stored);
   vec_done(&k->known);
-  vec_done(&k->staying);
+  vec_done(&k->shown);
   arena_done(&k->arena);
 }
 
@@ -304,6 +307,11 @@ static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct
   return r;
 }
 
+static struct test_shown shown_of(const struct test_keeper *k, const struct sweep_done *d) {
+  const struct campaign_experiment *x = &k->experiments[d->experiment];
+  return (struct test_shown){.hash = k->setup->space.points.at[x->point].hash, .weight = 2 * x->weight + !x->onwards};
+}
+
 /* The folder first: a finding that is in the database can be repeated. */
 static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
   struct test_finding f = describe(k, d);
@@ -313,7 +321,7 @@ static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_
   if (r < 0) (void)err_set(e, r, "out of memory");
   if (r == 0) r = test_finding_write(k, &f, d, e);
   if (r == 0) r = store_finding_rows(k, d, &f, &crash, experiment, e);
-  if (r == 0) r = vec_push(&k->staying, f.onwards ? f.hash : 0);
+  if (r == 0) r = vec_push(&k->shown, shown_of(k, d));
   vec_done(&f.inject);
   vec_done(&f.first_stack);
   vec_done(&crash);
@@ -321,13 +329,17 @@ static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_
   return r;
 }
 
-/* One more experiment with the same cause; at one stack, a fault that comes once is clearer than one that stays. */
+/*
+ * One more experiment with the same cause; at one stack, a likelier fault is clearer, and one that comes once is
+ * clearer than one that stays: that is what weighs more.
+ */
 static int join_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
   struct test_finding f = describe(k, d);
-  if (d->finding > k->staying.n || k->staying.at[d->finding - 1] != f.hash || f.onwards) return 0;
+  struct test_shown now = shown_of(k, d), *shown = d->finding <= k->shown.n ? &k->shown.at[d->finding - 1] : NULL;
+  if (!shown || shown->hash != now.hash || f.onwards || now.weight <= shown->weight) return 0;
   struct arena arena = {0};
   test_frames crash = {0};
-  k->staying.at[d->finding - 1] = 0;
+  *shown = now;
   int r = name_stacks(k, d, &arena, &f, &crash);
   if (r == 0) r = test_finding_write(k, &f, d, e);
   if (r == 0) r = store_update_finding(k->store, f.id, experiment, e);

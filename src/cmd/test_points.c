@@ -25,6 +25,16 @@ enum { JUDGED_MAX = 8 << 20 };
 
 static uint64_t site_key(const char *path, uint64_t after) { return hash_mix(hash_string(path) + after); }
 
+/* What is known of a site: its weight, these, and from which likelihood on it would not be quiet. */
+enum { VERDICT_QUIET = 1 << 8, VERDICT_USUAL = 1 << 9, VERDICT_AGAIN = 1 << 10, VERDICT_LOUD = 12, LIKELIEST = 3 };
+
+static uint64_t loud_from(const struct site *s) {
+  int likely = s->likely + 1;
+  while (likely <= LIKELIEST && site_rank_if(s, likely) < SITE_QUIET)
+    likely++;
+  return (uint64_t)likely << VERDICT_LOUD;
+}
+
 static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   static const int weights[] = {[SITE_NONE] = 3, [SITE_SOME] = 2, [SITE_ALL] = 0, [SITE_UNKNOWN] = 1};
   struct site_request request = {.program = path, .data = s->data, .unknown = true};
@@ -34,8 +44,11 @@ static int add_verdicts(struct test_space *s, const char *path, struct err *e) {
   for (size_t i = 0; i < list.n && r == 0; i++) {
     const struct site *at = &list.sites[i];
     bool quiet = at->verdict != SITE_ALL && at->verdict != SITE_UNKNOWN && at->rank < SITE_QUIET;
-    if (at->after)
-      r = map_put(&s->verdicts, site_key(path, at->after), (uint64_t)weights[at->verdict] | (uint64_t)quiet << 8);
+    uint64_t verdict = (uint64_t)weights[at->verdict] | (quiet ? VERDICT_QUIET | loud_from(at) : 0);
+    /* Who does not look at all knows why; where a value got lost of which nothing is known, it may be a mistake. */
+    if (quiet && at->use == USE_IGNORED) verdict |= VERDICT_USUAL;
+    if (at->again) verdict |= VERDICT_AGAIN;
+    if (at->after) r = map_put(&s->verdicts, site_key(path, at->after), verdict);
   }
   site_list_done(&list);
   return r;
@@ -85,17 +98,36 @@ static bool is_indirect(const struct test_space *s, const char *path) {
   return false;
 }
 
+/* How likely the likeliest of a call's errors is there. */
+static uint64_t likeliest(const struct test_space *s, uint32_t function, const struct wire_point *seen) {
+  struct site_call c = call_of(s, function, seen);
+  int best = 0;
+  for (size_t i = 0; i < s->faults.n; i++) {
+    const struct campaign_fault *f = &s->faults.at[i];
+    int likely = f->function == function ? site_likely_of(s->likely, &c, f->error, f->retval) : 0;
+    if (likely > best) best = likely;
+  }
+  return (uint64_t)best;
+}
+
 /*
- * What `murphy check` says of the call. Of a stream that keeps its failure, one may look at the end; but who looks at
- * once, and then says nothing, has lost it knowingly.
+ * What `murphy check` says of the call, and who has seen it: that it is not checked may be of no weight only because it
+ * is not known whether there is a handler, or what the descriptor is. Of a stream that keeps its failure, one may look
+ * at the end; but who looks at once, and then says nothing, has lost it knowingly.
  */
-static void add_verdict(const struct test_space *s, uint64_t site, struct campaign_point *to) {
+static void add_verdict(const struct test_space *s, uint64_t site, const struct wire_point *seen,
+                        struct campaign_point *to) {
   const char *function = test_function(s, to->function);
   uint64_t verdict;
   to->site = site;
   if (!map_get(&s->verdicts, site, &verdict)) return;
   to->verdict = (int)(verdict & 0xff);
-  to->quiet = verdict >> 8 != 0 && !site_likely_input(s->likely, function);
+  bool quiet = verdict & VERDICT_QUIET && likeliest(s, to->function, seen) < verdict >> VERDICT_LOUD;
+  to->again = verdict & VERDICT_AGAIN;
+  to->usual = quiet && verdict & VERDICT_USUAL;
+  to->quiet = quiet && !site_likely_input(s->likely, function);
+  /* What there is not is an answer for who asks; who does not look takes what was in memory for it. */
+  if (to->verdict == 3 && !quiet && site_likely_nothing(s->likely, function)) to->excused = false;
   /* Only where the fault is kept, too: else it may have been looked for at the end in vain. */
   bool told = profile_facts_roles(s->facts, site_likely_written(s->likely, function)).stream >= 0;
   if (to->verdict != 0 || to->indirect || !told || !site_likely_keeps(s->likely, function)) return;
@@ -120,7 +152,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
   }
   if (known && site_likely_closes(s->likely, test_function(s, p->function)))
     add.excused |= test_has_language(s, test_path_of(s, loaded.path));
-  if (known) add_verdict(s, site_key(test_path_of(s, loaded.path), p->frames[0].at), &add);
+  if (known) add_verdict(s, site_key(test_path_of(s, loaded.path), p->frames[0].at), p, &add);
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
 }
 
@@ -195,6 +227,7 @@ enum { UNTRIED_SHOWN = 8 };
 int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_at(s, p);
+  if (p->again) return 0;
   /* That memory is short a library of a language says by an exception. */
   if (p->indirect && f->error == ENOMEM && f->act != WIRE_ACT_THROW) return 0;
   /* Whoever asks for a function that nothing is known about has a reason. */

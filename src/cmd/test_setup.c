@@ -121,6 +121,7 @@ static int look_around(struct test_setup *s, struct err *e) {
   struct lab_request request = lab_for(s);
   struct lab_result result = {0};
   struct lab *l = NULL;
+  test_stage("running the command to see what it starts");
   request.write = write_nothing;
   request.watch = true;
   something_to_lose = 1;
@@ -173,6 +174,7 @@ static int look_for_libraries(struct test_setup *s, struct err *e) {
   bool opens = false;
   int r = scenario_opens(s->data, s->space.modules.functions.at, s->space.modules.functions.n, &opens, e);
   if (r < 0 || !opens) return r;
+  test_stage("running the command to see what it opens");
   r = test_space_fill(&all, &s->space, e);
   if (r == -ENODATA) return 0;
   something_to_lose = 1;
@@ -185,6 +187,8 @@ static int look_for_libraries(struct test_setup *s, struct err *e) {
   return refuse_lab(r);
 }
 
+static const char stage_reading[] = "reading which errors its libraries return";
+
 int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) {
   s->is = subject;
   int r = cmd_data_dir(&s->data);
@@ -195,10 +199,12 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
   s->space.data = s->data;
   s->space.runtime = s->runtime;
   bool starts = false;
+  test_stage("reading the program");
   r = test_space_open(subject->command.at, &s->space, &starts, e);
   if (r >= 0 && starts) r = look_around(s, e);
   if (r >= 0) r = test_space_add_opened(&s->space, &subject->scope, e);
   if (r >= 0 && is_narrow(&subject->scope)) r = look_for_libraries(s, e);
+  test_stage(stage_reading);
   if (r >= 0) r = test_space_refill(&subject->scope, &s->space, e);
   if (r < 0) return r;
   if (s->space.faults.n == 0)
@@ -223,7 +229,7 @@ static int make_labs(struct test_setup *s, unsigned n, struct err *e) {
 int test_setup_labs(struct test_setup *s, unsigned n, struct err *e) {
   something_to_lose = 1;
   if (s->is->no_sandbox)
-    cmd_complain(
+    test_complain(
         "there is no sandbox: the command changes files as it likes, and what it does to them is not compared");
   return make_labs(s, n, e);
 }
@@ -246,7 +252,9 @@ static int make_baseline(struct test_setup *s, struct err *e) {
   pthread_t thread;
   bool beside = pthread_create(&thread, NULL, judge, &j) == 0;
   s->has_baseline = true;
+  test_stage("running the command without faults");
   int r = baseline_make(s->recorder, s->is->timeout_ns, &s->baseline, e);
+  test_stage("looking which of its calls are checked");
   if (beside)
     (void)pthread_join(thread, NULL);
   else
@@ -271,6 +279,7 @@ static void drop_labs(struct test_setup *s) {
 static int begin_again(struct test_setup *s, struct err *e) {
   unsigned n = (unsigned)s->labs.n;
   drop_labs(s);
+  test_stage(stage_reading);
   int r = test_space_refill(&s->is->scope, &s->space, e);
   if (r >= 0) r = make_labs(s, n, e);
   return r < 0 ? r : make_baseline(s, e);

@@ -392,6 +392,7 @@ struct image_process_frame {
   uint64_t address; /* where it goes on */
   uint64_t at;      /* the same as an address of the file PATH, if that is not "" */
   bool exact;       /* it is the instruction itself, not the one behind a call */
+  bool moves;       /* of what was looked at several times: it was at other places of the function, too */
   char path[256];
 };
 

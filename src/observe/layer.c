@@ -155,6 +155,17 @@ void observe_spare(struct observation *o, const char *folder) {
   }
 }
 
+void observe_spare_history(struct observation *o, const char *home) {
+  size_t n = strlen(home);
+  while (n > 1 && home[n - 1] == '/')
+    n--;
+  for (size_t i = 0; i < o->entries.n; i++) {
+    struct observe_entry *e = &o->entries.at[i];
+    if (strncmp(e->path, home, n) != 0 || e->path[n] != '/' || e->path[n + 1] != '.') continue;
+    e->spare |= !strchr(e->path + n + 1, '/') && strstr(e->path + n + 1, "history");
+  }
+}
+
 void observe_finish(struct observation *o) {
   if (o->entries.n) qsort(o->entries.at, o->entries.n, sizeof *o->entries.at, by_path);
 }

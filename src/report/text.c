@@ -115,6 +115,8 @@ static void add_summary(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
+  if (!r->planned)
+    text_add(to, "nothing was tried: the program itself makes no call that is known to fail (--from adds libraries)\n");
   if (r->pairs) text_addf(to, "%" PRIu64 " of them with two faults, the second where the first had led\n", r->pairs);
   add_missed(r, to);
   add_modes(r, to);

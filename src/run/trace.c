@@ -153,17 +153,76 @@ pid_t trace_stuck(pid_t pid) {
   return pid;
 }
 
-void trace_interrupted(pid_t pid, struct keeper_stack *stack) {
-  if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0) return;
+/* --- where it hangs ----------------------------------------------------------------------------------------------- */
+
+/*
+ * A loop is not seen in one stack. Between them it goes on for so long, on a processor, and then for longer and longer:
+ * how long it takes to go round is not known. On a busy machine that takes more time, but not for ever.
+ */
+enum { SAMPLES = 6, SAMPLE_NS = 1000000, SAMPLE_TIMES = 3, SAMPLE_STEP_NS = 1000000, SAMPLE_STEPS = 150 };
+
+/* Waits until it has stopped. Its end is left to who waits for that. */
+static bool wait_for_stop(pid_t pid, int *ret_status) {
   for (int i = 0; i < 200; i++) {
-    int status;
-    if (waitpid(pid, &status, WNOHANG | __WALL) == pid) {
-      if (WIFSTOPPED(status)) {
-        stack->n = 0;
-        take_stack(pid, 0, stack);
-      }
-      return;
-    }
+    siginfo_t now = {0};
+    if (waitid(P_PID, (id_t)pid, &now, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0) return false;
+    if (now.si_pid == pid && now.si_code != CLD_TRAPPED && now.si_code != CLD_STOPPED) return false;
+    if (now.si_pid == pid) return waitpid(pid, ret_status, WNOHANG | __WALL) == pid && WIFSTOPPED(*ret_status);
     (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  }
+  return false;
+}
+
+/* What it has used of processors, in nanoseconds; 0 if that is not known. */
+static uint64_t used_by(pid_t pid) {
+  clockid_t clock;
+  struct timespec t = {0};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0) return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* It goes on for a while, and is stopped again. */
+static bool go_on(pid_t pid, uint64_t ns, int *status) {
+  unsigned long signal = *status >> 16 ? 0 : (unsigned long)WSTOPSIG(*status);
+  pid_t process = process_of(pid);
+  uint64_t until = used_by(process) + ns;
+  if (ptrace(PTRACE_CONT, pid, NULL, signal) < 0) return false;
+  for (int i = 0; i < SAMPLE_STEPS && used_by(process) < until; i++)
+    (void)nanosleep(&(struct timespec){.tv_nsec = SAMPLE_STEP_NS}, NULL);
+  return ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0 && wait_for_stop(pid, status);
+}
+
+/*
+ * What the two stacks have in common, from the outside, and the function that was called there: since it was never
+ * left, that is where the loop is. A stack that has nothing in common could not be read.
+ */
+static void cut_to_loop(struct keeper_stack *stack, const struct image_process_frame *again, size_t n) {
+  size_t common = 0;
+  while (common < stack->n && common < n &&
+         stack->frames[stack->n - 1 - common].address == again[n - 1 - common].address)
+    common++;
+  if (!common || common == stack->n) return;
+  size_t inner = stack->n - common - 1;
+  memmove(stack->frames, stack->frames + inner, (common + 1) * sizeof *stack->frames);
+  stack->n = (uint32_t)common + 1;
+  stack->frames[0].moves = true;
+}
+
+void trace_interrupted(pid_t pid, struct keeper_stack *stack) {
+  static struct image_process_frame again[SANDBOX_FRAMES];
+  uint64_t ns = SAMPLE_NS, used = used_by(process_of(pid));
+  int status = 0;
+  if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0 || !wait_for_stop(pid, &status)) return;
+  stack->n = 0;
+  take_stack(pid, 0, stack);
+  /* Of a stack that is cut off, the outer end is not known. Who sleeps stays where it is. */
+  for (int i = 1; i < SAMPLES && stack->n && stack->n < COUNT(again) && go_on(pid, ns, &status); i++) {
+    size_t n = 0;
+    uint64_t now = used_by(process_of(pid));
+    if (now - used < SAMPLE_NS / 2) break;
+    used = now;
+    ns *= SAMPLE_TIMES;
+    if (image_process_stack(process_of(pid), pid, again, COUNT(again), &n, NULL) == 0 && n < COUNT(again))
+      cut_to_loop(stack, again, n);
   }
 }

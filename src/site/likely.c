@@ -131,6 +131,10 @@ bool site_likely_excused(const struct site_likely *l, const char *function) {
          relevance_kept(l->relevance, written) >= 0 || relevance_writes(l->relevance, written) >= RELEVANCE_ARGS;
 }
 
+bool site_likely_nothing(const struct site_likely *l, const char *function) {
+  return relevance_nothing(l->relevance, relevance_written(l->relevance, function));
+}
+
 bool site_likely_keeps(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
   int to = relevance_writes(l->relevance, written);

@@ -52,15 +52,21 @@ static enum likelihood likeliest(const struct program *p, const struct found *f,
   return best;
 }
 
+/* By enum likelihood. */
+static const int weights[] = {-130, -70, 10, 20};
+
+int site_rank_if(const struct site *s, int likely) { return s->rank - weights[s->likely & 3] + weights[likely & 3]; }
+
 void rank_fill(const struct program *p, const struct found *f, const struct judgement *j, struct site *s) {
-  static const int weight[] = {-130, -70, 10, 20};
   const struct import *m = &p->imports.at[f->import];
   s->rank = -1000;
+  s->again = f->again;
   if (s->verdict != SITE_NONE && s->verdict != SITE_SOME) return;
   s->rank = of_use(s, j) + of_consequence(relevance_unnoticed(p->relevance, &f->call), s);
   enum likelihood likely = likeliest(p, f, s);
   bool ordinary = relevance_ignored(p->relevance, &f->call); /* not to look is good practice */
-  s->rank += weight[likely];
+  s->likely = (int)likely;
+  s->rank += weights[likely];
   if (s->verdict == SITE_SOME) s->rank -= 20;
   if (m->answers) s->rank -= 200;
   if (ordinary && (s->use == USE_IGNORED || (s->use == USE_USED && likely <= LIKELY_RARE))) s->rank -= 200;

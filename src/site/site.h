@@ -59,7 +59,9 @@ struct site {
   const struct site_block *recovery;
   size_t n_recovery;
   int rank;         /* the higher the worse; sites below SITE_QUIET are not shown unless asked for */
+  int likely;       /* the likeliest of the missing errors: 0 contrived, 3 common */
   bool always;      /* an error is dereferenced on every way */
+  bool again;       /* the same was asked before on every way, and answered */
   bool unreached;   /* nothing in the program refers to the code */
   bool floating;    /* the function returns a floating-point number, and cannot be made to fail */
   bool suppressed;  /* a comment in the source says so */
@@ -67,6 +69,8 @@ struct site {
 };
 
 #define SITE_QUIET 5
+/* The rank if the errors were LIKELY, as whoever has seen the call may know. */
+int site_rank_if(const struct site *s, int likely);
 #define SITE_NO_OFFSET UINT64_MAX
 
 struct site_list {
@@ -223,6 +227,8 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
  * or no more, or the stream keeps it for later, as standard output does? FUNCTION: as imported.
  */
 bool site_likely_excused(const struct site_likely *l, const char *function);
+/* ... because there is nothing? */
+bool site_likely_nothing(const struct site_likely *l, const char *function);
 /* Does it write to a stream that keeps the failure for who asks later? Standard output does not count. */
 bool site_likely_keeps(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */

@@ -40,6 +40,34 @@ sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
 
+# --- one loop is one hang, wherever in it the program is met -----------------------------------------------------------
+
+cat >loop.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned long sum;
+static __attribute__((noinline)) void one(unsigned n) { while (n--) sum += n; }
+static __attribute__((noinline)) void two(unsigned n) { while (n--) sum ^= n; one(n + 100000); }
+static __attribute__((noinline)) char *load(int n) { return malloc((size_t)n); }
+static __attribute__((noinline)) char *read_line(void) { char *p = load(100); one(100); return p; }
+static __attribute__((noinline)) char *read_word(void) { char *p = load(20); two(100); return p; }
+int main(void) {
+  char *line = read_line(), *word = read_word();
+  while (!line || !word) {
+    one(1000000);
+    two(1000000);
+  }
+  puts("done");
+  return 0;
+}
+END
+cc -g -O1 -w -o loop loop.c
+run test --campaign loop1 --budget 4runs --function malloc --format json -- ./loop
+holds 'one loop is one hang' python3 -c '
+import json, sys
+found = json.load(open("out"))["findings"]
+sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["function"] == "main"))'
+
 # --- how many causes there are ------------------------------------------------------------------------------------------
 
 cat >causes.c <<'END'

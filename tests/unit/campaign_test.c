@@ -121,6 +121,19 @@ static void test_messages_elsewhere(void **state) {
   vec_done(&run.entries);
 }
 
+/* Who has no output otherwise tells something when it prints; where files are others as well, it may be anything. */
+static void test_output_of_who_has_none(void **state) {
+  (void)state;
+  struct observation baseline = run_of(0, "", ""), run = run_of(0, "Kein Typ gefunden.\n", "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  struct observe_entry lost = {.path = "/squares", .kind = OBSERVE_FILE, .size = 10};
+  assert_int_equal(vec_push(&baseline.entries, lost), 0);
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
+  vec_done(&baseline.entries);
+}
+
 static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
@@ -131,6 +144,8 @@ static void test_deliberate_end_without_memory(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGABRT, "", "terminate called: std::bad_alloc\n", ENOMEM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "calloc returned null, aborting\n", ENOMEM, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(SIGABRT, "", "alloc.c:12: assertion failed: p\n", ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "Out of memory!\n", EIO, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "", ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "fatal: out of TLS keys, aborting\n", EAGAIN, false), OUTCOME_HANDLED);
@@ -143,6 +158,10 @@ static void test_deliberate_end_without_memory(void **state) {
   struct outcome_facts f = {
       .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM, .indirect = true};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  run = run_of(SIGABRT, "", "terminate called after throwing an instance of 'std::bad_alloc'\n");
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
+  f.caught = true;
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_ABORT); /* others of its kind are caught */
   const char *broken = "no memory\nfree(): double free detected in tcache 2\n";
   assert_int_equal(outcome_with(SIGABRT, "", broken, ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "p: p.c:1: main: Assertion `memory' failed.\n", ENOMEM, false),
@@ -186,6 +205,42 @@ static void test_order(void **state) {
   for (size_t i = 0; i < 2; i++)
     first += all[i].point == 2;
   assert_true(first < 2); /* the unchecked one no longer comes first */
+  free(all);
+}
+
+static int by_error(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+  (void)context;
+  (void)p;
+  return f->error == EROFS ? 1 : 2;
+}
+
+/* Every stack has its likeliest fault before any has a second one; input and output before memory, if as likely. */
+static void test_each_stack_once(void **state) {
+  (void)state;
+  const struct campaign_fault faults[] = {{.function = 0, .error = EROFS},
+                                          {.function = 0, .error = EIO},
+                                          {.function = 0, .error = ENOSPC},
+                                          {.function = 1, .error = ENOMEM},
+                                          {.function = 2, .error = EIO}};
+  const struct campaign_point points[] = {{.hash = 1, .count = 1, .function = 1, .site = 10},
+                                          {.hash = 2, .count = 1, .function = 0, .site = 11},
+                                          {.hash = 3, .count = 1, .function = 0, .site = 12},
+                                          {.hash = 4, .count = 1, .function = 2, .site = 13, .verdict = 3},
+                                          {.hash = 5, .count = 1, .function = 2, .site = 14, .verdict = 3, .usual = 1}};
+  struct campaign_order order = {.points = points, .n_points = 5, .faults = faults, .n_faults = 5, .likely = by_error};
+  struct campaign_experiment *all = NULL;
+  size_t n = 0, at = 0;
+  assert_int_equal(campaign_plan(&order, &all, &n), 0);
+  assert_int_equal(all[at++].point, 3);
+  while (all[at].point == 3)
+    at++;
+  assert_int_equal(all[at].point, 1);
+  assert_int_equal(faults[all[at].fault].error, EIO);
+  assert_int_equal(all[at + 1].point, 2);
+  assert_int_equal(all[at + 2].point, 4); /* that it is not checked is usual */
+  assert_int_equal(all[at + 3].point, 0); /* memory */
+  assert_int_equal(all[at + 4].point, 1);
+  assert_int_equal(faults[all[at + 4].fault].error, ENOSPC);
   free(all);
 }
 
@@ -309,7 +364,7 @@ struct one {
   struct campaign_fault fault;
   struct campaign_experiment experiment;
   struct sweep sweep;
-  bool failed[2];
+  bool failed[3];
   struct finding finding, *findings[1];
   struct sweep_state st;
   _Alignas(64) char lab[1 << 16];
@@ -336,6 +391,7 @@ static struct one *make_one(void) {
                                .lock = PTHREAD_MUTEX_INITIALIZER,
                                .failed = &o->failed[0],
                                .hung = &o->failed[1],
+                               .caught = &o->failed[2],
                                .mask = &o->baseline.mask};
   o->st.findings.at = o->findings;
   o->st.findings.n = 1;
@@ -379,7 +435,7 @@ static void test_hangs_of_a_call_wait(void **state) {
   struct lab_result *result = calloc(1, sizeof *result);
   const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
   const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
-  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, caught[COUNT(points)] = {0};
   size_t next = 0;
   assert_non_null(result);
   o->sweep.points = points;
@@ -388,6 +444,7 @@ static void test_hangs_of_a_call_wait(void **state) {
   o->st.n_points = COUNT(points);
   o->st.failed = failed;
   o->st.hung = hung;
+  o->st.caught = caught;
   o->finding.failure.outcome = OUTCOME_HANG;
   o->finding.failure.signal = 0;
   *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001, .n_frames = 1};
@@ -432,9 +489,11 @@ int main(void) {
       cmocka_unit_test(test_what_is_lost_unseen),
       cmocka_unit_test(test_messages_on_standard_output),
       cmocka_unit_test(test_messages_elsewhere),
+      cmocka_unit_test(test_output_of_who_has_none),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_order),
+      cmocka_unit_test(test_each_stack_once),
       cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),

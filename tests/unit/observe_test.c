@@ -130,6 +130,9 @@ static void test_a_cache_is_spare(void **state) {
   leave(&a, "/home/me/.cache/x", OBSERVE_FILE);
   observe_spare(&a, "/home/me/.cache");
   assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
+  leave(&a, "/home/me/.prog_history", OBSERVE_FILE);
+  observe_spare_history(&a, "/home/me/");
+  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
   leave(&a, "/home/me/.cached", OBSERVE_FILE); /* another one */
   observe_spare(&a, "/home/me/.cache");
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
