@@ -135,6 +135,37 @@ static int look_again(struct job *job, const struct lab_order *order, const stru
   return 0;
 }
 
+/* --- a time that was over ----------------------------------------------------------------------------------------- */
+
+/* What one order came to in a branch, when that was made once more. */
+struct once {
+  bool made, timed_out;
+};
+
+static int once_done(void *context, size_t i, const struct lab_result *result, struct err *e) {
+  struct once *o = context;
+  (void)i;
+  (void)e;
+  *o = (struct once){.made = true, .timed_out = result->timed_out};
+  return 0;
+}
+
+/*
+ * On a machine that does much else a run may come to its limit by chance: does it once more, in the same way? A
+ * campaign asks that too, of every hang.
+ */
+static int hangs_again(struct job *job, const struct lab_order *order, enum lab_mode mode, bool *ret, struct err *e) {
+  struct lab_result result;
+  struct once once = {0};
+  struct lab_branch b = {
+      .orders = order, .n = 1, .wall_ns = order->wall_ns, .done = once_done, .context = &once, .first = order->first};
+  int r = mode == LAB_BRANCH ? lab_branch(job->labs[FAST], &b, e) : lab_run(job->labs[FAST], order, &result, e);
+  if (r < 0) return r;
+  *ret = mode == LAB_BRANCH ? !once.made || once.timed_out : result.timed_out;
+  if (mode != LAB_BRANCH) lab_result_done(&result);
+  return 0;
+}
+
 static void tell(const struct job *job, const struct campaign_experiment *x, const struct lab_result *r,
                  const struct text *what) {
   const struct campaign_fault *f = &job->space.faults.at[x->fault];
@@ -156,6 +187,7 @@ static int compare(struct job *job, const struct campaign_experiment *x, const s
   job->modes[other->mode]++;
   if (!same(job, &truth, other, &what)) {
     r = look_again(job, &order, &truth, &stable, e);
+    if (r >= 0 && stable && other->timed_out) r = hangs_again(job, &order, other->mode, &stable, e);
     if (r >= 0 && stable) tell(job, x, other, &what);
     job->differ += r >= 0 && stable;
     job->unstable += !stable;
