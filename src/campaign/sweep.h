@@ -25,6 +25,7 @@ struct sweep_state {
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;
   VEC(struct finding *) findings;
+  bool counting;         /* numbers in what it says are others from second to second */
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
   size_t refused;        /* branches that there was such a reason against */
   struct campaign_costs costs;

@@ -110,6 +110,26 @@ holds 'a branch that comes out otherwise ends branches' \
   grep -q 'a branch was not what a run from the start is: it ended with status 0x300, not 0x400' out
 holds 'and what it is told of is made again' test "$(modes branch)" = 0 -a "$(modes fork)" = 40
 
+# A message that has the time in it is another one in a run that is made later, which is no difference of the ways.
+cat >dated.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static int try(int flags) {
+  int fd = open("/dev/null", flags);
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  if (fd < 0) fprintf(stderr, "%ld: cannot open\n", (long)t.tv_sec * 10 + t.tv_nsec / 100000000);
+  return fd >= 0 && close(fd) < 0 ? -1 : fd;
+}
+int main(void) { return (try(O_RDONLY) < 0) | (try(O_WRONLY) < 0) << 1 | (try(O_RDWR) < 0) << 2; }
+END
+cc -o dated dated.c
+run test --budget 120runs --function open --format json --jobs 1 -- ./dated
+holds 'the time of day in a message is no difference' test "$(modes branch)" -gt 30
+holds '... and is not called one' sh -c '! grep -q "not what a run" out'
+
 # Files that were there before have their numbers in branches too, once they are written.
 cat >numbers.c <<'END'
 #include <stdio.h>

@@ -32,6 +32,24 @@ times in the same way *does not repeat* and tells nothing. What a branch cannot 
 reason that was given last. Of programs with thousands of experiments some are taken, from all over the plan.
 """
 
+# Why experiments of a program do not repeat, as what differs shows and its source says.
+REMARKS = {
+    "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed. "
+           "(A failed fstat is not looked at, and what it did not fill in is on the stack; that repeats.)",
+    "patch": "the name of the temporary file is random, and in the messages",
+    "zip": "the temporary file stays where a rename fails, and its name is random",
+    "git status": "the index that it writes has the time at which it was written",
+    "python3": "the message of a fatal error has the address of the thread",
+    "perl": "the order of hashes is random, and with it how often memory is asked for",
+    "cc1": "the message has addresses, and how much memory there was, which depends on where the heap begins",
+    "pids": "where waitpid fails the child is not waited for, and its output comes when it comes",
+    "child_ignored": "the child that nobody waits for comes to its end or does not",
+    "pipe_length": "the child that nobody waits for comes to its end or does not",
+    "gcc": "the programs that it starts have temporary files with random names",
+    "bash": "the name of a temporary file is random",
+    "gpg": "the name of a temporary file has the number of the process and random bytes",
+}
+
 # Name → a command, and what is in its folder before.
 DEBIAN = {
     "ls": (["ls", "-l", "tree"], "mkdir tree; for i in $(seq 40); do mkdir tree/$i; ln -s $i tree/link$i; done"),
@@ -183,6 +201,8 @@ def table(results, totals):
         left = f"{chosen - compared}: {why}" if chosen > compared and why else chosen - compared or ""
         lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {unstable} | {left} |")
     lines.append("")
+    lines += [f"- {name} does not repeat: {why}." for name, why in REMARKS.items() if any(
+        results.get((name, mode)) and results[name, mode][6] for mode in ("fork", "branch"))] + [""]
     lines.append(f"{len(set(name for name, _ in results))} programs, {totals['experiments']} comparisons with exec: "
                  f"{totals['fork']} by fork, {totals['branch']} by branch; {totals['differ']} differ, "
                  f"{totals['unstable']} do not repeat.")
