@@ -34,6 +34,7 @@ struct lab {
   bool paired, first_came; /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
+  char what[160];      /* ... in what they do not */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -400,6 +401,16 @@ static void find_why(const struct branching *g) {
       (void)snprintf(g->b->why, sizeof g->b->why, "%s", sandbox_refusal(is.refusal));
 }
 
+/* The first lines of a difference, as one. */
+static void keep_what(struct lab *l, const struct text *what) {
+  (void)snprintf(l->what, sizeof l->what, "%s", what->at ? what->at : "");
+  size_t n = strlen(l->what);
+  while (n > 0 && l->what[n - 1] == '\n')
+    l->what[--n] = '\0';
+  for (char *s = l->what; *s; s++)
+    if (*s == '\n') *s = ' ';
+}
+
 /* The trunk has come to its end: was it what it would have been without murphy's detours? */
 static int trunk_ended(void *context, const struct sandbox_result *from, struct err *e) {
   struct branching *g = context;
@@ -408,7 +419,10 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
   if (!result) return err_set(e, -ENOMEM, "out of memory");
   int r = see(g->l, from, g->l->out, g->l->error, result, e);
   g->ended = true;
-  g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, NULL) != 0;
+  struct text what = {0};
+  g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, &what) != 0;
+  if (g->b->unlike) keep_what(g->l, &what);
+  text_done(&what);
   lab_result_done(result);
   free(result);
   return r;
@@ -434,9 +448,10 @@ static int run_trunk(struct branching *g, struct err *e) {
   return r;
 }
 
-static void say_unlike(struct lab_branch *b) {
+static void say_unlike(const struct lab *l, struct lab_branch *b) {
   b->unlike = true;
-  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline");
+  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline%s%s",
+                 l->what[0] ? ": " : "", l->what);
 }
 
 /* Once for each lab. */
@@ -464,7 +479,7 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   int r = prove_trunk(l, b, e);
   if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
   l->unlike |= b->unlike;
-  if (l->unlike) say_unlike(b);
+  if (l->unlike) say_unlike(l, b);
   free(g.index);
   return r;
 }

@@ -27,6 +27,8 @@ struct keeper {
 uint64_t keeper_now(void);
 /* The number of the next process, as far as the kernel lets one choose. */
 void keeper_next_pid(const struct keeper *k, unsigned pid);
+/* The number of the last one. */
+unsigned keeper_last_pid(const struct keeper *k);
 
 /* Waits until PID ends or the time is over: true if it has ended. Others that end meanwhile are buried. */
 bool keeper_wait(struct keeper *k, pid_t pid, uint64_t deadline, struct keeper_answer *a, struct keeper_stack *stack);

@@ -6,10 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void note_end(struct keeper *k, pid_t pid, int status) {
@@ -113,7 +115,31 @@ static bool end_others(struct keeper *k, unsigned *ret_n) {
   return false;
 }
 
-unsigned keeper_end_others(struct keeper *k) {
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+unsigned keeper_last_pid(const struct keeper *k) {
+  char text[32] = {0};
+  ssize_t n = k->last_pid < 0 ? -1 : pread(k->last_pid, text, sizeof text - 1, 0);
+  return n <= 0 ? SANDBOX_PID : (unsigned)strtoul(text, NULL, 10);
+}
+
+/* Nobody can be found by such a number any more, but it is not given to others yet; a file's owner is asked for it. */
+static bool is_taken(const struct keeper *k, unsigned pid) { return fcntl(k->last_pid, F_SETOWN, (int)pid) == 0; }
+
+/*
+ * A thread that ends by itself gives its number back only after the process was told to be over (Linux 6.15 and later),
+ * and later still if somebody had looked at it in /proc. Numbers of the next run are to be the same as always.
+ */
+static void wait_for_numbers(const struct keeper *k) {
+  enum { MOST = 64, ROUNDS = 1000, ROUND_NS = 100000 };
+  unsigned last = keeper_last_pid(k), rounds = 0;
+  if (k->last_pid < 0 || last >= k->most_pid - 2) return;
+  for (unsigned pid = SANDBOX_PID + 1; pid <= last && pid <= SANDBOX_PID + MOST; pid++)
+    for (; is_taken(k, pid) && rounds < ROUNDS; rounds++)
+      (void)nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
+}
+
+static unsigned end_all_others(struct keeper *k) {
   unsigned n = 0;
   while (keeper_bury(k, false)) {
   }
@@ -123,6 +149,12 @@ unsigned keeper_end_others(struct keeper *k) {
   for (n = 0; keeper_bury(k, true); n++) {
   }
   return n > ours ? n - ours : 0;
+}
+
+unsigned keeper_end_others(struct keeper *k) {
+  unsigned n = end_all_others(k);
+  wait_for_numbers(k);
+  return n;
 }
 
 bool keeper_is_alone(struct keeper *k) {

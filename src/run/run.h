@@ -298,7 +298,7 @@ struct sandbox_layer {
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
 
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 96, SANDBOX_PROGRAMS = 32 };
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
 
 /* What was seen of all processes of a traced run. */
 struct sandbox_tree {

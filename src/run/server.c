@@ -51,6 +51,9 @@ const char *sandbox_refusal(uint32_t refusal) {
       [WIRE_FORK_NAMED] = "there are shared memory, semaphores, queues or connections",
       [WIRE_FORK_KNOWN] = "files were changed, and the program knows files by device and inode",
       [WIRE_FORK_READING] = "files were changed while a folder is read",
+      [WIRE_FORK_FILTERED] = "system calls are filtered",
+      [WIRE_FORK_APART] = "the process has namespaces or settings that no copy has",
+      [WIRE_FORK_SPENT] = "the program looks at its processor time",
   };
   const char *word = refusal < WIRE_REFUSALS ? words[refusal] : NULL;
   return word ? word : "the process could not be looked at";

@@ -125,12 +125,6 @@ static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
   return r < 0 ? r : go.branch ? 0 : -ECANCELED;
 }
 
-static unsigned last_pid(const struct keeper *k) {
-  char text[32] = {0};
-  ssize_t n = k->last_pid < 0 ? -1 : pread(k->last_pid, text, sizeof text - 1, 0);
-  return n <= 0 ? SANDBOX_PID : (unsigned)strtoul(text, NULL, 10);
-}
-
 /* Its world is there: so are its standard streams, and a list of the numbers of files. */
 static int say_ready(const struct trunk *t, const int files[3], bool others) {
   int all[4] = {files[0], files[1], files[2], numbers_file(&t->k->layers.numbers)};
@@ -143,7 +137,7 @@ static int say_ready(const struct trunk *t, const int files[3], bool others) {
 /* The child is born and lives; 0 or a negative errno. Its own children have the numbers that the trunk's would have. */
 static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
   struct wire_branch_message born;
-  unsigned last = last_pid(t->k);
+  unsigned last = keeper_last_pid(t->k);
   bool others = last > SANDBOX_PID; /* the trunk has started some */
   keeper_next_pid(t->k, SANDBOX_PID);
   int r = say_ready(t, files, others);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "apart.h"
 #include "below.h"
 #include "condition.h"
 #include "files.h"
@@ -97,6 +98,7 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
   rt_trunk_pid = 0;
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
+  rt_apart_put_back();
   rt_process_goes_on(process);
   *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
   o->seen = b->nth;
@@ -157,6 +159,7 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);
   if (!good) rt_store(&b->refusal, (uint32_t)m.value);
   bool hello = m.value != 0;
+  rt_apart_keep();
   m = (struct wire_branch_message){.what = WIRE_BRANCH_BORN, .value = good ? rt_fork_beside() : -1};
   if (m.value == 0) {
     enter_world(b, files, hello);
@@ -243,13 +246,26 @@ static __attribute__((noinline)) bool branch_all(const struct rt_call *c, uint32
   return false;
 }
 
+/* No system call may be made, not even to see to the stack. */
+static void refuse_all(uint32_t first, uint64_t seen, enum wire_refusal why) {
+  const struct wire_branch *b = &trunk.orders[first];
+  for (uint32_t i = first; i < trunk.n && trunk.orders[i].hash == b->hash && trunk.orders[i].rule == b->rule; i++)
+    if (trunk.orders[i].nth == seen) rt_store(&trunk.orders[i].refusal, (uint32_t)why);
+}
+
 /* Most calls are not those that an order is about, or come at another time: that is found out first. */
 __attribute__((noinline)) bool rt_branch(const struct rt_call *c) {
   if (trunk.n == 0) return false;
   uint32_t first = find(rt_point_here(c), (uint32_t)c->rule);
   if (first == trunk.n || !is_due(first, rt_add(&trunk.orders[first].seen, 1) + 1)) return false;
+  const uint64_t seen = rt_load(&trunk.orders[first].seen);
+  enum wire_refusal refusal = rt_apart_judge();
+  if (refusal != WIRE_FORK_GOOD) {
+    refuse_all(first, seen, refusal);
+    return false;
+  }
   rt_stack_keep();
-  bool child = branch_all(c, first, rt_load(&trunk.orders[first].seen));
+  bool child = branch_all(c, first, seen);
   rt_stack_put_back();
   return child;
 }

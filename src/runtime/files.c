@@ -185,16 +185,22 @@ static bool is_another(const struct stat *a, const struct stat *b) {
   return a->st_dev != b->st_dev || a->st_ino != b->st_ino;
 }
 
+/* No link is followed; O_NOFOLLOW would stay among the flags of what is open. A kernel before 5.6 has no such call. */
+static long open_plain(const char *at, long flags) {
+  const struct {
+    uint64_t flags, mode, resolve;
+  } how = {.flags = (uint64_t)flags | O_CLOEXEC, .resolve = 4 /* RESOLVE_NO_SYMLINKS */};
+  return rt_system(SYS_openat2, AT_FDCWD, (long)at, (long)&how, sizeof how, 0, 0);
+}
+
 /* At the path that it has, or by way of FILE, a descriptor of the same file; -1 if there is none. */
 static long open_like(const struct file *f, int file) {
   long flags = status_flags(f->fd);
   if (flags < 0) return flags;
-  flags &= ~(long)(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_NOFOLLOW);
-  if (file >= 0)
-    name_entry(path, "fd/", file);
-  else if (!find_path(f->fd))
-    return -1;
-  return rt_system(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | (file < 0 ? O_NOFOLLOW : 0), 0, 0, 0);
+  flags &= ~(long)(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
+  if (file < 0) return find_path(f->fd) ? open_plain(path, flags) : -1;
+  name_entry(path, "fd/", file);
+  return rt_system(SYS_openat, AT_FDCWD, (long)path, (flags & ~(long)O_NOFOLLOW) | O_CLOEXEC, 0, 0, 0);
 }
 
 static bool open_again(const struct file *f, int file) {

@@ -2,6 +2,7 @@
 /* Opening, closing and asking libraries. */
 #include "hooks.h"
 
+#include "apart.h"
 #include "modules.h"
 #include "names.h"
 #include "numbers.h"
@@ -118,10 +119,26 @@ static enum rt_action hook_whom(struct rt_call *c, bool first, bool second) {
   return RT_PASS;
 }
 
+static enum rt_action hook_number(struct rt_call *c, unsigned argument) {
+  if (rt_trunk()) c->args[argument] = rt_trunk_meant(c->args[argument]);
+  return RT_PASS;
+}
+
 static enum rt_action hook_self(struct rt_call *c, unsigned argument) {
   if (!rt_trunk()) return RT_PASS;
   c->args[argument] = rt_trunk_meant(c->args[argument]);
   c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
+  return RT_RETURN;
+}
+
+/* What libc has as the number of a trunk's thread is the one that it shows; the kernel is asked about the real one. */
+static enum rt_action hook_thread(struct rt_call *c) {
+  uint32_t *number = rt_process_tid();
+  if (!rt_trunk() || c->args[0] != rt_thread_pointer() || !number || rt_trunk_meant(*number) == *number) return RT_PASS;
+  uint32_t shown = *number;
+  *number = rt_trunk_pid;
+  c->retval = ((looking *)c->real)(c->args[0], c->args[1], c->args[2]);
+  *number = shown;
   return RT_RETURN;
 }
 
@@ -130,6 +147,24 @@ static enum rt_action hook_raw(struct rt_call *c) {
   switch (c->args[0]) {
   case SYS_madvise:
     rt_sound_advised(c->args[3]);
+    return RT_PASS;
+  case SYS_prctl:
+    rt_apart_control(c->args[1]);
+    return RT_PASS;
+  case SYS_seccomp:
+    rt_apart_filter();
+    return RT_PASS;
+  case SYS_unshare:
+  case SYS_setns:
+  case SYS_mlockall:
+    rt_apart_leave();
+    return RT_PASS;
+  case SYS_times:
+  case SYS_getrusage:
+    rt_apart_spent(RT_CLOCK_PROCESS);
+    return RT_PASS;
+  case SYS_clock_gettime:
+    rt_apart_spent(c->args[1]);
     return RT_PASS;
   case SYS_stat:
   case SYS_fstat:
@@ -149,11 +184,31 @@ static enum rt_action hook_raw(struct rt_call *c) {
     return hook_self(c, 1);
   case SYS_kill:
   case SYS_tkill:
+  case SYS_pidfd_open:
+  case SYS_prlimit64:
+  case SYS_sched_getaffinity:
+  case SYS_sched_setaffinity:
+  case SYS_sched_getattr:
+  case SYS_sched_setattr:
+  case SYS_sched_getscheduler:
+  case SYS_sched_setscheduler:
+  case SYS_sched_getparam:
+  case SYS_sched_setparam:
+  case SYS_wait4:
+  case SYS_process_vm_readv:
+  case SYS_process_vm_writev:
+  case SYS_get_robust_list:
+    return hook_number(c, 1);
   case SYS_tgkill:
-    if (!rt_trunk()) return RT_PASS;
-    c->args[1] = rt_trunk_meant(c->args[1]);
-    if (c->args[0] == SYS_tgkill) c->args[2] = rt_trunk_meant(c->args[2]);
-    return RT_PASS;
+  case SYS_kcmp:
+    (void)hook_number(c, 1);
+    return hook_number(c, 2);
+  case SYS_ioprio_get:
+  case SYS_ioprio_set:
+  case SYS_getpriority:
+  case SYS_setpriority:
+  case SYS_waitid:
+    return hook_number(c, 2);
   case SYS_clone:
   case SYS_clone3:
   case SYS_fork:
@@ -217,6 +272,20 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return rt_trunk() ? hook_whom(c, f->hook != WIRE_HOOK_WHOM_2, f->hook != WIRE_HOOK_WHOM) : RT_PASS;
   case WIRE_HOOK_ADVISE:
     rt_sound_advised(c->args[2]);
+    return RT_PASS;
+  case WIRE_HOOK_THREAD:
+    return hook_thread(c);
+  case WIRE_HOOK_CONTROL:
+    rt_apart_control(c->args[0]);
+    return RT_PASS;
+  case WIRE_HOOK_LEAVE:
+    rt_apart_leave();
+    return RT_PASS;
+  case WIRE_HOOK_SPENT:
+    rt_apart_spent(RT_CLOCK_PROCESS);
+    return RT_PASS;
+  case WIRE_HOOK_SPENT_BY:
+    rt_apart_spent(c->args[0]);
     return RT_PASS;
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:

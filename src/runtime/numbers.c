@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "apart.h"
 #include "below.h"
 #include "branch.h"
 #include "files.h"
@@ -257,10 +258,11 @@ static const struct folder *find_folder(const char *path, uint64_t inode) {
 }
 
 /* What the program is told of the folder, which is I in the child. */
-static struct wire_identity translate_folder(const struct look *l, const struct wire_identity *i, uint64_t device) {
+static __attribute__((noinline)) struct wire_identity translate_folder(const struct look *l,
+                                                                       const struct wire_identity *i, uint64_t device) {
   char path[PATH_ROOM + 1];
   struct wire_identity to = {device, i->inode, i->changed_s, i->changed_ns};
-  bool found = find_place(l, i, path, sizeof path) == PLACE_FOUND;
+  bool found = !rt_apart_filtered() && find_place(l, i, path, sizeof path) == PLACE_FOUND;
   const struct folder *f = found ? find_folder(path, i->inode) : NULL;
   if (f && f->was.device == device)
     to.inode = f->was.inode;
@@ -324,10 +326,19 @@ static __attribute__((noinline)) void show(const struct look *l) {
   write_answer(l, &was);
 }
 
+/*
+ * Only a folder is looked for by its path; everything else is in tables, and no deeper on the stack than what else is
+ * done at a call.
+ */
+static __attribute__((noinline)) bool is_looked_for(const struct look *l) {
+  struct wire_identity i = read_answer(l);
+  return is_folder(l) && !find_number(&i) && find_device(i.device);
+}
+
 /* There may be threads, and then what lies below is anybody's. */
 static __attribute__((noinline)) void show_quietly(const struct look *l) {
   uint32_t nobody = 0;
-  if (!rt_swap_if(&taken, &nobody, 1)) {
+  if (rt_apart_filtered() || !rt_swap_if(&taken, &nobody, 1)) {
     show(l);
     return;
   }
@@ -360,9 +371,11 @@ enum rt_action rt_numbers_look(struct rt_call *c, enum wire_hook hook) {
   c->retval = ((looking *)c->real)(c->args[0], c->args[1], c->args[2], c->args[3], c->args[4]);
   if ((int)c->retval != 0) return RT_RETURN;
   struct look l = find_look(c, hook);
-  if (!rt_trunk())
+  if (!rt_trunk() && !is_looked_for(&l))
+    show(&l);
+  else if (!rt_trunk())
     show_quietly(&l);
-  else if (is_folder(&l))
+  else if (is_folder(&l) && !rt_apart_filtered())
     keep_quietly(&l);
   return RT_RETURN;
 }

@@ -10,6 +10,7 @@
  */
 #include <fcntl.h>
 
+#include "apart.h"
 #include "fd.h"
 #include "modules.h"
 #include "process.h"
@@ -99,8 +100,10 @@ static int descriptor(const struct rt_call *c) {
   return *(const volatile int *)(c->args[f->stream] + RT_FILE_FD);
 }
 
+/* Where system calls are filtered the kernel is not asked, and nothing is known. */
 static void enter(struct wire_point *p, const struct rt_call *c) {
-  int fd = descriptor(c);
+  bool may_ask = !rt_apart_filtered();
+  int fd = may_ask ? descriptor(c) : -1;
   long flags = fd < 0 ? -1 : rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
   p->function = (uint32_t)c->index;
   p->process = rt_process();
@@ -109,7 +112,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
   p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
   p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
   p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
-  p->handlers = handlers();
+  p->handlers = may_ask ? handlers() : 0;
   p->n_frames = rt_stack_frames(c, p->frames, WIRE_FRAMES);
   rt_store(&p->ready, 1);
 }

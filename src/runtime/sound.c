@@ -39,8 +39,10 @@ enum field { FIELD_RANGE, FIELD_PERMISSIONS, FIELD_OFFSET, FIELD_DEVICE, FIELD_I
 struct mapping {
   enum field field;
   unsigned column;      /* in the permissions */
+  char range[36];       /* as it is read */
   uint64_t start, path; /* path: its hash, if it is named */
   bool start_read, writable, shared, named;
+  uint8_t n_range;
 };
 
 /* madvise may have said that a child does not get some memory, or gets it empty. */
@@ -49,6 +51,7 @@ static bool advised;
 void rt_sound_advised(uint64_t advice) { advised |= advice == 10 /* DONTFORK */ || advice == 18 /* WIPEONFORK */; }
 
 static void read_range(struct mapping *m, char c) {
+  if (m->n_range + 1u < sizeof m->range) m->range[m->n_range++] = c;
   m->start_read |= c == '-';
   if (!m->start_read) m->start = m->start << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
@@ -68,12 +71,23 @@ static void read_character(struct mapping *m, char c) {
   }
 }
 
+/* What can only be read now may be made writable later, if the file was opened for that: its entry tells it. */
+static bool may_be_written(const struct mapping *m) {
+  static const char folder[] = "/proc/self/map_files/";
+  char path[sizeof folder + sizeof m->range];
+  struct stat s;
+  rt_copy_text(path, sizeof path, folder);
+  rt_copy_text(path + sizeof folder - 1, sizeof m->range, m->range);
+  return rt_system(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, AT_SYMLINK_NOFOLLOW, 0, 0) < 0 ||
+         (s.st_mode & S_IWUSR);
+}
+
 /*
  * What is writable and shared, but for the area, is the other's too. And what shows a file that is open for writing
  * would go on to show the parent's, while the child writes to its own.
  */
 static bool is_good(const struct mapping *m, const uint64_t *written, uint32_t n) {
-  if (m->shared && m->writable && m->start != (uint64_t)rt.area) return false;
+  if (m->shared && m->start != (uint64_t)rt.area && (m->writable || may_be_written(m))) return false;
   for (uint32_t i = 0; i < n && m->named; i++)
     if (written[i] == m->path) return false;
   return true;

@@ -47,10 +47,16 @@ static void own_slot(uint32_t *owners, uint32_t slot, uint32_t function) {
   if (owner != 0 && owner != function + 1) rt.functions[function].shared = rt.functions[owner - 1].shared = 1;
 }
 
+/* Where points are recorded the kernel is asked about each: has the program forbidden that? */
+static bool may_filter(uint32_t hook) {
+  return rt.plan->flags & WIRE_POINTS && (hook == WIRE_HOOK_CONTROL || hook == WIRE_HOOK_RAW);
+}
+
 /* What the runtime itself has to do at its calls. Some of it is for a trunk, which only a fork server can become. */
 static uint16_t hook_of(const struct wire_function *f) {
   bool server = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION;
-  return !server && wire_hook_is_trunks((enum wire_hook)f->hook) ? WIRE_HOOK_NONE : f->hook;
+  bool left_out = !server && wire_hook_is_trunks((enum wire_hook)f->hook) && !may_filter(f->hook);
+  return left_out ? WIRE_HOOK_NONE : f->hook;
 }
 
 /* How a function's calls are counted, from what its rules ask. */

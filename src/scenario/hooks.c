@@ -58,6 +58,11 @@ static const char *const kinds[] = {
     [WIRE_HOOK_WHOM_2] = "whom2",
     [WIRE_HOOK_WHOMS] = "whoms",
     [WIRE_HOOK_ADVISE] = "advise",
+    [WIRE_HOOK_THREAD] = "thread",
+    [WIRE_HOOK_CONTROL] = "control",
+    [WIRE_HOOK_LEAVE] = "leave",
+    [WIRE_HOOK_SPENT] = "spent",
+    [WIRE_HOOK_SPENT_BY] = "spent-by",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

@@ -145,6 +145,11 @@ enum wire_hook {
   WIRE_HOOK_SCAN,       /* (path, struct dirent ***, ...): returns how many of them */
   WIRE_HOOK_SCAN_AT,    /* (fd, path, struct dirent ***, ...) */
   WIRE_HOOK_RAW,        /* (number, ...): a system call */
+  WIRE_HOOK_THREAD,     /* (pthread_t, ...): libc asks the kernel about the thread, by the number that it has for it */
+  WIRE_HOOK_CONTROL,    /* (option, ...): prctl, which can forbid system calls, or set what no child has */
+  WIRE_HOOK_LEAVE,      /* goes into other namespaces, or sets what no child has */
+  WIRE_HOOK_SPENT,      /* tells how much time of processors was used */
+  WIRE_HOOK_SPENT_BY,   /* (clock, ...): the same of some clocks */
   WIRE_HOOK_COUNT,
 };
 
@@ -738,6 +743,9 @@ enum wire_refusal {
   WIRE_FORK_NAMED,    /* there are IPC objects, or connections that were closed, which a child would share */
   WIRE_FORK_KNOWN,    /* it has changed files, and knows device and inode of some, which are others in a copy */
   WIRE_FORK_READING,  /* it has changed files, and is in the middle of reading a folder */
+  WIRE_FORK_FILTERED, /* system calls may be forbidden, those of the runtime too */
+  WIRE_FORK_APART,    /* it has gone into other namespaces, or has settings that no child can have */
+  WIRE_FORK_SPENT,    /* it was told how much time of processors it has used, which a child has not */
   WIRE_REFUSALS,
 };
 
