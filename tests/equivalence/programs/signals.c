@@ -16,7 +16,7 @@ static void on_signal(int number) {
 
 static void show(void) {
   sigset_t mask;
-  stack_t stack;
+  stack_t stack = {0};
   sigprocmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   printf("stack %d %zu %d\n", stack.ss_sp == room, stack.ss_size, stack.ss_flags);
