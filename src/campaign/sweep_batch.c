@@ -119,12 +119,12 @@ static int compare_with_run(struct batch *b, const struct held *h, bool *ret_dif
   return r == -ECANCELED ? 0 : r;
 }
 
-/* One in so many, since what is no failure is looked at by nobody else. */
-enum { SAMPLE = 50 };
+/* One in so many, since what is no failure is looked at by nobody else; one of the first batch, too. */
+enum { SAMPLE = 50, SAMPLE_FIRST = BATCH_FIRST / 2 };
 
 static bool is_sample(struct sweep_state *st) {
   (void)pthread_mutex_lock(&st->lock);
-  bool is = st->held++ % SAMPLE == SAMPLE / 2;
+  bool is = st->held++ % SAMPLE == SAMPLE_FIRST;
   (void)pthread_mutex_unlock(&st->lock);
   return is;
 }
