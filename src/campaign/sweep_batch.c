@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A batch should take about so long, since the order in which experiments are made in it is the program's. The first
- * ones are small: what is most likely to be found is in them.
- */
-enum { BATCH_FIRST = 16, BATCH_LEAST = 64, BATCH_NS = 1000000000 };
+/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
+enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
 
 struct batch {
   struct sweep_state *st;
@@ -119,12 +116,12 @@ static int compare_with_run(struct batch *b, const struct held *h, bool *ret_dif
   return r == -ECANCELED ? 0 : r;
 }
 
-/* One in so many, since what is no failure is looked at by nobody else; one of the first batch, too. */
-enum { SAMPLE = 50, SAMPLE_FIRST = BATCH_FIRST / 2 };
+/* One in so many, since what is no failure is looked at by nobody else. */
+enum { SAMPLE = 50 };
 
 static bool is_sample(struct sweep_state *st) {
   (void)pthread_mutex_lock(&st->lock);
-  bool is = st->held++ % SAMPLE == SAMPLE_FIRST;
+  bool is = st->held++ % SAMPLE == SAMPLE / 2;
   (void)pthread_mutex_unlock(&st->lock);
   return is;
 }
@@ -268,8 +265,7 @@ static int make_refused(struct batch *b) {
 }
 
 static size_t next_size(size_t size, uint64_t took) {
-  if (size < BATCH_LEAST) return size * 2;
-  if (took > BATCH_NS) return size > 2 * BATCH_LEAST ? size / 2 : BATCH_LEAST;
+  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
   return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 
