@@ -9,11 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/*
- * A batch should take about so long, since the order in which experiments are made in it is the program's. The first
- * ones are small: what is most likely to be found is in them.
- */
-enum { BATCH_FIRST = 16, BATCH_LEAST = 64, BATCH_NS = 1000000000 };
+/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
+enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
 
 struct batch {
   struct sweep_state *st;
@@ -350,8 +347,7 @@ static int make_refused(struct batch *b) {
 }
 
 static size_t next_size(size_t size, uint64_t took) {
-  if (size < BATCH_LEAST) return size * 2;
-  if (took > BATCH_NS) return size > 2 * BATCH_LEAST ? size / 2 : BATCH_LEAST;
+  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
   return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 
