@@ -66,7 +66,7 @@ run test --campaign loop1 --budget 4runs --function malloc --format json -- ./lo
 holds 'one loop is one hang' python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
-sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["function"] == "main"))'
+sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["symbol"] == "main"))'
 
 # --- how many causes there are ------------------------------------------------------------------------------------------
 
