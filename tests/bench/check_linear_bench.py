@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how the time of `murphy check` grows with the number of call sites: in many functions, and in one.
 
-Programs with 1,000, 10,000 and 100,000 call sites are assembled; each is checked three times on one thread, and the
+Programs with 1,000, 3,000, 10,000 and 100,000 call sites are assembled; each is checked three times on one thread, and the
 fastest counts, as processor time. Four in eight sites check their result, two of these in code that the others share.
 Exit status: 0 measured (whatever the figures say), 1 a run failed.
 """
@@ -66,7 +66,7 @@ def main():
     murphy = os.environ.get("MURPHY", os.path.join(ROOT, "build", "murphy"))
     print(f"{'call sites':>10} {'in functions of 10':>20} {'in one function':>20}")
     with tempfile.TemporaryDirectory() as folder:
-        for sites in 1000, 10000, 100000:
+        for sites in 1000, 3000, 10000, 100000:
             row = []
             for per_function in 10, sites:
                 try:

@@ -980,4 +980,28 @@ accepted 'two programs'
 holds 'both are there' bash -c 'grep -q "^prog:" out && grep -q "^stripped:" out'
 run check --format json prog stripped
 holds 'as a list in JSON' json '[p["program"] for p in d] == ["prog", "stripped"]'
+
+# Calls that all stand in one function: four times as many take four times as long, not sixteen times.
+in_one_function() { # in_one_function CALLS
+  echo '.text; .globl main; .type main, @function; main: .cfi_startproc; push %rbx'
+  for ((i = 0; i < $1; i++)); do
+    echo 'mov (%rbx), %rdi; call unlink@PLT; test %eax, %eax; js 9f'
+  done
+  echo '9: pop %rbx; ret; .cfi_endproc; .size main, .-main; .section .note.GNU-stack,"",@progbits'
+}
+processor_time() { # in milliseconds, of the quickest of three
+  for _ in 1 2 3; do
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=open("out", "w"), check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(int(1000 * (used.ru_utime + used.ru_stime)))' "$MURPHY" check --jobs 1 --format json "$1"
+  done | sort -n | head -1
+}
+for calls in 1500 6000; do
+  in_one_function $calls >one.s && cc -o "one.$calls" one.s || exit 1
+done
+few=$(processor_time ./one.1500) many=$(processor_time ./one.6000)
+last="$few ms, $many ms"
+holds '6000 calls in one function take no more than nine times as long as 1500' test "$many" -le $((9 * few))
+holds '... and are all there' json '[s["verdict"] for s in d["sites"]] == ["all"] * 6000'
 finish
