@@ -436,19 +436,27 @@ static int build_folder(struct layers *l, const char *path, const char *target, 
   return r < 0 || depth > DEEPEST ? r : build_entries(l, path, depth, e);
 }
 
-static int build(struct layers *l, const char *path, unsigned depth, struct err *e) {
+static int build_one(struct layers *l, const char *path, const struct stat *st, unsigned depth, struct err *e) {
   char target[PATH_MAX];
   int r = inside(l, path, target, e);
   if (r < 0) return r;
-  struct stat st;
-  if (lstat(path, &st) < 0) return 0; /* gone, or not ours to see */
-  if (S_ISDIR(st.st_mode)) {
-    if (depth == 1 && (r = make_like(target, path, &st, e)) < 0) return r;
+  if (S_ISDIR(st->st_mode)) {
+    if (depth == 1 && (r = make_like(target, path, st, e)) < 0) return r;
     return access(path, R_OK | X_OK) < 0 ? 0 : build_folder(l, path, target, depth, e);
   }
   if (depth > 1) return 0; /* shown with its folder */
-  if (S_ISLNK(st.st_mode)) return build_link(path, target, e);
-  return S_ISREG(st.st_mode) ? build_file(path, target, e) : 0;
+  if (S_ISLNK(st->st_mode)) return build_link(path, target, e);
+  return S_ISREG(st->st_mode) ? build_file(path, target, e) : 0;
+}
+
+static int build(struct layers *l, const char *path, unsigned depth, struct err *e) {
+  struct stat st;
+  if (lstat(path, &st) < 0) return 0; /* gone, or not ours to see */
+  struct err why = {0};
+  int r = build_one(l, path, &st, depth, &why);
+  if (r == -ENOENT && lstat(path, &st) < 0 && errno == ENOENT) return 0; /* others remove what is theirs meanwhile */
+  if (r < 0) *e = why;
+  return r;
 }
 
 /* --- devices and the rest ----------------------------------------------------------------------------------------- */
