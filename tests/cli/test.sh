@@ -68,6 +68,30 @@ import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["symbol"] == "main"))'
 
+# --- what takes longer than most is no hang -------------------------------------------------------------------------------
+
+cat >slow.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("/etc/hostname", O_RDONLY);
+  char c;
+  if (fd < 0) {
+    usleep(1600000); /* it gives up later */
+    fputs("cannot open\n", stderr);
+    return 1;
+  }
+  return read(fd, &c, 1) < 0;
+}
+END
+cc -g -O1 -w -o slow slow.c
+run test --campaign slow1 --budget 4runs --function open --format json -- ./slow
+holds 'what comes to its end when it is given more time is no hang' python3 -c '
+import json, sys
+told = json.load(open("out"))
+sys.exit(not (not told["findings"] and any("came to its end" in d["reason"] for d in told["doubts"])))'
+
 # --- how many causes there are ------------------------------------------------------------------------------------------
 
 cat >causes.c <<'END'
