@@ -11,7 +11,7 @@ enum { REPEATS = 3 };
 
 struct finding {
   struct campaign_failure failure;
-  uint64_t inject[WIRE_FRAMES], crash[SANDBOX_FRAMES];
+  uint64_t inject[WIRE_FRAMES], crash[CAMPAIGN_LOOP_HEAD + SANDBOX_FRAMES];
   bool numbered; /* inject is there */
 };
 

@@ -34,13 +34,19 @@ static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
 static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
 
 /*
- * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So
- * does a loop: where in it a hang was met is chance.
+ * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. Where
+ * in a loop a hang was met is chance, so that is from where to where.
  */
-static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
+static size_t number_crash(const struct sweep *s, const struct lab_result *r,
+                           uint64_t ret[CAMPAIGN_LOOP_HEAD + SANDBOX_FRAMES]) {
   bool loop = r->n_frames > 1 && r->frames[0].moves;
   size_t first = loop ? 1 : count_libc(s, r), n = 0;
-  if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
+  if (loop) {
+    ret[n++] = CAMPAIGN_LOOP;
+    ret[n++] = r->frames[0].from;
+    ret[n++] = r->frames[0].to;
+  }
+  if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + (loop ? hash_string(r->frames[0].path) : 1));
   for (size_t i = first; i < r->n_frames; i++)
     ret[n++] = number_frame(&r->frames[i]);
   return n;

@@ -68,6 +68,29 @@ import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["symbol"] == "main"))'
 
+cat >loops.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+static __attribute__((noinline)) void one(unsigned n) { while (n--) sum += n; }
+static __attribute__((noinline)) void two(unsigned n) { while (n--) sum ^= n; }
+int main(void) {
+  char *p = malloc(10), c;
+  while (!p) { one(1000); two(1000); }
+  while (read(0, &c, 1) < 0) { two(1000); one(1000); }
+  puts("done");
+  return 0;
+}
+END
+cc -g -O1 -w -o loops loops.c
+run test --campaign loop2 --function malloc,read --format json -- ./loops
+holds 'two loops of one function are two hangs' python3 -c '
+import json, sys
+found = json.load(open("out"))["findings"]
+sys.exit(sorted((f["kind"], f["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
+
 # --- what takes longer than most is no hang -------------------------------------------------------------------------------
 
 cat >slow.c <<'END'
