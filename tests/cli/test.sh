@@ -91,6 +91,26 @@ import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(sorted((f["kind"], f["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
 
+# --- what stands for a finding was repeated --------------------------------------------------------------------------------
+
+cat >stands.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("/etc/hostname", O_RDONLY);
+  if (fd < 0) abort();
+  return close(fd) < 0;
+}
+END
+cc -g -O1 -w -o stands stands.c
+run test --campaign stands1 --function open --format json -- ./stands
+holds 'what stands for a finding comes once, and was repeated' python3 -c '
+import sqlite3, sys
+rows = sqlite3.connect("stands1/campaign.db").execute(
+    "SELECT x.precision, f.precision FROM finding f JOIN experiment x ON x.id = f.experiment WHERE NOT x.onwards").fetchall()
+sys.exit(not rows or any(a != b for a, b in rows))'
+
 # --- what takes longer than most is no hang -------------------------------------------------------------------------------
 
 cat >slow.c <<'END'
