@@ -119,6 +119,12 @@ struct campaign_stack {
   size_t n;
 };
 
+/*
+ * A crash that begins with this is a loop: the first and the last place in it where the program was met follow, and who
+ * called the function that has it.
+ */
+enum { CAMPAIGN_LOOP = 1, CAMPAIGN_LOOP_HEAD = 3 };
+
 struct campaign_failure {
   enum outcome outcome;
   int signal;

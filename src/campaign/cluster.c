@@ -62,8 +62,31 @@ static bool is_same_call(const struct campaign_failure *a, const struct campaign
   return !a->crash.n && !b->crash.n && x->n > 1 && y->n > 1 && x->at[0] == y->at[0] && x->at[1] == y->at[1];
 }
 
+static bool is_loop(const struct campaign_failure *f) {
+  return f->outcome == OUTCOME_HANG && f->crash.n >= CAMPAIGN_LOOP_HEAD && f->crash.at[0] == CAMPAIGN_LOOP;
+}
+
+static struct campaign_failure without_loop(const struct campaign_failure *f) {
+  struct campaign_failure without = *f;
+  without.crash.at += CAMPAIGN_LOOP_HEAD;
+  without.crash.n -= CAMPAIGN_LOOP_HEAD;
+  return without;
+}
+
+/* Were they met at places that have nothing to do with each other? One function may have several loops. */
+static bool is_apart(const struct campaign_stack *a, const struct campaign_stack *b) {
+  return a->at[1] > b->at[2] || b->at[1] > a->at[2];
+}
+
+static bool is_same_loop(const struct campaign_failure *a, const struct campaign_failure *b) {
+  if (is_apart(&a->crash, &b->crash)) return is_same(&a->inject, &b->inject);
+  struct campaign_failure x = without_loop(a), y = without_loop(b);
+  return campaign_same_cause(&x, &y);
+}
+
 bool campaign_same_cause(const struct campaign_failure *a, const struct campaign_failure *b) {
   if (a->outcome != b->outcome || a->signal != b->signal) return false;
+  if (is_loop(a) && is_loop(b)) return is_same_loop(a, b);
   if (is_same(&a->inject, &b->inject) || is_same_pair(a, b) || is_same_call(a, b)) return true;
   if (a->crash.n || b->crash.n) return is_near(&a->crash, &b->crash);
   return is_near(&a->inject, &b->inject);

@@ -154,6 +154,7 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   free(st.failed);
   vec_done(&st.later);
   map_done(&st.catchers);
+  map_done(&st.counting);
   map_done(&st.uncaught);
   for (size_t i = 0; i < st.findings.n; i++)
     free(st.findings.at[i]);

@@ -11,7 +11,7 @@ enum { REPEATS = 3 };
 
 struct finding {
   struct campaign_failure failure;
-  uint64_t inject[WIRE_FRAMES], crash[SANDBOX_FRAMES];
+  uint64_t inject[WIRE_FRAMES], crash[CAMPAIGN_LOOP_HEAD + SANDBOX_FRAMES];
   bool numbered; /* inject is there */
 };
 
@@ -29,7 +29,7 @@ struct sweep_state {
   struct map uncaught; /* points where one was not, from 1 */
   size_t n_uncaught;
   VEC(struct finding *) findings;
-  bool counting;         /* numbers in what it says are others from second to second */
+  struct map counting;   /* lines, without their digits, that are others from second to second */
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
   size_t refused;        /* branches that there was such a reason against */
   struct campaign_costs costs;

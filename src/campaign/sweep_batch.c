@@ -150,29 +150,52 @@ static void say_difference(const struct end *branch, const struct end *run, char
     (void)snprintf(ret, size, "%s, not %s", outcome_words[branch->outcome], outcome_words[run->outcome]);
 }
 
-static bool is_counting(struct sweep_state *st, bool learnt) {
+/* The same for lines that differ in digits alone. */
+static uint64_t kind_of_line(const char *line, size_t n) {
+  uint64_t kind = 0;
+  for (size_t i = 0; i < n; i++)
+    if (line[i] < '0' || line[i] > '9') kind = hash_mix(kind + (unsigned char)line[i]);
+  return kind | 1;
+}
+
+/* A and B are the same without digits: is each line that differs known to count? LEARN: now it is. The lock is held. */
+static bool are_counting(struct map *known, const char *a, const char *b, bool learn) {
+  while (*a || *b) {
+    size_t n = line_length(a), m = line_length(b);
+    uint64_t kind = kind_of_line(a, n), is;
+    bool differs = n != m || strncmp(a, b, n) != 0;
+    if (differs && !map_get(known, kind, &is) && (!learn || map_put(known, kind, 1) < 0)) return false;
+    a += n + (a[n] == '\n');
+    b += m + (b[m] == '\n');
+  }
+  return true;
+}
+
+static bool is_counting(struct sweep_state *st, const struct end *a, const struct end *b, bool learn) {
   (void)pthread_mutex_lock(&st->lock);
-  st->counting |= learnt;
-  bool is = st->counting;
+  bool is = are_counting(&st->counting, a->difference, b->difference, learn);
   (void)pthread_mutex_unlock(&st->lock);
   return is;
 }
 
 /*
  * FIRST is not what the branch was: is it the same once more? What has the time of day in it is the same for a second,
- * so if nothing but digits differs the other run is made later. If these differ then they tell nothing from now on.
+ * so if nothing but digits differs the other run is made later. If these differ then those of such lines tell nothing.
  */
 static int confirm(struct batch *b, const struct held *h, const struct end *branch, const struct end *first,
                    bool *ret_same, struct err *e) {
   struct end second;
   bool alike = is_like_end(branch, first);
   *ret_same = false;
-  if (alike && is_counting(b->st, false)) return 0;
+  if (alike && is_counting(b->st, branch, first, false)) return 0;
   if (alike) (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
   int r = run_to_end(b, h->experiment, &second, e);
   if (r < 0) return r;
   *ret_same = is_same_end(first, &second);
-  if (alike && !*ret_same && is_like_end(first, &second)) (void)is_counting(b->st, true);
+  if (alike && !*ret_same && is_like_end(first, &second)) {
+    (void)is_counting(b->st, first, &second, true);
+    *ret_same = !is_counting(b->st, branch, first, false); /* other lines may differ as well, and not by the time */
+  }
   free(second.difference);
   return 0;
 }

@@ -34,13 +34,19 @@ static size_t count_libc(const struct sweep *s, const struct lab_result *r) {
 static uint64_t number_frame(const struct image_process_frame *f) { return hash_mix(hash_string(f->path) + f->at); }
 
 /*
- * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. So
- * does a loop: where in it a hang was met is chance.
+ * Frames of libc count as one, which is that of who called: abort(3) is five frames deep, whatever was asserted. Where
+ * in a loop a hang was met is chance, so that is from where to where.
  */
-static size_t number_crash(const struct sweep *s, const struct lab_result *r, uint64_t ret[SANDBOX_FRAMES]) {
+static size_t number_crash(const struct sweep *s, const struct lab_result *r,
+                           uint64_t ret[CAMPAIGN_LOOP_HEAD + SANDBOX_FRAMES]) {
   bool loop = r->n_frames > 1 && r->frames[0].moves;
   size_t first = loop ? 1 : count_libc(s, r), n = 0;
-  if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + 1);
+  if (loop) {
+    ret[n++] = CAMPAIGN_LOOP;
+    ret[n++] = r->frames[0].from;
+    ret[n++] = r->frames[0].to;
+  }
+  if (first) ret[n++] = hash_mix(number_frame(&r->frames[first]) + (loop ? hash_string(r->frames[0].path) : 1));
   for (size_t i = first; i < r->n_frames; i++)
     ret[n++] = number_frame(&r->frames[i]);
   return n;
@@ -101,9 +107,9 @@ static void add_doubt(const struct repeats *t, enum outcome outcome, struct text
 }
 
 /* Each hang costs as much as hundreds of other experiments: those of the same call, by whatever way, wait as well. */
-static void note_hang(struct sweep_state *st, size_t point) {
+static void put_call_off(struct sweep_state *st, size_t point) {
   uint64_t site = st->s->points[point].site;
-  st->hung[point] = true;
+  st->failed[point] = true;
   for (size_t i = 0; site && i < st->n_points; i++)
     if (st->s->points[i].site == site) st->failed[i] = true;
 }
@@ -112,7 +118,10 @@ static int tell(struct sweep_state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
-  if (d->finding && d->outcome == OUTCOME_HANG) note_hang(st, s->experiments[d->experiment].point);
+  if (d->finding && d->outcome == OUTCOME_HANG) {
+    st->hung[s->experiments[d->experiment].point] = true;
+    put_call_off(st, s->experiments[d->experiment].point);
+  }
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
@@ -206,13 +215,27 @@ static int hold(held_list *held, const struct sweep_done *d) {
 
 enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 
-/*
- * A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. HUNG: a branch has shown
- * a hang before.
- */
+/* What is known of a hang that a branch has shown. */
+enum branch_hang {
+  HANG_NONE,   /* there was none */
+  HANG_STAYED, /* it hung with more time, too: this is that run */
+  HANG_ENDED,  /* it came to its end when it was given more time */
+};
+
+static int tell_ended(struct sweep_state *st, struct sweep_done *d) {
+  d->traced = d->result; /* it was repeated, and none was the same */
+  (void)pthread_mutex_lock(&st->lock);
+  put_call_off(st, st->s->experiments[d->experiment].point);
+  int r = tell_doubt(st, d, &(struct repeats){.n = 1, .steady = true});
+  (void)pthread_mutex_unlock(&st->lock);
+  return r;
+}
+
+/* A failure: known, or to be confirmed. HELD: the lab is busy; then AGAIN if it is not known. */
 static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f,
-                          held_list *held, bool may_learn, bool hung) {
-  bool sure = hung && d->outcome == OUTCOME_HANG;
+                          held_list *held, bool may_learn, enum branch_hang hung) {
+  bool sure = hung == HANG_STAYED && d->outcome == OUTCOME_HANG;
+  if (hung == HANG_ENDED && d->outcome == OUTCOME_HANG) return tell_ended(st, d);
   describe(st->s, f, d->outcome, l, d->result);
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
   if (d->outcome != OUTCOME_SILENT) add_crash(st->s, f, d->result);
@@ -270,8 +293,8 @@ int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct he
 }
 
 /* The run was ended for lack of budget: it had the time that each has, or a branch had it. */
-static int tell_cut(struct sweep_state *st, struct sweep_done *d, bool hung) {
-  if (d->outcome != OUTCOME_HANG || (!hung && d->result->wall_ns < st->s->wall_ns)) return 0;
+static int tell_cut(struct sweep_state *st, struct sweep_done *d, enum branch_hang hung) {
+  if (d->outcome != OUTCOME_HANG || (hung == HANG_NONE && d->result->wall_ns < st->s->wall_ns)) return 0;
   (void)pthread_mutex_lock(&st->lock);
   int r = tell_doubt(st, d, NULL);
   (void)pthread_mutex_unlock(&st->lock);
@@ -279,7 +302,7 @@ static int tell_cut(struct sweep_state *st, struct sweep_done *d, bool hung) {
 }
 
 static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done *d, struct finding *f, held_list *held,
-                       bool may_learn, bool hung) {
+                       bool may_learn, enum branch_hang hung) {
   struct text what = {0};
   bool failed = false;
   int r = 0;
@@ -300,7 +323,7 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
 }
 
 static int take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
-                       held_list *held, bool hung) {
+                       held_list *held, enum branch_hang hung) {
   int r = JUDGE_AGAIN;
   struct finding f;
   f.numbered = false;
@@ -313,7 +336,7 @@ static int take_result(struct sweep_state *st, struct lab *l, size_t experiment,
 
 int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
                       held_list *held) {
-  return take_result(st, l, experiment, result, held, false);
+  return take_result(st, l, experiment, result, held, HANG_NONE);
 }
 
 const char sweep_cut_short[] = "what changes files ends the run that others branch from";
@@ -330,13 +353,16 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
   (void)pthread_mutex_unlock(&st->lock);
 }
 
-/* What has hung in a branch is made so that there is no doubt, at once. If it does not, that tells nothing. */
-static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, struct lab_result *ret, struct err *e) {
+/* What has hung in a branch is made so that there is no doubt, at once. If it ends then, what it is else is seen. */
+static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, struct lab_result *ret,
+                     enum branch_hang *ret_hang, struct err *e) {
   struct lab_order order = sweep_order(st->s, experiment);
   campaign_be_patient(&order);
   order.trace = true;
   int r = lab_run(l, &order, ret, e);
+  *ret_hang = HANG_STAYED;
   if (r < 0 || ret->timed_out) return r;
+  *ret_hang = HANG_ENDED;
   lab_result_done(ret);
   order = sweep_order(st->s, experiment);
   return lab_run(l, &order, ret, e);
@@ -346,14 +372,15 @@ int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const c
   struct lab_order order = sweep_order(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
+  enum branch_hang hang = HANG_NONE;
   uint64_t start = sweep_now();
-  int r = hung ? run_again(st, l, experiment, &result, &e) : lab_run(l, &order, &result, &e);
+  int r = hung ? run_again(st, l, experiment, &result, &hang, &e) : lab_run(l, &order, &result, &e);
   if (r < 0) return keep_error(st, r, &e);
   if (!result.timed_out && !hung) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
   (void)pthread_mutex_lock(&st->lock); /* another lab may just find a reason */
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
   (void)pthread_mutex_unlock(&st->lock);
-  r = take_result(st, l, experiment, &result, NULL, hung);
+  r = take_result(st, l, experiment, &result, NULL, hang);
   lab_result_done(&result);
   return r;
 }

@@ -188,6 +188,7 @@ int test_name_crash(struct run_symbols *symbols, const struct lab_result *traced
 struct test_shown {
   uint64_t hash; /* of the point; 0 if none is */
   int weight;    /* the more the clearer */
+  bool onwards;  /* it stays */
 };
 
 struct test_keeper {

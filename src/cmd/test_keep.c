@@ -133,7 +133,7 @@ static int take_finding(void *context, const struct store_finding *f) {
   struct test_keeper *k = ((struct past *)context)->k;
   struct campaign_failure add = {.outcome = outcome_named(f->kind), .signal = f->signal};
   /* Which weight it had is not kept; but one that stays has less than one that does not. */
-  struct test_shown shown = {.hash = f->onwards ? f->hash : 0, .weight = INT_MIN};
+  struct test_shown shown = {.hash = f->onwards ? f->hash : 0, .weight = INT_MIN, .onwards = f->onwards};
   struct campaign_stack *stacks[] = {&add.inject, &add.crash};
   for (int i = 0; i < 2; i++) {
     if (!f->n_keys[i]) continue;
@@ -309,7 +309,8 @@ static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct
 
 static struct test_shown shown_of(const struct test_keeper *k, const struct sweep_done *d) {
   const struct campaign_experiment *x = &k->experiments[d->experiment];
-  return (struct test_shown){.hash = k->setup->space.points.at[x->point].hash, .weight = 2 * x->weight + !x->onwards};
+  return (struct test_shown){
+      .hash = k->setup->space.points.at[x->point].hash, .weight = 2 * x->weight + !x->onwards, .onwards = x->onwards};
 }
 
 /* The folder first: a finding that is in the database can be repeated. */
@@ -331,12 +332,14 @@ static int add_finding(struct test_keeper *k, const struct sweep_done *d, int64_
 
 /*
  * One more experiment with the same cause; at one stack, a likelier fault is clearer, and one that comes once is
- * clearer than one that stays: that is what weighs more.
+ * clearer than one that stays: that is what weighs more. But how often a finding comes again is told of the one that
+ * stands for it, so this must have been repeated; only instead of one that stays, one that comes once does.
  */
 static int join_finding(struct test_keeper *k, const struct sweep_done *d, int64_t experiment, struct err *e) {
   struct test_finding f = describe(k, d);
   struct test_shown now = shown_of(k, d), *shown = d->finding <= k->shown.n ? &k->shown.at[d->finding - 1] : NULL;
   if (!shown || shown->hash != now.hash || f.onwards || now.weight <= shown->weight) return 0;
+  if (!d->traced && !shown->onwards) return 0;
   struct arena arena = {0};
   test_frames crash = {0};
   *shown = now;

@@ -389,10 +389,11 @@ void image_variable_done(struct image_variable *v);
 
 /* A frame of a call stack. */
 struct image_process_frame {
-  uint64_t address; /* where it goes on */
-  uint64_t at;      /* the same as an address of the file PATH, if that is not "" */
-  bool exact;       /* it is the instruction itself, not the one behind a call */
-  bool moves;       /* of what was looked at several times: it was at other places of the function, too */
+  uint64_t address;  /* where it goes on */
+  uint64_t at;       /* the same as an address of the file PATH, if that is not "" */
+  bool exact;        /* it is the instruction itself, not the one behind a call */
+  bool moves;        /* of what was looked at several times: it was at other places of the function, too */
+  uint64_t from, to; /* ... as AT has them, the first and the last of these places; only if it moves */
   char path[256];
 };
 

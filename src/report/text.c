@@ -116,7 +116,9 @@ static void add_summary(const struct report *r, struct text *to) {
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
   if (!r->planned)
-    text_add(to, "nothing was tried: the program itself makes no call that is known to fail (--from adds libraries)\n");
+    text_addf(to, "nothing was tried: %s (--from adds libraries)\n",
+              r->points ? "none of the errors of the calls that were seen is likely enough"
+                        : "no call of the program itself that is known to fail was seen");
   if (r->pairs) text_addf(to, "%" PRIu64 " of them with two faults, the second where the first had led\n", r->pairs);
   add_missed(r, to);
   add_modes(r, to);

@@ -192,6 +192,15 @@ static bool go_on(pid_t pid, uint64_t ns, int *status) {
   return ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0 && wait_for_stop(pid, status);
 }
 
+/* It was met at another place. */
+static void note_place(struct image_process_frame *f, const struct image_process_frame *again) {
+  if (!f->moves) f->from = f->to = f->at;
+  f->moves = true;
+  if (strcmp(f->path, again->path) != 0) return;
+  if (again->at < f->from) f->from = again->at;
+  if (again->at > f->to) f->to = again->at;
+}
+
 /*
  * What the two stacks have in common, from the outside, and the function that was called there: since it was never
  * left, that is where the loop is. A stack that has nothing in common could not be read.
@@ -205,7 +214,7 @@ static void cut_to_loop(struct keeper_stack *stack, const struct image_process_f
   size_t inner = stack->n - common - 1;
   memmove(stack->frames, stack->frames + inner, (common + 1) * sizeof *stack->frames);
   stack->n = (uint32_t)common + 1;
-  stack->frames[0].moves = true;
+  if (common < n) note_place(&stack->frames[0], &again[n - 1 - common]);
 }
 
 void trace_interrupted(pid_t pid, struct keeper_stack *stack) {

@@ -40,7 +40,9 @@ const char *const store_sql[STATEMENTS] = {
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     [ADD_FINDING] = "INSERT INTO finding (id, kind, signal, experiment, precision, difference, inject_key, crash_key) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    [UPDATE_FINDING] = "UPDATE finding SET experiment = ?2 WHERE id = ?1",
+    [UPDATE_FINDING] =
+        "UPDATE finding SET experiment = ?2, precision = coalesce((SELECT precision FROM experiment WHERE id = ?2 "
+        "AND precision >= 0), precision) WHERE id = ?1",
     [ADD_FRAME] = "INSERT INTO frame (finding, stack, n, module, path, function, file, line, offset) "
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [POINTS] = "SELECT id, hash, function, count, module, offset, \"in\", file, line, verdict FROM point ORDER BY id",

@@ -68,6 +68,73 @@ import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["symbol"] == "main"))'
 
+cat >loops.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+static __attribute__((noinline)) void one(unsigned n) { while (n--) sum += n; }
+static __attribute__((noinline)) void two(unsigned n) { while (n--) sum ^= n; }
+int main(void) {
+  char *p = malloc(10), c;
+  while (!p) { one(1000); two(1000); }
+  while (read(0, &c, 1) < 0) { two(1000); one(1000); }
+  puts("done");
+  return 0;
+}
+END
+cc -g -O1 -w -o loops loops.c
+run test --campaign loop2 --function malloc,read --format json -- ./loops
+holds 'two loops of one function are two hangs' python3 -c '
+import json, sys
+found = json.load(open("out"))["findings"]
+sys.exit(sorted((f["kind"], f["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
+
+# --- what stands for a finding was repeated --------------------------------------------------------------------------------
+
+cat >stands.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("/etc/hostname", O_RDONLY);
+  if (fd < 0) abort();
+  return close(fd) < 0;
+}
+END
+cc -g -O1 -w -o stands stands.c
+run test --campaign stands1 --function open --format json -- ./stands
+holds 'what stands for a finding comes once, and was repeated' python3 -c '
+import sqlite3, sys
+rows = sqlite3.connect("stands1/campaign.db").execute(
+    "SELECT x.precision, f.precision FROM finding f JOIN experiment x ON x.id = f.experiment WHERE NOT x.onwards").fetchall()
+sys.exit(not rows or any(a != b for a, b in rows))'
+
+# --- what takes longer than most is no hang -------------------------------------------------------------------------------
+
+cat >slow.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("/etc/hostname", O_RDONLY);
+  char c;
+  if (fd < 0) {
+    usleep(1600000); /* it gives up later */
+    fputs("cannot open\n", stderr);
+    return 1;
+  }
+  return read(fd, &c, 1) < 0;
+}
+END
+cc -g -O1 -w -o slow slow.c
+run test --campaign slow1 --budget 4runs --function open --format json -- ./slow
+holds 'what comes to its end when it is given more time is no hang' python3 -c '
+import json, sys
+told = json.load(open("out"))
+sys.exit(not (not told["findings"] and any("came to its end" in d["reason"] for d in told["doubts"])))'
+
 # --- how many causes there are ------------------------------------------------------------------------------------------
 
 cat >causes.c <<'END'

@@ -130,6 +130,17 @@ run test --budget 120runs --function open --format json --jobs 1 -- ./dated
 holds 'the time of day in a message is no difference' test "$(modes branch)" -gt 30
 holds '... and is not called one' sh -c '! grep -q "not what a run" out'
 
+# But other numbers in other lines are.
+cat >said.h <<'END'
+#include <stdio.h>
+#include <time.h>
+#define SAID (fprintf(stderr, "young: %d\nat %ld\n", ticks() < 3, (long)time(NULL)) < 0 ? 2 : 1)
+END
+sed 's/return ticks() < 3 ? 3 : 4;/return SAID;/' young.c >both.c
+cc -include ./said.h -o both both.c
+run test --campaign both1 --budget 40runs --function malloc,openat --format json --jobs 1 -- ./both
+holds 'a number in another line is one' grep -q 'a branch was not what a run from the start is' out
+
 # Files that were there before have their numbers in branches too, once they are written.
 cat >numbers.c <<'END'
 #include <stdio.h>

@@ -282,6 +282,29 @@ static void test_distance(void **state) {
   assert_int_equal(campaign_distance(&a, &none), 4);
 }
 
+/* A loop is told by where in it the program was met, from the first place to the last. */
+static void test_causes_of_loops(void **state) {
+  (void)state;
+  struct campaign_failure a = {.outcome = OUTCOME_HANG}, b = {.outcome = OUTCOME_HANG};
+  a.inject = (struct campaign_stack)STACK(1, 2, 3);
+  b.inject = (struct campaign_stack)STACK(4, 5, 6);
+  a.crash = (struct campaign_stack)STACK(CAMPAIGN_LOOP, 100, 120, 8, 9, 10);
+  b.crash = (struct campaign_stack)STACK(CAMPAIGN_LOOP, 110, 130, 8, 9, 10);
+  assert_true(campaign_same_cause(&a, &b));
+  b.crash = (struct campaign_stack)STACK(CAMPAIGN_LOOP, 121, 130, 8, 9, 10);
+  assert_false(campaign_same_cause(&a, &b)); /* another loop of the function */
+  assert_false(campaign_same_cause(&b, &a));
+  b.inject = (struct campaign_stack)STACK(1, 2, 3);
+  assert_true(campaign_same_cause(&a, &b)); /* the same call */
+  b.inject = (struct campaign_stack)STACK(4, 5, 6);
+  b.crash = (struct campaign_stack)STACK(CAMPAIGN_LOOP, 100, 120, 7, 9, 10);
+  assert_false(campaign_same_cause(&a, &b)); /* another module, or another way to it */
+  b.crash = (struct campaign_stack)STACK(8, 9, 10);
+  assert_false(campaign_same_cause(&a, &b)); /* no loop */
+  b.crash = (struct campaign_stack){0};
+  assert_false(campaign_same_cause(&a, &b));
+}
+
 static void test_causes(void **state) {
   (void)state;
   struct campaign_failure a = {.outcome = OUTCOME_CRASH, .signal = SIGSEGV};
@@ -497,6 +520,7 @@ int main(void) {
       cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_causes_of_loops),
       cmocka_unit_test(test_the_cheaper_way),
       cmocka_unit_test(test_known_failures_of_branches_are_held),
       cmocka_unit_test(test_hangs_of_a_call_wait),

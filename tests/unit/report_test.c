@@ -167,6 +167,21 @@ static void test_folded(void **state) {
   store_close(s);
 }
 
+/* Where nothing was tried it is said why: no call was seen, or none of their errors is worth it. */
+static void test_nothing_tried(void **state) {
+  (void)state;
+  struct report r = {.state = "finished", .notes = "", .points = 1, .resume = "", .left_why = ""};
+  struct text t = {0};
+  report_text(&r, &t);
+  has(t.at, "nothing was tried: none of the errors of the calls that were seen is likely enough");
+  text_done(&t);
+  t = (struct text){0};
+  r.points = 0;
+  report_text(&r, &t);
+  has(t.at, "nothing was tried: no call of the program itself that is known to fail was seen");
+  text_done(&t);
+}
+
 static void test_json(void **state) {
   (void)state;
   char *t = made(report_json);
@@ -238,6 +253,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_folded, set_up, tear_down),
+      cmocka_unit_test(test_nothing_tried),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_junit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sarif, set_up, tear_down),
