@@ -39,7 +39,6 @@ struct outcome_facts {
   int error;       /* of the fault */
   unsigned traits; /* enum campaign_trait */
   bool indirect;   /* the library of a language made the call */
-  bool caught;     /* elsewhere the program catches such an exception */
   int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 
@@ -270,7 +269,6 @@ struct campaign_case {
   const struct campaign_fault *fault;
   unsigned traits;                 /* enum campaign_trait */
   const struct observation *alone; /* what the fault before it did alone; NULL if there is none */
-  bool caught;                     /* as of struct outcome_facts */
 };
 
 /*

@@ -64,18 +64,13 @@ static bool ends_inside(const struct outcome_facts *f, const struct observe_stre
   return f->indirect && contains(said, "terminate called without an active exception");
 }
 
-/* Who catches an exception means to: that this one does not get there is no purpose. */
-static bool escapes(const struct outcome_facts *f, const struct observe_stream *said) {
-  return f->caught && contains(said, "terminate called after throwing ");
-}
-
 /* Is there no more of something? */
 static bool is_limit(int error) { return error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE; }
 
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  if (!is_limit(f->error) || escapes(f, said) || is_broken(said) || mentions(said, "assert")) return false;
+  if (!is_limit(f->error) || is_broken(said) || mentions(said, "assert")) return false;
   /* The library of Rust says this of keys for its threads; an index that is out of bounds is another thing. */
   if (mentions(said, "out of ") && !mentions(said, "out of bounds") && !mentions(said, "out of range")) return true;
   return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));

@@ -160,8 +160,6 @@ static void test_deliberate_end_without_memory(void **state) {
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
   run = run_of(SIGABRT, "", "terminate called after throwing an instance of 'std::bad_alloc'\n");
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
-  f.caught = true;
-  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_ABORT); /* others of its kind are caught */
   const char *broken = "no memory\nfree(): double free detected in tcache 2\n";
   assert_int_equal(outcome_with(SIGABRT, "", broken, ENOMEM, false), OUTCOME_ABORT);
   assert_int_equal(outcome_with(SIGABRT, "", "p: p.c:1: main: Assertion `memory' failed.\n", ENOMEM, false),
@@ -364,7 +362,7 @@ struct one {
   struct campaign_fault fault;
   struct campaign_experiment experiment;
   struct sweep sweep;
-  bool failed[3];
+  bool failed[2];
   struct finding finding, *findings[1];
   struct sweep_state st;
   _Alignas(64) char lab[1 << 16];
@@ -391,7 +389,6 @@ static struct one *make_one(void) {
                                .lock = PTHREAD_MUTEX_INITIALIZER,
                                .failed = &o->failed[0],
                                .hung = &o->failed[1],
-                               .caught = &o->failed[2],
                                .mask = &o->baseline.mask};
   o->st.findings.at = o->findings;
   o->st.findings.n = 1;
@@ -435,7 +432,7 @@ static void test_hangs_of_a_call_wait(void **state) {
   struct lab_result *result = calloc(1, sizeof *result);
   const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
   const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
-  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, caught[COUNT(points)] = {0};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0};
   size_t next = 0;
   assert_non_null(result);
   o->sweep.points = points;
@@ -444,7 +441,6 @@ static void test_hangs_of_a_call_wait(void **state) {
   o->st.n_points = COUNT(points);
   o->st.failed = failed;
   o->st.hung = hung;
-  o->st.caught = caught;
   o->finding.failure.outcome = OUTCOME_HANG;
   o->finding.failure.signal = 0;
   *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001, .n_frames = 1};
