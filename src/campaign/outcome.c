@@ -161,14 +161,7 @@ static bool says_in_file(const struct outcome_facts *f) {
   return now > before;
 }
 
-/* What has no output by itself, and is quiet, says something: in whatever language, that is a message. */
-static bool speaks_up(const struct outcome_facts *f, unsigned differs) {
-  return differs == DIFFERS_OUT && f->baseline->streams[OBSERVE_OUT].n == 0;
-}
-
-static bool is_told(const struct outcome_facts *f, unsigned differs) {
-  return speaks_up(f, differs & ~(unsigned)DIFFERS_LITTER) || says_on_output(f) || says_in_file(f);
-}
+static bool is_told(const struct outcome_facts *f) { return says_on_output(f) || says_in_file(f); }
 
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
@@ -185,7 +178,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER)
-    return f->traits & TRAIT_ANSWERS || is_told(f, differs) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+    return f->traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");

@@ -234,6 +234,31 @@ holds 'a cache that cannot be written' json 'o["findings"] == [] and o["experime
 (cd "$XDG_CACHE_HOME" && "$MURPHY" test --budget 20s --campaign "$work/c" --format json -- "$work/cached") >out 2>err
 holds '... is a finding for who works in it' json 'any(f["fault"]["function"] == "fopen" for f in o["findings"])'
 
+cat >comm.c <<'END'
+#include <stdio.h>
+#include <string.h>
+static char b[100][100];
+int main(int argc, char **argv) { /* lines of the first that the second has not */
+  char line[100];
+  int n = 0;
+  FILE *f = fopen(argv[1], "r"), *g = fopen(argv[2], "r");
+  if (!f || !g) return 2;
+  while (n < 100 && fgets(b[n], sizeof b[n], g))
+    n++;
+  while (fgets(line, sizeof line, f)) {
+    int i = 0;
+    while (i < n && strcmp(line, b[i]) != 0)
+      i++;
+    if (i == n) fputs(line, stdout);
+  }
+  return fclose(stdout) != 0;
+}
+END
+cc -g -O1 -w -o comm comm.c
+seq 3 >numbers3
+run test --budget 20s --campaign comm.c1 --function fgets --format json -- ./comm numbers3 numbers3
+holds 'output where there should be none is a wrong result' json '[f["kind"] for f in o["findings"]] == ["silent"]'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
