@@ -42,8 +42,48 @@ static bool is_sanitizer_report(const struct observe_stream *s) {
   return contains(s, "Sanitizer: ") || contains(s, ": runtime error: ");
 }
 
-/* "Out of memory", "cannot allocate", "bad_alloc", "calloc returned NULL". */
-static bool says_out_of_memory(const struct observe_stream *s) { return mentions(s, "memory") || mentions(s, "alloc"); }
+/* Is FIRST followed by THEN in one line? In any case of letters. */
+static bool mentions_both(const struct observe_stream *s, const char *first, const char *then) {
+  size_t n = strlen(first);
+  for (size_t i = 0; i + n <= s->n; i++) {
+    if (strncasecmp(s->at + i, first, n) != 0) continue;
+    const char *rest = s->at + i + n, *end = memchr(rest, '\n', s->n - i - n);
+    struct observe_stream line = {.at = rest, .n = end ? (size_t)(end - rest) : s->n - i - n};
+    if (mentions(&line, then)) return true;
+  }
+  return false;
+}
+
+/*
+ * Is there none? An allocator's name, or a path with one in it, does not say so: it may tell of anything, also that the
+ * heap is broken.
+ */
+static bool says_out_of_memory(const struct observe_stream *s) {
+  static const struct {
+    const char *first, *then;
+  } phrases[] = {{"memory", ""},          {"bad_alloc", ""},        {"not allocate ", ""},
+                 {"n't allocate ", ""},   {"not alloc ", ""},       {"n't alloc ", ""},
+                 {"not malloc", ""},      {"n't malloc", ""},       {"unable to alloc", ""},
+                 {"failed to alloc", ""}, {"error allocating", ""}, {"alloc error", ""},
+                 {"alloc returned", ""},  {"alloc(", ") returned"}, {"alloc fail", ""},
+                 {"alloc(", ") failed"},  {"allocation fail", ""},  {"allocation of ", " failed"},
+                 {"allocation error", ""}};
+  for (size_t i = 0; i < COUNT(phrases); i++)
+    if (mentions_both(s, phrases[i].first, phrases[i].then)) return true;
+  return false;
+}
+
+/* What allocators say that find the heap broken: tcmalloc, jemalloc, mimalloc, Scudo, that of GLib. */
+static bool is_broken_heap(const struct observe_stream *s) {
+  static const char *const phrases[] = {
+      "invalid pointer",  "invalid free",         "double free",       "freed twice",    "write after free",
+      "write-after-free", "use after free",       "use-after-free",    "corrupted free", "corrupted chunk",
+      "heap corruption",  "memory corruption",    "corrupted redzone", "size mismatch",  "memory stomping",
+      "memory-error",     "deallocation mismatch"};
+  for (size_t i = 0; i < COUNT(phrases); i++)
+    if (mentions(s, phrases[i])) return true;
+  return false;
+}
 
 /* Does a line start with what libc says before it aborts by itself: the heap is broken, a buffer overflowed? */
 static bool is_broken(const struct observe_stream *s) {
@@ -53,7 +93,7 @@ static bool is_broken(const struct observe_stream *s) {
   for (size_t i = 0; i < s->n; i++)
     for (size_t k = 0; (i == 0 || s->at[i - 1] == '\n') && k < COUNT(starts); k++)
       if (strncmp(s->at + i, starts[k], strlen(starts[k])) == 0) return true;
-  return false;
+  return is_broken_heap(s);
 }
 
 /*

@@ -166,6 +166,38 @@ static void test_deliberate_end_without_memory(void **state) {
                    OUTCOME_ABORT);
 }
 
+static void test_what_is_said_of_memory(void **state) {
+  (void)state;
+  static const char *const short_of_it[] = {
+      "[cmark] calloc returned null pointer, aborting\n",
+      "could not allocate 12 bytes\n",
+      "Failed to allocate the table\n",
+      "malloc(100) failed\n",
+      "xrealloc: allocation of 100 bytes failed\n",
+      "memory allocation of 5 bytes failed\n",
+      "what():  std::bad_alloc\n",
+      "unable to alloc a node\n",
+  };
+  static const char *const other[] = {
+      "src/tcmalloc.cc:333] Attempt to free invalid pointer 0x7ffc00\n",
+      "<jemalloc>: size mismatch detected, likely caused by application sized deallocation bugs\n",
+      "<jemalloc>: Write-after-free detected on deallocated pointer\n",
+      "mimalloc: error: double free detected of block 0x7ffc00 with size 8\n",
+      "fatal allocator error: invalid free\n",
+      "thread 'main' panicked at library/alloc/src/raw_vec.rs:24:5:\ncapacity overflow\n",
+      "src/alloc/node.c:12: failed to link the node\n",
+      "src/allocation.c:12: failed to link the node\n",
+      "pointer being freed was not allocated\n",
+      "the table was allocated, but has no entry\n",
+      "no memory\nmimalloc: error: corrupted free list entry of size 8\n",
+      "memory corruption detected\n",
+  };
+  for (size_t i = 0; i < COUNT(short_of_it); i++)
+    assert_int_equal(outcome_with(SIGABRT, "", short_of_it[i], ENOMEM, false), OUTCOME_HANDLED);
+  for (size_t i = 0; i < COUNT(other); i++)
+    assert_int_equal(outcome_with(SIGABRT, "", other[i], ENOMEM, false), OUTCOME_ABORT);
+}
+
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
 static int all_possible(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
@@ -488,6 +520,7 @@ int main(void) {
       cmocka_unit_test(test_output_of_who_has_none),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
+      cmocka_unit_test(test_what_is_said_of_memory),
       cmocka_unit_test(test_order),
       cmocka_unit_test(test_each_stack_once),
       cmocka_unit_test(test_what_passes_does_not_stay),
