@@ -147,7 +147,9 @@ struct lab_request {
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                struct err *e);
   void *context;
-  const char *hidden; /* as in struct sandbox_options */
+  const char *hidden;           /* as in struct sandbox_options */
+  const char *const *histories; /* patterns of files in HOME that are spare */
+  size_t n_histories;
   bool watch;         /* all runs are traced: what becomes of processes that the command starts is seen */
   bool bare;          /* ... */
   unsigned processor; /* ... */
