@@ -39,7 +39,6 @@ struct outcome_facts {
   int error;       /* of the fault */
   unsigned traits; /* enum campaign_trait */
   bool indirect;   /* the library of a language made the call */
-  bool caught;     /* elsewhere the program catches such an exception */
   int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 
@@ -154,7 +153,9 @@ struct lab_request {
   int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
                struct err *e);
   void *context;
-  const char *hidden; /* as in struct sandbox_options */
+  const char *hidden;           /* as in struct sandbox_options */
+  const char *const *histories; /* patterns of files in HOME that are spare */
+  size_t n_histories;
   bool watch;         /* all runs are traced: what becomes of processes that the command starts is seen */
   bool bare;          /* ... */
   unsigned processor; /* ... */
@@ -276,7 +277,6 @@ struct campaign_case {
   const struct campaign_fault *fault;
   unsigned traits;                 /* enum campaign_trait */
   const struct observation *alone; /* what the fault before it did alone; NULL if there is none */
-  bool caught;                     /* as of struct outcome_facts */
 };
 
 /*

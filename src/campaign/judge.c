@@ -35,7 +35,6 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .error = c->fault->error,
                                 .traits = c->traits,
                                 .indirect = c->point->indirect,
-                                .caught = c->caught,
                                 .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
   enum outcome o = outcome_of(&facts, what, &differs);

@@ -25,8 +25,10 @@ struct lab {
   struct text preload;
   VEC(char *) environment; /* strings of the caller's, but for the one at `own` */
   size_t own;
-  char *caches[4]; /* the user's folders for what can be made again, or forgotten; NULL where the command works in it */
-  char *home;      /* NULL if there is none */
+  char *caches[2]; /* the user's folders for what can be made again; NULL where the command works in it */
+  char *home;      /* likewise, for files that match the patterns */
+  const char *const *histories;
+  size_t n_histories;
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch, bare;
@@ -67,27 +69,44 @@ static bool is_below(const char *path, const char *folder) {
   return path && strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
+/* The folder that the variable names, or one below it; NULL if it names none. */
+static int find_folder(char *const *envp, const char *variable, const char *below, char **ret) {
+  const char *folder = find_variable(envp, variable);
+  *ret = NULL;
+  if (!folder || *folder != '/') return 0;
+  int n = (int)strlen(folder);
+  while (n > 1 && folder[n - 1] == '/')
+    n--;
+  return asprintf(ret, "%.*s%s", n, folder, below) < 0 ? -ENOMEM : 0;
+}
+
 /* As the XDG Base Directory Specification has it; many programs do not look at the variable. */
 static int find_caches(struct lab *l, char *const *envp, const char *cwd) {
   static const struct {
     const char *variable, *below;
-  } places[COUNT(l->caches)] = {
-      {"XDG_CACHE_HOME", ""}, {"HOME", "/.cache"}, {"XDG_STATE_HOME", ""}, {"HOME", "/.local/state"}};
-  const char *home = find_variable(envp, "HOME");
-  if (home && *home == '/' && !(l->home = strdup(home))) return -ENOMEM;
+  } places[COUNT(l->caches)] = {{"XDG_CACHE_HOME", ""}, {"HOME", "/.cache"}};
   for (size_t i = 0; i < COUNT(places); i++) {
-    const char *folder = find_variable(envp, places[i].variable);
-    char *cache = NULL;
-    if (!folder || *folder != '/') continue;
-    int n = (int)strlen(folder);
-    while (n > 1 && folder[n - 1] == '/')
-      n--;
-    if (asprintf(&cache, "%.*s%s", n, folder, places[i].below) < 0) return -ENOMEM;
-    if (is_below(cwd, cache))
+    char *cache;
+    int r = find_folder(envp, places[i].variable, places[i].below, &cache);
+    if (r < 0) return r;
+    if (cache && is_below(cwd, cache))
       free(cache);
     else
       l->caches[i] = cache;
   }
+  return 0;
+}
+
+static int find_histories(struct lab *l, const struct lab_request *request) {
+  char *home;
+  int r = find_folder(request->envp, "HOME", "", &home);
+  if (r < 0) return r;
+  if (home && request->cwd && strcmp(request->cwd, home) == 0)
+    free(home);
+  else
+    l->home = home;
+  l->histories = request->histories;
+  l->n_histories = request->n_histories;
   return 0;
 }
 
@@ -144,6 +163,7 @@ static int build(struct lab *l, const struct lab_request *request, struct err *e
   if (r >= 0) r = write_shim(l, request, e);
   if (r >= 0) r = make_environment(l, request->envp);
   if (r >= 0) r = find_caches(l, request->envp, request->cwd);
+  if (r >= 0) r = find_histories(l, request);
   if (r >= 0) r = make_files(l, request->input, e);
   return r < 0 ? r : make_sandbox(l, request, e);
 }
@@ -236,7 +256,7 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
     r = observe_layer(to, from->layers[i].at, from->layers[i].fd, l->folder.path);
   for (size_t i = 0; i < COUNT(l->caches); i++)
     if (l->caches[i]) observe_spare(to, l->caches[i]);
-  if (l->home) observe_spare_history(to, l->home);
+  if (l->home) observe_spare_named(to, l->home, l->histories, l->n_histories);
   observe_finish(to);
   return r;
 }

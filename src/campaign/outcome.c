@@ -42,8 +42,48 @@ static bool is_sanitizer_report(const struct observe_stream *s) {
   return contains(s, "Sanitizer: ") || contains(s, ": runtime error: ");
 }
 
-/* "Out of memory", "cannot allocate", "bad_alloc", "calloc returned NULL". */
-static bool says_out_of_memory(const struct observe_stream *s) { return mentions(s, "memory") || mentions(s, "alloc"); }
+/* Is FIRST followed by THEN in one line? In any case of letters. */
+static bool mentions_both(const struct observe_stream *s, const char *first, const char *then) {
+  size_t n = strlen(first);
+  for (size_t i = 0; i + n <= s->n; i++) {
+    if (strncasecmp(s->at + i, first, n) != 0) continue;
+    const char *rest = s->at + i + n, *end = memchr(rest, '\n', s->n - i - n);
+    struct observe_stream line = {.at = rest, .n = end ? (size_t)(end - rest) : s->n - i - n};
+    if (mentions(&line, then)) return true;
+  }
+  return false;
+}
+
+/*
+ * Is there none? An allocator's name, or a path with one in it, does not say so: it may tell of anything, also that the
+ * heap is broken.
+ */
+static bool says_out_of_memory(const struct observe_stream *s) {
+  static const struct {
+    const char *first, *then;
+  } phrases[] = {{"memory", ""},          {"bad_alloc", ""},        {"not allocate ", ""},
+                 {"n't allocate ", ""},   {"not alloc ", ""},       {"n't alloc ", ""},
+                 {"not malloc", ""},      {"n't malloc", ""},       {"unable to alloc", ""},
+                 {"failed to alloc", ""}, {"error allocating", ""}, {"alloc error", ""},
+                 {"alloc returned", ""},  {"alloc(", ") returned"}, {"alloc fail", ""},
+                 {"alloc(", ") failed"},  {"allocation fail", ""},  {"allocation of ", " failed"},
+                 {"allocation error", ""}};
+  for (size_t i = 0; i < COUNT(phrases); i++)
+    if (mentions_both(s, phrases[i].first, phrases[i].then)) return true;
+  return false;
+}
+
+/* What allocators say that find the heap broken: tcmalloc, jemalloc, mimalloc, Scudo, that of GLib. */
+static bool is_broken_heap(const struct observe_stream *s) {
+  static const char *const phrases[] = {
+      "invalid pointer",  "invalid free",         "double free",       "freed twice",    "write after free",
+      "write-after-free", "use after free",       "use-after-free",    "corrupted free", "corrupted chunk",
+      "heap corruption",  "memory corruption",    "corrupted redzone", "size mismatch",  "memory stomping",
+      "memory-error",     "deallocation mismatch"};
+  for (size_t i = 0; i < COUNT(phrases); i++)
+    if (mentions(s, phrases[i])) return true;
+  return false;
+}
 
 /* Does a line start with what libc says before it aborts by itself: the heap is broken, a buffer overflowed? */
 static bool is_broken(const struct observe_stream *s) {
@@ -53,7 +93,7 @@ static bool is_broken(const struct observe_stream *s) {
   for (size_t i = 0; i < s->n; i++)
     for (size_t k = 0; (i == 0 || s->at[i - 1] == '\n') && k < COUNT(starts); k++)
       if (strncmp(s->at + i, starts[k], strlen(starts[k])) == 0) return true;
-  return false;
+  return is_broken_heap(s);
 }
 
 /*
@@ -64,18 +104,13 @@ static bool ends_inside(const struct outcome_facts *f, const struct observe_stre
   return f->indirect && contains(said, "terminate called without an active exception");
 }
 
-/* Who catches an exception means to: that this one does not get there is no purpose. */
-static bool escapes(const struct outcome_facts *f, const struct observe_stream *said) {
-  return f->caught && contains(said, "terminate called after throwing ");
-}
-
 /* Is there no more of something? */
 static bool is_limit(int error) { return error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE; }
 
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  if (!is_limit(f->error) || escapes(f, said) || is_broken(said) || mentions(said, "assert")) return false;
+  if (!is_limit(f->error) || is_broken(said) || mentions(said, "assert")) return false;
   /* The library of Rust says this of keys for its threads; an index that is out of bounds is another thing. */
   if (mentions(said, "out of ") && !mentions(said, "out of bounds") && !mentions(said, "out of range")) return true;
   return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
@@ -166,14 +201,7 @@ static bool says_in_file(const struct outcome_facts *f) {
   return now > before;
 }
 
-/* What has no output by itself, and is quiet, says something: in whatever language, that is a message. */
-static bool speaks_up(const struct outcome_facts *f, unsigned differs) {
-  return differs == DIFFERS_OUT && f->baseline->streams[OBSERVE_OUT].n == 0;
-}
-
-static bool is_told(const struct outcome_facts *f, unsigned differs) {
-  return speaks_up(f, differs & ~(unsigned)DIFFERS_LITTER) || says_on_output(f) || says_in_file(f);
-}
+static bool is_told(const struct outcome_facts *f) { return says_on_output(f) || says_in_file(f); }
 
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
@@ -190,7 +218,7 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER)
-    return f->traits & TRAIT_ANSWERS || is_told(f, differs) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+    return f->traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
   if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");

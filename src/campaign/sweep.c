@@ -55,8 +55,7 @@ enum outcome sweep_judge(const struct sweep_state *st, size_t experiment, const 
                             .mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE),
                             .point = &s->points[x->point],
                             .fault = &s->faults[x->fault],
-                            .traits = x->traits,
-                            .caught = __atomic_load_n(&st->caught[x->point], __ATOMIC_ACQUIRE)};
+                            .traits = x->traits};
   if (x->first && s->alone) c.alone = &s->alone[x->first - 1];
   return campaign_judge(&c, r, what, ret_failed);
 }
@@ -144,18 +143,15 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
-  st.failed = calloc(3 * (n_points + 1), sizeof *st.failed);
+  st.failed = calloc(2 * (n_points + 1), sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
   st.hung = st.failed + n_points + 1;
-  st.caught = st.hung + n_points + 1;
   st.n_points = n_points;
   st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   free(st.failed);
   vec_done(&st.later);
-  map_done(&st.catchers);
   map_done(&st.counting);
-  map_done(&st.uncaught);
   for (size_t i = 0; i < st.findings.n; i++)
     free(st.findings.at[i]);
   vec_done(&st.findings);

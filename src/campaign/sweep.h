@@ -22,12 +22,8 @@ struct sweep_state {
   size_t n_points;
   bool *failed;      /* of each point: a finding is known there, or a hang of the same call */
   bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
-  bool *caught;      /* ... an exception that is thrown there should be caught, as others are */
   VEC(size_t) later; /* experiments at such points, for when all others are done */
   size_t next_later;
-  struct map catchers; /* from where code is called in which exceptions are caught (sweep_caught.c) */
-  struct map uncaught; /* points where one was not, from 1 */
-  size_t n_uncaught;
   VEC(struct finding *) findings;
   struct map counting;   /* lines, without their digits, that are others from second to second */
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
@@ -99,13 +95,6 @@ int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const c
  */
 int sweep_take_result(struct sweep_state *st, struct lab *l, size_t experiment, const struct lab_result *result,
                       held_list *held) MUST_USE;
-/* The stack of an injection as numbers that are the same in every run; how many there are. */
-size_t sweep_number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
-                           uint64_t ret[WIRE_FRAMES]);
-/* Before a result is judged: what is known by now of exceptions that are thrown at its point. */
-void sweep_recall_caught(struct sweep_state *st, const struct lab *l, size_t experiment, const struct lab_result *r);
-/* What became of it, if it is no failure. True if it is to be made again when all others are done, and not told. */
-bool sweep_note_caught(struct sweep_state *st, const struct lab *l, size_t experiment, const struct lab_result *r);
 int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h,
                     struct lab_result *result) MUST_USE;
 int sweep_add_finding(struct sweep_state *st, const struct finding *f, size_t *ret) MUST_USE;

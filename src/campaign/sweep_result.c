@@ -11,9 +11,9 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Hash of the module's path, and the address in it. */
-size_t sweep_number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
-                           uint64_t ret[WIRE_FRAMES]) {
+/* Stacks as numbers that are the same in every run: hash of the module's path, and the address in it. */
+static size_t number_inject(const struct sweep *s, const struct run_area *area, const struct wire_event *event,
+                            uint64_t ret[WIRE_FRAMES]) {
   size_t n = event->n_frames < WIRE_FRAMES ? event->n_frames : WIRE_FRAMES, used = 0;
   for (size_t i = 0; i < n; i++) {
     struct wire_loaded loaded;
@@ -56,7 +56,7 @@ static size_t number_crash(const struct sweep *s, const struct lab_result *r,
 static void describe(const struct sweep *s, struct finding *f, enum outcome outcome, const struct lab *l,
                      const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
-  size_t n = f->numbered ? f->failure.inject.n : sweep_number_inject(s, lab_area(l), &result->event, f->inject);
+  size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
   f->numbered = true;
@@ -306,7 +306,6 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
   struct text what = {0};
   bool failed = false;
   int r = 0;
-  sweep_recall_caught(st, l, d->experiment, d->result);
   d->outcome = sweep_judge(st, d->experiment, d->result, &what, &failed);
   d->difference = what.at ? what.at : "";
   if (sweep_stopped(st->s)) {
@@ -315,7 +314,7 @@ static int take_judged(struct sweep_state *st, struct lab *l, struct sweep_done 
     r = held ? 0 : tell_cut(st, d, hung);
   } else if (failed) {
     r = handle_failure(st, l, d, f, held, may_learn, hung);
-  } else if (!sweep_note_caught(st, l, d->experiment, d->result)) {
+  } else {
     r = held ? hold(held, d) : tell_locked(st, d);
   }
   text_done(&what);

@@ -105,10 +105,7 @@ int again_locate(struct test_setup *s, const struct test_finding *f, struct agai
   const struct campaign_fault *fault = find_fault(&s->space, f);
   const struct campaign_point *point = fault ? find_point(s, f) : NULL;
   if (!point) return -ENOENT;
-  /* Only who catches exceptions elsewhere was blamed for this. */
-  bool thrown = fault->act == WIRE_ACT_THROW && strcmp(f->kind, outcome_words[OUTCOME_ABORT]) == 0;
   ret->is = (struct campaign_case){.baseline = &s->baseline,
-                                   .caught = thrown,
                                    .point = point,
                                    .fault = fault,
                                    .traits = ret->is.traits | test_traits(&s->space, point, fault)};

@@ -30,14 +30,15 @@ struct test_space {
   run_places sites;            /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
-  bool follow;               /* other programs are started, and their calls may fail too */
-  bool watch;                /* other processes are */
-  struct text notes;         /* of them, a line each */
-  struct map outputs;        /* points that close what was written, by their hashes (test_points.c) */
-  struct map witnesses;      /* functions that are recorded and not tried, by their names */
-  VEC(const char *) untried; /* functions of libraries that nothing is known about */
-  VEC(char *) languages;     /* names of libraries of languages */
-  VEC(char *) compilers;     /* ... that put such a library into what they make */
+  bool follow;                 /* other programs are started, and their calls may fail too */
+  bool watch;                  /* other processes are */
+  struct text notes;           /* of them, a line each */
+  struct map outputs;          /* points that close what was written, by their hashes (test_points.c) */
+  struct map witnesses;        /* functions that are recorded and not tried, by their names */
+  VEC(const char *) untried;   /* functions of libraries that nothing is known about */
+  VEC(char *) languages;       /* names of libraries of languages */
+  VEC(char *) compilers;       /* ... that put such a library into what they make */
+  VEC(const char *) histories; /* patterns of files that have what was typed (data/histories) */
 };
 
 struct test_scope {

@@ -101,6 +101,8 @@ static struct lab_request lab_for(const struct test_setup *s) {
                               .before_asan = s->space.modules.asan,
                               .limits = limits_for(&s->space),
                               .hidden = hidden_for(s),
+                              .histories = s->space.histories.at,
+                              .n_histories = s->space.histories.n,
                               .bare = s->is->no_sandbox};
 }
 

@@ -278,11 +278,36 @@ int test_write_shim(void *context, const char *area, const char *shim, struct te
   return r;
 }
 
+/* --- files with what was typed ------------------------------------------------------------------------------------ */
+
+enum { HISTORIES_MAX = 1 << 16 };
+
+static int add_history(struct test_space *s, const char *line) {
+  if (!*line || *line == '#') return 0;
+  const char *pattern = arena_strdup(&s->arena, line);
+  return pattern ? vec_push(&s->histories, pattern) : -ENOMEM;
+}
+
+static int load_histories(struct test_space *s, struct err *e) {
+  struct text path = {0};
+  char *bytes = NULL;
+  size_t size;
+  text_addf(&path, "%s/histories", s->data);
+  int r = path.failed ? -ENOMEM : file_read(path.at, HISTORIES_MAX, &bytes, &size, e);
+  for (char *rest = bytes, *line; r >= 0 && (line = strsep(&rest, "\n")) != NULL;)
+    r = add_history(s, line);
+  free(bytes);
+  text_done(&path);
+  /* Data of somebody's own may be older. */
+  return r == -ENOENT ? 0 : r == -ENOMEM ? err_set(e, r, "out of memory") : r;
+}
+
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) {
   int r = run_target_find(command, &s->target, e);
   if (r >= 0) r = run_modules_load(s->target.path, false, &s->modules, e);
+  if (r >= 0) r = load_histories(s, e);
   const char *const *functions = s->modules.functions.at;
   return r < 0 ? r : scenario_starts(s->data, functions, s->modules.functions.n, ret_starts, e);
 }
@@ -351,6 +376,7 @@ void test_space_done(struct test_space *s) {
   run_modules_done(&s->modules);
   run_target_done(&s->target);
   vec_done(&s->opened);
+  vec_done(&s->histories);
   text_done(&s->notes);
   arena_done(&s->arena);
 }

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,14 +156,19 @@ void observe_spare(struct observation *o, const char *folder) {
   }
 }
 
-void observe_spare_history(struct observation *o, const char *home) {
-  size_t n = strlen(home);
-  while (n > 1 && home[n - 1] == '/')
-    n--;
+static bool is_named(const char *name, const char *const *patterns, size_t n) {
+  bool named = false;
+  for (size_t i = 0; i < n && !named; i++)
+    named = fnmatch(patterns[i], name, FNM_PATHNAME | FNM_PERIOD) == 0;
+  return named;
+}
+
+void observe_spare_named(struct observation *o, const char *folder, const char *const *patterns, size_t n) {
+  size_t size = strlen(folder);
   for (size_t i = 0; i < o->entries.n; i++) {
     struct observe_entry *e = &o->entries.at[i];
-    if (strncmp(e->path, home, n) != 0 || e->path[n] != '/' || e->path[n + 1] != '.') continue;
-    e->spare |= !strchr(e->path + n + 1, '/') && strstr(e->path + n + 1, "history");
+    bool inside = strncmp(e->path, folder, size) == 0 && e->path[size] == '/';
+    e->spare |= inside && e->kind == OBSERVE_FILE && is_named(e->path + size + 1, patterns, n);
   }
 }
 

@@ -51,8 +51,8 @@ int observe_stream(struct observation *o, unsigned which, int fd, size_t limit) 
 int observe_layer(struct observation *o, const char *at, int fd, const char *ignore) MUST_USE;
 /* The folder and all in it is spare: a cache, for what can be made again. Who cannot keep anything there goes on. */
 void observe_spare(struct observation *o, const char *folder);
-/* So are hidden files in the user's HOME that have what was typed: .NAME_history. */
-void observe_spare_history(struct observation *o, const char *home);
+/* So are files in the folder itself whose names match one of these patterns of the shell. */
+void observe_spare_named(struct observation *o, const char *folder, const char *const *patterns, size_t n);
 void observe_finish(struct observation *o);
 
 /* How much of a stream, of names or contents is not compared; each includes those before it. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the data files: data/kernel/*.errors, data/functions, data/hooks, data/languages and data/constants.
+"""Checks the data files: data/kernel/*.errors, data/functions, data/hooks, data/languages,
+data/histories and data/constants.
 
 Every line must parse; system calls must be sorted by number, without duplicates, with the numbers and names of
 asm/unistd_64.h (where that header is installed); errnos must be Linux names, sorted, no aliases; functions must be
@@ -142,6 +143,23 @@ def check_languages(text):
         found.append(line)
 
 
+def check_histories(text):
+    """Mistakes in the list of files that have what was typed, as (line, what)."""
+    lines = text.split("\n")
+    yield from check_start(lines, "murphy histories")
+    if lines[-1] != "":
+        yield len(lines), "no newline at the end"
+    found = []
+    for at, line in enumerate(lines, 1):
+        if line == "" or line.startswith("#"):
+            continue
+        if not re.fullmatch(r"\.[*]?[A-Za-z0-9_.-]{3,}", line):
+            yield at, f"not a pattern for a hidden file in HOME: {line!r}"
+        if found and line <= found[-1]:
+            yield at, f"{line!r} is not in order, or stands twice"
+        found.append(line)
+
+
 HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
          "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
          "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise|thread|control|leave|"
@@ -210,6 +228,15 @@ BROKEN_LANGUAGES = {
     "twice": (HEAD_LANGUAGES + "liba.so.1\nliba.so.1\n", 4),
     "no newline": (HEAD_LANGUAGES + "liba.so.1", 3),
 }
+HEAD_HISTORIES = f"{SPDX}\n# murphy histories, format 1\n"
+BROKEN_HISTORIES = {
+    "all files": (HEAD_HISTORIES + ".*\n", 3),
+    "not hidden": (HEAD_HISTORIES + "*_history\n", 3),
+    "in a folder": (HEAD_HISTORIES + ".local/state\n", 3),
+    "not in order": (HEAD_HISTORIES + ".viminfo\n.lesshst\n", 4),
+    "twice": (HEAD_HISTORIES + ".viminfo\n.viminfo\n", 4),
+    "no newline": (HEAD_HISTORIES + ".viminfo", 3),
+}
 HEAD_HOOKS = f"{SPDX}\n# murphy hooks, format 1\n"
 BROKEN_HOOKS = {
     "no format": (f"{SPDX}\ndlsym dlsym\n", 1),
@@ -277,6 +304,7 @@ def self_test():
         (BROKEN_FUNCTIONS, check_functions),
         (BROKEN_HOOKS, check_hooks),
         (BROKEN_LANGUAGES, check_languages),
+        (BROKEN_HISTORIES, check_histories),
         (BROKEN_CONSTANTS, check_constants),
     ):
         for what, (text, line) in samples.items():
@@ -305,14 +333,15 @@ def main(arguments):
     mistakes += check_file(data / "functions", check_functions)
     mistakes += check_file(data / "hooks", check_hooks)
     mistakes += check_file(data / "languages", check_languages)
+    mistakes += check_file(data / "histories", check_histories)
     mistakes += check_file(data / "constants", check_constants)
     for mistake in mistakes:
         print(mistake, file=sys.stderr)
     if not mistakes:
         samples = len(BROKEN_KERNEL) + len(BROKEN_FUNCTIONS) + len(BROKEN_HOOKS) + len(BROKEN_CONSTANTS)
-        samples += len(BROKEN_LANGUAGES)
+        samples += len(BROKEN_LANGUAGES) + len(BROKEN_HISTORIES)
         numbers = "compared with asm/unistd_64.h" if header else "not compared, no asm/unistd_64.h here"
-        files = f"{len(kernels)} kernel file(s), functions, hooks, languages, constants"
+        files = f"{len(kernels)} kernel file(s), functions, hooks, languages, histories, constants"
         print(f"{files}: fine; numbers {numbers}; {samples} broken samples refused")
     return 1 if mistakes else 0
 

@@ -199,6 +199,33 @@ done
 run report --campaign thrown.named --format json
 holds '... but scripts read the symbol' grep -q '"function":"_Znam"' out
 
+cat >optional.cc <<'END'
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <vector>
+static int load_cache() {
+  try {
+    std::vector<char> v(1 << 20);
+    v[5] = 1;
+    return v[5] - 1;
+  } catch (const std::bad_alloc &) {
+    std::fprintf(stderr, "cache: too large\n");
+    return 3;
+  }
+}
+int main() {
+  if (int r = load_cache()) return r;
+  std::unique_ptr<int[]> p(new int[100]);
+  p[0] = 1;
+  std::printf("%d\n", p[0]);
+  return std::fclose(stdout) ? 1 : 0;
+}
+END
+c++ -g -O1 -w -o optional optional.cc
+run test --campaign optional.c --budget 20s --function 'operator new,operator new[]' -- ./optional
+holds 'who catches bad_alloc in one place may give up by it in another' test "$status" = 0
+
 # --- folders of others --------------------------------------------------------------------------------------------------
 
 as_other() { (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --clear-groups "$@" >../out 2>../err); }

@@ -234,6 +234,59 @@ holds 'a cache that cannot be written' json 'o["findings"] == [] and o["experime
 (cd "$XDG_CACHE_HOME" && "$MURPHY" test --budget 20s --campaign "$work/c" --format json -- "$work/cached") >out 2>err
 holds '... is a finding for who works in it' json 'any(f["fault"]["function"] == "fopen" for f in o["findings"])'
 
+cat >typed.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", getenv("HOME"), argv[1]);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return 1;
+  write(fd, "words\n", 6);
+  return close(fd) != 0;
+}
+END
+cc -g -O1 -w -o typed typed.c
+mkdir -p "$HOME/.local/state/syncd"
+typed() { # typed NAME FILE [FOLDER]: the kinds of what is found when the file is not written
+  (cd "${3:-.}" && "$MURPHY" test --budget 20s --campaign "$work/typed.$1" --function write --format json -- "$work/typed" "$2") >out 2>err
+}
+typed 1 .prog_history
+holds 'what was typed is not kept' json 'o["findings"] == [] and o["experiments"] > 3'
+typed 2 .prog_history "$HOME"
+holds '... which is a finding for who works there' json '[f["kind"] for f in o["findings"]] == ["silent"]'
+typed 3 .purchase_history.db
+holds '... as other files in HOME are' json '[f["kind"] for f in o["findings"]] == ["silent"]'
+typed 4 .local/state/syncd/keys
+holds '... and those of the state of programs' json '[f["kind"] for f in o["findings"]] == ["silent"]'
+
+cat >comm.c <<'END'
+#include <stdio.h>
+#include <string.h>
+static char b[100][100];
+int main(int argc, char **argv) { /* lines of the first that the second has not */
+  char line[100];
+  int n = 0;
+  FILE *f = fopen(argv[1], "r"), *g = fopen(argv[2], "r");
+  if (!f || !g) return 2;
+  while (n < 100 && fgets(b[n], sizeof b[n], g))
+    n++;
+  while (fgets(line, sizeof line, f)) {
+    int i = 0;
+    while (i < n && strcmp(line, b[i]) != 0)
+      i++;
+    if (i == n) fputs(line, stdout);
+  }
+  return fclose(stdout) != 0;
+}
+END
+cc -g -O1 -w -o comm comm.c
+seq 3 >numbers3
+run test --budget 20s --campaign comm.c1 --function fgets --format json -- ./comm numbers3 numbers3
+holds 'output where there should be none is a wrong result' json '[f["kind"] for f in o["findings"]] == ["silent"]'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog

@@ -130,12 +130,27 @@ static void test_a_cache_is_spare(void **state) {
   leave(&a, "/home/me/.cache/x", OBSERVE_FILE);
   observe_spare(&a, "/home/me/.cache");
   assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
-  leave(&a, "/home/me/.prog_history", OBSERVE_FILE);
-  observe_spare_history(&a, "/home/me/");
-  assert_int_equal(compare_left(&a, &b), DIFFERS_LITTER);
   leave(&a, "/home/me/.cached", OBSERVE_FILE); /* another one */
   observe_spare(&a, "/home/me/.cache");
   assert_int_equal(compare_left(&a, &b), DIFFERS_FILES | DIFFERS_LOSS);
+}
+
+static unsigned compare_typed(const char *path) {
+  static const char *const patterns[] = {".*_history", ".viminfo"};
+  struct observation a = {0}, b = {0};
+  leave(&a, path, OBSERVE_FILE);
+  observe_spare_named(&a, "/home/me", patterns, COUNT(patterns));
+  return compare_left(&a, &b);
+}
+
+static void test_what_was_typed_is_spare(void **state) {
+  (void)state;
+  assert_int_equal(compare_typed("/home/me/.prog_history"), DIFFERS_LITTER);
+  assert_int_equal(compare_typed("/home/me/.viminfo"), DIFFERS_LITTER);
+  assert_int_equal(compare_typed("/home/me/.purchase_history.db"), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_int_equal(compare_typed("/home/me/.viminfo.bak"), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_int_equal(compare_typed("/home/me/below/.prog_history"), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_int_equal(compare_typed("/home/meat/.prog_history"), DIFFERS_FILES | DIFFERS_LOSS);
 }
 
 struct world {
@@ -364,6 +379,7 @@ int main(void) {
       cmocka_unit_test(test_difference_shows_the_first_line),
       cmocka_unit_test(test_temporary_files_are_litter),
       cmocka_unit_test(test_a_cache_is_spare),
+      cmocka_unit_test(test_what_was_typed_is_spare),
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
