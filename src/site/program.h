@@ -351,6 +351,8 @@ int ended_find(const struct looking *t, struct worker *w, const failing_vec *edg
 
 /* Is it known that argument ARG of the call INSN points to the current time? */
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
+/* The stack slot, relative to the stack pointer at the entry, that the call INSN gets the address of; if it is seen. */
+bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret);
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 

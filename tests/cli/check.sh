@@ -333,7 +333,16 @@ size_t given(const char *n) { if (!getenv(n)) abort(); return strlen(getenv(n));
 size_t other(void) { return getenv("HOME") ? strlen(getenv("PATH")) : 0; }
 size_t behind(int c) { if (c && !getenv("HOME")) abort(); return strlen(getenv("HOME")); }
 size_t failed(void) { return getenv("HOME") ? 0 : strlen(getenv("HOME")); }
-int main(int c, char **v) { return (int)(tested() + given(*v) + other() + behind(c) + failed()); }
+size_t removed(int c) { if (!getenv("HOME")) abort(); if (c) unsetenv("HOME"); return strlen(getenv("HOME")); }
+size_t cleared(void) { if (!getenv("HOME")) abort(); clearenv(); return strlen(getenv("HOME")); }
+size_t removed2(void) { if (!getenv("HOME")) abort(); unsetenv("PATH"); return strlen(getenv("HOME")); }
+size_t before(void) { unsetenv("X"); clearenv(); return getenv("HOME") ? strlen(getenv("HOME")) : 0; }
+size_t changed(int c) { if (!getenv("HOME")) { unsetenv("HOME"); abort(); } setenv("HOME", "", c); return strlen(getenv("HOME")); }
+size_t members(char **v) { return getenv(v[1]) ? strlen(getenv(v[2])) : 0; }
+int main(int c, char **v) {
+  return (int)(tested() + given(*v) + other() + behind(c) + failed() + removed(c) + cleared() + removed2() + before() +
+               changed(c) + members(v));
+}
 C
 cat >again2.c <<'C'
 #include <pwd.h>
@@ -352,9 +361,9 @@ holds 'a register that holds the same asks the same' json '
 ${CC:-cc} -O0 -g again.c -o again || exit 1
 run check --format json --verdict none again
 holds 'what was answered before is not shown' json '
-  all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed"))
-  and all(at("getenv", f)["quiet"] for f in ("tested", "given"))
-  and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed"))'
+  all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed", "removed"))
+  and all(at("getenv", f)["quiet"] for f in ("tested", "given", "removed2", "before", "changed"))
+  and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed", "removed", "cleared", "members"))'
 
 # The current time is a date; others may be none.
 cat >dates.c <<'C'
@@ -366,14 +375,26 @@ int input(void) { time_t t; return scanf("%ld", &t) == 1 ? localtime(&t)->tm_yea
 int either(long n) { time_t t = time(NULL); if (n) t = n; return gmtime(&t)->tm_year; }
 int clock_of(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return localtime(&t.tv_sec)->tm_year; }
 int twice(long n) { time_t t = n; return localtime(&t) ? localtime(&t)->tm_year : 0; }
-int main(int c, char **v) { (void)v; return result() + behind() + input() + either(c) + clock_of() + twice(c); }
+int stored(long n, long k) { time_t t = n; if (!localtime(&t)) return 0; t = k; return localtime(&t)->tm_year; }
+int filled(long n) { time_t t = n; if (!localtime(&t)) return 0; return scanf("%ld", &t) + localtime(&t)->tm_year; }
+int two(long n, long k) { time_t t = n, u = k; return localtime(&t) ? localtime(&u)->tm_year : 0; }
+int behind_it(time_t *t, long k) { if (!localtime(t)) return 0; *t = k; return localtime(t)->tm_year; }
+time_t all;
+int fixed(long k) { if (!localtime(&all)) return 0; all = k; return localtime(&all)->tm_year; }
+int pointer(const time_t *t) { return localtime(t) ? localtime(t)->tm_year : 0; }
+int main(int c, char **v) {
+  time_t t = c;
+  return result() + behind() + input() + either(c) + clock_of() + twice(c) + stored(c, **v) + filled(c) + two(c, **v) +
+         behind_it(&t, **v) + fixed(c) + pointer(&t);
+}
 C
 for level in 0 2; do
   ${CC:-cc} -O$level -g -fno-inline dates.c -o dates || exit 1
   run check --format json --verdict none dates
   holds "localtime of now does not fail at -O$level" json '
     all(at("localtime", f)["use"] == "dereferenced" for f in ("result", "behind", "input"))
-    and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice"))
+    and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice", "pointer"))
+    and not any(at("localtime", f)["quiet"] for f in ("stored", "filled", "two", "behind_it", "fixed"))
     and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
 done
 

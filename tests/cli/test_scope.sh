@@ -234,6 +234,25 @@ holds 'a cache that cannot be written' json 'o["findings"] == [] and o["experime
 (cd "$XDG_CACHE_HOME" && "$MURPHY" test --budget 20s --campaign "$work/c" --format json -- "$work/cached") >out 2>err
 holds '... is a finding for who works in it' json 'any(f["fault"]["function"] == "fopen" for f in o["findings"])'
 
+# --- what was asked before ----------------------------------------------------------------------------------------------
+
+cat >twice.c <<'END'
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  if (!getpwnam("root")) return fprintf(stderr, "no user\n"), 1;
+  if (!getenv("PATH")) return fprintf(stderr, "no path\n"), 1;
+  printf("%s %zu\n", getpwnam("root")->pw_dir, strlen(getenv("PATH")));
+  return fclose(stdout) ? 1 : 0;
+}
+END
+cc -g -O1 -w -o twice twice.c
+run test --budget 20s --format json --function getpwnam,getenv -- ./twice
+holds 'what was found once can fail the second time for want of memory' json '
+  [f["fault"]["function"] for f in o["findings"]] == ["getpwnam"]'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
