@@ -123,7 +123,8 @@ static void add_verdict(const struct test_space *s, uint64_t site, const struct 
   if (!map_get(&s->verdicts, site, &verdict)) return;
   to->verdict = (int)(verdict & 0xff);
   bool quiet = verdict & VERDICT_QUIET && likeliest(s, to->function, seen) < verdict >> VERDICT_LOUD;
-  to->again = verdict & VERDICT_AGAIN;
+  /* What was there is there; but memory may be short the second time, too. */
+  to->again = verdict & VERDICT_AGAIN && site_likely_absent(s->likely, function);
   to->usual = quiet && verdict & VERDICT_USUAL;
   to->quiet = quiet && !site_likely_input(s->likely, function);
   /* What there is not is an answer for who asks; who does not look takes what was in memory for it. */

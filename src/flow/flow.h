@@ -363,8 +363,10 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
 /* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
-/* Do the calls X and Y get the same value as argument ARG, because one register holds it all the way between? */
-bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y, unsigned arg);
+/* Is argument ARG of the call X argument OTHER of the call Y, because one register holds it all the way between? */
+bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other);
+/* Is the memory operand of INSN behind the pointer V, a result of a call or an argument, by its displacement? */
+bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v);
 /* Does some way through the function leave garbage as its result: does it return nothing? */
 bool flow_graph_returns_nothing(struct flow_graph *g);
 /* Does the function set errno to 0 somewhere? */

@@ -84,9 +84,17 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
   return g->next_first[k + 1] - g->next_first[k];
 }
 
-bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, uint32_t y, unsigned arg) {
-  uint8_t reg = code_argument_registers[arg];
-  return origin_identity(&g->walk, x, reg) == origin_identity(&g->walk, y, reg);
+bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other) {
+  const uint8_t *regs = code_argument_registers;
+  return origin_identity(&g->walk, x, regs[arg]) == origin_identity(&g->walk, y, regs[other]);
+}
+
+bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v) {
+  const struct insn *in = &g->code.insns[insn];
+  if (in->base == NO_REG || in->index != NO_REG || (v->kind != VALUE_ARG && v->kind != VALUE_CALL)) return false;
+  struct loc base = loc_reg(in->base);
+  struct flow_value w = origin(&g->walk, insn, &base);
+  return w.kind == v->kind && w.arg == v->arg && w.call == v->call && w.ops == v->ops;
 }
 
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }

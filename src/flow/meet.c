@@ -155,7 +155,7 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
 static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct item ret[2]) {
   uint64_t key = (uint64_t)insn << 8 | cc, at;
   if (map_get(w->conditions, key, &at)) {
-    memcpy(ret, w->predicates.at + at / 4, at % 4 * sizeof *ret);
+    if (at % 4) memcpy(ret, w->predicates.at + at / 4, at % 4 * sizeof *ret);
     return at % 4;
   }
   unsigned n = condition_at(w, insn, cc, ret);

@@ -566,7 +566,8 @@ static int keep(struct walk *w, struct flow_summary *ret) {
 
 /* Vectors are empty at the start, but keep the memory that they had in the function before. */
 #define room_take(v, room) ((v)->at = (room)->at, (v)->cap = (room)->cap, *(room) = (struct flow_room){0})
-#define room_give(v, room) (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL)
+#define room_give(v, room)                                                                                             \
+  (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL, (v)->n = (v)->cap = 0)
 
 static void take_rooms(struct walk *w) {
   struct flow_room *r = w->worker->rooms;

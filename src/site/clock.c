@@ -15,8 +15,7 @@ static bool slot_of(const struct insn *in, int64_t *ret) {
   return true;
 }
 
-/* The slot that the call INSN gets the address of as its argument ARG. */
-static bool given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret) {
+bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret) {
   const struct code *code = flow_graph_code(g);
   uint32_t first = code->blocks[flow_graph_block(g, insn)].first;
   uint8_t reg = code_argument_registers[arg];
@@ -53,7 +52,7 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
   int64_t slot, other;
   bool told = false;
   uint32_t last = UINT32_MAX; /* the last call that told the time */
-  if (!given_slot(g, insn, arg, &slot)) return false;
+  if (!clock_given_slot(g, insn, arg, &slot)) return false;
   for (uint32_t i = 0; i < code->n_insns; i++) {
     const struct insn *in = &code->insns[i];
     if (insn_calls(in)) {
@@ -62,7 +61,7 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
       bool tells = m && relevance_tells_now(p->relevance, m->written);
       if (tells) last = i;
       int behind = m ? relevance_now_behind(p->relevance, m->written) : -1;
-      bool given = behind >= 0 && behind < FLOW_ARGS && given_slot(g, i, (unsigned)behind, &other);
+      bool given = behind >= 0 && behind < FLOW_ARGS && clock_given_slot(g, i, (unsigned)behind, &other);
       if (given && other == slot) told |= flow_graph_leads(g, i, insn);
     }
     if (!writes_slot(in, slot)) continue;

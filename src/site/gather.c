@@ -185,6 +185,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
   r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;
+  f.refused_at = neighbours_refusing(t->p, t->g, insn, m, &t->w->events);
   f.n_events = (uint32_t)t->w->events.at.n;
   f.events = arena_memdup(&t->w->arena, t->w->events.at.at, f.n_events * sizeof *f.events);
   return f.events ? vec_push(&t->w->found, f) : -ENOMEM;

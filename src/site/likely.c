@@ -135,6 +135,10 @@ bool site_likely_nothing(const struct site_likely *l, const char *function) {
   return relevance_nothing(l->relevance, relevance_written(l->relevance, function));
 }
 
+bool site_likely_absent(const struct site_likely *l, const char *function) {
+  return relevance_absent(l->relevance, relevance_written(l->relevance, function));
+}
+
 bool site_likely_keeps(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
   int to = relevance_writes(l->relevance, written);

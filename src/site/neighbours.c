@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define BLOCKS_BACK 4
+#define BLOCKS_ON 16
 #define STANDARD 3 /* descriptors with a meaning of their own */
 
 /* --- the lowest descriptor ---------------------------------------------------------------------------------------- */
@@ -51,23 +52,6 @@ bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t i
 
 /* --- what the next call notices ----------------------------------------------------------------------------------- */
 
-static int by_address(const void *key, const void *element) {
-  uint64_t at = *(const uint64_t *)key;
-  const struct found *f = element;
-  return (at > f->at) - (at < f->at);
-}
-
-/* What is done with the value first, in the order of the code. */
-static const struct flow_event *first_use(const struct found *f) {
-  const struct flow_event *first = NULL;
-  for (uint32_t i = 0; i < f->n_events; i++) {
-    const struct flow_event *e = &f->events[i];
-    if (e->subject != SUBJECT_VALUE || e->kind == EVENT_COMPARE || e->at <= f->at) continue;
-    if (!first || e->at < first->at) first = e;
-  }
-  return first;
-}
-
 /* Does the function refuse each error of the import as its argument, and do no harm? */
 static bool refuses(const struct program *p, const struct import *to, unsigned arg, const struct import *m) {
   int written = relevance_argument(p->relevance, to->name, arg);
@@ -79,23 +63,90 @@ static bool refuses(const struct program *p, const struct import *to, unsigned a
   return written >= 0 && m->n_errors;
 }
 
-/* Is NEXT a call that gets the error of F, and refuses it? In other registers, the value may be a left-over. */
-static bool is_refused(const struct program *p, const struct found *f, const struct found *next) {
-  for (uint32_t i = 0; i < f->n_events; i++) {
-    const struct flow_event *e = &f->events[i];
-    bool given = e->at == next->at && e->kind == EVENT_ARGUMENT && e->subject == SUBJECT_VALUE && judge_itself(e);
-    if (given && refuses(p, &p->imports.at[next->import], e->arg, &p->imports.at[f->import])) return true;
+static bool is_use(const struct flow_event *e) { return e->subject == SUBJECT_VALUE && e->kind != EVENT_COMPARE; }
+
+/* Is E the value as an argument that is refused there? In other registers, it may be a left-over. */
+static bool is_refused(const struct program *p, struct flow_graph *g, const struct flow_event *e,
+                       const struct import *m, uint32_t *ret) {
+  if (!is_use(e) || e->kind != EVENT_ARGUMENT || !judge_itself(e) || !code_find(flow_graph_code(g), e->at, ret))
+    return false;
+  const struct import *to = insn_calls(&flow_graph_code(g)->insns[*ret]) ? called(p, g, *ret) : NULL;
+  return to && refuses(p, to, e->arg, m);
+}
+
+struct ways {
+  struct flow_graph *g;
+  const struct code *code;
+  const struct flow_event *events;
+  size_t n_events;
+  uint64_t wanted, made; /* the call that every way is to pass, and the one that made the value */
+};
+
+enum pass { PASS_ON, PASS_WANTED, PASS_ELSE };
+
+/* What comes first in the block, from the instruction AT on: the call, another use, or neither. */
+static enum pass pass_block(const struct ways *w, uint32_t block, uint32_t at) {
+  const struct block *b = &w->code->blocks[block];
+  if (at >= b->first + b->n) return PASS_ON;
+  uint64_t from = w->code->insns[at].address, to = w->code->insns[b->first + b->n - 1].address, first = UINT64_MAX;
+  for (size_t i = 0; i < w->n_events; i++) {
+    uint64_t use = w->events[i].at;
+    if (is_use(&w->events[i]) && use >= from && use <= to && use < first) first = use;
   }
-  return false;
+  if (w->made >= from && w->made <= to && w->made < first) return PASS_ELSE; /* a loop: another value */
+  return first == UINT64_MAX ? PASS_ON : first == w->wanted ? PASS_WANTED : PASS_ELSE;
+}
+
+/* Does every way from behind INSN pass the call before the value is used otherwise? */
+static bool is_always_next(const struct ways *w, uint32_t insn) {
+  uint32_t todo[BLOCKS_ON], n_todo = 1, at = insn + 1;
+  todo[0] = flow_graph_block(w->g, insn);
+  for (uint32_t done = 0; done < n_todo; done++) {
+    const uint32_t *next;
+    enum pass pass = pass_block(w, todo[done], at);
+    if (pass == PASS_ELSE) return false;
+    uint32_t n = pass == PASS_ON ? flow_graph_next(w->g, todo[done], &next, NULL) : 0;
+    if (pass == PASS_ON && !n) return false; /* the end of the function */
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t k = 0;
+      while (k < n_todo && todo[k] != next[i])
+        k++;
+      if (k == BLOCKS_ON) return false;
+      if (k == n_todo) todo[n_todo++] = next[i];
+    }
+    if (done + 1 < n_todo) at = w->code->blocks[todo[done + 1]].first;
+  }
+  return true;
+}
+
+uint64_t neighbours_refusing(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+                             const struct flow_events *events) {
+  struct ways w = {.g = g, .code = flow_graph_code(g), .events = events->at.at, .n_events = events->at.n};
+  w.made = w.code->insns[insn].address;
+  const struct flow_event *first = NULL; /* in the order of the code: of many, only that one is looked at */
+  for (size_t i = 0; i < w.n_events; i++) {
+    const struct flow_event *e = &w.events[i];
+    if (is_use(e) && e->at > w.made && (!first || e->at < first->at)) first = e;
+  }
+  uint32_t to;
+  bool refused = false;
+  for (size_t i = 0; first && i < w.n_events && !refused; i++)
+    refused = w.events[i].at == first->at && is_refused(p, g, &w.events[i], m, &to);
+  w.wanted = first ? first->at : 0;
+  return refused && is_always_next(&w, insn) ? w.wanted : 0;
+}
+
+static int by_address(const void *key, const void *element) {
+  uint64_t at = *(const uint64_t *)key;
+  const struct found *f = element;
+  return (at > f->at) - (at < f->at);
 }
 
 void neighbours_notice(struct program *p, const struct judgement *js) {
   for (size_t i = 0; i < p->found.n; i++) {
     struct found *f = &p->found.at[i];
-    const struct flow_event *e = js[i].noticed == judge_every(&p->imports.at[f->import]) ? NULL : first_use(f);
-    if (!e || e->kind != EVENT_ARGUMENT) continue;
-    const struct found *next = bsearch(&e->at, p->found.at, p->found.n, sizeof *p->found.at, by_address);
-    if (!next || !is_refused(p, f, next)) continue;
-    f->passed_on = js[next - p->found.at].noticed == judge_every(&p->imports.at[next->import]);
+    if (!f->refused_at || js[i].noticed == judge_every(&p->imports.at[f->import])) continue;
+    const struct found *next = bsearch(&f->refused_at, p->found.at, p->found.n, sizeof *p->found.at, by_address);
+    f->passed_on = next && js[next - p->found.at].noticed == judge_every(&p->imports.at[next->import]);
   }
 }

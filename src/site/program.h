@@ -45,9 +45,10 @@ struct found {
   uint64_t at, entry, after;
   uint32_t import;
   bool always, torn;
-  bool again;         /* the same was asked before, and there was an answer (again.c) */
-  bool passed_on;     /* the next call gets the error, refuses it, and is checked (neighbours.c) */
-  bool errno_cleared; /* the function sets errno to 0 somewhere, so errno alone can tell */
+  bool again;          /* the same was asked before, and there was an answer (again.c) */
+  bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
+  uint64_t refused_at; /* that call, or 0 */
+  bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */
   const struct flow_event *events;
   uint32_t n_events;
   struct guard guard;
@@ -333,6 +334,12 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 /* Does the call INSN of M get a descriptor that was closed just before? Which one. */
 bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
                        uint64_t *ret);
+/*
+ * The call that gets what the call INSN of M returns, refuses an error, and is passed on every way before anything else
+ * is done with it; 0 if there is none. EVENTS: of that value.
+ */
+uint64_t neighbours_refusing(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+                             const struct flow_events *events);
 /* Marks the sites whose error the next call notices. */
 void neighbours_notice(struct program *p, const struct judgement *js);
 
@@ -351,6 +358,8 @@ int ended_find(const struct looking *t, struct worker *w, const failing_vec *edg
 
 /* Is it known that argument ARG of the call INSN points to the current time? */
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
+/* The stack slot, relative to the stack pointer at the entry, that the call INSN gets the address of; if it is seen. */
+bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret);
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 

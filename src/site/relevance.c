@@ -239,6 +239,18 @@ static int add_mark(const struct reader *rd, const char *name, void *context) {
   return map_put(marked, hash_string(name), 1);
 }
 
+static int add_end(const struct reader *rd, const char *name, void *context) {
+  return map_put(&rd->r->again_ends, relevance_pair(context, name), 1);
+}
+
+/* again NAMES [NAMES]; ENDS: the second names, or NULL. */
+static int add_again(const struct reader *rd, const char *name, void *ends) {
+  int r = map_put(&rd->r->again, hash_string(name), 1);
+  if (r < 0 || !ends) return r;
+  char *names = arena_strdup(&rd->r->arena, ends), *first = arena_strdup(&rd->r->arena, name);
+  return names && first ? each_name(rd, names, add_end, first) : -ENOMEM;
+}
+
 /* ignore NAMES [if TEST...] */
 static int read_ignore(const struct reader *rd, char **words, size_t n) {
   struct rule rule = {.kind = RULE_IGNORE};
@@ -367,7 +379,8 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "answer") == 0) return each_name(rd, words[1], add_mark, &rd->r->answers);
   if (strcmp(fact, "nothing") == 0) return each_name(rd, words[1], add_mark, &rd->r->nothing);
   if (strcmp(fact, "now") == 0) return read_now(rd, words, n);
-  if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_mark, &rd->r->again);
+  if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_again, n > 2 ? words[2] : NULL);
+  if (strcmp(fact, "absent") == 0) return each_name(rd, words[1], add_mark, &rd->r->absent);
   if (strcmp(fact, "kept") == 0) return read_kept(rd, words, n);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
@@ -444,10 +457,10 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants, &r->known,       &r->answers,  &r->nothing, &r->kept,
-                        &r->groups,    &r->descriptors, &r->effects,  &r->openers, &r->aliases,
-                        &r->writers,   &r->closers,     &r->again,    &r->now,     &r->now_behind,
-                        &r->dates,     &r->readers,     &r->flushers, &r->tellers, &r->after_failure};
+  struct map *maps[] = {&r->constants,   &r->known,      &r->answers, &r->nothing,      &r->kept,       &r->groups,
+                        &r->descriptors, &r->effects,    &r->openers, &r->aliases,      &r->writers,    &r->closers,
+                        &r->again,       &r->again_ends, &r->absent,  &r->now,          &r->now_behind, &r->dates,
+                        &r->readers,     &r->flushers,   &r->tellers, &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

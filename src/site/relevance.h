@@ -99,6 +99,10 @@ bool relevance_answers(const struct relevance *r, const char *name);
 bool relevance_nothing(const struct relevance *r, const char *name);
 /* Does it answer the same if it is asked again? */
 bool relevance_again(const struct relevance *r, const char *name);
+/* Does a call of OTHER end that? */
+bool relevance_ends_again(const struct relevance *r, const char *name, const char *other);
+/* Does it fail only because there is not what it is asked for? */
+bool relevance_absent(const struct relevance *r, const char *name);
 /* Does it return the current time? */
 bool relevance_tells_now(const struct relevance *r, const char *name);
 /* The argument behind which it puts the current time, or -1. */

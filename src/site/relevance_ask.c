@@ -88,6 +88,14 @@ bool relevance_again(const struct relevance *r, const char *name) {
   return map_get(&r->again, hash_string(name), NULL);
 }
 
+bool relevance_ends_again(const struct relevance *r, const char *name, const char *other) {
+  return map_get(&r->again_ends, relevance_pair(name, other), NULL);
+}
+
+bool relevance_absent(const struct relevance *r, const char *name) {
+  return map_get(&r->absent, hash_string(name), NULL);
+}
+
 bool relevance_tells_now(const struct relevance *r, const char *name) {
   return map_get(&r->now, hash_string(name), NULL);
 }

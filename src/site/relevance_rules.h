@@ -41,8 +41,8 @@ struct alias {
 
 struct relevance {
   struct arena arena;
-  struct map constants, known, answers, nothing, again, now, now_behind, dates, kept, descriptors, writers, closers,
-      readers, flushers, tellers, after_failure, effects, openers, aliases;
+  struct map constants, known, answers, nothing, again, again_ends, absent, now, now_behind, dates, kept, descriptors,
+      writers, closers, readers, flushers, tellers, after_failure, effects, openers, aliases;
   const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */
@@ -51,6 +51,10 @@ struct relevance {
   VEC(struct test) tests;
   VEC(int64_t) values;
 };
+
+static inline uint64_t relevance_pair(const char *name, const char *other) {
+  return hash_mix(hash_mix(hash_string(name)) ^ hash_string(other));
+}
 
 /* Of an errno, of a returned code, or of any error. */
 enum fail_about { FAIL_ERROR, FAIL_CODE, FAIL_ANY };

@@ -229,6 +229,8 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
 bool site_likely_excused(const struct site_likely *l, const char *function);
 /* ... because there is nothing? */
 bool site_likely_nothing(const struct site_likely *l, const char *function);
+/* Does it fail for no other reason than that there is not what it is asked for? */
+bool site_likely_absent(const struct site_likely *l, const char *function);
 /* Does it write to a stream that keeps the failure for who asks later? Standard output does not count. */
 bool site_likely_keeps(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */

@@ -4,6 +4,7 @@
  */
 #include "site/program.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,20 @@ static void place_block(struct strings *strings, struct image_debug *d, struct s
   }
 }
 
+static bool in_word(char c) { return c == '_' || isalnum((unsigned char)c); }
+
+/* Where the word is in the text, not as a part of another one; or NULL. */
+static const char *find_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
+    if ((at == text || !in_word(at[-1])) && !in_word(at[n])) return at;
+  return NULL;
+}
+
 /* REASON, in which the word OLD is another one. */
 static const char *reword(struct arena *arena, const char *reason, const char *old, const char *new) {
   struct text t = {0};
-  const char *at = strstr(reason, old);
+  const char *at = find_word(reason, old);
   if (!at) return reason;
   text_addf(&t, "%.*s%s%s", (int)(at - reason), reason, new, at + strlen(old));
   const char *copy = t.failed ? NULL : arena_strdup(arena, t.at);

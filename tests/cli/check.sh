@@ -333,7 +333,16 @@ size_t given(const char *n) { if (!getenv(n)) abort(); return strlen(getenv(n));
 size_t other(void) { return getenv("HOME") ? strlen(getenv("PATH")) : 0; }
 size_t behind(int c) { if (c && !getenv("HOME")) abort(); return strlen(getenv("HOME")); }
 size_t failed(void) { return getenv("HOME") ? 0 : strlen(getenv("HOME")); }
-int main(int c, char **v) { return (int)(tested() + given(*v) + other() + behind(c) + failed()); }
+size_t removed(int c) { if (!getenv("HOME")) abort(); if (c) unsetenv("HOME"); return strlen(getenv("HOME")); }
+size_t cleared(void) { if (!getenv("HOME")) abort(); clearenv(); return strlen(getenv("HOME")); }
+size_t removed2(void) { if (!getenv("HOME")) abort(); unsetenv("PATH"); return strlen(getenv("HOME")); }
+size_t before(void) { unsetenv("X"); clearenv(); return getenv("HOME") ? strlen(getenv("HOME")) : 0; }
+size_t changed(int c) { if (!getenv("HOME")) { unsetenv("HOME"); abort(); } setenv("HOME", "", c); return strlen(getenv("HOME")); }
+size_t members(char **v) { return getenv(v[1]) ? strlen(getenv(v[2])) : 0; }
+int main(int c, char **v) {
+  return (int)(tested() + given(*v) + other() + behind(c) + failed() + removed(c) + cleared() + removed2() + before() +
+               changed(c) + members(v));
+}
 C
 cat >again2.c <<'C'
 #include <pwd.h>
@@ -352,9 +361,9 @@ holds 'a register that holds the same asks the same' json '
 ${CC:-cc} -O0 -g again.c -o again || exit 1
 run check --format json --verdict none again
 holds 'what was answered before is not shown' json '
-  all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed"))
-  and all(at("getenv", f)["quiet"] for f in ("tested", "given"))
-  and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed"))'
+  all(at("getenv", f)["use"] == "dereferenced" for f in ("tested", "given", "other", "behind", "failed", "removed"))
+  and all(at("getenv", f)["quiet"] for f in ("tested", "given", "removed2", "before", "changed"))
+  and not any(at("getenv", f)["quiet"] for f in ("other", "behind", "failed", "removed", "cleared", "members"))'
 
 # The current time is a date; others may be none.
 cat >dates.c <<'C'
@@ -366,14 +375,26 @@ int input(void) { time_t t; return scanf("%ld", &t) == 1 ? localtime(&t)->tm_yea
 int either(long n) { time_t t = time(NULL); if (n) t = n; return gmtime(&t)->tm_year; }
 int clock_of(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); return localtime(&t.tv_sec)->tm_year; }
 int twice(long n) { time_t t = n; return localtime(&t) ? localtime(&t)->tm_year : 0; }
-int main(int c, char **v) { (void)v; return result() + behind() + input() + either(c) + clock_of() + twice(c); }
+int stored(long n, long k) { time_t t = n; if (!localtime(&t)) return 0; t = k; return localtime(&t)->tm_year; }
+int filled(long n) { time_t t = n; if (!localtime(&t)) return 0; return scanf("%ld", &t) + localtime(&t)->tm_year; }
+int two(long n, long k) { time_t t = n, u = k; return localtime(&t) ? localtime(&u)->tm_year : 0; }
+int behind_it(time_t *t, long k) { if (!localtime(t)) return 0; *t = k; return localtime(t)->tm_year; }
+time_t all;
+int fixed(long k) { if (!localtime(&all)) return 0; all = k; return localtime(&all)->tm_year; }
+int pointer(const time_t *t) { return localtime(t) ? localtime(t)->tm_year : 0; }
+int main(int c, char **v) {
+  time_t t = c;
+  return result() + behind() + input() + either(c) + clock_of() + twice(c) + stored(c, **v) + filled(c) + two(c, **v) +
+         behind_it(&t, **v) + fixed(c) + pointer(&t);
+}
 C
 for level in 0 2; do
   ${CC:-cc} -O$level -g -fno-inline dates.c -o dates || exit 1
   run check --format json --verdict none dates
   holds "localtime of now does not fail at -O$level" json '
     all(at("localtime", f)["use"] == "dereferenced" for f in ("result", "behind", "input"))
-    and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice"))
+    and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice", "pointer"))
+    and not any(at("localtime", f)["quiet"] for f in ("stored", "filled", "two", "behind_it", "fixed"))
     and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
 done
 
@@ -388,14 +409,29 @@ int refused(const char *p, struct stat *st) { int fd = open(p, O_RDONLY), r = fs
 FILE *stream(const char *p) { FILE *f = fdopen(open(p, O_RDONLY), "r"); if (!f) perror(p); return f; }
 char *made(const char *p) { int fd = open(p, O_RDONLY); char *m = malloc((size_t)fd + 1); if (m) m[0] = 1; return m; }
 int ignored(const char *p) { struct stat st; int fd = open(p, O_RDONLY); fstat(fd, &st); close(fd); return st.st_mode; }
-int main(int c, char **v) { struct stat s; return c + refused(v[1], &s) + !stream(v[1]) + ignored(v[1]) + !made(v[1]); }
+int maybe(const char *p, int c) {
+  struct stat st; char b[9];
+  int fd = open(p, O_RDONLY);
+  if (c && fstat(fd, &st) < 0) return -1;
+  return read(fd, b, 9) < 0 ? 0 : b[0];
+}
+int branch(const char *p, int c) {
+  struct stat st;
+  int fd = open(p, O_RDONLY);
+  if (c) puts(p);
+  return fstat(fd, &st) < 0 ? -1 : (int)st.st_size;
+}
+int main(int c, char **v) {
+  struct stat s;
+  return c + refused(v[1], &s) + !stream(v[1]) + ignored(v[1]) + !made(v[1]) + maybe(v[1], c) + branch(v[1], c);
+}
 C
 for level in 0 2; do
   ${CC:-cc} -O$level -g -fno-inline next.c -o next || exit 1
   run check --format json --verdict none next
   holds "what the next call notices is not shown at -O$level" json '
-    all(at("open", f)["verdict"] == "none" and at("open", f)["quiet"] for f in ("refused", "stream"))
-    and not any(at("open", f)["quiet"] for f in ("ignored", "made"))'
+    all(at("open", f)["verdict"] == "none" and at("open", f)["quiet"] for f in ("refused", "stream", "branch"))
+    and not any(at("open", f)["quiet"] for f in ("ignored", "made", "maybe"))'
 done
 
 # Functions of libc that its headers inline are shown as they were written.

@@ -287,6 +287,25 @@ seq 3 >numbers3
 run test --budget 20s --campaign comm.c1 --function fgets --format json -- ./comm numbers3 numbers3
 holds 'output where there should be none is a wrong result' json '[f["kind"] for f in o["findings"]] == ["silent"]'
 
+# --- what was asked before ----------------------------------------------------------------------------------------------
+
+cat >twice.c <<'END'
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  if (!getpwnam("root")) return fprintf(stderr, "no user\n"), 1;
+  if (!getenv("PATH")) return fprintf(stderr, "no path\n"), 1;
+  printf("%s %zu\n", getpwnam("root")->pw_dir, strlen(getenv("PATH")));
+  return fclose(stdout) ? 1 : 0;
+}
+END
+cc -g -O1 -w -o twice twice.c
+run test --budget 20s --format json --function getpwnam,getenv -- ./twice
+holds 'what was found once can fail the second time for want of memory' json '
+  [f["fault"]["function"] for f in o["findings"]] == ["getpwnam"]'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
