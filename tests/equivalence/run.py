@@ -4,13 +4,14 @@
 
 run.py [--tap] [--most N] [--minutes M] [--jobs J] [--function F] [--pairs] [--write FILE] [NAME...]: all programs, or
 those named, and only failures of F if it is given; or pairs of faults. With --tap as a test, else as a table, which
-FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for it;
-after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
+FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for
+it; after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
 
 Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, or could not be
 compared.
 """
 import argparse
+import collections
 import concurrent.futures
 import datetime
 import glob
@@ -39,31 +40,35 @@ Written by `./dev equivalence{options}`, in one run that ended on {day} and took
 
 Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
 status, output, files and the call that failed are compared. Where they are not the same, exec is asked three times
-more: what it does not always do in the same way *does not repeat* and tells nothing. Else the fast mode is asked three times
-more: if all of these are like exec it was *once different*, otherwise it *differs*. What a branch cannot be made for is
-*left to others*, with the reason that was given last. {limits}
+more: what it does not always do in the same way *does not repeat* and tells nothing. Else the fast mode is asked three
+times more: if all of these are like exec it was *once different*, otherwise it *differs*. What a branch cannot be
+made for is *left to others*, with the reason that was given last. {limits}
 """
 
 # Why a fast mode may be once different from an exec that repeats. Sources of our own say it: "once different: WHY."
 ONCE = {
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "how much comes through a pipe at once is chance",
+    "perl": "the order of hashes is random, and with it how often memory is asked for",
     "child_ignored": "where waitpid fails the child is not waited for, and how far it came is chance",
     "pipe_length": "where waitpid fails the child is not waited for, and how far it came is chance",
 }
 
 # Why experiments of a program differ or do not repeat, as what differs shows and its source says.
 REMARKS = {
-    "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed. "
-           "(A failed fstat is not looked at, and what it did not fill in is on the stack; that repeats.)",
+    "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed"
+           ". (A failed fstat is not looked at, and what it did not fill in is on the stack; that repeats.)",
     "patch": "the name of the temporary file is random, and in the messages",
     "zip": "the temporary file stays where a rename fails, and its name is random",
     "git status": "the index that it writes has times and numbers of devices, which are others in each sandbox",
     "python3": "the message of a fatal error has the address of the thread",
-    "perl": "the order of hashes is random, and with it how often memory is asked for",
-    "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that are "
-           "sorted by address. All children of one fork server have one of these places; exec has it in some runs, so "
-           "that all runs of exec may agree on another one",
+    "perl": "the order of hashes is random in each run, and with it how often memory is asked for (realloc 83 to 85 "
+            "times in 40 runs without murphy, always 85 with one PERL_HASH_SEED), so that all four runs of exec may agree "
+            "by chance, and another one not",
+    "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that "
+           "are sorted by address. All children of one fork server have one of these places; exec has it in some runs "
+           "(in 4 of 40 the size was another one), so that all runs of exec may agree on another one. Where addresses are "
+           "not random (setarch -R), 99 of 99 are equal",
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
@@ -232,11 +237,9 @@ def explain(results):
         rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:8])]
         if not rows:
             continue
-        once = any(row[6] for row in rows) and may_be_once(name)
-        why = REMARKS.get(name) or once or "not explained"
-        lines.append(f"- {name}: {why}.")
-        for row in rows:
-            lines += [f"  - {line.rstrip(':')}" for line in row[9]]
+        lines.append(f"- {name}: {REMARKS.get(name) or may_be_once(name) or 'not explained'}.")
+        unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[9])
+        lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in unlike.items()]
     return lines or ["Nothing."]
 
 
