@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, closing and asking libraries. */
+/*
+ * What the runtime does around calls that are not made to fail: those to the loader, which must not find the shim; forks;
+ * and what is noted of others, or put right in a trunk. System calls by number are in raw.c.
+ */
 #include "hooks.h"
+
+#include <time.h>
 
 #include "apart.h"
 #include "modules.h"
@@ -119,12 +124,7 @@ static enum rt_action hook_whom(struct rt_call *c, bool first, bool second) {
   return RT_PASS;
 }
 
-static enum rt_action hook_number(struct rt_call *c, unsigned argument) {
-  if (rt_trunk()) c->args[argument] = rt_trunk_meant(c->args[argument]);
-  return RT_PASS;
-}
-
-static enum rt_action hook_self(struct rt_call *c, unsigned argument) {
+enum rt_action rt_hook_self(struct rt_call *c, unsigned argument) {
   if (!rt_trunk()) return RT_PASS;
   c->args[argument] = rt_trunk_meant(c->args[argument]);
   c->retval = rt_trunk_shown(((looking *)c->real)(c->args[0], c->args[1], c->args[2]));
@@ -142,95 +142,38 @@ static enum rt_action hook_thread(struct rt_call *c) {
   return RT_RETURN;
 }
 
-/* A system call by its number: what matters of those that other hooks are about by their names. */
-static enum rt_action hook_raw(struct rt_call *c) {
-  switch (c->args[0]) {
-  case SYS_madvise:
-    rt_sound_advised(c->args[3]);
-    return RT_PASS;
-  case SYS_prctl:
-    rt_apart_control(c->args[1]);
-    return RT_PASS;
-  case SYS_seccomp:
-    rt_apart_filter();
-    return RT_PASS;
-  case SYS_unshare:
-  case SYS_setns:
-  case SYS_mlockall:
-    rt_apart_leave();
-    return RT_PASS;
-  case SYS_times:
-  case SYS_getrusage:
-    rt_apart_spent(RT_CLOCK_PROCESS);
-    return RT_PASS;
-  case SYS_clock_gettime:
-    rt_apart_spent(c->args[1]);
-    return RT_PASS;
-  case SYS_stat:
-  case SYS_fstat:
-  case SYS_lstat:
-  case SYS_newfstatat:
-  case SYS_statx:
-  case SYS_getdents:
-  case SYS_getdents64:
+/* What is only noted. */
+static enum rt_action hook_note(const struct rt_call *c, enum wire_hook hook) {
+  switch (hook) {
+  case WIRE_HOOK_TELL:
     rt_numbers_tell();
-    return RT_PASS;
-  case SYS_getpid:
-  case SYS_gettid:
-  case SYS_getppid:
-  case SYS_getpgrp:
-  case SYS_getpgid:
-  case SYS_getsid:
-    return hook_self(c, 1);
-  case SYS_kill:
-  case SYS_tkill:
-  case SYS_pidfd_open:
-  case SYS_prlimit64:
-  case SYS_sched_getaffinity:
-  case SYS_sched_setaffinity:
-  case SYS_sched_getattr:
-  case SYS_sched_setattr:
-  case SYS_sched_getscheduler:
-  case SYS_sched_setscheduler:
-  case SYS_sched_getparam:
-  case SYS_sched_setparam:
-  case SYS_wait4:
-  case SYS_process_vm_readv:
-  case SYS_process_vm_writev:
-  case SYS_get_robust_list:
-    return hook_number(c, 1);
-  case SYS_tgkill:
-  case SYS_kcmp:
-    (void)hook_number(c, 1);
-    return hook_number(c, 2);
-  case SYS_ioprio_get:
-  case SYS_ioprio_set:
-  case SYS_getpriority:
-  case SYS_setpriority:
-  case SYS_waitid:
-    return hook_number(c, 2);
-  case SYS_clone:
-  case SYS_clone3:
-  case SYS_fork:
-  case SYS_vfork:
-  case SYS_rename:
-  case SYS_renameat:
-  case SYS_renameat2:
-  case SYS_rmdir:
-  case SYS_unlinkat:
+    break;
+  case WIRE_HOOK_MOVE:
     rt_numbers_settle();
-    return RT_PASS;
+    break;
+  case WIRE_HOOK_ADVISE:
+    rt_sound_advised(c->args[2]);
+    break;
+  case WIRE_HOOK_CONTROL:
+    rt_apart_control(c->args[0]);
+    break;
+  case WIRE_HOOK_LEAVE:
+    rt_apart_leave();
+    break;
+  case WIRE_HOOK_SPENT:
+    rt_apart_spent(CLOCK_PROCESS_CPUTIME_ID);
+    break;
+  case WIRE_HOOK_SPENT_BY:
+    rt_apart_spent(c->args[0]);
+    break;
   default:
-    return RT_PASS;
+    break;
   }
+  return RT_PASS;
 }
 
-enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
-  switch ((enum wire_hook)f->hook) {
-  case WIRE_HOOK_DLSYM:
-    return hook_dlsym(c, false);
-  case WIRE_HOOK_DLVSYM:
-    return hook_dlsym(c, true);
+static enum rt_action hook_loader(struct rt_call *c, enum wire_hook hook) {
+  switch (hook) {
   case WIRE_HOOK_DLOPEN:
     /* Where the library is looked for depends on the caller, so this is a jump too; the next call looks again. */
     rt_names_open();
@@ -240,6 +183,20 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_dlclose(c);
   case WIRE_HOOK_DLADDR:
     return hook_dladdr(c);
+  default:
+    return hook_dlsym(c, hook == WIRE_HOOK_DLVSYM);
+  }
+}
+
+enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
+  enum wire_hook hook = (enum wire_hook)f->hook;
+  switch (hook) {
+  case WIRE_HOOK_DLSYM:
+  case WIRE_HOOK_DLVSYM:
+  case WIRE_HOOK_DLOPEN:
+  case WIRE_HOOK_DLCLOSE:
+  case WIRE_HOOK_DLADDR:
+    return hook_loader(c, hook);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
   case WIRE_HOOK_LOOK:
@@ -249,44 +206,31 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_LOOK_OLD:
   case WIRE_HOOK_LOOK_FILE_OLD:
   case WIRE_HOOK_LOOK_AT_OLD:
-    return rt_numbers_look(c, (enum wire_hook)f->hook);
-  case WIRE_HOOK_TELL:
-    rt_numbers_tell();
-    return RT_PASS;
-  case WIRE_HOOK_MOVE:
-    rt_numbers_settle();
-    return RT_PASS;
+    return rt_numbers_look(c, hook);
   case WIRE_HOOK_ENTRY:
   case WIRE_HOOK_ENTRY_INTO:
   case WIRE_HOOK_ENTRIES:
   case WIRE_HOOK_SCAN:
   case WIRE_HOOK_SCAN_AT:
-    return rt_numbers_list(c, (enum wire_hook)f->hook);
+    return rt_numbers_list(c, hook);
   case WIRE_HOOK_SELF:
-    return hook_self(c, 0);
+    return rt_hook_self(c, 0);
   case WIRE_HOOK_RAW:
-    return hook_raw(c);
+    return rt_hook_raw(c);
   case WIRE_HOOK_WHOM:
   case WIRE_HOOK_WHOM_2:
   case WIRE_HOOK_WHOMS:
-    return rt_trunk() ? hook_whom(c, f->hook != WIRE_HOOK_WHOM_2, f->hook != WIRE_HOOK_WHOM) : RT_PASS;
-  case WIRE_HOOK_ADVISE:
-    rt_sound_advised(c->args[2]);
-    return RT_PASS;
+    return rt_trunk() ? hook_whom(c, hook != WIRE_HOOK_WHOM_2, hook != WIRE_HOOK_WHOM) : RT_PASS;
   case WIRE_HOOK_THREAD:
     return hook_thread(c);
+  case WIRE_HOOK_TELL:
+  case WIRE_HOOK_MOVE:
+  case WIRE_HOOK_ADVISE:
   case WIRE_HOOK_CONTROL:
-    rt_apart_control(c->args[0]);
-    return RT_PASS;
   case WIRE_HOOK_LEAVE:
-    rt_apart_leave();
-    return RT_PASS;
   case WIRE_HOOK_SPENT:
-    rt_apart_spent(RT_CLOCK_PROCESS);
-    return RT_PASS;
   case WIRE_HOOK_SPENT_BY:
-    rt_apart_spent(c->args[0]);
-    return RT_PASS;
+    return hook_note(c, hook);
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:
   case WIRE_HOOK_OUTPUT:

@@ -9,8 +9,8 @@
 #define SHORTEST 3 /* instructions of a comparison */
 
 struct rt_guard *rt_terms_compared;
-static uint32_t n_compared;
-static struct rt_term *room; /* what is left */
+static uint32_t n_compared, most_compared;
+static struct rt_term *room, *room_end; /* what is left */
 
 static uint32_t op_at(uint32_t at) { return rt.code[at] & 0xff; }
 static uint32_t operand_at(uint32_t at) { return rt.code[at] >> 8; }
@@ -76,40 +76,51 @@ static uint16_t next_of(const struct wire_rule *r, uint32_t terms, uint32_t n, u
   return (uint16_t)(terms - n + over);
 }
 
-/* The term at AT, without what comes behind it. */
-static uint32_t instruction_at(uint32_t at) {
+/* The term at AT, without what comes behind it; false if there is no more room for what it compares. */
+static bool write_term(uint32_t at, struct rt_term *to) {
   struct rt_guard g = {0};
-  if (!rt_guard_comparison(at, &g)) return rt.code[at];
+  *to = (struct rt_term){.instruction = rt.code[at]};
+  if (!rt_guard_comparison(at, &g)) return true;
+  if (n_compared == most_compared) return false;
   rt_terms_compared[n_compared] = g;
-  return n_compared++ << 8 | RT_TERM_COMPARES;
+  to->instruction = n_compared++ << 8 | RT_TERM_COMPARES;
+  return true;
 }
 
-/* Rule number K of its function: how many terms that became; 0 if none, -1 if it is more than terms. */
+/*
+ * Rule number K of its function: how many terms that became; 0 if none, -1 if it is more than terms, or than there is
+ * room for: each instruction has its place once, and rules may share theirs.
+ */
 static int write_rule(const struct wire_rule *r, uint32_t k, struct rt_term *to) {
   uint32_t terms = r->code == WIRE_NO_CODE ? 0 : count_terms(r->code), n = 0;
+  bool injects = !(r->flags & WIRE_UNUSED);
   if (r->code != WIRE_NO_CODE && terms == 0) return -1;
+  if ((size_t)(room_end - to) < (size_t)terms + injects) return -1;
   for (uint32_t at = r->code, length; n < terms; at += length ? length : 1) {
     length = term_length(at);
     if (!length) continue;
-    to[n] = (struct rt_term){.instruction = instruction_at(at)};
+    if (!write_term(at, &to[n])) return -1;
     for (unsigned value = 0; value < 2; value++)
       to[n].next[value] = next_of(r, terms, n, at + length, value);
     n++;
   }
-  if (!(r->flags & WIRE_UNUSED)) to[n++] = (struct rt_term){.instruction = k << 8 | WIRE_OP_END};
+  if (injects) to[n++] = (struct rt_term){.instruction = k << 8 | WIRE_OP_END};
   return (int)n;
 }
 
-static size_t terms_size(void) { return (rt.plan->code.n + rt.plan->rules.n) * sizeof(struct rt_term); }
+static size_t most_terms(void) { return (size_t)rt.plan->code.n + rt.plan->rules.n; }
+static uint32_t most_comparisons(void) { return rt.plan->code.n / SHORTEST + 1; }
 
 size_t rt_terms_room(void) {
-  return terms_size() + (rt.plan->code.n + SHORTEST - 1) / SHORTEST * sizeof(struct rt_guard);
+  return most_terms() * sizeof(struct rt_term) + most_comparisons() * sizeof(struct rt_guard);
 }
 
 void rt_terms_start(void *memory) {
   room = memory;
-  rt_terms_compared = (struct rt_guard *)((char *)memory + terms_size());
+  room_end = room + most_terms();
+  rt_terms_compared = (struct rt_guard *)(void *)room_end;
   n_compared = 0;
+  most_compared = most_comparisons();
 }
 
 void rt_terms_learn(struct rt_function *f) {

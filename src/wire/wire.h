@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 1
+/* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
+#define WIRE_VERSION 2 /* 2: wire_point has `first`, wire_trouble `error`; hooks for what a branch must know */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -719,7 +720,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 3
+#define WIRE_SERVER_VERSION 4 /* 4: FILTERED, APART and SPENT of enum wire_refusal */
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {

@@ -2,19 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every experiment of many programs in the fast modes and by exec: what could be seen of them must be the same.
 
-run.py [--tap] [--most N] [--function F] [--pairs] [--write FILE] [NAME...]: all programs, or those named, and only
-failures of F if it is given; or pairs of faults. With --tap as a test, else as a table, which FILE has too. Every
-experiment of a program is made, or N of them, or as many as LARGE has for it. Needs MURPHY_BUILD. Exit status: 0 all are
-equal, 1 some differ or could not be compared.
+run.py [--tap] [--most N] [--minutes M] [--jobs J] [--function F] [--pairs] [--write FILE] [NAME...]: all programs, or
+those named, and only failures of F if it is given; or pairs of faults. With --tap as a test, else as a table, which
+FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for
+it; after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
+
+Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, or could not be
+compared.
 """
 import argparse
+import collections
+import concurrent.futures
+import datetime
 import glob
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MURPHY_BUILD", f"{ROOT}/build")
@@ -26,32 +35,46 @@ PDF = """printf '%%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<<
 
 HEAD = """# Is a fast run the same as a slow one?
 
-Written by `./dev equivalence`. Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork
-server or a branch; exit status, output, files and the call that failed are compared. What exec itself does not do three
-times in the same way *does not repeat* and tells nothing. What a branch cannot be made for is *left to others*, with the
-reason that was given last. Of programs with thousands of experiments some are taken, from all over the plan.
+Written by `./dev equivalence{options}`, in one run that ended on {day} and took {minutes} minutes, with a load of
+{load} on {processors} processors at its end. Nothing in it was left out or taken from another run.
+
+Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
+status, output, files and the call that failed are compared. Where they are not the same, exec is asked three times
+more: what it does not always do in the same way *does not repeat* and tells nothing. Else the fast mode is asked three
+times more: if all of these are like exec it was *once different*, otherwise it *differs*. What a branch cannot be
+made for is *left to others*, with the reason that was given last. {limits}
 """
 
-# Why experiments of a program do not repeat, as what differs shows and its source says.
+# Why a fast mode may be once different from an exec that repeats. Sources of our own say it: "once different: WHY."
+ONCE = {
+    "fdfind": "threads run, and ask for memory in an order that is chance",
+    "rsync": "how much comes through a pipe at once is chance",
+    "perl": "the order of hashes is random, and with it how often memory is asked for",
+    "child_ignored": "where waitpid fails the child is not waited for, and how far it came is chance",
+    "pipe_length": "where waitpid fails the child is not waited for, and how far it came is chance",
+}
+
+# Why experiments of a program differ or do not repeat, as what differs shows and its source says.
 REMARKS = {
-    "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed. "
-           "(A failed fstat is not looked at, and what it did not fill in is on the stack; that repeats.)",
+    "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed"
+           ". (A failed fstat is not looked at, and what it did not fill in is on the stack; that repeats.)",
     "patch": "the name of the temporary file is random, and in the messages",
     "zip": "the temporary file stays where a rename fails, and its name is random",
     "git status": "the index that it writes has times and numbers of devices, which are others in each sandbox",
     "python3": "the message of a fatal error has the address of the thread",
-    "perl": "the order of hashes is random, and with it how often memory is asked for",
-    "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that are "
-           "sorted by address. All children of one fork server have one of these places; exec has it in some runs, so "
-           "that three runs of exec may agree on another one (in one run of the suite 18 of 60 differed so, in another none)",
+    "perl": "the order of hashes is random in each run, and with it how often memory is asked for (realloc 83 to 85 "
+            "times in 40 runs without murphy, always 85 with one PERL_HASH_SEED), so that all four runs of exec may agree "
+            "by chance, and another one not",
+    "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that "
+           "are sorted by address. All children of one fork server have one of these places; exec has it in some runs "
+           "(in 4 of 40 the size was another one), so that all runs of exec may agree on another one. Where addresses are "
+           "not random (setarch -R), 99 of 99 are equal",
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
     "git commit": "the commit has the time at which it was made, and temporary files have random names",
     "sqlite3 wal": "the log that stays has a random number at its beginning",
     "pids": "where waitpid fails the child is not waited for, and its output comes when it comes",
-    "child_ignored": "once on a busy machine, and not again; there is a child that nobody waits for",
-    "pipe_length": "once on a busy machine, and not again; there is a child that nobody waits for",
     "gcc": "the programs that it starts have temporary files with random names",
 }
 
@@ -143,18 +166,31 @@ def prepare(name, folder):
     return [f"./{name}"]
 
 
+def own_words(name, pattern):
+    """What the source of a program of our own says about it; None if it says nothing."""
+    source = next((p for p in sources() if os.path.basename(p) == name + ".c"), None)
+    if not source:
+        return None
+    with open(source, encoding="utf-8") as f:
+        return re.search(pattern, f.read())
+
+
+def may_be_once(name):
+    """Why it may be once different; None if it may not."""
+    words = own_words(name, r"once different: ([^.]+)[.]")
+    return re.sub(r"\s*\n \* *", " ", words[1]) if words else ONCE.get(name)
+
+
 def too_few_branches(name, said):
     """Its source may say how many of its experiments must be made by branches; the others cannot be."""
-    source = next((p for p in sources() if os.path.basename(p) == name + ".c"), None)
-    wanted = re.search(r"by branches: (\d+) of 100", open(source, encoding="utf-8").read()) if source else None
+    wanted = own_words(name, r"by branches: (\d+) of 100")
     numbers = re.search(r"(\d+) of \d+ experiments: .* (\d+) branch", said)
     return bool(wanted and numbers) and int(numbers[2]) * 100 < int(wanted[1]) * int(numbers[1])
 
 
 def unlike_its_words(name, said):
     """... or why none are made: a reason to refuse, as the last line has it."""
-    source = next((p for p in sources() if os.path.basename(p) == name + ".c"), None)
-    wanted = re.search(r"refused: ([^.*]+)[.]", open(source, encoding="utf-8").read()) if source else None
+    wanted = own_words(name, r"refused: ([^.*]+)[.]")
     return bool(wanted) and f"({wanted[1]})" not in said.splitlines()[-1]
 
 
@@ -164,7 +200,7 @@ def compare(name, mode, arguments, folder):
     if not command:
         return 0, "not installed"
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
-    most = arguments.most or LARGE.get(name, 0)
+    most = min((n for n in (arguments.most, LARGE.get(name)) if n), default=0)
     limit = (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []
@@ -175,51 +211,103 @@ def compare(name, mode, arguments, folder):
         return 1, said + "\ntoo few were made by branches"
     if mode == "branch" and arguments.function and said and unlike_its_words(name, said):
         return 1, said + "\nit was not refused as its source says"
+    if done.returncode == 3:
+        return (0, said) if may_be_once(name) else (1, said + "\nonce different, and nothing says why it may be")
     return done.returncode, said
 
 
 def count(said, totals):
     """Adds what the last line of a comparison says, and returns it; what branches refused was not compared."""
     found = re.search(r"(\d+) of (\d+) experiments: (\d+) exec, (\d+) fork, (\d+) branch .*; (\d+) differ, "
-                      r"(\d+) do not repeat(?: [(](.*)[)])?", said)
+                      r"(\d+) once different, (\d+) do not repeat(?: [(](.*)[)])?", said)
     if not found:
         return None
-    numbers = [int(n) for n in found.groups()[:7]]
-    for key, n in zip(("exec", "fork", "branch", "differ", "unstable"), numbers[2:]):
+    numbers = [int(n) for n in found.groups()[:8]]
+    for key, n in zip(("exec", "fork", "branch", "differ", "once", "unstable"), numbers[2:]):
         totals[key] += n
     totals["experiments"] += sum(numbers[2:5])
-    return (*numbers, found[8])
+    unlike = re.findall(r"^(?:DIFFERS|ONCE DIFFERENT) .*", said, re.MULTILINE)
+    return (*numbers, found[9], unlike)
 
 
-def table(results, totals):
+def explain(results):
+    """For each program that was not always the same: what differed, and why."""
+    lines = []
+    for name in dict.fromkeys(name for name, _ in results):
+        rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:8])]
+        if not rows:
+            continue
+        lines.append(f"- {name}: {REMARKS.get(name) or may_be_once(name) or 'not explained'}.")
+        unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[9])
+        lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in unlike.items()]
+    return lines or ["Nothing."]
+
+
+def summary(results, totals):
+    return (f"{len(set(name for name, _ in results))} programs, {totals['experiments']} comparisons with exec: "
+            f"{totals['fork']} by fork, {totals['branch']} by branch, {totals['exec']} by exec again; "
+            f"{totals['differ']} differ, {totals['once']} once different, {totals['unstable']} do not repeat")
+
+
+def head(arguments, begun, absent, late):
+    """What the document begins with: how its one run was made, and what is not in it."""
+    limits = f"Of each program at most {arguments.most} experiments are made" if arguments.most else \
+        "Of most programs all experiments are made, of those with thousands at most 120"
+    limits += ", taken from all over the plan: the column says how many of how many."
+    if late:
+        limits += f" The time of the run was over before these were begun: {', '.join(late)}."
+    if absent:
+        limits += f" Not installed: {', '.join(absent)}."
+    text = HEAD.format(options="".join(" " + word for word in sys.argv[1:]), processors=os.cpu_count(),
+                       day=datetime.date.today(), minutes=round((time.monotonic() - begun) / 60),
+                       load=round(os.getloadavg()[0]), limits=limits)
+    return "\n\n".join(textwrap.fill(part, 120) for part in text.split("\n\n")) + "\n"
+
+
+def table(results, totals, start):
     """The document: for each program a row for each mode."""
     whole = 0
-    lines = [HEAD, "| program | mode | experiments | compared | differ | do not repeat | left to others, since |",
-             "|---|---|---|---|---|---|---|"]
+    lines = [start, "| program | mode | experiments | compared | differ | once different | do not repeat "
+             "| left to others, since |", "|---|---|---|---|---|---|---|---|"]
     for (name, mode), row in results.items():
         if row is None:
-            lines.append(f"| {name} | {mode} | | | | | could not be compared |")
+            lines.append(f"| {name} | {mode} | | | | | | could not be compared |")
             continue
-        chosen, planned, *made, differ, unstable, why = row
+        chosen, planned, *made, differ, once, unstable, why, _ = row
         of = f"{chosen} of {planned}" if chosen < planned else planned
         compared = made[1] + made[2]
         left = f"{chosen - compared}: {why}" if chosen > compared and why else chosen - compared or ""
         whole += chosen == planned and mode == "branch"
-        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {unstable} | {left} |")
-    lines.append("")
-    lines += ["What differs or does not repeat, and why:", ""]
-    lines += [f"- {name}: {why}." for name, why in REMARKS.items() if any(
-        results.get((name, mode)) and any(results[name, mode][5:7]) for mode in ("fork", "branch"))] + [""]
-    lines.append(f"{len(set(name for name, _ in results))} programs, of {whole} all experiments; "
-                 f"{totals['fork'] + totals['branch']} comparisons with exec: {totals['fork']} by fork, {totals['branch']} by branch; {totals['differ']} differ, "
-                 f"{totals['unstable']} do not repeat.")
+        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {once} | {unstable} | {left} |")
+    lines += ["", "What differs or does not repeat, and why:", "", *explain(results), ""]
+    lines.append(f"{summary(results, totals)}. Of {whole} programs all experiments were made.")
     return "\n".join(lines) + "\n"
+
+
+def in_turn(arguments):
+    """(name, mode, status, what it said) for each program and mode; a status of None: the time was over before."""
+    own = [os.path.basename(p)[:-2] for p in sources()]
+    # Our own and others by turns: a run that is ended has some of both.
+    every = [n for pair in itertools.zip_longest(DEBIAN, own) for n in pair if n]
+    end = time.monotonic() + arguments.minutes * 60 if arguments.minutes else None
+
+    def one(what):
+        if end and time.monotonic() > end:
+            return *what, None, ""
+        with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
+            return *what, *compare(*what, arguments, folder)
+
+    both = [(name, mode) for name in arguments.names or every for mode in arguments.mode.split(",")]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        yield from pool.map(one, both)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--most", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--function")
     parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--mode", default="fork,branch")
@@ -229,34 +317,26 @@ def main():
     if arguments.tap and os.environ.get("MURPHY_AGAIN"):
         print("1..0 # SKIP was run with the other compiler")
         return 0
-    examples = [os.path.basename(p)[:-2] for p in sources()]
-    bad, results = 0, {}
-    totals = dict.fromkeys(("experiments", "exec", "fork", "branch", "differ", "unstable"), 0)
-    both = [(mode, name) for name in arguments.names or examples + list(DEBIAN) for mode in arguments.mode.split(",")]
-    for number, (mode, name) in enumerate(both, 1):
-        with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
-            status, said = compare(name, mode, arguments, folder)
-        bad += status != 0
-        if said != "not installed":
+    bad, results, absent, late, begun = 0, {}, [], [], time.monotonic()
+    totals = dict.fromkeys(("experiments", "exec", "fork", "branch", "differ", "once", "unstable"), 0)
+    for number, (name, mode, status, said) in enumerate(in_turn(arguments), 1):
+        bad += bool(status)
+        if status is None or said == "not installed":
+            (late if status is None else absent).append(f"{name} ({mode})")
+        else:
             results[name, mode] = count(said, totals)
-        last = said.splitlines()[-1] if said else ""
         if arguments.tap:
             if status == 2 and "namespaces" in said:
                 print("1..0 # SKIP no namespaces here")
                 return 0
             print("\n".join("# " + line for line in said.splitlines()))
             print(f"{'not ok' if status else 'ok'} {number} - {name} by {mode}")
-        else:
-            print(f"{name:14} {mode:6} {last if status == 0 else said}", flush=True)
+        elif status is not None:
+            print(f"{name:14} {mode:6} {said if status or not said else said.splitlines()[-1]}", flush=True)
     if arguments.write:
         with open(arguments.write, "w", encoding="utf-8") as f:
-            f.write(table(results, totals))
-    if arguments.tap:
-        print(f"1..{number}")
-    else:
-        print(f"{len(set(name for _, name in both))} programs, {totals['experiments']} comparisons with exec: "
-              f"{totals['fork']} by fork, {totals['branch']} by branch, {totals['exec']} by exec again; "
-              f"{totals['differ']} differ, {totals['unstable']} do not repeat")
+            f.write(table(results, totals, head(arguments, begun, absent, late)))
+    print(f"1..{number}" if arguments.tap else summary(results, totals))
     return 1 if bad else 0
 
 

@@ -414,7 +414,7 @@ static int start(void **state) {
   return 0;
 }
 
-/* Two questions in turns, whose hashes have one place: both come to be kept. */
+/* RT_MEMO_LAST questions in turns, whose hashes have one place: all come to be kept. */
 static void test_turns(void **state) {
   (void)state;
   uint64_t word = 1;

@@ -169,7 +169,37 @@ static void others_are_left(void **state) {
   assert_null(f.terms);
 }
 
+/* All rules have the N instructions at SHARED for their condition: is nothing written behind the room? */
+static void share(const uint32_t *shared, uint32_t n) {
+  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .rules = rules, .n_rules = RULES};
+  const unsigned char *bytes = (const unsigned char *)memory.terms;
+  memset(memory.terms, 0xa5, sizeof memory - offsetof(typeof(memory), terms));
+  start(shared, n);
+  for (uint32_t i = 0; i < RULES; i++)
+    rules[i] = (struct wire_rule){.code = 0};
+  rt_terms_learn(&f);
+  assert_null(f.terms);
+  for (size_t i = rt_terms_room(); i < sizeof memory - offsetof(typeof(memory), terms); i++)
+    assert_int_equal(bytes[i], 0xa5);
+  /* There is room for one of them, still. */
+  f.n_rules = 1;
+  rt_terms_learn(&f);
+  assert_non_null(f.terms);
+}
+
+static void shared_code(void **state) {
+  (void)state;
+  static const uint32_t stacks[] = {OP(WIRE_OP_STACK, 0),   OP(WIRE_OP_IF_ZERO, 5), OP(WIRE_OP_STACK, 1),
+                                    OP(WIRE_OP_IF_ZERO, 3), OP(WIRE_OP_STACK, 2),   OP(WIRE_OP_IF_ZERO, 1),
+                                    OP(WIRE_OP_STACK, 3),   OP(WIRE_OP_END, 0)};
+  share(stacks, sizeof stacks / sizeof *stacks);
+  static const uint32_t compared[] = {OP(WIRE_OP_ARG, 0), OP(WIRE_OP_NUMBER, ONE), OP(WIRE_OP_EQ, 0),
+                                      OP(WIRE_OP_END, 0)};
+  share(compared, sizeof compared / sizeof *compared);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(all_answers), cmocka_unit_test(others_are_left)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(all_answers), cmocka_unit_test(others_are_left),
+                                     cmocka_unit_test(shared_code)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

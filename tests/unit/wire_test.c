@@ -199,6 +199,84 @@ static void draws_are_even(void **state) {
   assert_in_range(pairs, 49000, 51000);
 }
 
+#define MEMBER(type, name) offsetof(struct type, name), sizeof(((struct type *)0)->name)
+
+/*
+ * How what the two sides share is laid out, and how many kinds there are of what: of each structure the size and where
+ * its last members are. A reader that was built for another layout must refuse, so a number that is another one now means
+ * another version too: WIRE_VERSION, or that of the server or hub.
+ */
+static void layouts_are_of_this_version(void **state) {
+  (void)state;
+  static const size_t shared[] = {sizeof(struct wire_plan),
+                                  sizeof(struct wire_function),
+                                  sizeof(struct wire_rule),
+                                  sizeof(struct wire_fault),
+                                  sizeof(struct wire_side),
+                                  sizeof(struct wire_module),
+                                  sizeof(struct wire_place),
+                                  sizeof(struct wire_pattern),
+                                  sizeof(struct wire_row),
+                                  sizeof(struct wire_setting),
+                                  sizeof(struct wire_trigger),
+                                  sizeof(struct wire_variable),
+                                  sizeof(struct wire_location),
+                                  sizeof(struct wire_entry),
+                                  sizeof(struct wire_allowance),
+                                  sizeof(struct wire_shim),
+                                  sizeof(struct wire_frame),
+                                  sizeof(struct wire_event),
+                                  sizeof(struct wire_loaded),
+                                  sizeof(struct wire_point),
+                                  sizeof(struct wire_order),
+                                  sizeof(struct wire_asking),
+                                  sizeof(struct wire_trouble),
+                                  sizeof(struct wire_area),
+                                  MEMBER(wire_point, first),
+                                  MEMBER(wire_point, frames),
+                                  MEMBER(wire_order, held),
+                                  MEMBER(wire_asking, pad),
+                                  MEMBER(wire_trouble, error),
+                                  MEMBER(wire_trouble, text),
+                                  MEMBER(wire_event, frames),
+                                  MEMBER(wire_area, order),
+                                  MEMBER(wire_area, branches),
+                                  MEMBER(wire_area, troubles),
+                                  MEMBER(wire_area, first),
+                                  WIRE_HOOK_COUNT,
+                                  WIRE_ACT_COUNT,
+                                  WIRE_LENGTH_COUNT,
+                                  WIRE_CFA_COUNT,
+                                  WIRE_TRIGGER_COUNT,
+                                  WIRE_OP_COUNT,
+                                  WIRE_TEXT_COUNT,
+                                  WIRE_MATCH_COUNT,
+                                  WIRE_LOCATION_COUNT,
+                                  WIRE_TROUBLE_COUNT};
+  static const size_t server[] = {sizeof(struct wire_server),
+                                  sizeof(struct wire_hello),
+                                  sizeof(struct wire_fork_request),
+                                  sizeof(struct wire_fork_answer),
+                                  sizeof(struct wire_branch),
+                                  sizeof(struct wire_branch_message),
+                                  sizeof(struct wire_identity),
+                                  sizeof(struct wire_number),
+                                  MEMBER(wire_hello, refusal),
+                                  MEMBER(wire_fork_request, kept),
+                                  MEMBER(wire_branch, seen),
+                                  WIRE_REFUSALS,
+                                  WIRE_BRANCH_GO};
+  static const size_t hub[] = {sizeof(struct wire_hub_head),   sizeof(struct wire_hub_hello),
+                               sizeof(struct wire_hub_frame),  sizeof(struct wire_hub_ask),
+                               sizeof(struct wire_hub_answer), WIRE_HUB_ANSWER};
+  assert_int_equal(wire_sum(shared, sizeof shared), 0x80f5aab4cf118742u);
+  assert_int_equal(WIRE_VERSION, 2);
+  assert_int_equal(wire_sum(server, sizeof server), 0xa777d5b247004cfau);
+  assert_int_equal(WIRE_SERVER_VERSION, 4);
+  assert_int_equal(wire_sum(hub, sizeof hub), 0xee1751aa6de7b2du);
+  assert_int_equal(WIRE_HUB_VERSION, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_good_plan_is_good),
@@ -210,6 +288,7 @@ int main(void) {
       cmocka_unit_test(a_condition_has_its_depth),
       cmocka_unit_test(every_byte_counts),
       cmocka_unit_test(draws_are_even),
+      cmocka_unit_test(layouts_are_of_this_version),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

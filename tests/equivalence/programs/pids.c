@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Its own number, wherever a call takes one; and numbers of those that it starts, one after another. */
+/*
+ * Its own number, wherever a call takes one; and numbers of those that it starts, one after another.
+ *
+ * once different: where waitpid fails the child is not waited for, and its output comes when it comes.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
