@@ -234,6 +234,54 @@ cc -g -O2 -o gone gone.c
 run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
 holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
 
+# A name means the variable of the innermost block, as long as that block goes and no longer.
+cat >blocks.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) void use(int *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+int main(void) {
+  int x = 77;
+  use(&x);
+  {
+    int x = 5;
+    use(&x);
+    close(-2);
+    write(1, "S", 1);
+  }
+  write(1, "E", 1);
+  use(&x);
+  return 0;
+}
+END
+for compiler in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+  command -v ${compiler% *} >/dev/null || continue
+  $compiler -g -w -o blocks blocks.c
+  run run --fail 'write:ret=1 when local("main", "x") == 5' -- ./blocks
+  holds "$compiler: a variable ends with its block" test "$(cat out)" = E
+  run run --fail 'write:ret=1 when local("main", "x") == 77' -- ./blocks
+  holds "$compiler: ... and hides the one outside" test "$(cat out)" = S
+done
+cat >unknown.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) void use(int *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+int main(int argc, char **argv) {
+  volatile int x = 77;
+  use((int *)&x);
+  if (argc) {
+    int x = argc * 3 + (int)sizeof *argv;
+    write(1, "SSSSSSSSSSSSSS" + x, 1);
+  }
+  write(1, "E", 1);
+  use((int *)&x);
+  return 0;
+}
+END
+for compiler in 'gcc -O2' 'clang -O2'; do
+  command -v ${compiler% *} >/dev/null || continue
+  $compiler -g -w -o unknown unknown.c
+  run run --fail 'write:ret=1 when local("main", "x") == 77' -- ./unknown
+  holds "$compiler: ... also where it is not known itself" test "$(cat out)" = S
+done
+
 # A parser that recurses tens of thousands deep is no rarity.
 cat >deep.c <<'END'
 #include <unistd.h>
