@@ -380,6 +380,7 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .rows = ret->rows.at,
       .n_rows = ret->rows.n,
       .places = find_places,
+      .within = run_world_within,
       .calls = run_world_calls,
       .versions = find_versions,
       .defined = is_defined,

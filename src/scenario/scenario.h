@@ -112,6 +112,12 @@ struct scenario_world {
    * may add to the modules, behind those that are there.
    */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
+  /*
+   * Calls that are in the code of both INNER and OUTER, sets of places that begin at these numbers of *RET, where INNER
+   * is inlined into OUTER: pushed on *RET, too. May be NULL.
+   */
+  int (*within)(void *context, const struct scenario_frame *inner, size_t inner_at, const struct scenario_frame *outer,
+                size_t outer_at, struct scenario_places *ret);
   /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
   bool (*calls)(void *context, const struct wire_place *place, const char *function);
   /*
