@@ -216,6 +216,9 @@ refused 'a local variable that there is not' "--fail:32: no variable or argument
 run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
 refused 'a function that there is not' "--fail:22: no function 'handel'"
 holds '... with a name like it' grep -q '(did you mean handle?)' err
+run run --fail 'close:EIO when near("pthread_mutex_unlok", 3)' -- ./target
+refused 'near: a function that nothing imports' \
+  '--fail:21: neither the program nor its libraries import pthread_mutex_unlok (did you mean pthread_mutex_unlock?)'
 run run --fail 'close:EIO when global("server.name") == 3' -- ./target
 holds 'a pointer is a number, too' test "$status" = 0
 run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
