@@ -201,6 +201,21 @@ done
 run run --fail 'close:EIO when process.name == "linked"' -- ./target
 holds '... the link only where it is used' sh -c '! grep -q EIO out'
 
+# --- descriptors that are not open ------------------------------------------------------------------------------------
+
+cat >closed.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int closed = fsync(99), open = fsync(0);
+  printf("%d %d\n", closed, open);
+  return 0;
+}
+END
+cc -o closed closed.c
+run run --fail 'fsync:ret=-5 when fd.written != 500' -- ./closed </dev/null
+holds 'what was written to a closed descriptor is not known' grep -qx -- '-1 -5' out
+
 # --- names that there are not -----------------------------------------------------------------------------------------
 
 run run --fail 'close:EIO when global("server.limt") == 1' -- ./target
