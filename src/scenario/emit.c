@@ -129,9 +129,23 @@ int emit_places(struct emitter *m, const struct scenario_frame *frame, struct wh
   return 0;
 }
 
+/* At a tail call, the caller has no frame any more: a condition about it looks like one that is never true. */
+static void note_jumps(const struct emitter *m, struct where at, uint32_t place) {
+  const struct scenario_world *w = m->plan->world;
+  const char *function = m->subject->name;
+  struct err note;
+  if (!w->note || !w->only_jumps || !w->only_jumps(w->context, &m->plan->places.places.at[place], function)) return;
+  (void)FAIL_AT(at, &note, -ENODATA,
+                "this code only jumps to %.60s, in a tail call, so it is not its caller and this is never true "
+                "(compile with -fno-optimize-sibling-calls)",
+                function);
+  w->note(w->context, note.text);
+}
+
 int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) {
   uint32_t place;
   int r = emit_places(m, frame, at, &place);
+  if (r >= 0 && !frame->has_offset) note_jumps(m, at, place);
   return r < 0 ? r : emit(m, WIRE_OP_CALLER, place);
 }
 

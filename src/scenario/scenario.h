@@ -121,6 +121,11 @@ struct scenario_world {
   /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
   bool (*calls)(void *context, const struct wire_place *place, const char *function);
   /*
+   * Does the code of the set of places that begins with PLACE get to FUNCTION by jumps only, in tail calls? None of its
+   * frames is on the stack then. May be NULL: not known.
+   */
+  bool (*only_jumps)(void *context, const struct wire_place *place, const char *function);
+  /*
    * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without
    * a version serves all. May be NULL.
    */

@@ -300,6 +300,28 @@ for compiler in 'gcc -O2' 'clang -O2'; do
   holds "$compiler: ... also where it is not known itself" test "$(cat out)" = S
 done
 
+# Who jumps to a function in a tail call is not its caller.
+cat >jumps.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) ssize_t put(const char *s) { return write(1, s, 1); }
+__attribute__((noinline)) ssize_t both(const char *s) { return write(1, s, 1) < 0 ? -1 : write(1, s, 1); }
+int main(void) { return put("A") + both("B") < 0; }
+END
+cc -g -O2 -o jumps jumps.c
+cc -g -O2 -fno-plt -Wl,-z,now -o jumps_noplt jumps.c
+cc -g -O2 -fno-optimize-sibling-calls -o calls jumps.c
+for program in jumps jumps_noplt; do
+  for place in put jumps.c:2; do
+    run run --fail "write:ret=1 when caller(\"$place\")" -- ./$program
+    holds "$program: a caller that jumps is noted: $place" \
+      grep -q '^murphy: note: --fail:25: this code only jumps to write, in a tail call' err
+  done
+  run run --fail 'write:ret=1 when caller("both")' -- ./$program
+  holds "$program: ... and not one that calls, too" test ! -s err
+done
+run run --fail 'write:ret=1 when caller("put")' -- ./calls
+holds '... nor one that only calls' test "$(cat out)$(cat err)" = BB
+
 # A parser that recurses tens of thousands deep is no rarity.
 cat >deep.c <<'END'
 #include <unistd.h>
