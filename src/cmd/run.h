@@ -42,8 +42,13 @@ void run_world_done(struct run_world *w);
 int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
                        struct scenario_variable *ret, struct err *e) MUST_USE;
 
-/* For scenario_world.calls and call_sites (run_world.c, run_sites.c). */
+/* For scenario_world.within (run_within.c). */
+int run_world_within(void *context, const struct scenario_frame *inner, size_t inner_at,
+                     const struct scenario_frame *outer, size_t outer_at, struct scenario_places *ret) MUST_USE;
+
+/* For scenario_world.calls, only_jumps and call_sites (run_sites.c). */
 bool run_world_calls(void *context, const struct wire_place *p, const char *function);
+bool run_world_only_jumps(void *context, const struct wire_place *p, const char *function);
 int run_world_sites(void *context, const char *function, struct scenario_sites *ret, struct err *e) MUST_USE;
 
 /* --- what is told while it runs (run_watch.c) --------------------------------------------------------------------- */

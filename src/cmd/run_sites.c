@@ -9,6 +9,48 @@
 #include <errno.h>
 #include <string.h>
 
+/* Where a call or jump goes: with the PLT or without. */
+static struct code_target target(const struct image *img, const struct insn *in) {
+  if (in->op == OP_CALL_SLOT || in->op == OP_TAIL_SLOT)
+    return (struct code_target){.slot = true, .address = (uint64_t)in->disp};
+  bool direct = in->op == OP_CALL || in->op == OP_JUMP || in->op == OP_BRANCH;
+  return direct ? code_follow_plt(img, (uint64_t)in->imm) : (struct code_target){.slot = false};
+}
+
+static bool leads_to(const struct image *img, const struct insn *in, const char *function) {
+  struct image_slot slot;
+  struct code_target to = target(img, in);
+  if (!to.slot || !image_slot_after(img, to.address, &slot) || slot.at != to.address) return false;
+  return slot.kind == SLOT_IMPORT && slot.name && strcmp(slot.name, function) == 0;
+}
+
+bool run_world_calls(void *context, const struct wire_place *p, const char *function) {
+  const struct run_world *w = context;
+  struct insn in;
+  if (p->module >= w->modules->modules.n || p->flags & WIRE_ANYWHERE) return false;
+  const struct image *img = w->modules->modules.at[p->module].image;
+  if (code_read(img, p->start, &in) < 0 || p->start + in.length != p->end) return false;
+  return insn_calls(&in) && leads_to(img, &in, function);
+}
+
+/* What is called through a register may be the function, and what cannot be read may call it. */
+bool run_world_only_jumps(void *context, const struct wire_place *p, const char *function) {
+  const struct run_world *w = context;
+  struct insn in;
+  bool jumps = false;
+  for (bool more = true; more; more = !(p++->flags & WIRE_LAST)) {
+    if (p->module >= w->modules->modules.n || p->flags & WIRE_ANYWHERE) return false;
+    const struct image *img = w->modules->modules.at[p->module].image;
+    for (uint64_t at = p->start; at < p->end; at += in.length) {
+      if (code_read(img, at, &in) < 0 || !in.length || in.op == OP_CALL_INDIRECT) return false;
+      bool leads = leads_to(img, &in, function);
+      if (leads && insn_calls(&in)) return false;
+      jumps |= leads;
+    }
+  }
+  return jumps;
+}
+
 struct search {
   struct run_world *w;
   size_t module;

@@ -103,20 +103,6 @@ static int find_places(void *context, const struct scenario_frame *f, struct sce
   return r < 0 ? r : 0;
 }
 
-/* With the PLT or without. */
-bool run_world_calls(void *context, const struct wire_place *p, const char *function) {
-  const struct run_world *w = context;
-  struct insn in;
-  struct image_slot slot;
-  if (p->module >= w->modules->modules.n || p->flags & WIRE_ANYWHERE) return false;
-  const struct image *img = w->modules->modules.at[p->module].image;
-  if (code_read(img, p->start, &in) < 0 || p->start + in.length != p->end) return false;
-  struct code_target to = {.slot = in.op == OP_CALL_SLOT, .address = (uint64_t)in.disp};
-  if (in.op == OP_CALL) to = code_follow_plt(img, (uint64_t)in.imm);
-  if (!to.slot || !image_slot_after(img, to.address, &slot) || slot.at != to.address) return false;
-  return slot.kind == SLOT_IMPORT && slot.name && strcmp(slot.name, function) == 0;
-}
-
 /* --- versions ----------------------------------------------------------------------------------------------------- */
 
 static bool is_function(const struct image_symbol *s) { return s->kind == SYMBOL_FUNCTION || s->kind == SYMBOL_IFUNC; }
@@ -380,7 +366,9 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .rows = ret->rows.at,
       .n_rows = ret->rows.n,
       .places = find_places,
+      .within = run_world_within,
       .calls = run_world_calls,
+      .only_jumps = run_world_only_jumps,
       .versions = find_versions,
       .defined = is_defined,
       .note = say_note,

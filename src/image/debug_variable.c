@@ -57,15 +57,37 @@ static bool is_variable(Dwarf_Die *die) {
 
 /* --- where -------------------------------------------------------------------------------------------------------- */
 
-/* Where it is as long as its block is: in all of the block's ranges. */
-static int add_everywhere(struct variable_search *s, struct image_location l, Dwarf_Die *block) {
-  int r = debug_ranges(s->d, block);
-  for (size_t i = 0; i < s->d->found.n && r >= 0; i++) {
-    l.start = s->d->found.at[i].start;
-    l.end = s->d->found.at[i].end;
-    r = vec_push(&s->ret->locations, l);
+/* L, from START to END without where the name means an inner variable. */
+static int add_unhidden(struct variable_search *s, struct image_location l, uint64_t start, uint64_t end) {
+  int r = 0;
+  while (start < end && r >= 0) {
+    uint64_t stop = end, behind = start;
+    for (size_t i = 0; i < s->hidden.n; i++) {
+      struct debug_span h = s->hidden.at[i];
+      if (!take_budget(s)) return 0;
+      if (h.start <= start && h.end > behind) behind = h.end;
+      if (h.start > start && h.start < stop) stop = h.start;
+    }
+    l.start = start;
+    l.end = stop;
+    if (behind == start) r = vec_push(&s->ret->locations, l);
+    start = behind == start ? stop : behind;
   }
-  return r == -EBADMSG ? 0 : r;
+  return r;
+}
+
+/*
+ * From L.start to L.end as far as the block goes, whose ranges are found. Lists can go on behind it, as clang's do: the
+ * memory is still there, but the name means something else by then.
+ */
+static int add_in_block(struct variable_search *s, struct image_location l) {
+  int r = 0;
+  for (size_t i = 0; i < s->d->found.n && r >= 0; i++) {
+    struct debug_span b = s->d->found.at[i];
+    if (!take_budget(s)) return 0;
+    r = add_unhidden(s, l, b.start > l.start ? b.start : l.start, b.end < l.end ? b.end : l.end);
+  }
+  return r;
 }
 
 static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block,
@@ -76,21 +98,22 @@ static int add_locations(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *b
   size_t n;
   Dwarf_Sword number;
   struct image_location l = {0};
-  int r = 0;
+  int r = debug_ranges(s->d, block);
+  if (r < 0) return r == -EBADMSG ? 0 : r;
   if (dwarf_attr(die, DW_AT_const_value, &a) && dwarf_formsdata(&a, &number) == 0) {
     l.kind = IMAGE_IS_NUMBER;
     l.offset = number;
-    return add_everywhere(s, l, block);
+    l.end = UINT64_MAX;
+    return add_in_block(s, l);
   }
   if (!dwarf_attr(die, DW_AT_location, &a)) return 0;
   for (ptrdiff_t at = 0; r >= 0 && (at = dwarf_getlocations(&a, at, &list, &start, &end, &ops, &n)) > 0;) {
     if (!take_budget(s)) return 0;
     if (!location_read(&a, ops, n, base, &l) && !location_of_piece(&a, ops, n, base, s->ret, &l)) continue;
     if (l.kind == IMAGE_IS_ENTRY) s->entered = true;
-    bool always = start == 0 && end == UINT64_MAX;
-    l.start = start;
+    l.start = start; /* 0 to the last address: as long as its block is */
     l.end = end;
-    r = always ? add_everywhere(s, l, block) : vec_push(&s->ret->locations, l);
+    r = add_in_block(s, l);
   }
   return r;
 }
@@ -108,9 +131,18 @@ static int take(struct variable_search *s, Dwarf_Die *die, Dwarf_Die *block, con
   return add_locations(s, die, block, base);
 }
 
+/* In BLOCK, the name is taken, whether or not it is known where that variable is. */
+static int hide(struct variable_search *s, Dwarf_Die *block) {
+  int r = debug_ranges(s->d, block);
+  for (size_t i = 0; i < s->d->found.n && r >= 0; i++)
+    r = vec_push(&s->hidden, s->d->found.at[i]);
+  return r == -EBADMSG ? 0 : r;
+}
+
 /* Inner blocks first: what is in them hides what is outside. */
 static int search_block(struct variable_search *s, Dwarf_Die *block, const struct location_base *base, unsigned depth) {
   Dwarf_Die child;
+  bool here = false;
   int r = 0;
   if (depth > BLOCK_DEPTH) return 0;
   for (bool more = variable_child(s, block, &child); more && r >= 0; more = variable_next(s, &child))
@@ -119,9 +151,11 @@ static int search_block(struct variable_search *s, Dwarf_Die *block, const struc
     const char *name = is_variable(&child) ? own_name(&child) : NULL;
     if (!name) continue;
     if (!s->found) variable_note(s, name);
-    if (s->name && strcmp(name, s->name) == 0) r = take(s, &child, block, base);
+    if (!s->name || strcmp(name, s->name) != 0) continue;
+    r = take(s, &child, block, base);
+    here = true;
   }
-  return r;
+  return r >= 0 && here && depth > 0 ? hide(s, block) : r;
 }
 
 /* The name of argument number S->parameter in the list of DIE; NULL if it has none there. */
@@ -162,6 +196,7 @@ static int search_scope(struct variable_search *s, struct debug_scope *scope, Dw
     if (!s->name) s->name = parameter_name(s, &scope->die);
     bool before = s->entered;
     s->entered = false;
+    s->hidden.n = 0;
     if (s->name) r = search_block(s, &scope->die, &base, 0);
     if (r >= 0 && s->entered) r = vec_push(&s->callees, *function);
     s->entered |= before;
@@ -380,6 +415,7 @@ int image_debug_variable(struct image_debug *d, const char *function, const char
   if (r >= 0 && !s.found) r = not_found(&s);
   if (r == -ENOMEM) r = err_set(e, -ENOMEM, "out of memory");
   vec_done(&s.names);
+  vec_done(&s.hidden);
   vec_done(&s.callees);
   vec_done(&s.meant);
   if (r < 0) image_variable_done(ret);

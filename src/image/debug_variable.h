@@ -27,6 +27,7 @@ struct variable_search {
   bool entered;            /* some location is IMAGE_IS_ENTRY */
   VEC(const void *) meant; /* of a global variable: its declarations */
   size_t first_meant;      /* ... of which these count now */
+  debug_spans hidden;      /* of a local variable: where an inner block has another one of the name */
   VEC(Dwarf_Die) callees;  /* functions for which it is */
   VEC(const char *) names; /* that there are instead */
 };

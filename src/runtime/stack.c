@@ -30,7 +30,8 @@ RT_HOT bool rt_caller_in(const struct rt_call *c, uint32_t place) {
 
 /*
  * All frames of the pattern that can have been matched by the frames so far, as bits: LAST by the frame before, EVER by
- * any. A frame of the pattern matches behind its predecessor: right behind it if it says so.
+ * any. A frame of the pattern matches behind its predecessor: right behind it if it says so; or in the same frame, if
+ * that is where its predecessor was inlined into it.
  */
 struct matching {
   const struct wire_pattern *at;
@@ -45,6 +46,8 @@ static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, b
     bool next = p->at[i].flags & WIRE_NEXT;
     bool possible = i == 0 ? first || !next : (next ? p->last : p->ever) >> (i - 1) & 1;
     if (possible && rt_in_range(m, p->at[i].place, pc)) now |= 1ull << i;
+    bool within = i > 0 && p->at[i].flags & WIRE_WITHIN && now >> (i - 1) & 1;
+    if (within && rt_in_range(m, p->at[i].within, pc)) now |= 1ull << i;
   }
   p->last = now;
   p->ever |= now;

@@ -93,6 +93,7 @@ void rt_written_forget_all(uint32_t from, uint32_t to) {
 
 int64_t rt_written(uint64_t fd) {
   uint32_t number = is_counted((int64_t)fd) ? rt_load(&counter_of[fd]) : 0;
+  if (number == 0 && rt_system(SYS_fcntl, (int)fd, F_GETFD, 0, 0, 0, 0) < 0) return -1; /* not open: it has no bytes */
   uint64_t bytes = number != 0 ? rt_load(&counters[number - 1].bytes) : 0;
   return !is_counted((int64_t)fd) || bytes & UNKNOWN ? -1 : (int64_t)bytes;
 }

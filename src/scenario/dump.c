@@ -92,6 +92,8 @@ static void add_pattern(const struct dump *d, uint32_t at) {
   for (;; p++) {
     text_add(d->to, p->flags & WIRE_NEXT ? " (next" : " (");
     add_places(d, p->place);
+    if (p->flags & WIRE_WITHIN) text_add(d->to, " or around it at");
+    if (p->flags & WIRE_WITHIN) add_places(d, p->within);
     text_add(d->to, " )");
     if (p->flags & WIRE_LAST) return;
   }

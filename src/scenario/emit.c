@@ -129,9 +129,23 @@ int emit_places(struct emitter *m, const struct scenario_frame *frame, struct wh
   return 0;
 }
 
+/* At a tail call, the caller has no frame any more: a condition about it looks like one that is never true. */
+static void note_jumps(const struct emitter *m, struct where at, uint32_t place) {
+  const struct scenario_world *w = m->plan->world;
+  const char *function = m->subject->name;
+  struct err note;
+  if (!w->note || !w->only_jumps || !w->only_jumps(w->context, &m->plan->places.places.at[place], function)) return;
+  (void)FAIL_AT(at, &note, -ENODATA,
+                "this code only jumps to %.60s, in a tail call, so it is not its caller and this is never true "
+                "(compile with -fno-optimize-sibling-calls)",
+                function);
+  w->note(w->context, note.text);
+}
+
 int emit_caller(struct emitter *m, const struct scenario_frame *frame, struct where at) {
   uint32_t place;
   int r = emit_places(m, frame, at, &place);
+  if (r >= 0 && !frame->has_offset) note_jumps(m, at, place);
   return r < 0 ? r : emit(m, WIRE_OP_CALLER, place);
 }
 
@@ -142,14 +156,32 @@ static bool is_call(const struct emitter *m, const struct scenario_frame *frame,
   return frame->has_offset && p->flags & WIRE_LAST && w->calls && w->calls(w->context, p, m->subject->name);
 }
 
+/* Where the frame before this one of the pattern was inlined into it. */
+static int add_within(struct emitter *m, const struct scenario_frame *frame, uint32_t before, struct wire_pattern *to) {
+  const struct scenario_world *w = m->plan->world;
+  struct scenario_places *places = &m->plan->places;
+  size_t first = places->places.n;
+  int r = w->within ? w->within(w->context, frame - 1, before, frame, to->place, places) : 0;
+  if (r < 0) return plan_no_memory(m->plan);
+  if (places->places.n == first) return 0;
+  places->places.at[places->places.n - 1].flags |= WIRE_LAST;
+  to->flags |= WIRE_WITHIN;
+  to->within = (uint32_t)first;
+  return 0;
+}
+
 int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, bool sites, struct where at) {
   struct plan *p = m->plan;
   size_t first = p->patterns.n;
+  uint32_t before = 0;
   for (size_t i = 0; i < n; i++) {
     struct wire_pattern pattern = {.flags = i + 1 == n ? WIRE_LAST : 0};
     int r = emit_places(m, &frames[i], at, &pattern.place);
     if (r < 0) return r;
     if (sites && n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);
+    if (i > 0) r = add_within(m, &frames[i], before, &pattern);
+    if (r < 0) return r;
+    before = pattern.place;
     if (vec_push(&p->patterns, pattern) < 0) return plan_no_memory(p);
   }
   if (first > OPERAND_MAX) return too_many(m);

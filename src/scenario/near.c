@@ -27,8 +27,6 @@ static int sites_of(struct plan *p, const struct expr *x, struct scenario_sites 
     bool same = strcmp(name, function) == 0 || strcmp(site_names_written(p->names, name), function) == 0;
     if (same && (i == 0 || strcmp(name, p->world->functions[i - 1]) != 0)) r = find_sites(p, x, name, ret);
   }
-  if (r >= 0 && !ret->sites.n)
-    r = FAIL_AT(x->args[0]->at, p->e, -ENOENT, "no call of %.60s has a source line (compile with -g)", function);
   if (r >= 0 && ret->sites.n > SITES_MAX)
     r = FAIL_AT(x->args[0]->at, p->e, -E2BIG, "%.60s is called from too many places", function);
   return r;
@@ -112,7 +110,10 @@ static int emit_all(struct emitter *m, const struct expr *x, const struct scenar
 
 int emit_near(struct emitter *m, const struct expr *x) {
   struct scenario_sites from = {0}, to = {0};
+  const struct expr *of = x->args[0]; /* it is imported, or would not have been chosen */
   int r = sites_of(m->plan, x, &from);
+  if (r >= 0 && !from.sites.n)
+    r = FAIL_AT(of->at, m->plan->e, -ENOENT, "no call of %.60s has a source line (compile with -g)", of->string);
   if (r >= 0) r = find_sites(m->plan, x, m->subject->name, &to);
   if (r >= 0) r = emit_all(m, x, &from, &to);
   vec_done(&from.sites);

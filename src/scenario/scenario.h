@@ -112,8 +112,19 @@ struct scenario_world {
    * may add to the modules, behind those that are there.
    */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
+  /*
+   * Calls that are in the code of both INNER and OUTER, sets of places that begin at these numbers of *RET, where INNER
+   * is inlined into OUTER: pushed on *RET, too. May be NULL.
+   */
+  int (*within)(void *context, const struct scenario_frame *inner, size_t inner_at, const struct scenario_frame *outer,
+                size_t outer_at, struct scenario_places *ret);
   /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
   bool (*calls)(void *context, const struct wire_place *place, const char *function);
+  /*
+   * Does the code of the set of places that begins with PLACE get to FUNCTION by jumps only, in tail calls? None of its
+   * frames is on the stack then. May be NULL: not known.
+   */
+  bool (*only_jumps)(void *context, const struct wire_place *place, const char *function);
   /*
    * The symbol versions of FUNCTION that are imported, where its library has several; at most MAX. 0: one entry without
    * a version serves all. May be NULL.

@@ -289,13 +289,16 @@ struct wire_place {
 /*
  * A frame of a call stack that is looked for: its return address, minus 1, is in a set of places. A pattern is a run of
  * frames, innermost first, the one with WIRE_LAST ends it; other frames may lie between them unless WIRE_NEXT says that
- * it must be the caller of the one before (of the call itself, for the first).
+ * it must be the caller of the one before (of the call itself, for the first). What was inlined has no return address
+ * of its own: where the one before is inlined into this one, both are the same frame. WIRE_WITHIN says that there are
+ * such places.
  */
 #define WIRE_PATTERN_MAX 64 /* frames in a pattern */
-enum wire_pattern_flag { WIRE_NEXT = 2 };
+enum wire_pattern_flag { WIRE_NEXT = 2, WIRE_WITHIN = 4 };
 struct wire_pattern {
   uint32_t place;
-  uint32_t flags; /* WIRE_LAST, WIRE_NEXT */
+  uint32_t flags;  /* WIRE_LAST, WIRE_NEXT, WIRE_WITHIN */
+  uint32_t within; /* a set of places; 0 without WIRE_WITHIN */
 };
 
 /*

@@ -387,6 +387,26 @@ run run --fail 'read:EIO when caller("inner")' -- ./lines
 holds 'a caller that was inlined' grep -qx '9 109' out
 run run --fail 'read:EIO when stack("outer")' -- ./lines
 holds 'a function on the stack' grep -qx '10 109' out
+for stack in '"inner", "outer"' '"inner", "outer", "main"' '"lines.c:6", "lines.c:10"' '"inner", "lines.c:10", "main"'; do
+  run run --fail "read:EIO when stack($stack)" -- ./lines
+  holds "inlined and what it is inlined into: $stack" grep -qx '10 109' out
+done
+run run --fail 'read:EIO when stack("inner", "main")' -- ./lines
+holds '... also into main' grep -qx '9 109' out
+for stack in '"outer", "inner"' '"inner", "inner"' '"main", "outer"' '"outer", "outer"' '"main", "inner"'; do
+  run run --fail "read:EIO when stack($stack)" -- ./lines
+  holds "... and not $stack" grep -qx '10 110' out
+done
+cat >frames.xml <<'XML'
+<scenario>
+  <trigger id="here" class="CallStackTrigger"><args>
+    <frame><function>inner</function></frame><frame><module>lines</module><function>outer</function></frame>
+  </args></trigger>
+  <function name="read" return="-1" errno="EIO"><reftrigger ref="here"/></function>
+</scenario>
+XML
+run run frames.xml -- ./lines
+holds '... in a CallStackTrigger' grep -qx '10 109' out
 
 # --- programs with a sanitizer ------------------------------------------------------------------------------------------
 

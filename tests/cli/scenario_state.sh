@@ -201,6 +201,21 @@ done
 run run --fail 'close:EIO when process.name == "linked"' -- ./target
 holds '... the link only where it is used' sh -c '! grep -q EIO out'
 
+# --- descriptors that are not open ------------------------------------------------------------------------------------
+
+cat >closed.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int closed = fsync(99), open = fsync(0);
+  printf("%d %d\n", closed, open);
+  return 0;
+}
+END
+cc -o closed closed.c
+run run --fail 'fsync:ret=-5 when fd.written != 500' -- ./closed </dev/null
+holds 'what was written to a closed descriptor is not known' grep -qx -- '-1 -5' out
+
 # --- names that there are not -----------------------------------------------------------------------------------------
 
 run run --fail 'close:EIO when global("server.limt") == 1' -- ./target
@@ -216,6 +231,9 @@ refused 'a local variable that there is not' "--fail:32: no variable or argument
 run run --fail 'close:EIO when local("handel", "left") == 1' -- ./target
 refused 'a function that there is not' "--fail:22: no function 'handel'"
 holds '... with a name like it' grep -q '(did you mean handle?)' err
+run run --fail 'close:EIO when near("pthread_mutex_unlok", 3)' -- ./target
+refused 'near: a function that nothing imports' \
+  '--fail:21: neither the program nor its libraries import pthread_mutex_unlok (did you mean pthread_mutex_unlock?)'
 run run --fail 'close:EIO when global("server.name") == 3' -- ./target
 holds 'a pointer is a number, too' test "$status" = 0
 run run --fail 'close:EIO when global("server.limit") ~ "x*"' -- ./target
@@ -233,6 +251,76 @@ END
 cc -g -O2 -o gone gone.c
 run run --fail 'close:EIO when local("f", "gone") == 5' -- ./gone
 holds 'a variable that is nowhere is noted' grep -q '^murphy: note: --fail:16: the compiler has kept this variable of f' err
+
+# A name means the variable of the innermost block, as long as that block goes and no longer.
+cat >blocks.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) void use(int *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+int main(void) {
+  int x = 77;
+  use(&x);
+  {
+    int x = 5;
+    use(&x);
+    close(-2);
+    write(1, "S", 1);
+  }
+  write(1, "E", 1);
+  use(&x);
+  return 0;
+}
+END
+for compiler in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+  command -v ${compiler% *} >/dev/null || continue
+  $compiler -g -w -o blocks blocks.c
+  run run --fail 'write:ret=1 when local("main", "x") == 5' -- ./blocks
+  holds "$compiler: a variable ends with its block" test "$(cat out)" = E
+  run run --fail 'write:ret=1 when local("main", "x") == 77' -- ./blocks
+  holds "$compiler: ... and hides the one outside" test "$(cat out)" = S
+done
+cat >unknown.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) void use(int *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+int main(int argc, char **argv) {
+  volatile int x = 77;
+  use((int *)&x);
+  if (argc) {
+    int x = argc * 3 + (int)sizeof *argv;
+    write(1, "SSSSSSSSSSSSSS" + x, 1);
+  }
+  write(1, "E", 1);
+  use((int *)&x);
+  return 0;
+}
+END
+for compiler in 'gcc -O2' 'clang -O2'; do
+  command -v ${compiler% *} >/dev/null || continue
+  $compiler -g -w -o unknown unknown.c
+  run run --fail 'write:ret=1 when local("main", "x") == 77' -- ./unknown
+  holds "$compiler: ... also where it is not known itself" test "$(cat out)" = S
+done
+
+# Who jumps to a function in a tail call is not its caller.
+cat >jumps.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) ssize_t put(const char *s) { return write(1, s, 1); }
+__attribute__((noinline)) ssize_t both(const char *s) { return write(1, s, 1) < 0 ? -1 : write(1, s, 1); }
+int main(void) { return put("A") + both("B") < 0; }
+END
+cc -g -O2 -o jumps jumps.c
+cc -g -O2 -fno-plt -Wl,-z,now -o jumps_noplt jumps.c
+cc -g -O2 -fno-optimize-sibling-calls -o calls jumps.c
+for program in jumps jumps_noplt; do
+  for place in put jumps.c:2; do
+    run run --fail "write:ret=1 when caller(\"$place\")" -- ./$program
+    holds "$program: a caller that jumps is noted: $place" \
+      grep -q '^murphy: note: --fail:25: this code only jumps to write, in a tail call' err
+  done
+  run run --fail 'write:ret=1 when caller("both")' -- ./$program
+  holds "$program: ... and not one that calls, too" test ! -s err
+done
+run run --fail 'write:ret=1 when caller("put")' -- ./calls
+holds '... nor one that only calls' test "$(cat out)$(cat err)" = BB
 
 # A parser that recurses tens of thousands deep is no rarity.
 cat >deep.c <<'END'

@@ -41,7 +41,7 @@ static inline uint32_t made_module(struct made_plan *p, const char *name, uint32
 /* A place that ends its set, and a pattern with it as its only frame; they have the same index if all are made here. */
 static inline uint32_t made_place(struct made_plan *p, uint32_t module, uint32_t flags, uint64_t start, uint64_t end) {
   made_must(vec_push(&p->places, (struct wire_place){module, flags | WIRE_LAST, start, end}) == 0);
-  made_must(vec_push(&p->patterns, (struct wire_pattern){(uint32_t)p->places.n - 1, WIRE_LAST}) == 0);
+  made_must(vec_push(&p->patterns, (struct wire_pattern){.place = (uint32_t)p->places.n - 1, .flags = WIRE_LAST}) == 0);
   return (uint32_t)p->places.n - 1;
 }
 

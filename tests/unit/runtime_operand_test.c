@@ -202,6 +202,7 @@ static void written_bytes_are_counted(void **state) {
   hook(WIRE_HOOK_OUTPUT, 10);
   hook(WIRE_HOOK_OUTPUT, UINT64_MAX);
   hook(WIRE_HOOK_OUTPUT, 20);
+  assert_true(dup2(1, 5) == 5 && dup2(1, 6) == 6);
   assert_true(holds(0, 5) && holds(1, 6) && !holds(1, 70000) && !holds(1, UINT64_MAX));
   hook(WIRE_HOOK_DUP, 9); /* the same file, under two numbers */
   assert_true(holds(0, 9));
@@ -210,6 +211,8 @@ static void written_bytes_are_counted(void **state) {
   hook(WIRE_HOOK_DUP, UINT64_MAX); /* there was no room for another one */
   hook(WIRE_HOOK_CLOSE, 0);
   assert_true(holds(1, 5) && !holds(1, 9));
+  assert_true(close(5) == 0 && close(6) == 0);
+  assert_true(!holds(1, 5) && !holds(1, 6)); /* nothing was written to what is not open, not even 0 bytes */
 }
 
 /* Whatever is opened and closed, there is a counter for each. */
@@ -224,7 +227,10 @@ static void counters_come_back(void **state) {
     assert_int_equal(rt_written(20 + i % 7), 5);
     rt_written_forget(20 + i % 7);
   }
+  assert_int_equal(dup2(1, 20), 20);
   assert_int_equal(rt_written(20), 0);
+  assert_int_equal(close(20), 0);
+  assert_int_equal(rt_written(20), -1);
   rt_written_lose(21);
   assert_true(rt_written(21) == -1 && rt_written(70000) == -1 && rt_written(UINT64_MAX) == -1);
 }

@@ -78,6 +78,9 @@ enum {
   PATTERN_INNER_OUTER = 4,
   PATTERN_OUTER_INNER = 6,
   PATTERN_INNER_THEN_OUTER = 8,
+  PATTERN_OUTER_OR_AROUND = 10,
+  PATTERN_AROUND = 12,
+  PATTERN_NOT_AROUND = 14,
 };
 
 static struct image *images[LOADED];
@@ -116,16 +119,22 @@ static void made_function_place(struct made_plan *p, void (*function)(void), uin
 
 static void made_patterns(struct made_plan *p) {
   static const struct wire_pattern patterns[] = {
-      {PLACE_OUTER, WIRE_LAST},
-      {PLACE_NEVER, WIRE_LAST},
-      {PLACE_INNER, WIRE_LAST | WIRE_NEXT},
-      {PLACE_OUTER, WIRE_LAST | WIRE_NEXT},
-      {PLACE_INNER, 0},
-      {PLACE_OUTER, WIRE_LAST | WIRE_NEXT},
-      {PLACE_OUTER, 0},
-      {PLACE_INNER, WIRE_LAST},
-      {PLACE_INNER, 0},
-      {PLACE_PROGRAM, WIRE_LAST},
+      {PLACE_OUTER, WIRE_LAST, 0},
+      {PLACE_NEVER, WIRE_LAST, 0},
+      {PLACE_INNER, WIRE_LAST | WIRE_NEXT, 0},
+      {PLACE_OUTER, WIRE_LAST | WIRE_NEXT, 0},
+      {PLACE_INNER, 0, 0},
+      {PLACE_OUTER, WIRE_LAST | WIRE_NEXT, 0},
+      {PLACE_OUTER, 0, 0},
+      {PLACE_INNER, WIRE_LAST, 0},
+      {PLACE_INNER, 0, 0},
+      {PLACE_PROGRAM, WIRE_LAST, 0},
+      {PLACE_INNER, 0, 0},
+      {PLACE_OUTER, WIRE_LAST | WIRE_WITHIN, PLACE_TWO},
+      {PLACE_INNER, 0, 0},
+      {PLACE_NEVER, WIRE_LAST | WIRE_WITHIN, PLACE_TWO},
+      {PLACE_INNER, 0, 0},
+      {PLACE_NEVER, WIRE_LAST | WIRE_WITHIN, PLACE_OUTER},
   };
   for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
     assert_int_equal(vec_push(&p->patterns, patterns[i]), 0);
@@ -394,6 +403,9 @@ static void test_patterns(void **state) {
   assert_true(stack_has[PATTERN_INNER_OUTER]);  /* one right behind the other */
   assert_false(stack_has[PATTERN_OUTER_INNER]); /* the wrong way round */
   assert_true(stack_has[PATTERN_INNER_THEN_OUTER]);
+  assert_true(stack_has[PATTERN_OUTER_OR_AROUND]);
+  assert_true(stack_has[PATTERN_AROUND]); /* the same frame */
+  assert_false(stack_has[PATTERN_NOT_AROUND]);
   never();
   assert_true(stack_has[PATTERN_NEVER] && !stack_has[PATTERN_OUTER] && !stack_has[PATTERN_INNER_OUTER]);
 }

@@ -116,6 +116,7 @@ static void parts_are_checked(void **state) {
   REFUSED(PART(&t, places, struct wire_place)->flags, 0);
   REFUSED(PART(&t, places, struct wire_place)->start, 3);
   REFUSED(PART(&t, patterns, struct wire_pattern)->place, 1);
+  REFUSED(PART(&t, patterns, struct wire_pattern)->within, 1);
   REFUSED(PART(&t, patterns, struct wire_pattern)->flags, 0);
   REFUSED(PART(&t, rows, struct wire_row)->cfa, WIRE_CFA_COUNT);
 }
