@@ -123,7 +123,21 @@ static int check_variable(struct plan *p, const struct side_effect *s) {
   return 0;
 }
 
-static int add_written(struct plan *p, const struct rule *rule, struct wire_fault *f) {
+/* Arguments that there are not, or that are numbers, point to nothing that the caller meant. */
+static int check_argument(struct plan *p, const struct subject *s, const struct side_effect *side) {
+  const struct roles *roles = &s->roles;
+  bool by_name = side->kind == WIRE_SIDE_STREAM && side->name;
+  if (side->kind == WIRE_SIDE_GLOBAL || side->kind == WIRE_SIDE_TLS || by_name) return 0;
+  int i = (int)side->argument;
+  if (roles->max_args >= 0 && i >= roles->max_args)
+    return FAIL_AT(side->at, p->e, -EINVAL, "%.60s has no argument %d (it has %d)", s->name, i + 1, roles->max_args);
+  bool is_size = i == roles->size || (i == roles->length && roles->how == WIRE_LENGTH_BYTES);
+  if (i != roles->descriptor && !is_size) return 0;
+  return FAIL_AT(side->at, p->e, -EINVAL, "argument %d of %.60s is a %s, and points to nothing (choose another)", i + 1,
+                 s->name, is_size ? "size" : "descriptor");
+}
+
+static int add_written(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *f) {
   for (size_t i = 0; i < rule->fault.n_sides; i++) {
     const struct side_effect *from = &rule->fault.sides[i];
     struct wire_side to = {.kind = (uint8_t)from->kind,
@@ -135,6 +149,7 @@ static int add_written(struct plan *p, const struct rule *rule, struct wire_faul
       return FAIL_AT(from->at, p->e, -ENOENT, "the program uses no module '%.60s' (write the name of a library)",
                      from->module);
     int r = check_variable(p, from);
+    if (r >= 0) r = check_argument(p, s, from);
     if (r >= 0) r = push_side(p, f, to, from->name);
     if (r < 0) return r;
   }
@@ -152,11 +167,11 @@ int plan_sides(struct plan *p, const struct rule *rule, const struct subject *s,
   bool misnamed = s->roles.misnamed >= 0 && s->roles.misnamed < WIRE_ARGS;
   if (r >= 0 && misnamed && f->retval == 0) r = add_misnamed(p, s, f);
   if (r >= 0 && !misnamed) r = add_told(p, s, from, f);
-  return r < 0 ? r : add_written(p, rule, f);
+  return r < 0 ? r : add_written(p, rule, s, f);
 }
 
 /* A stream that does less than it was asked for has failed. */
 int plan_act_sides(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *f) {
   int r = f->act == WIRE_ACT_SHORT && f->length == WIRE_LENGTH_ITEMS ? add_stream(p, s, f) : 0;
-  return r < 0 ? r : add_written(p, rule, f);
+  return r < 0 ? r : add_written(p, rule, s, f);
 }

@@ -291,6 +291,32 @@ sed -i "s|<side-effect type=\"ARG\".*|<side-effect type=\"GLOBAL\" module=\"told
 run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
 holds '... also of a variable, in its width' test "$(cat out)" = '-1 1 1 2, 1 -1 3'
 
+# What an argument points to may be no memory, or none that can be written to; that is no crash of the program.
+cat >behind.c <<'END'
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+  char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_READ) < 0) return 9;
+  int on_stack[2] = {0}, *on_heap = calloc(2, sizeof(int));
+  void *volatile to[] = {(void *)7, (void *)(uintptr_t)"text", pages + 4096, pages + 4094, (void *)(1ull << 60), NULL,
+                         on_stack, on_heap + 1, pages + 4091};
+  for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+    if (pipe(to[i]) != -1) return 8;
+  printf("%d %d %d\n", on_stack[0], on_heap[1], *(int *)(pages + 4091));
+  return 0;
+}
+END
+cc -O0 -o behind behind.c
+echo '<scenario><function name="pipe" errno="EMFILE"><side kind="arg" argument="1" value="77"/></function></scenario>' >behind.xml
+run run --log behind.log behind.xml -- ./behind
+holds 'what cannot be written to is left alone' test "$status:$(cat out)" = '0:77 77 77'
+holds '... and logged as missed' test "$(grep -c '"missed":true' behind.log):$(grep -c '"value":77}' behind.log)" = 6:3
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 if command -v git >/dev/null; then
