@@ -317,6 +317,43 @@ run run --log behind.log behind.xml -- ./behind
 holds 'what cannot be written to is left alone' test "$status:$(cat out)" = '0:77 77 77'
 holds '... and logged as missed' test "$(grep -c '"missed":true' behind.log):$(grep -c '"value":77}' behind.log)" = 6:3
 
+# Of the signals that a call can be interrupted by, one that the program does not end by.
+cat >signals.c <<'END'
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int got;
+static void note(int n) { got = n; }
+int main(int argc, char **argv) { /* numbers of signals; those below 0 with SA_RESTART */
+  char byte;
+  for (int i = 1; i < argc; i++) {
+    int n = atoi(argv[i]);
+    struct sigaction a = {.sa_handler = note, .sa_flags = n < 0 ? SA_RESTART : 0};
+    if (sigaction(abs(n), &a, NULL) < 0) return 9;
+  }
+  int r = (int)read(0, &byte, 1), interrupted = errno == EINTR;
+  printf("%d %d %d\n", r, interrupted, got);
+  return 0;
+}
+END
+cc -O0 -o signals signals.c
+signals() { # signals NAME WANT NUMBER...
+  local name=$1 want=$2
+  shift 2
+  run run --log signals.log --fail 'read:eintr' -- ./signals "$@"
+  holds "eintr: $name" test "$status:$(cat out)" = "0:-1 1 $want"
+}
+signals 'a child has ended, before the terminal is gone' 17 1 15 2 3 17
+holds '... the log says so, at the end' grep -q '"signal":"SIGCHLD"}$' signals.log
+signals '... even if calls begin again after that' 17 1 15 2 3 -17
+signals '... and one after which none begin again before that' 10 1 -17 10
+signals 'a real-time signal' 40 1 2 40
+signals 'if there is nothing else' 1 1 2 15 3
+signals 'without a handler' 0
+holds '... there is none in the log' test "$(grep -c '"signal"' signals.log):$(grep -c '"action":"eintr"' signals.log)" = 0:1
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 if command -v git >/dev/null; then
