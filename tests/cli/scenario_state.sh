@@ -291,6 +291,39 @@ sed -i "s|<side-effect type=\"ARG\".*|<side-effect type=\"GLOBAL\" module=\"told
 run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
 holds '... also of a variable, in its width' test "$(cat out)" = '-1 1 1 2, 1 -1 3'
 
+# Codes that a library stores behind an argument are found in its code; other numbers may be anything.
+cat >codes.c <<'END'
+#include <stdlib.h>
+void *codes_open(int *code, long *size, int name) {
+  void *p = NULL;
+  if (name < 0) {
+    if (code) *code = -2;
+    if (size) *size = 120;
+  } else if (!(p = malloc(16))) {
+    if (code) *code = -3;
+  } else if (code)
+    *code = 0;
+  return p;
+}
+END
+cat >coded.c <<'END'
+#include <stdio.h>
+void *codes_open(int *code, long *size, int name);
+int main(void) {
+  int code = 77;
+  long size = 88;
+  void *p = codes_open(&code, &size, 1);
+  printf("%d %d %ld\n", p != NULL, code, size);
+  return codes_open(NULL, NULL, 1) != NULL;
+}
+END
+cc -O2 -shared -fPIC -o libcodes.so codes.c && cc -o coded coded.c -L. -lcodes '-Wl,-rpath,$ORIGIN'
+run run --log codes.log --fail 'codes_open:profile' -- ./coded
+holds 'codes behind an argument are set as the library does it' test "$status:$(cat out)" = '0:0 -3 88'
+holds '... where there is a pointer' test "$(grep -c '"argument":1,"offset":0,"width":4,"value":-3}' codes.log):$(grep -c '"value":-3,"missed":true}' codes.log)" = 1:1
+run run --fail 'codes_open:ret=0 errno=ENOMEM' -- ./coded
+holds '... also of a value that the profile has' test "$status:$(cat out)" = '0:0 -3 88'
+
 # What an argument points to may be no memory, or none that can be written to; that is no crash of the program.
 cat >behind.c <<'END'
 #include <poll.h>
