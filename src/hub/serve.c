@@ -89,12 +89,24 @@ static void drop_client(struct hub *h, size_t i) {
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 
+static int script_failed(const struct hub *h, int r, struct err *e) {
+  const char *script = h->options->policy.script;
+  if (r == -ENOMEM) return no_memory(e);
+  if (r == -E2BIG)
+    return err_set(e, -ECANCELED, "'%s' writes more than it is asked (a line for each question is wanted)", script);
+  return err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script);
+}
+
+/* What it says before it is asked is no answer. That it has ended is found later, and then what was asked is known. */
 static int ask_script(struct hub *h, const struct client *c, struct err *e) {
   struct pending p = {.serial = c->serial,
                       .number = h->state.asked,
                       .ask = c->message.ask,
                       .process = h->state.processes.at[c->process],
                       .index = c->process};
+  int r = h->pending.n == 0 ? script_read(&h->script) : 0;
+  if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
+  if (r < 0 && r != -EPIPE) return script_failed(h, r, e);
   hub_log_line(&p.process, &p.ask, p.number, NULL, &h->script.to);
   if (h->script.to.failed || vec_push(&h->pending, p) < 0) return no_memory(e);
   return 0;
@@ -186,11 +198,8 @@ static int serve_script(struct hub *h, short out, struct err *e) {
     if (answered < 0) return answered;
   }
   if (r >= 0) r = flushed;
-  const char *script = h->options->policy.script;
-  if (r == -ENOMEM) return no_memory(e);
-  if (r == -E2BIG)
-    return err_set(e, -ECANCELED, "'%s' writes more than it is asked (a line for each question is wanted)", script);
-  return r < 0 ? err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script) : 0;
+  if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
+  return r < 0 ? script_failed(h, r, e) : 0;
 }
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */

@@ -53,6 +53,15 @@ static void add_errno(int error, struct text *to) {
     text_add(to, "null");
 }
 
+/* By its name, or its number if it has none. */
+static void add_signal(uint32_t number, struct text *to) {
+  const char *name = number <= INT32_MAX ? signal_name((int)number) : NULL;
+  if (name)
+    text_add_json(to, name);
+  else
+    text_addf(to, "%" PRIu32, number);
+}
+
 static void add_side(const struct wire_plan *p, const struct wire_side *s, bool missed, struct text *to) {
   static const char *const kinds[] = {"arg", "global", "tls", "stream", "misnamed"};
   text_addf(to, "{\"kind\":\"%s\"", s->kind < COUNT(kinds) ? kinds[s->kind] : "?");
@@ -185,6 +194,10 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
     text_addf(to, "%s%" PRId64, i ? "," : "", (int64_t)event->args[i]);
   text_add(to, "],\"stack\":");
   add_stack(log, event, to);
+  if (event->signal) {
+    text_add(to, ",\"signal\":");
+    add_signal(event->signal, to);
+  }
   text_add(to, "}\n");
 }
 
@@ -241,6 +254,8 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
     text_addf(to, " %s", error);
   else if (event->error)
     text_addf(to, " errno %d", event->error);
+  const char *signal = event->signal && event->signal <= INT32_MAX ? signal_name((int)event->signal) : NULL;
+  if (event->signal) text_addf(to, " with %s", signal ? signal : "a signal");
   text_addf(to, ", call %" PRIu64, event->call);
   if (event->process > 1) text_addf(to, " of process %u", event->pid);
   if (event->n_frames) {

@@ -32,7 +32,7 @@ static const struct wire_fault *chosen(const struct rt_call *c) {
  */
 static enum rt_action shorten(struct rt_call *c, const struct wire_fault *f) {
   c->retval = (uint64_t)f->retval;
-  rt_event(c, f->error, 0);
+  rt_event(c, f->error, 0, 0);
   uint16_t hook = rt.functions[c->index].hook;
   if (f->length == WIRE_LENGTH_BYTES && hook != WIRE_HOOK_OUTPUT) {
     c->args[f->argument] = (uint64_t)f->retval;
@@ -62,7 +62,7 @@ static void wait_for(int64_t time) {
 
 static enum rt_action delay(struct rt_call *c, const struct wire_fault *f) {
   c->retval = 0;
-  rt_event(c, 0, 0);
+  rt_event(c, 0, 0, 0);
   wait_for(f->retval);
   return RT_PASS;
 }
@@ -76,23 +76,38 @@ static bool is_handled(long signal, bool restarts) {
   return a.handler > 1 && !(a.flags & RT_RESTART) == !restarts;
 }
 
-/* Those that do the least harm first; never those of mistakes, nor libc's own (32 and 33). 0 if there is none. */
-static long find_signal(bool restarts) {
-  static const uint8_t first[] = {28, 23, 18, 17, 14, 29, 12, 10, 1, 2, 15, 3, 20, 21, 22, 26, 27, 24, 25, 30, 16, 13};
+#define SIGNAL(n) (1ull << ((n)-1))
+/* Never those of mistakes, nor libc's own (32 and 33). */
+/* What the program is told to end by, or to stop by, and what it is usually not meant to survive. */
+static const uint8_t harsh[] = {13, 20, 21, 22, 16, 30, 24, 25, 1, 2, 15, 3};
+/* The first of those that only tell of something: WINCH, URG, CONT, CHLD, IO, ALRM, USR2, USR1, VTALRM, PROF. */
+static const uint8_t mild[] = {28, 23, 18, 17, 29, 14, 12, 10, 26, 27};
+
+static uint32_t first_of(const uint8_t *signals, size_t n, uint64_t allowed, bool restarts) {
+  for (size_t i = 0; i < n; i++)
+    if (allowed & SIGNAL(signals[i]) && is_handled(signals[i], restarts)) return signals[i];
+  return 0;
+}
+
+/* Those that do the least harm first, even if calls begin again after them: this one does not. 0 if there is none. */
+static uint32_t find_signal(void) {
   uint64_t blocked = 0;
   if (rt_system(SYS_rt_sigprocmask, 0, 0, (long)&blocked, sizeof blocked, 0, 0) < 0) return 0;
-  for (unsigned i = 0; i < sizeof first; i++)
-    if (!(blocked >> (first[i] - 1) & 1) && is_handled(first[i], restarts)) return first[i];
-  for (long signal = 34; signal <= SIGNALS; signal++)
-    if (!(blocked >> (signal - 1) & 1) && is_handled(signal, restarts)) return signal;
-  return 0;
+  uint64_t allowed = ~blocked;
+  for (int restarts = 0; restarts < 2; restarts++) {
+    uint32_t signal = first_of(mild, sizeof mild, allowed, restarts);
+    for (uint8_t i = 34; i <= SIGNALS && signal == 0; i++)
+      signal = first_of(&i, 1, allowed, restarts);
+    if (signal != 0) return signal;
+  }
+  uint32_t signal = first_of(harsh, sizeof harsh, allowed, false);
+  return signal != 0 ? signal : first_of(harsh, sizeof harsh, allowed, true);
 }
 
 /* The handler runs here; it may also never return. Whatever it does to errno, that is EINTR then. */
 static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
-  enum rt_action action = rt_fault_apply(c);
-  long signal = find_signal(false);
-  if (signal == 0) signal = find_signal(true);
+  uint32_t signal = find_signal();
+  enum rt_action action = rt_fault_signal(c, signal);
   if (signal != 0)
     (void)rt_system(SYS_tgkill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), rt_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
                     signal, 0, 0, 0);
@@ -104,7 +119,7 @@ static enum rt_action interrupt(struct rt_call *c, const struct wire_fault *f) {
 
 static enum rt_action end_process(struct rt_call *c) {
   c->retval = 0;
-  rt_event(c, 0, 0);
+  rt_event(c, 0, 0, 0);
   (void)rt_system(SYS_kill, rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
   (void)rt_system(SYS_exit_group, 128 + SIGKILL, 0, 0, 0, 0, 0); /* the first process of a namespace is spared */
   return RT_PASS;
@@ -144,7 +159,7 @@ static void throw_bad_alloc(void) {
 static enum rt_action throw_it(struct rt_call *c) {
   if (!thrower.throw &&!(rt_link_settled() && find_thrower())) return RT_PASS;
   c->retval = 0;
-  rt_event(c, 0, 0);
+  rt_event(c, 0, 0, 0);
   c->real = (uint64_t)throw_bad_alloc;
   return RT_PASS;
 }

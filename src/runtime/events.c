@@ -120,7 +120,7 @@ static bool claim(struct wire_event *e, uint64_t number, uint64_t *ret) {
   return true;
 }
 
-void rt_event(const struct rt_call *c, int32_t error, uint64_t missed) {
+void rt_event(const struct rt_call *c, int32_t error, uint64_t missed, uint32_t signal) {
   struct wire_area *a = rt.area;
   uint64_t number, writing;
   if (!a || !reserve(a, &number)) return;
@@ -137,6 +137,7 @@ void rt_event(const struct rt_call *c, int32_t error, uint64_t missed) {
   e->retval = (int64_t)c->retval;
   e->error = error;
   e->missed = missed;
+  e->signal = signal;
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     e->args[i] = c->args[i];
   e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);

@@ -47,13 +47,15 @@ static uint64_t apply_sides(const struct rt_call *c, const struct wire_fault *f,
   return missed;
 }
 
-enum rt_action rt_fault_apply(struct rt_call *c) {
+enum rt_action rt_fault_signal(struct rt_call *c, uint32_t signal) {
   const struct wire_fault *f = &rt_array(faults, struct wire_fault)[c->fault];
   if (f->ret != WIRE_KEEP) c->retval = (uint64_t)f->retval;
   uint64_t missed = apply_sides(c, f, -1);
-  rt_event(c, rt_fault_errno(f), missed);
+  rt_event(c, rt_fault_errno(f), missed, signal);
   return f->ret == WIRE_XMM0 ? RT_RETURN_FP : RT_RETURN;
 }
+
+enum rt_action rt_fault_apply(struct rt_call *c) { return rt_fault_signal(c, 0); }
 
 /* Who called is part of the message, which the real function makes: it must not see us. It may change errno, though. */
 enum rt_action rt_fault_instead(struct rt_call *c) {
@@ -64,7 +66,7 @@ enum rt_action rt_fault_instead(struct rt_call *c) {
   if (s == end || f->ret != WIRE_RAX || f->retval != 0 || f->error != 0) return rt_fault_apply(c);
   c->retval = 0;
   uint64_t missed = apply_sides(c, f, WIRE_SIDE_MISNAMED);
-  rt_event(c, rt_fault_errno(f), missed);
+  rt_event(c, rt_fault_errno(f), missed, 0);
   rt_side_misname(c, s->argument);
   return RT_PASS;
 }

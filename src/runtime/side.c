@@ -2,6 +2,7 @@
 /* Side effects of a fault: behind arguments, in variables, in the flags of a stream. */
 #include "side.h"
 
+#include "bounds.h"
 #include "link.h"
 #include "object.h"
 #include "real.h"
@@ -27,6 +28,25 @@ static void store(uint64_t at, unsigned width, int64_t value) {
   default:
     *(volatile uint64_t *)at = (uint64_t)value;
   }
+}
+
+/*
+ * Can the 32 bits around AT be written? An operation that changes nothing there is tried, on behalf of a futex that
+ * nobody waits for: of what the kernel writes to memory, the one that most filters know.
+ */
+#define FUTEX_WAKE_OP_PRIVATE (5 | 128)
+#define FUTEX_OR_NOTHING (2l << 28)
+static bool kernel_writes(uint64_t at) {
+  uint32_t nobody = 0;
+  long r = rt_system(SYS_futex, (long)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0, (long)(at & ~3ull), FUTEX_OR_NOTHING);
+  return r != -14 /* EFAULT */;
+}
+
+/* The stack is known without the kernel, and most results are there. */
+static bool is_writable(const struct rt_call *c, uint64_t at, unsigned width) {
+  struct rt_bounds b = rt_bounds_of((uint64_t)c->sp);
+  if (at >= b.low && at < b.high && b.high - at >= width) return true;
+  return kernel_writes(at) && kernel_writes(at + width - 1);
 }
 
 /* Is M the module of the plan? */
@@ -191,7 +211,10 @@ bool rt_side(const struct rt_call *c, const struct wire_side *s) {
   if (s->kind == WIRE_SIDE_STREAM) {
     set_flags(at, s->value);
     if (s->value & WIRE_STREAM_ENDED) end_stream(c);
-  } else
-    store(s->kind == WIRE_SIDE_ARG ? at + s->offset : at, s->width, s->value);
+    return true;
+  }
+  if (s->kind == WIRE_SIDE_ARG) at += s->offset;
+  if (s->kind == WIRE_SIDE_ARG && !is_writable(c, at, s->width)) return false;
+  store(at, s->width, s->value);
   return true;
 }

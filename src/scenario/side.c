@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define LOWEST_CODE 4095  /* as the kernel's */
 #define STREAM_ERROR 0x20 /* _IO_ERR_SEEN in the first word of glibc's FILE */
 
 static int module_index(struct plan *p, const char *name, uint32_t *ret) {
@@ -67,15 +68,25 @@ static int add_cleared(struct plan *p, const struct subject *s, struct wire_faul
 
 static unsigned width_of(int64_t value) { return value >= INT32_MIN && value <= UINT32_MAX ? 4 : 8; }
 
+/* Nothing but codes of errors: small numbers below 0. Sizes, flags and magic numbers are something else. */
+static bool has_codes(const struct profile_side *side) {
+  for (size_t i = 0; i < side->n_values; i++)
+    if (side->values[i] >= 0 || side->values[i] < -LOWEST_CODE) return false;
+  return side->n_values > 0;
+}
+
 /*
- * Does the profile's side belong to how the function tells of the error? Variables that the library exports by name do,
- * and arguments that are known to be for that. Others may be half of a change inside the library that did not happen,
- * or are set on some of the ways to the error only; unless somebody has written them down.
+ * Does the profile's side belong to how the function tells of the error X? Variables that the library exports by name
+ * do, and arguments that are known to be for that, or that nothing but codes is stored behind. Others may be half of a
+ * change inside the library that did not happen, or are set on some of the ways to the error only; unless somebody has
+ * written them down.
  */
-static bool tells(const struct subject *s, const struct profile_side *side) {
+static bool tells(const struct subject *s, const struct profile_error *x, const struct profile_side *side) {
   if (s->profile && s->profile->stated) return true;
   if (side->kind != SIDE_ARG) return side->name != NULL;
-  return s->roles.code >= 0 && side->argument == (unsigned)s->roles.code + 1 && side->offset == 0;
+  if (side->offset != 0) return false;
+  if (s->roles.code >= 0) return side->argument == (unsigned)s->roles.code + 1;
+  return x->confidence == PROFILE_CERTAIN && side->width >= 4 && has_codes(side);
 }
 
 /* Of several values the first: one that is below 0 says that errno tells more. */
@@ -86,7 +97,7 @@ static int add_told(struct plan *p, const struct subject *s, const struct profil
                                    : side->kind == SIDE_ARG ? WIRE_SIDE_ARG
                                                             : WIRE_SIDE_GLOBAL,
                            .offset = side->offset};
-    if (!tells(s, side) || side->n_values == 0) continue;
+    if (!tells(s, x, side) || side->n_values == 0) continue;
     if (side->kind == SIDE_ARG && side->argument > WIRE_MAX_ARGS) continue;
     if (side->kind == SIDE_ARG) to.argument = (uint16_t)(side->argument - 1);
     if (side->kind != SIDE_ARG && module_index(p, side->module, &to.module) < 0) continue;
@@ -123,7 +134,21 @@ static int check_variable(struct plan *p, const struct side_effect *s) {
   return 0;
 }
 
-static int add_written(struct plan *p, const struct rule *rule, struct wire_fault *f) {
+/* Arguments that there are not, or that are numbers, point to nothing that the caller meant. */
+static int check_argument(struct plan *p, const struct subject *s, const struct side_effect *side) {
+  const struct roles *roles = &s->roles;
+  bool by_name = side->kind == WIRE_SIDE_STREAM && side->name;
+  if (side->kind == WIRE_SIDE_GLOBAL || side->kind == WIRE_SIDE_TLS || by_name) return 0;
+  int i = (int)side->argument;
+  if (roles->max_args >= 0 && i >= roles->max_args)
+    return FAIL_AT(side->at, p->e, -EINVAL, "%.60s has no argument %d (it has %d)", s->name, i + 1, roles->max_args);
+  bool is_size = i == roles->size || (i == roles->length && roles->how == WIRE_LENGTH_BYTES);
+  if (i != roles->descriptor && !is_size) return 0;
+  return FAIL_AT(side->at, p->e, -EINVAL, "argument %d of %.60s is a %s, and points to nothing (choose another)", i + 1,
+                 s->name, is_size ? "size" : "descriptor");
+}
+
+static int add_written(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *f) {
   for (size_t i = 0; i < rule->fault.n_sides; i++) {
     const struct side_effect *from = &rule->fault.sides[i];
     struct wire_side to = {.kind = (uint8_t)from->kind,
@@ -135,6 +160,7 @@ static int add_written(struct plan *p, const struct rule *rule, struct wire_faul
       return FAIL_AT(from->at, p->e, -ENOENT, "the program uses no module '%.60s' (write the name of a library)",
                      from->module);
     int r = check_variable(p, from);
+    if (r >= 0) r = check_argument(p, s, from);
     if (r >= 0) r = push_side(p, f, to, from->name);
     if (r < 0) return r;
   }
@@ -152,11 +178,11 @@ int plan_sides(struct plan *p, const struct rule *rule, const struct subject *s,
   bool misnamed = s->roles.misnamed >= 0 && s->roles.misnamed < WIRE_ARGS;
   if (r >= 0 && misnamed && f->retval == 0) r = add_misnamed(p, s, f);
   if (r >= 0 && !misnamed) r = add_told(p, s, from, f);
-  return r < 0 ? r : add_written(p, rule, f);
+  return r < 0 ? r : add_written(p, rule, s, f);
 }
 
 /* A stream that does less than it was asked for has failed. */
 int plan_act_sides(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *f) {
   int r = f->act == WIRE_ACT_SHORT && f->length == WIRE_LENGTH_ITEMS ? add_stream(p, s, f) : 0;
-  return r < 0 ? r : add_written(p, rule, f);
+  return r < 0 ? r : add_written(p, rule, s, f);
 }

@@ -630,6 +630,8 @@ struct wire_event {
   struct wire_frame frames[WIRE_FRAMES]; /* the call's return address first */
   uint64_t
       missed; /* bit i: the fault's side effect i found no place to be stored at; 63 stands for all from there on */
+  uint32_t signal; /* that the program gets before the call returns; 0: none */
+  uint32_t pad;
 };
 
 /*

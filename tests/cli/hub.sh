@@ -256,6 +256,20 @@ wait $hub
 holds 'a script that writes without being asked' test $? = 3
 holds '... with a word' grep -q "writes more than it is asked" hub.err
 
+# What it says to no question does not answer the next one.
+more() { # more NAME SCRIPT
+  start "$socket" --policy "script=$2"
+  calls 4 sleep
+  timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+  wait $hub
+  holds "$1: exit status 3" test $? = 3
+  holds '... with a word' grep -q "writes more than it is asked" hub.err
+  holds '... and answers nothing else' test "$(cat out)" = '.... 3'
+}
+more 'a script that writes too many lines' 'while read -r l; do printf "0\n1\n1\n"; sleep 0.2; done'
+more '... a little later' 'while read -r l; do echo 0; sleep 0.1; echo 1; done'
+more '... or a piece of a line' 'while read -r l; do printf "0\n1"; done'
+
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)
 run run --hub "$address" hub.xml -- ./calls 3

@@ -148,6 +148,15 @@ xml 'with an unknown attribute' 'errno' '<scenario><function name="read" return=
 xml 'with an unknown class' 'CallCountTrigger' '<scenario><trigger id="t" class="CalCountTrigger"/></scenario>'
 xml 'with an unknown errno' 'EIO' '<scenario><function name="read" return="-1" errno="EIOO"/></scenario>'
 xml 'that sets what nobody exports' 'exports a variable .no_such' '<scenario><function name="read" return="-1" errno="EIO"><side kind="global" name="no_such" value="1"/></function></scenario>'
+side() { # side NAME TEXT ATTRIBUTES: of a function that has three arguments, the first of them a descriptor
+  xml "$1" ":[0-9]+: $2" "<scenario><function name='read' errno='EIO'><side $3 value='1'/></function></scenario>"
+}
+side 'that sets what an argument that there is not points to' 'read has no argument 4 [(]it has 3[)]' "kind='arg' argument='4'"
+side '... that would be on the stack' 'read has no argument 9 [(]it has 3[)]' "kind='arg' argument='9'"
+side '... as a stream' 'read has no argument 4 [(]it has 3[)]' "kind='stream' argument='4'"
+side '... as a name' 'read has no argument 4 [(]it has 3[)]' "kind='misnamed' argument='4'"
+side 'that sets what a descriptor points to' 'argument 1 of read is a descriptor' "kind='arg' argument='1'"
+side 'that sets what a size points to' 'argument 3 of read is a size' "kind='arg' argument='3'"
 xml 'with an unknown function' 'read' '<scenario><function name="rread" return="-1" errno="EIO"/></scenario>'
 xml 'with an unknown argument' 'from' \
   "<scenario><trigger id='t' class='CallCountTrigger'><args><form>3</form></args></trigger>$function<reftrigger ref='t'/></function></scenario>"

@@ -379,6 +379,102 @@ sed -i "s|<side-effect type=\"ARG\".*|<side-effect type=\"GLOBAL\" module=\"told
 run run --profile told.xml --fail 'pipe:EMFILE' -- ./told
 holds '... also of a variable, in its width' test "$(cat out)" = '-1 1 1 2, 1 -1 3'
 
+# Codes that a library stores behind an argument are found in its code; other numbers may be anything.
+cat >codes.c <<'END'
+#include <stdlib.h>
+void *codes_open(int *code, long *size, int name) {
+  void *p = NULL;
+  if (name < 0) {
+    if (code) *code = -2;
+    if (size) *size = 120;
+  } else if (!(p = malloc(16))) {
+    if (code) *code = -3;
+  } else if (code)
+    *code = 0;
+  return p;
+}
+END
+cat >coded.c <<'END'
+#include <stdio.h>
+void *codes_open(int *code, long *size, int name);
+int main(void) {
+  int code = 77;
+  long size = 88;
+  void *p = codes_open(&code, &size, 1);
+  printf("%d %d %ld\n", p != NULL, code, size);
+  return codes_open(NULL, NULL, 1) != NULL;
+}
+END
+cc -O2 -shared -fPIC -o libcodes.so codes.c && cc -o coded coded.c -L. -lcodes '-Wl,-rpath,$ORIGIN'
+run run --log codes.log --fail 'codes_open:profile' -- ./coded
+holds 'codes behind an argument are set as the library does it' test "$status:$(cat out)" = '0:0 -3 88'
+holds '... where there is a pointer' test "$(grep -c '"argument":1,"offset":0,"width":4,"value":-3}' codes.log):$(grep -c '"value":-3,"missed":true}' codes.log)" = 1:1
+run run --fail 'codes_open:ret=0 errno=ENOMEM' -- ./coded
+holds '... also of a value that the profile has' test "$status:$(cat out)" = '0:0 -3 88'
+
+# What an argument points to may be no memory, or none that can be written to; that is no crash of the program.
+cat >behind.c <<'END'
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+  char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_READ) < 0) return 9;
+  int on_stack[2] = {0}, *on_heap = calloc(2, sizeof(int));
+  void *volatile to[] = {(void *)7, (void *)(uintptr_t)"text", pages + 4096, pages + 4094, (void *)(1ull << 60), NULL,
+                         on_stack, on_heap + 1, pages + 4091};
+  for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+    if (pipe(to[i]) != -1) return 8;
+  printf("%d %d %d\n", on_stack[0], on_heap[1], *(int *)(pages + 4091));
+  return 0;
+}
+END
+cc -O0 -o behind behind.c
+echo '<scenario><function name="pipe" errno="EMFILE"><side kind="arg" argument="1" value="77"/></function></scenario>' >behind.xml
+run run --log behind.log behind.xml -- ./behind
+holds 'what cannot be written to is left alone' test "$status:$(cat out)" = '0:77 77 77'
+holds '... and logged as missed' test "$(grep -c '"missed":true' behind.log):$(grep -c '"value":77}' behind.log)" = 6:3
+
+# Of the signals that a call can be interrupted by, one that the program does not end by.
+cat >signals.c <<'END'
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int got;
+static void note(int n) { got = n; }
+int main(int argc, char **argv) { /* numbers of signals; those below 0 with SA_RESTART */
+  char byte;
+  for (int i = 1; i < argc; i++) {
+    int n = atoi(argv[i]);
+    struct sigaction a = {.sa_handler = note, .sa_flags = n < 0 ? SA_RESTART : 0};
+    if (sigaction(abs(n), &a, NULL) < 0) return 9;
+  }
+  int r = (int)read(0, &byte, 1), interrupted = errno == EINTR;
+  printf("%d %d %d\n", r, interrupted, got);
+  return 0;
+}
+END
+cc -O0 -o signals signals.c
+signals() { # signals NAME WANT NUMBER...
+  local name=$1 want=$2
+  shift 2
+  run run --log signals.log --fail 'read:eintr' -- ./signals "$@"
+  holds "eintr: $name" test "$status:$(cat out)" = "0:-1 1 $want"
+}
+signals 'a child has ended, before the terminal is gone' 17 1 15 2 3 17
+holds '... the log says so, at the end' grep -q '"signal":"SIGCHLD"}$' signals.log
+signals '... even if calls begin again after that' 17 1 15 2 3 -17
+signals '... and one after which none begin again before that' 10 1 -17 10
+signals 'a real-time signal' 40 1 2 40
+signals 'if there is nothing else' 1 1 2 15 3
+signals 'without a handler' 0
+holds '... there is none in the log' test "$(grep -c '"signal"' signals.log):$(grep -c '"action":"eintr"' signals.log)" = 0:1
+
 # --- real programs ----------------------------------------------------------------------------------------------------
 
 if command -v git >/dev/null; then

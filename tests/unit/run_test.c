@@ -519,6 +519,12 @@ static void test_log(void **state) {
   run_log_line(&log, &event, &t);
   assert_string_equal(t.at, "read(3, -1) = -1 EIO, call 3 of process 7, from (?+0x1234)");
   text_done(&t);
+  event.signal = 17;
+  run_log_json(&log, &event, &t);
+  run_log_line(&log, &event, &t);
+  assert_non_null(strstr(t.at, "}],\"signal\":\"SIGCHLD\"}\n"
+                               "read(3, -1) = -1 EIO with SIGCHLD, call 3 of process 7, from (?+0x1234)"));
+  text_done(&t);
   end_log(&a, &log);
 }
 
