@@ -67,8 +67,14 @@ static int refuse_end(const struct lab *l, const struct lab_result *r, const cha
                       struct err *e) {
   const struct observe_stream *said = &r->seen.streams[OBSERVE_ERROR];
   const char *thing = missing_thing(l, r);
+  struct text report = {0};
   char lines[SHOWN + 1];
-  show_lines(said->n ? said->at : "", said->n, lines);
+  sanitizer_report(said, &report);
+  if (report.n)
+    show_lines(report.at, report.n, lines);
+  else
+    show_lines(said->n ? said->at : "", said->n, lines);
+  text_done(&report);
   return err_set(e, -ECANCELED, "the command %s without any fault (%s)%s%s", how, thing ? thing : otherwise,
                  said->n ? "; it says: " : "", lines);
 }

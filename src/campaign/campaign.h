@@ -48,6 +48,12 @@ struct outcome_facts {
  */
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs);
 
+/*
+ * What matters of the first report of a sanitizer in SAID, a line each: the error, what was done, the first frames;
+ * nothing if there is none.
+ */
+void sanitizer_report(const struct observe_stream *said, struct text *to);
+
 /* --- which experiment next ---------------------------------------------------------------------------------------- */
 
 /* A fault that can be tried at a point. */
@@ -281,7 +287,7 @@ struct campaign_case {
 
 /*
  * What became of a run. *ret_failed: it is a failure that is worth telling. WHAT, which may be NULL: how it looked
- * different.
+ * different, or what a sanitizer says.
  */
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
                             bool *ret_failed);

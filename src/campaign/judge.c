@@ -37,7 +37,14 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .indirect = c->point->indirect,
                                 .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
+  struct text report = {0};
   enum outcome o = outcome_of(&facts, what, &differs);
+  if (o == OUTCOME_SANITIZER && what) sanitizer_report(&r->seen.streams[OBSERVE_ERROR], &report);
+  /* It says more than that standard error is another. */
+  if (report.n) {
+    text_done(what);
+    *what = report;
+  }
   /* That a message about the first fault could not be written is no failure. */
   bool alike = c->alone && !(observe_compare(c->alone, &r->seen, facts.mask, NULL) & ~(unsigned)DIFFERS_ERROR);
   if (o == OUTCOME_SILENT && alike) o = OUTCOME_HANDLED;

@@ -8,6 +8,7 @@
 #include "cmd/test.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -398,8 +399,8 @@ static int sweep_all(struct job *job, struct err *e) {
   return r < 0 ? r : sweep_pairs(job, deadline, e);
 }
 
-/* Of what is in the database, however it came to an end. */
-static int print_report(struct job *job, bool *ret_findings, struct err *e) {
+/* Of what is in the database, however it came to an end. *ret_untried: so many experiments, of which none was made. */
+static int print_report(struct job *job, bool *ret_findings, uint64_t *ret_untried, struct err *e) {
   struct report report = {0};
   struct text t = {0};
   int r = report_load(job->store, job->campaign, &report, e);
@@ -411,6 +412,7 @@ static int print_report(struct job *job, bool *ret_findings, struct err *e) {
     report_text(&report, &t);
   r = cmd_print(&t, e);
   *ret_findings = report.findings.n > 0;
+  *ret_untried = report.done ? 0 : report.planned;
   text_done(&t);
   report_done(&report);
   return r;
@@ -428,11 +430,15 @@ static int run_campaign(struct job *job, struct err *e) {
   if (r >= 0) r = set_left(job, e);
   struct err ignored;
   bool findings = false;
+  uint64_t untried = 0;
   const char *state = *test_interrupted() ? "interrupted" : r < 0 ? "failed" : "finished";
   int kept = set_state(job, state, r < 0 ? &ignored : e);
-  int printed = print_report(job, &findings, r < 0 || kept < 0 ? &ignored : e);
+  int printed = print_report(job, &findings, &untried, r < 0 || kept < 0 ? &ignored : e);
   if (*test_interrupted()) return 128 + *test_interrupted();
   if (r < 0 || kept < 0 || printed < 0) return r < 0 ? r : kept < 0 ? kept : printed;
+  if (untried)
+    return err_set(e, -ECANCELED, "the budget was too short for the first of %" PRIu64 " experiment%s (see --budget)",
+                   untried, untried == 1 ? "" : "s");
   return findings ? EXIT_FINDINGS : EXIT_NOTHING;
 }
 

@@ -154,6 +154,10 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
   if (known && site_likely_closes(s->likely, test_function(s, p->function)))
     add.excused |= test_has_language(s, test_path_of(s, loaded.path));
   if (known) add_verdict(s, site_key(test_path_of(s, loaded.path), p->frames[0].at), p, &add);
+  if (add.excused && site_likely_brings_out(s->likely, test_function(s, p->function))) {
+    add.excused = false;
+    add.quiet = true;
+  }
   return vec_push(&s->points, add) < 0 || vec_push(&s->seen, *p) < 0 ? -ENOMEM : 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Texts are compared as streams of symbols: a byte, or a class of bytes that is left out (an address, a number).
  *
- * A number is a run of digits, with dots, colons and dashes between digits, so that 12:30:01.5 is one. Taking out
- * numbers must not make an empty text equal to a full one: a number stays there as a symbol.
+ * A number is a run of digits, with dots, colons and dashes between digits, so that 12:30:01.5 is one, with an exponent
+ * and the unit of a size. Taking out numbers must not make an empty text equal to a full one: a number stays there as a symbol.
  */
 #include "observe/plain.h"
 
@@ -24,11 +24,30 @@ static size_t address_length(const char *p, size_t n) {
   return i >= 8 && digit && letter ? i : 0;
 }
 
+/* The length of an exponent at P, as in 6.0397e-05; 0 if it is the start of something else, as in 1e5f or 2em. */
+static size_t exponent_length(const char *p, size_t n) {
+  size_t i = 1;
+  if (!n || (p[0] != 'e' && p[0] != 'E')) return 0;
+  if (i < n && (p[i] == '-' || p[i] == '+')) i++;
+  size_t digits = i;
+  while (i < n && is_digit(p[i]))
+    i++;
+  return i > digits && (i == n || !isalnum((unsigned char)p[i])) ? i : 0;
+}
+
+/* The length of " kB", "MiB" or " B" at P: which of them it is depends on the number. */
+static size_t unit_length(const char *p, size_t n) {
+  size_t i = n && p[0] == ' ' ? 1 : 0;
+  if (i < n && p[i] && strchr("kKMGT", p[i])) i += i + 1 < n && p[i + 1] == 'i' ? 2 : 1;
+  return i < n && p[i] == 'B' && (i + 1 == n || !isalnum((unsigned char)p[i + 1])) ? i + 1 : 0;
+}
+
 static size_t number_length(const char *p, size_t n) {
   size_t i = 0;
   while (i < n && (is_digit(p[i]) || (i > 0 && i + 1 < n && strchr(".:-/", p[i]) && is_digit(p[i + 1]))))
     i++;
-  return i;
+  i += exponent_length(p + i, n - i);
+  return i + unit_length(p + i, n - i);
 }
 
 /* The length of a path of a temporary file at P, up to the end of the first name in the folder. */
@@ -46,17 +65,17 @@ static size_t temporary_length(const char *p, size_t n) {
 
 /* The symbol at P, and how many bytes it takes. */
 static unsigned symbol(const char *p, size_t n, enum observe_level level, size_t *ret_length) {
-  size_t length;
+  size_t length, number = level >= OBSERVE_NO_NUMBERS && is_digit(p[0]) ? number_length(p, n) : 0;
   if (level >= OBSERVE_NO_ADDRESSES && isxdigit((unsigned char)p[0]) && (length = address_length(p, n))) {
-    *ret_length = length;
+    *ret_length = length > number ? length : number; /* 12345678e-05 */
     return level >= OBSERVE_NO_NUMBERS ? NUMBER : ADDRESS;
   }
   if (level >= OBSERVE_NO_TEMPORARY && p[0] == '/' && (length = temporary_length(p, n))) {
     *ret_length = length;
     return TEMPORARY;
   }
-  if (level >= OBSERVE_NO_NUMBERS && is_digit(p[0])) {
-    *ret_length = number_length(p, n);
+  if (number) {
+    *ret_length = number;
     return NUMBER;
   }
   *ret_length = 1;

@@ -304,6 +304,8 @@ size_t report_depth(const struct report_stack *s) {
   return n;
 }
 
+bool report_is_sanitizer(const struct report_finding *f) { return strcmp(f->is.kind, "sanitizer") == 0; }
+
 const char *report_ending(const struct report_finding *f) {
   return strcmp(f->is.kind, "hang") == 0 ? "where it hangs" : "where it ended";
 }

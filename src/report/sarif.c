@@ -105,6 +105,10 @@ static void add_result(const struct report *r, const struct report_finding *f, s
   unsigned rule = rule_of(f);
   struct text message = {0};
   report_title(f, &message);
+  if (report_is_sanitizer(f) && f->is.difference[0]) {
+    text_add(&message, ": ");
+    text_add_bytes(&message, f->is.difference, strcspn(f->is.difference, "\n"));
+  }
   text_addf(&message, "; again: %s", f->replay);
   text_addf(to, "{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", rules[rule].id, rule,
             rules[rule].level);

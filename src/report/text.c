@@ -48,8 +48,9 @@ void report_text_finding(const struct report_finding *f, struct text *to) {
   add_stack("the call that failed first", &f->first, to);
   add_stack(f->first.n ? "the call that failed then" : "the call that failed", &f->inject, to);
   add_stack(report_ending(f), &f->crash, to);
-  if (strcmp(f->is.kind, "silent") == 0 && f->is.difference[0]) {
-    text_add(to, "    what is different:\n");
+  bool silent = strcmp(f->is.kind, "silent") == 0;
+  if ((silent || report_is_sanitizer(f)) && f->is.difference[0]) {
+    text_add(to, silent ? "    what is different:\n" : "    what the sanitizer says:\n");
     add_indented(f->is.difference, to);
   }
   text_addf(to, "    again: %s\n    %" PRIu64 " experiment%s, %.0f %% of repeats the same\n\n", f->replay, f->is.count,

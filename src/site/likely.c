@@ -145,6 +145,11 @@ bool site_likely_keeps(const struct site_likely *l, const char *function) {
   return relevance_kept(l->relevance, written) >= 0 && to >= 0 && to < RELEVANCE_ARGS;
 }
 
+bool site_likely_brings_out(const struct site_likely *l, const char *function) {
+  const char *written = relevance_written(l->relevance, function);
+  return relevance_kept(l->relevance, written) >= 0 && relevance_flushes(l->relevance, written) >= 0;
+}
+
 bool site_likely_reads(const struct site_likely *l, const char *function) {
   return is_input(l->relevance, relevance_written(l->relevance, function));
 }

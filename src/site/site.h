@@ -233,6 +233,8 @@ bool site_likely_nothing(const struct site_likely *l, const char *function);
 bool site_likely_absent(const struct site_likely *l, const char *function);
 /* Does it write to a stream that keeps the failure for who asks later? Standard output does not count. */
 bool site_likely_keeps(const struct site_likely *l, const char *function);
+/* Does it bring out what the stream holds? If it fails, that is gone, and who closes the stream is not told of it. */
+bool site_likely_brings_out(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */
 bool site_likely_reads(const struct site_likely *l, const char *function);
 /* Does it give the program what it works on, as read(2) does? Without it, results are others. */

@@ -138,6 +138,24 @@ assert not page.stack and {"article", "ol", "table"} <= page.seen'
 run report --campaign nowhere
 refused 'a report of nothing' 'no campaign here'
 
+# --- a budget that is too short for anything ----------------------------------------------------------------------------
+
+cat >late.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  char *p = malloc(10);
+  sleep(2);
+  free(p);
+  return !p;
+}
+END
+cc -g -O0 -w -o late late.c
+run test --campaign late.c1 --function malloc --budget 1s --format json -- ./late
+holds 'where the budget is too short for the first experiment, nothing was tested' test "$status" = 3
+holds '... which is said' grep -q 'the budget was too short for the first of 2 experiments' err
+holds '... and how many there are' json 'o["experiments"] == 0 and o["planned"] == 2'
+
 # --- another campaign in the same folder --------------------------------------------------------------------------------
 
 run test --budget 5runs -- true

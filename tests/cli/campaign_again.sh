@@ -36,6 +36,29 @@ holds '... and in a replay' test "$status" = 1
 run replay 2
 holds '... each of them' test "$status" = 1
 
+cat >beyond.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static int table[4];
+static void put(int at) { table[at] = 1; }
+int main(int n, char **arguments) {
+  char *p = malloc(10);
+  put(p && n < 2 ? 3 : 4);
+  free(p);
+  return 0;
+}
+END
+cc -g -O0 -w -fsanitize=address -o beyond beyond.c
+run test --campaign beyond.c1 --function malloc -- ./beyond
+holds 'of a report of a sanitizer, the error is shown' grep -qx '      AddressSanitizer: global-buffer-overflow' out
+holds '... and where it came' grep -q '^ *#0 put .*beyond.c:4$' out
+run report --campaign beyond.c1 --format json
+holds '... in JSON, too' ask 'r["findings"][0]["difference"].startswith("AddressSanitizer: global-buffer-overflow\nWRITE ")'
+run report --campaign beyond.c1 --format sarif
+holds '... and the error in SARIF' grep -q 'ENOMEM: AddressSanitizer: global-buffer-overflow; again' out
+run test --campaign beyond.c2 --function malloc -- ./beyond more
+holds '... it is what a command says that fails without any fault' grep -q 'it says: AddressSanitizer: global-buffer-overflow' err
+
 # --- order of modules -----------------------------------------------------------------------------------------------------
 
 cat >victim.c <<'END'

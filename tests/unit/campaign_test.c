@@ -48,6 +48,35 @@ static void test_outcomes(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", "==7==ERROR: AddressSanitizer: heap", EIO, false), OUTCOME_SANITIZER);
 }
 
+static void assert_report(const char *said, const char *expected) {
+  struct observation o = run_of(1 << 8, "", said);
+  struct text t = {0};
+  sanitizer_report(&o.streams[OBSERVE_ERROR], &t);
+  assert_false(t.failed);
+  assert_string_equal(t.at ? t.at : "", expected);
+  text_done(&t);
+}
+
+static void test_reports_of_sanitizers_are_cut(void **state) {
+  (void)state;
+  assert_report("read error\n", "");
+  assert_report("", "");
+  assert_report("loading\n=====\n==7==ERROR: AddressSanitizer: global-buffer-overflow on address 0x55d2a3249130 at pc "
+                "0x55d2a32461fe bp 0x7ffefbb28630\nWRITE of size 4 at 0x55d2a3249130 thread T0\n"
+                "    #0 0x55d2a32461fd in put /x/as.c:4\n    #1 0x55d2a324624b in main /x/as.c:7\n"
+                "    #2 0x7f85a95af249 in __libc_start_call_main x.h:58\n\n0x55d2a3249130 is located\n",
+                "AddressSanitizer: global-buffer-overflow\nWRITE of size 4\n  #0 put /x/as.c:4\n  #1 main /x/as.c:7\n");
+  assert_report("==7==ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 20 byte(s) allocated from:\n"
+                "    #0 0x7f12 (/x/lib.so+0x12)\n\nSUMMARY: AddressSanitizer: 20 byte(s) leaked\n",
+                "LeakSanitizer: detected memory leaks\nDirect leak of 20 byte(s) allocated from:\n"
+                "  #0 (/x/lib.so+0x12)\n");
+  assert_report("==7==ERROR: AddressSanitizer: SEGV on unknown address 0x000000000008 (pc 0x55d2a bp 0x7ff)\n",
+                "AddressSanitizer: SEGV on unknown address 0x000000000008\n");
+  assert_report("a.c:3:5: runtime error: load of misaligned address 0x7ffefbb28631 for type 'int'\n",
+                "a.c:3:5: runtime error: load of misaligned address 0x… for type 'int'\n");
+  assert_report("Sanitizer: \033[2J", "Sanitizer: \\x1b[2J\n");
+}
+
 static enum outcome outcome_of_trait(unsigned traits, int status, const char *out, unsigned *ret_differs) {
   struct observation baseline = run_of(0, "result\n", ""), run = run_of(status, out, "");
   struct observe_mask mask = {0};
@@ -536,6 +565,7 @@ static void test_hangs_at_the_end_of_the_budget(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_outcomes),
+      cmocka_unit_test(test_reports_of_sanitizers_are_cut),
       cmocka_unit_test(test_answers_are_no_silent_failures),
       cmocka_unit_test(test_what_is_lost_unseen),
       cmocka_unit_test(test_messages_on_standard_output),

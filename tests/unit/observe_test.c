@@ -47,6 +47,13 @@ static void test_levels(void **state) {
   assert_int_equal(level_of("in /tmp/tmp.aXbYcZ: x\n", "in /tmp/tmp.QWERty: x\n"), OBSERVE_NO_TEMPORARY);
   assert_int_equal(level_of("in /tmp/a: x\n", "in /tmp/b: y\n"), OBSERVE_NOTHING + 1);
   assert_int_equal(level_of("took 12.5 ms at 10:00:01\n", "took 9 ms at 10:00:02\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("copied, 6.0397e-05 s\n", "copied, 0.000104 s\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("12345678e-05 s\n", "1E+3 s\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("in 0.1 s, 756 kB/s\n", "in 2e-4 s, 150 MB/s\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("12MiB\n", "900B\n"), OBSERVE_NO_NUMBERS);
+  assert_int_equal(level_of("3 Bytes\n", "3 kBytes\n"), OBSERVE_NOTHING + 1);
+  assert_int_equal(level_of("1e5x 2em\n", "1 2em\n"), OBSERVE_NOTHING + 1);
+  assert_int_equal(level_of("2e-\n", "2\n"), OBSERVE_NOTHING + 1);
   assert_int_equal(level_of("a 1\nb 2\n", "b 1\na 2\n"), OBSERVE_NO_ORDER);
   assert_int_equal(level_of("abc\n", "xyz\n"), OBSERVE_NOTHING + 1);
   assert_int_equal(level_of("", "1\n"), OBSERVE_NOTHING + 1);

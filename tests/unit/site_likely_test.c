@@ -162,6 +162,8 @@ static void test_standard_output_is_excused(void **state) {
   assert_true(site_likely_keeps(likely, "fwrite"));
   assert_false(site_likely_keeps(likely, "puts") || site_likely_keeps(likely, "fclose"));
   assert_false(site_likely_keeps(likely, "fgets"));
+  assert_true(site_likely_brings_out(likely, "fflush"));
+  assert_false(site_likely_brings_out(likely, "fwrite") || site_likely_brings_out(likely, "fsync"));
 }
 
 /* An error of fgets is taken for the end by everybody; a copy that is too short is another matter. */
