@@ -306,6 +306,23 @@ run test --budget 20s --format json --function getpwnam,getenv -- ./twice
 holds 'what was found once can fail the second time for want of memory' json '
   [f["fault"]["function"] for f in o["findings"]] == ["getpwnam"]'
 
+cat >astray.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static void done(void) {}
+static void (*f1)(void), (*f2)(void);
+static void parse(void) { if (malloc(10)) f1 = done; f1(); puts("parsed"); }
+static void save(void) { if (fopen("/etc/passwd", "r")) f2 = done; f2(); puts("saved"); }
+int main(void) { parse(); save(); return fclose(stdout) ? 1 : 0; }
+END
+for level in 0 2; do
+  cc -g -O$level -fno-inline -w -o astray astray.c
+  run test --budget 20s --format json --function malloc,fopen -- ./astray
+  holds "who called a null pointer is known, -O$level" json '
+    sorted((f["fault"]["function"], *(s["symbol"] for s in f["crash_stack"][1:3])) for f in o["findings"])
+    == [("fopen", "save", "main"), ("malloc", "parse", "main")]'
+done
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
