@@ -51,6 +51,15 @@ static bool is_code(pid_t pid, uint64_t address) {
   return found;
 }
 
+/* For what is outside of all modules, dwfl_addrmodule has the nearest below. */
+static Dwfl_Module *find_module(Dwfl_Frame *state, Dwarf_Addr at) {
+  Dwarf_Addr start = 0, end = 0;
+  Dwfl_Module *m = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(state)), at);
+  if (m) (void)dwfl_module_info(m, NULL, &start, &end, NULL, NULL, NULL, NULL);
+  return start <= at && at < end ? m : NULL;
+}
+
+/* What is no code is where the program went astray, if it is the first frame, and otherwise none: the stack ends. */
 static int add_frame(Dwfl_Frame *state, void *context) {
   struct walk *w = context;
   Dwarf_Addr pc;
@@ -58,9 +67,12 @@ static int add_frame(Dwfl_Frame *state, void *context) {
   if (w->n == w->max || !dwfl_frame_pc(state, &pc, &activation)) return DWARF_CB_ABORT;
   if (w->returned) pc++;
   if (w->returned) activation = w->returned = false;
-  struct image_process_frame *f = &w->frames[w->n];
+  bool code = is_code(w->pid, pc - !activation);
+  w->astray = !code && w->n == 0;
+  if (!code && w->n) return DWARF_CB_ABORT;
+  struct image_process_frame *f = &w->frames[w->n++];
   *f = (struct image_process_frame){.address = pc, .at = pc, .exact = activation};
-  Dwfl_Module *m = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(state)), pc - !activation);
+  Dwfl_Module *m = find_module(state, pc - !activation);
   if (m) {
     const char *path = NULL;
     GElf_Addr bias = 0;
@@ -68,7 +80,6 @@ static int add_frame(Dwfl_Frame *state, void *context) {
     (void)dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, &path, NULL);
     (void)snprintf(f->path, sizeof f->path, "%s", path ? path : "");
   }
-  w->astray = w->n++ == 0 && !is_code(w->pid, pc);
   return w->astray ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 

@@ -322,6 +322,20 @@ for level in 0 2; do
     sorted((f["fault"]["function"], *(s["symbol"] for s in f["crash_stack"][1:3])) for f in o["findings"])
     == [("fopen", "save", "main"), ("malloc", "parse", "main")]'
 done
+cat >nowhere.c <<'END'
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static jmp_buf e;
+static void a(void) { if (!malloc(10)) longjmp(e, 1); }
+static void b(void) { if (!malloc(20)) longjmp(e, 1); }
+static void c(void) { if (!malloc(30)) longjmp(e, 1); }
+int main(void) { a(); b(); c(); if (setjmp(e)) return 1; puts("done"); return fclose(stdout) ? 1 : 0; }
+END
+cc -g -O2 -fno-inline -w -o nowhere nowhere.c
+run test --budget 20s --format json --function malloc -- ./nowhere
+holds 'what is outside of all modules is no frame, and no other cause' json '
+  [[s["module"] for s in f["crash_stack"]] for f in o["findings"]] == [["libc.so.6"]]'
 
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
