@@ -306,6 +306,37 @@ run test --budget 20s --format json --function getpwnam,getenv -- ./twice
 holds 'what was found once can fail the second time for want of memory' json '
   [f["fault"]["function"] for f in o["findings"]] == ["getpwnam"]'
 
+cat >astray.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static void done(void) {}
+static void (*f1)(void), (*f2)(void);
+static void parse(void) { if (malloc(10)) f1 = done; f1(); puts("parsed"); }
+static void save(void) { if (fopen("/etc/passwd", "r")) f2 = done; f2(); puts("saved"); }
+int main(void) { parse(); save(); return fclose(stdout) ? 1 : 0; }
+END
+for level in 0 2; do
+  cc -g -O$level -fno-inline -w -o astray astray.c
+  run test --budget 20s --format json --function malloc,fopen -- ./astray
+  holds "who called a null pointer is known, -O$level" json '
+    sorted((f["fault"]["function"], *(s["symbol"] for s in f["crash_stack"][1:3])) for f in o["findings"])
+    == [("fopen", "save", "main"), ("malloc", "parse", "main")]'
+done
+cat >nowhere.c <<'END'
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static jmp_buf e;
+static void a(void) { if (!malloc(10)) longjmp(e, 1); }
+static void b(void) { if (!malloc(20)) longjmp(e, 1); }
+static void c(void) { if (!malloc(30)) longjmp(e, 1); }
+int main(void) { a(); b(); c(); if (setjmp(e)) return 1; puts("done"); return fclose(stdout) ? 1 : 0; }
+END
+cc -g -O2 -fno-inline -w -o nowhere nowhere.c
+run test --budget 20s --format json --function malloc -- ./nowhere
+holds 'what is outside of all modules is no frame, and no other cause' json '
+  [[s["module"] for s in f["crash_stack"]] for f in o["findings"]] == [["libc.so.6"]]'
+
 # --- without a sandbox --------------------------------------------------------------------------------------------------
 
 run test --no-sandbox --budget 20s --format json -- ./prog
