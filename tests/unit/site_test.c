@@ -257,6 +257,17 @@ static const struct function {
      " je 1b\n mov eax, [rsp + 4]\n pop rcx\n ret\n2: mov eax, [rsp]\n pop rcx\n ret",
      "all"},
 
+    {"eintr_then_guard", /* both ways meet at the stack protector's question */
+     "push rbx\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n mov eax, -1\n jmp 3f\n2: xor eax, eax\n3: mov rdx, [rsp]\n sub rdx, fs:[0x28]\n jne 4f\n pop rbx\n"
+     " ret\n4: call abort@plt",
+     "all"},
+    {"eintr_then_guard_loaded",
+     "push rbx\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n mov eax, -1\n jmp 3f\n2: xor eax, eax\n3: mov rcx, fs:[0x28]\n cmp rcx, [rsp]\n jne 4f\n pop rbx\n"
+     " ret\n4: call abort@plt",
+     "all"},
+
     /* other functions of the program */
     {"wrapper", "push rax\n call open@plt\n pop rcx\n ret", "all"},
     {"calls_wrapper", "push rax\n call wrapper\n test eax, eax\n js 1f\n xor eax, eax\n1: pop rcx\n ret", ""},
