@@ -164,9 +164,17 @@ bool judge_masked(const struct transform *t) {
   return false;
 }
 
+/* Of what may be any number, that it is not 0 is a truth value and not a question of failure. */
+static bool asks_truth(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  if (s->import->success != SUCCESS_VALUE || e->variable) return false;
+  bool zero = flow_event_holds(e, p->image, 0, 0);
+  return zero != flow_event_holds(e, p->image, 1, 0) && zero != flow_event_holds(e, p->image, A_NUMBER, 0) &&
+         zero != flow_event_holds(e, p->image, ~0ull, 0);
+}
+
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
   uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
-  if (judge_mixed(p, s, e)) return 0;
+  if (judge_mixed(p, s, e) || asks_truth(p, s, e)) return 0;
   if (e->variable && judge_masked(e->ops)) return 0;
   unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
   if (n == 0) return judge_every(s->import);
