@@ -92,6 +92,7 @@ static const struct function {
     {"truncated", "push rax\n call snprintf@plt\n cmp eax, 15\n jg 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
     {"truncated_unsigned", "push rax\n call snprintf@plt\n cmp eax, 15\n ja 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
+    {"the_very_number", "push rax\n call open@plt\n cmp eax, 1\n setne al\n movzx eax, al\n pop rcx\n ret", "all"},
     {"truth_of_number",
      "push rax\n call strtol@plt\n test rax, rax\n setne al\n mov [rip + the_variable], al\n"
      " xor eax, eax\n pop rcx\n ret",
