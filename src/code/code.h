@@ -129,6 +129,11 @@ static inline bool insn_sets_constant(const struct insn *in) {
   return (in->op == OP_OR && in->imm == -1) || (in->op == OP_AND && in->imm == 0);
 }
 
+/* The stack guard of the psABI: what a function with a stack protector compares at its end. */
+static inline bool insn_names_guard(const struct insn *in) {
+  return in->flags & INSN_FS && in->base == NO_REG && in->index == NO_REG && in->disp == 0x28;
+}
+
 /* The stack slot that the memory operand names, relative to rsp at entry; false if it is none. */
 static inline bool insn_slot(const struct insn *in, int32_t *ret) {
   if (in->base != RSP && in->base != RBP) return false;

@@ -28,6 +28,7 @@ struct run {
   uint64_t done[REGISTERS]; /* to what is not known: 0 for nothing */
   uint16_t known, derived;  /* DERIVED: from what the call returned */
   uint16_t of_errno;        /* loaded from errno */
+  uint16_t guard;           /* holds the stack guard */
   uint16_t addressed;       /* holds an address of the image, for tables */
   uint64_t addresses[REGISTERS];
   uint16_t written;   /* since the last call */
@@ -162,6 +163,7 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
     write_register(r, in->dst, in->size, known, v);
     r->done[in->dst] = done;
     r->of_errno &= (uint16_t)~REG_BIT(in->dst);
+    r->guard &= (uint16_t)~REG_BIT(in->dst);
     r->derived = (uint16_t)(derived ? r->derived | REG_BIT(in->dst) : r->derived & ~REG_BIT(in->dst));
     return;
   }
@@ -177,6 +179,17 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
 static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
   if (kind == OPERAND_MEM) return follow_is_errno(r->g, insn);
   return kind == OPERAND_REG && r->of_errno >> reg & 1;
+}
+
+static bool operand_guard(const struct run *r, const struct insn *in, uint8_t kind, uint8_t reg) {
+  return kind == OPERAND_MEM ? insn_names_guard(in) : kind == OPERAND_REG && r->guard >> reg & 1;
+}
+
+/* The stack protector's question at the end of a function. A run is one of a program whose stack is whole. */
+static bool asks_guard(struct run *r, const struct insn *in) {
+  bool differs = in->op == OP_CMP || in->op == OP_SUB || in->op == OP_XOR;
+  if (!differs || insn_zeroes(in) || in->size != 8) return false;
+  return operand_guard(r, in, in->dst_kind, in->dst) || operand_guard(r, in, in->src_kind, in->src);
 }
 
 static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret) {
@@ -252,6 +265,7 @@ static void arithmetic(struct run *r, uint32_t insn) {
     if (known && !other) done = done_by(in, operand_done(r, insn, in->src_kind, in->src), true, a, 0);
     known &= other;
   }
+  if (asks_guard(r, in)) zero = true;
   if (zero) a = b = 0;
   known |= zero || insn_sets_constant(in);
   bool compares = in->op == OP_CMP || in->op == OP_TEST;
@@ -279,6 +293,7 @@ static void forget(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   r->known &= (uint16_t)~in->defs;
   r->derived &= (uint16_t)~in->defs;
+  r->guard &= (uint16_t)~in->defs;
   if (in->flags & INSN_SETS_FLAGS) r->flags_known = false;
   for (unsigned i = 0; i < REGISTERS; i++)
     if (in->defs & REG_BIT(i)) r->done[i] = 0;
@@ -298,7 +313,7 @@ static void move_if(struct run *r, uint32_t insn, bool known) {
 static void step(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t v = 0;
-  bool holds = false, known;
+  bool holds = false, guard, known;
   switch (in->op) {
   case OP_NOP:
   case OP_PUSH:
@@ -306,9 +321,11 @@ static void step(struct run *r, uint32_t insn) {
   case OP_MOVE:
     known = read_operand(r, insn, in->src_kind, in->src, in->from_size, &v);
     holds = operand_errno(r, insn, in->src_kind, in->src);
+    guard = operand_guard(r, in, in->src_kind, in->src);
     write_dst(r, insn, known, in->flags & INSN_SIGNED ? widen(v, in->from_size) : v,
               operand_done(r, insn, in->src_kind, in->src));
     if (in->dst_kind == OPERAND_REG && holds) r->of_errno |= REG_BIT(in->dst);
+    if (in->dst_kind == OPERAND_REG && guard) r->guard |= REG_BIT(in->dst);
     return;
   case OP_SET:
     known = condition(r, in->cc, &holds);

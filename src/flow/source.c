@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-/* The stack guard of the psABI: a function that leaves it in rax has nothing to return. */
-#define STACK_GUARD 0x28
-
 struct loc loc_reg(uint8_t reg) {
   return (struct loc){.kind = LOC_REG, .reg = reg};
 }
@@ -265,7 +262,7 @@ struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool i
   if (in->flags & INSN_FS && in->base == NO_REG && in->index == NO_REG && size == 8) {
     if (in->disp == 0)
       return (struct source){.leaf = true, .ops = ops, .value = {.kind = VALUE_THREAD, .at = in->address}};
-    if (in->disp == STACK_GUARD) return source_unknown(VALUE_UNDEFINED, 8, in->address);
+    if (insn_names_guard(in)) return source_unknown(VALUE_UNDEFINED, 8, in->address); /* left in rax: no result */
   }
   if (table_load(w, insn, size, is_signed, ops, &s)) return s;
   s = (struct source){.ops = ops};

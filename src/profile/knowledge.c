@@ -65,7 +65,7 @@ static int read_syscall(struct lines *at, char *line) {
 
 /* success KIND NAME */
 static int read_success(struct lines *at, const char *kind, char **save) {
-  static const char *const kinds[] = {"never", "zero", "number", "count", "length", "character", "pointer"};
+  static const char *const kinds[] = {"never", "zero", "number", "count", "length", "character", "pointer", "value"};
   struct knowledge *k = at->to;
   const char *name = strtok_r(NULL, " \t", save);
   for (size_t i = 0; i < COUNT(kinds); i++) {

@@ -173,6 +173,7 @@ enum profile_success {
   SUCCESS_LENGTH,
   SUCCESS_CHARACTER,
   SUCCESS_POINTER,
+  SUCCESS_VALUE, /* any number, 0 too */
 };
 /* Can a function of this name not fail, whatever constants it returns? */
 bool profile_facts_infallible(const struct profile_facts *facts, const char *name);

@@ -105,12 +105,13 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
     every &= differs;
     one |= differs;
   }
-  if (more && flow_event_holds(e, p->image, more, variable) != holds) one = true;
+  if (more && flow_event_holds(e, p->image, more, variable) != holds) return true;
   return s->all ? every : one;
 }
 
 /*
- * A success that the comparison suggests: who compares a count with 16 expects 16. Where it is known how much was asked
+ * A success that the comparison suggests: who compares a count with 16 expects 16, and who compares a new descriptor
+ * with 1 expects that one. Where it is known how much was asked
  * for, an order is about that. A length that is compared with less than there is room for may be longer; one that is
  * all the room is too long, which is no success. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest
  * the same: without a sign, where an error is the largest number, what is below the bound.
@@ -121,6 +122,7 @@ uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
   if (m->success == SUCCESS_LENGTH) return e->imm + 1 < s->count ? e->imm + 1 : 0;
+  if (m->success == SUCCESS_NUMBER && equality) return e->imm;
   if (m->success != SUCCESS_COUNT) return 0;
   if (s->count && !equality) return s->count;
   return (e->cc & ~1) == CC_B ? e->imm - 1 : e->imm;
@@ -164,9 +166,17 @@ bool judge_masked(const struct transform *t) {
   return false;
 }
 
+/* Of what may be any number, that it is not 0 is a truth value and not a question of failure. */
+static bool asks_truth(const struct program *p, const struct sample *s, const struct flow_event *e) {
+  if (s->import->success != SUCCESS_VALUE || e->variable) return false;
+  bool zero = flow_event_holds(e, p->image, 0, 0);
+  return zero != flow_event_holds(e, p->image, 1, 0) && zero != flow_event_holds(e, p->image, A_NUMBER, 0) &&
+         zero != flow_event_holds(e, p->image, ~0ull, 0);
+}
+
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
   uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
-  if (judge_mixed(p, s, e)) return 0;
+  if (judge_mixed(p, s, e) || asks_truth(p, s, e)) return 0;
   if (e->variable && judge_masked(e->ops)) return 0;
   unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
   if (n == 0) return judge_every(s->import);

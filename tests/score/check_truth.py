@@ -57,6 +57,8 @@ from collections import Counter, defaultdict
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SET = os.path.join(ROOT, "tests", "truth", "check")
 LEVELS = ["-O0", "-O2", "-O3", "-Os"]
+HARDENED = "hardened"  # a level of its own: -O2 as distributions build
+HARDENING = ["-O2", "-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection"]
 COMMON = ["-g", "-w"]
 STANDARD = {".c": "-std=gnu17", ".cc": "-std=gnu++17"}
 DRIVER = {".c": {}, ".cc": {"gcc": "g++", "clang": "clang++"}}
@@ -175,11 +177,12 @@ def build(program, compiler, level, to):
     """Compiles and links one program; returns its path."""
     os.makedirs(to, exist_ok=True)
     objects, driver, flags = [], compiler, []
+    options = HARDENING if level == HARDENED else [level]
     for path, flags in program.sources:
         stem, kind = os.path.splitext(os.path.basename(path))
         name = DRIVER[kind].get(compiler, compiler)
         objects.append(os.path.join(to, stem + ".o"))
-        run([name, level, STANDARD[kind]] + COMMON + flags + ["-c", path, "-o", objects[-1]])
+        run([name] + options + [STANDARD[kind]] + COMMON + flags + ["-c", path, "-o", objects[-1]])
         driver = name if kind == ".cc" else driver
     target = os.path.join(to, program.name + (".so" if "-shared" in program.link else ""))
     linker = [flag for flag in flags if flag.startswith(("-Wl,", "-pthread"))]
@@ -427,7 +430,7 @@ def parse_arguments():
     parser.add_argument("--murphy", default=os.environ.get("MURPHY") or os.path.join(ROOT, "build", "murphy"),
                         help="the binary (build/murphy)")
     parser.add_argument("--compilers", default="gcc,clang", help="compilers, separated by commas")
-    parser.add_argument("--levels", default=",".join(LEVELS), help="optimisation levels, separated by commas")
+    parser.add_argument("--levels", default=",".join(LEVELS), help="optimisation levels, separated by commas; hardened is -O2 with distributions' flags")
     parser.add_argument("--min", type=float, default=0.98, help="least accuracy of verdicts")
     parser.add_argument("--min-use", type=float, default=0.0, help="least accuracy of uses")
     parser.add_argument("--max-alarms", type=int, help="most false alarms, over all builds")

@@ -92,6 +92,13 @@ static const struct function {
     {"truncated", "push rax\n call snprintf@plt\n cmp eax, 15\n jg 1f\n xor eax, eax\n1: pop rcx\n ret", "none used"},
     {"truncated_unsigned", "push rax\n call snprintf@plt\n cmp eax, 15\n ja 1f\n xor eax, eax\n1: pop rcx\n ret",
      "all"},
+    {"the_very_number", "push rax\n call open@plt\n cmp eax, 1\n setne al\n movzx eax, al\n pop rcx\n ret", "all"},
+    {"truth_of_number",
+     "push rax\n call strtol@plt\n test rax, rax\n setne al\n mov [rip + the_variable], al\n"
+     " xor eax, eax\n pop rcx\n ret",
+     "none used"},
+    {"number_below", "push rax\n call strtol@plt\n cmp rax, 0x7fffffff\n setg al\n movzx eax, al\n pop rcx\n ret",
+     "all"},
     {"too_late",
      "push rbx\n call malloc@plt\n mov dword ptr [rax], 1\n test rax, rax\n je 1f\n xor eax, eax\n"
      "1: pop rbx\n ret",
@@ -255,6 +262,17 @@ static const struct function {
     {"eintr_then_memory",
      "push rax\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
      " je 1b\n mov eax, [rsp + 4]\n pop rcx\n ret\n2: mov eax, [rsp]\n pop rcx\n ret",
+     "all"},
+
+    {"eintr_then_guard", /* both ways meet at the stack protector's question */
+     "push rbx\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n mov eax, -1\n jmp 3f\n2: xor eax, eax\n3: mov rdx, [rsp]\n sub rdx, fs:[0x28]\n jne 4f\n pop rbx\n"
+     " ret\n4: call abort@plt",
+     "all"},
+    {"eintr_then_guard_loaded",
+     "push rbx\n1: call close@plt\n test eax, eax\n jns 2f\n call __errno_location@plt\n cmp dword ptr [rax], 4\n"
+     " je 1b\n mov eax, -1\n jmp 3f\n2: xor eax, eax\n3: mov rcx, fs:[0x28]\n cmp rcx, [rsp]\n jne 4f\n pop rbx\n"
+     " ret\n4: call abort@plt",
      "all"},
 
     /* other functions of the program */
