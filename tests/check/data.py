@@ -87,7 +87,7 @@ def check_kernel(text, header):
         yield len(lines), "no system call"
 
 
-SUCCESS = "never|zero|number|count|length|character|pointer"
+SUCCESS = "never|zero|number|count|length|character|pointer|value"
 NUMBERED = (
     "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|returns|size|stream"
     "|vector"

@@ -1017,6 +1017,16 @@ holds 'both are there' bash -c 'grep -q "^prog:" out && grep -q "^stripped:" out
 run check --format json prog stripped
 holds 'as a list in JSON' json '[p["program"] for p in d] == ["prog", "stripped"]'
 
+# What returns nothing, or ends the program instead of failing, has no errors to check.
+echo 'void *thing; void *g_malloc(unsigned long n) { return n ? &thing : 0; }' >ends.c
+echo '#include <stdio.h>
+int *g_malloc(unsigned long);
+int main(int c, char **v) { (void)v; setlinebuf(stdout); *g_malloc((unsigned long)c) = 1; return 0; }' >calls_ends.c
+cc -shared -fPIC -o libends.so ends.c && cc -o calls_ends calls_ends.c ./libends.so || exit 1
+"$MURPHY" check --format json ./calls_ends >out
+last=$(cat out)
+holds 'no finding for a function that does not fail' json '[s for s in d["sites"] if s["verdict"] != "all"] == []'
+
 # Calls that all stand in one function: four times as many take four times as long, not sixteen times.
 in_one_function() { # in_one_function CALLS
   echo '.text; .globl main; .type main, @function; main: .cfi_startproc; push %rbx'
