@@ -10,8 +10,10 @@ void rt_apart_control(uint64_t option) RT_HIDDEN;
 void rt_apart_filter(void) RT_HIDDEN;
 /* It goes into namespaces of its own, or of others, or sets something else that no copy has. */
 void rt_apart_leave(void) RT_HIDDEN;
-/* It asks how much time it has used of processors, which is little in a child. CLOCK: as of clock_gettime; clock, times and getrusage are about that of
- * the process. */
+/*
+ * It asks how much time it has used of processors, which is little in a child. CLOCK: as of clock_gettime; clock,
+ * times and getrusage are about that of the process.
+ */
 void rt_apart_spent(uint64_t clock) RT_HIDDEN;
 /* May system calls be made that the program does not make itself? */
 bool rt_apart_filtered(void) RT_HIDDEN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runtime does around calls that are not made to fail: those to the loader, which must not find the shim; forks;
- * and what is noted of others, or put right in a trunk. System calls by number are in raw.c.
+ * What the runtime does around calls that are not made to fail: those to the loader, which must not find the shim;
+ * forks; and what is noted of others, or put right in a trunk. System calls by number are in raw.c.
  */
 #include "hooks.h"
 

@@ -204,8 +204,8 @@ static void draws_are_even(void **state) {
 
 /*
  * How what the two sides share is laid out, and how many kinds there are of what: of each structure the size and where
- * its last members are. A reader that was built for another layout must refuse, so a number that is another one now means
- * another version too: WIRE_VERSION, or that of the server or hub.
+ * its last members are. A reader that was built for another layout must refuse, so a number that is another one now
+ * means another version too: WIRE_VERSION, or that of the server or hub.
  */
 static void layouts_are_of_this_version(void **state) {
   (void)state;
