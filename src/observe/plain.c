@@ -3,7 +3,8 @@
  * Texts are compared as streams of symbols: a byte, or a class of bytes that is left out (an address, a number).
  *
  * A number is a run of digits, with dots, colons and dashes between digits, so that 12:30:01.5 is one, with an exponent
- * and the unit of a size. Taking out numbers must not make an empty text equal to a full one: a number stays there as a symbol.
+ * and the unit of a size. Taking out numbers must not make an empty text equal to a full one: a number stays there as a
+ * symbol.
  */
 #include "observe/plain.h"
 
