@@ -89,7 +89,7 @@ run test --campaign loop2 --function malloc,read --format json -- ./loops
 holds 'two loops of one function are two hangs' python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
-sys.exit(sorted((f["kind"], f["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
+sys.exit(sorted((f["kind"], f["fault"]["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
 
 # --- what stands for a finding was repeated --------------------------------------------------------------------------------
 
