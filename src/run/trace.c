@@ -159,7 +159,7 @@ pid_t trace_stuck(pid_t pid) {
  * A loop is not seen in one stack. Between them it goes on for so long, on a processor, and then for longer and longer:
  * how long it takes to go round is not known. On a busy machine that takes more time, but not for ever.
  */
-enum { SAMPLES = 6, SAMPLE_NS = 1000000, SAMPLE_TIMES = 3, SAMPLE_STEP_NS = 1000000, SAMPLE_STEPS = 150 };
+enum { SAMPLES = 10, SAMPLE_NS = 1000000, SAMPLE_TIMES = 2, SAMPLE_STEP_NS = 1000000, SAMPLE_STEPS = 300 };
 
 /* Waits until it has stopped. Its end is left to who waits for that. */
 static bool wait_for_stop(pid_t pid, int *ret_status) {
