@@ -506,8 +506,8 @@ static bool stands_for(const struct run *r, const struct content *x, const struc
 
 static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
   if (stands_for(a, &x, &y) || stands_for(b, &y, &x)) return true;
-  bool sum = (x.derived && !x.known) || (y.derived && !y.known); /* with the value, which no constant stands for */
-  if (sum && x.derived != y.derived) return false;
+  bool sum = (x.derived && !x.known) || (y.derived && !y.known); /* with the value, which is not that itself */
+  if (sum && (x.derived != y.derived || x.known != y.known)) return false;
   if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
   return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
 }
@@ -649,18 +649,18 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
 }
 
 /*
- * The success ended at a jump that is about a sum with the value, as the end of a loop is that counts what was written:
- * compilers know how that goes for an error. Does it come to the end of the error, on either side?
+ * The success ended at a jump that is about a sum with the value, as the end of a loop is that counts what was written;
+ * compilers know how that goes for an error, which came to the call INSN again, with the same sums. Does the success?
  */
-static bool same_further(struct run *a, uint32_t x, const struct run *b, uint32_t y, bool nothing) {
+static bool same_again(struct run *a, uint32_t insn, const struct run *b, uint32_t y) {
   static const uint8_t sides[] = {EDGE_TAKEN, EDGE_FALL};
   const struct flow_graph *g = a->g;
-  if (x == y || g->code.insns[y].op != OP_BRANCH || !b->flags_of_value || b->flags_known) return false;
+  if (g->code.insns[y].op != OP_BRANCH || !b->flags_of_value || b->flags_known) return false;
   for (unsigned i = 0; i < COUNT(sides); i++) {
     struct run further = *b;
     uint32_t block = next_block(g, flow_graph_block(g, y), sides[i]);
     uint32_t end = block == UINT32_MAX ? block : go(&further, block, 0);
-    if (end != UINT32_MAX && same_ends(a, x, &further, end, nothing)) return true;
+    if (end == insn && same_ends(a, insn, &further, end, false)) return true;
   }
   return false;
 }
@@ -673,7 +673,7 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   *ret_expected = b.expected;
   if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
   if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
-  return same_ends(&a, x, &b, y, p->nothing) || same_further(&a, x, &b, y, p->nothing);
+  return same_ends(&a, x, &b, y, p->nothing) || (x == insn && same_again(&a, insn, &b, y));
 }
 
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {

@@ -222,6 +222,46 @@ __attribute__((noinline)) static int sync_some(int a, int b) {
   return 0;
 }
 
+/* What was written is returned, or the error itself. */
+__attribute__((noinline)) static int put_all(int fd, const char *p, size_t n) {
+  int total = 0;
+  while (n > 0) {
+    int w = (int)write(fd, p, n); /* @write all */
+    if (w < 0) {
+      if (errno == EINTR) continue;
+      return w;
+    }
+    total += w;
+    p += w;
+    n -= (size_t)w;
+  }
+  return total;
+}
+
+/* Gives up after a failure as it does when all is written, and nobody is told: the loop ends. */
+__attribute__((noinline)) static void push_raw(int fd, const char *p, size_t n) {
+  for (int i = 0; i < 5; i++) {
+    ssize_t w = write(fd, p, n); /* @write all */
+    if (w >= 0) {
+      p += w;
+      n -= (size_t)w;
+      if (n == 0) break;
+    } else if (errno != EAGAIN)
+      break;
+    sink++;
+  }
+}
+
+/* What failed for another reason is taken away from what is left to do, as if it had been done. */
+__attribute__((noinline)) static void push_on(int fd, const char *p, ssize_t n) {
+  while (n > 0) {
+    ssize_t w = write(fd, p, (size_t)n); /* @write some missing=EIO */
+    if (w < 0 && (errno == EAGAIN || errno == EINTR)) w = 0;
+    n -= w;
+    p += w;
+  }
+}
+
 int main(int argc, char **argv) {
   char buffer[64];
   struct stat st;
@@ -245,5 +285,8 @@ int main(int argc, char **argv) {
   if (shift(argv[1], argv[2], argv[3]) < 0) r |= 512;
   if (sync_all(0, 1) < 0) r |= 1024;
   if (sync_some(0, 1) < 0) r |= 2048;
+  push_raw(1, argv[1], strlen(argv[1]));
+  push_on(1, argv[1], (ssize_t)strlen(argv[1]));
+  if (put_all(1, argv[1], strlen(argv[1])) < 0) r |= 4096;
   return r;
 }
