@@ -263,7 +263,7 @@ static void compile(const char *path, int depth)
         *eq = 0;
         define(trim(s), trim(eq + 1));
     }
-    if (ferror(f))
+    if (ferror(f)) /* @ferror any */
         error("read error");
     fclose(f); /* @fclose none ignored */
     free(line);
@@ -342,7 +342,7 @@ int main(int argc, char **argv)
         fatal(argv[1]);
     set_mode(argv[2], argv[1]);
     printf("%zu entries\n", table.n); /* @printf all */
-    if (fflush(stdout) || ferror(stdout)) /* @fflush all */
+    if (fflush(stdout) || ferror(stdout)) /* @fflush all; @ferror any */
         return 1;
     return 0;
 }

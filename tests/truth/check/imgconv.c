@@ -148,7 +148,7 @@ static int xpm_save(FILE *f, const struct image *im)
         fputs("\",\n", f); /* @fputs/fwrite all */
     }
     fputs("};\n", f); /* @fputs/fwrite all */
-    return ferror(f) ? fail("write error") : 0;
+    return ferror(f) ? fail("write error") : 0; /* @ferror any */
 }
 
 static const struct codec codecs[] = {

@@ -206,7 +206,7 @@ API const char *stash_next(struct stash *s)
             fault(s, errno);
             return NULL;
         }
-        rewinddir(s->scan);
+        rewinddir(s->scan); /* @rewinddir any */
     }
     do {
         errno = 0;

@@ -144,7 +144,7 @@ static int save_position(struct shipper *s)
         return -1;
     }
     fprintf(f, "%lld %s\n", s->pos, s->path); /* @fprintf all */
-    if (fflush(f) == EOF || ferror(f)) /* @fflush all */
+    if (fflush(f) == EOF || ferror(f)) /* @fflush all; @ferror any */
         bad = 1;
     if (fsync(fileno(f))) /* @fsync all; @fileno any */
         bad = 1;

@@ -103,7 +103,7 @@ static int load(const char *path)
     while (nsvc < MAXSVC && fgets(line, sizeof line, f) != NULL) /* @fgets all */
         if (parse_line(line, &svc[nsvc]))
             nsvc++;
-    err |= ferror(f);
+    err |= ferror(f); /* @ferror any */
     err |= fclose(f); /* @fclose all */
     return err ? -1 : nsvc;
 }

@@ -276,12 +276,12 @@ std::string expand(const char *text)
             s = w.we_wordv[0];
         break;
     case WRDE_NOSPACE:
-        ::wordfree(&w);
+        ::wordfree(&w); /* @wordfree any */
         [[fallthrough]];
     default:
         return text;
     }
-    ::wordfree(&w);
+    ::wordfree(&w); /* @wordfree any */
     return s;
 }
 

@@ -305,7 +305,7 @@ int main(int argc, char **argv)
     if (setjmp(give_up)) /* @setjmp/_setjmp any */
         return 75;
     debug = getenv("SPOOLD_DEBUG") != NULL; /* @getenv any */
-    umask(027);
+    umask(027); /* @umask any */
     if (mkdir(queue_dir, 0750) == -1 && errno != EEXIST) /* @mkdir all */
         fail(queue_dir);
     if (chdir(queue_dir)) /* @chdir all */
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
         return 64;
     to = xmalloc(strlen(argv[1]) + 1);
     for (size_t i = 0; i <= strlen(argv[1]); i++)
-        to[i] = (char)tolower((unsigned char)argv[1][i]);
+        to[i] = (char)tolower((unsigned char)argv[1][i]); /* @tolower/ctype_tolower_loc? any */
     if (enqueue(to) < 0) {
         note("message not queued\n");
         return 75;

@@ -56,7 +56,7 @@ static int get_rec(struct archive *a, struct rec *r)
     size_t n = fread(r, 1, sizeof *r, a->fp); /* @fread all */
     if (n == sizeof *r)
         return 1;
-    if (n != 0 || ferror(a->fp)) {
+    if (n != 0 || ferror(a->fp)) { /* @ferror any */
         a->broken = 1;
         return -1;
     }
