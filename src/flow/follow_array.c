@@ -235,9 +235,9 @@ bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t pos
 bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct search s = {.g = g, .aside = true};
-  bool image = find_root(&s, block, position) && s.kind == ROOT_IMAGE;
-  if (!image) s = (struct search){.g = g};
-  if (!image && !find_root(&s, block, position)) return false;
+  bool made = find_root(&s, block, position) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
+  if (!made) s = (struct search){.g = g};
+  if (!made && !find_root(&s, block, position)) return false;
   ret->where = FACT_ELEMENT;
   ret->reg = s.kind;
   bool fixed = s.kind == ROOT_STACK || s.kind == ROOT_IMAGE;
