@@ -9,6 +9,7 @@
  */
 #include "flow/follow.h"
 
+#define INSNS_MAX 4000 /* of a function that is looked through for who sets a slot */
 #define TRACES_MAX 24
 #define NEAR 12 /* instructions in which an index is made */
 
@@ -26,6 +27,7 @@ struct search {
   unsigned n, done;
   bool indexed; /* something that is not known was added, or the same again and again */
   bool failed;
+  bool aside; /* it is followed through slots that are set once, too */
   uint8_t kind;
   int64_t root, added;
 };
@@ -104,6 +106,35 @@ static bool is_address(const struct image *img, uint64_t number) {
   return image_fixed_data(img, 0, &start, &end) && image_is_mapped(img, number);
 }
 
+/* The one instruction that sets the stack slot, from a register; false if there are several, or others may set it. */
+static bool set_once(const struct code *c, int32_t slot, uint32_t *ret) {
+  int32_t at;
+  bool found = false;
+  if (c->n_insns > INSNS_MAX) return false;
+  for (uint32_t i = 0; i < c->n_escaped; i++)
+    if (c->escaped[i] == slot) return false;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    const struct insn *in = &c->insns[i];
+    if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &at) || at >= slot + 8 || at + in->size <= slot) continue;
+    if (found || at != slot || in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->size != 8) return false;
+    *ret = i;
+    found = true;
+  }
+  return found;
+}
+
+/* On to the register that was put aside in a slot: what was an argument or comes from the image is that still. */
+static void through_slot(struct search *s, int32_t slot, struct trace t) {
+  uint32_t insn;
+  if (!s->aside || !set_once(&s->g->code, slot, &insn)) {
+    found(s, ROOT_VARIABLE, slot, t.added);
+    return;
+  }
+  t.block = flow_graph_block(s->g, insn);
+  t.position = insn - s->g->code.blocks[t.block].first;
+  go_on(s, t, s->g->code.insns[insn].src, 0);
+}
+
 /* The instruction that T has come to has made the register. */
 static void through(struct search *s, struct trace t) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[t.block].first + t.position];
@@ -120,7 +151,7 @@ static void through(struct search *s, struct trace t) {
   else if (moved && in->src_kind == OPERAND_REG)
     go_on(s, t, in->src, 0);
   else if (moved && in->src_kind == OPERAND_MEM && insn_slot(in, &slot))
-    found(s, ROOT_VARIABLE, slot, t.added);
+    through_slot(s, slot, t);
   else if (added && in->src_kind == OPERAND_IMM)
     go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
   else if (in->op == OP_ADD && in->src_kind == OPERAND_REG)
@@ -161,8 +192,8 @@ static void backward(struct search *s, struct trace t) {
   }
 }
 
-/* Looks for the array that the memory operand is an element of. */
-static bool find_root(struct search *s, uint32_t block, uint32_t position) {
+/* SWAPPED: the other one of two registers is the pointer. */
+static bool find_root_by(struct search *s, uint32_t block, uint32_t position, bool swapped) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[block].first + position];
   struct trace start = {.block = block, .position = position, .added = in->disp};
   int64_t slot;
@@ -173,6 +204,9 @@ static bool find_root(struct search *s, uint32_t block, uint32_t position) {
   if (frame || in->base == NO_REG) {
     s->indexed = true;
     found(s, frame ? ROOT_STACK : ROOT_IMAGE, frame ? slot : in->disp, 0);
+  } else if (swapped) {
+    s->indexed = true;
+    go_on(s, start, in->index, 0);
   } else if (in->index != NO_REG)
     sum(s, start, in->base, in->index, in->scale <= 1);
   else
@@ -182,8 +216,17 @@ static bool find_root(struct search *s, uint32_t block, uint32_t position) {
   return !s->failed && s->indexed && s->kind != ROOT_NONE;
 }
 
+/* Looks for the array that the memory operand is an element of. */
+static bool find_root(struct search *s, uint32_t block, uint32_t position) {
+  const struct insn *in = &s->g->code.insns[s->g->code.blocks[block].first + position];
+  if (find_root_by(s, block, position, false)) return true;
+  if (in->base == NO_REG || in->index == NO_REG || in->scale > 1) return false;
+  *s = (struct search){.g = s->g, .aside = s->aside};
+  return find_root_by(s, block, position, true);
+}
+
 bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
-  struct search s = {.g = g};
+  struct search s = {.g = g, .aside = true};
   if (!find_root(&s, block, position) || s.kind != ROOT_IMAGE) return false;
   *ret = (uint64_t)(s.root + s.added);
   return image_is_mapped(g->code.image, *ret);
@@ -191,8 +234,10 @@ bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t pos
 
 bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  struct search s = {.g = g};
-  if (!find_root(&s, block, position)) return false;
+  struct search s = {.g = g, .aside = true};
+  bool made = find_root(&s, block, position) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
+  if (!made) s = (struct search){.g = g};
+  if (!made && !find_root(&s, block, position)) return false;
   ret->where = FACT_ELEMENT;
   ret->reg = s.kind;
   bool fixed = s.kind == ROOT_STACK || s.kind == ROOT_IMAGE;

@@ -176,6 +176,25 @@ static void from_constant(struct flow_graph *g, const struct fact *f, uint32_t b
   set_flags(g, f, block, position, (struct fact){.op = OP_SUB, .imm = imm, .swapped = true});
 }
 
+/*
+ * Is the register a part of a product? A division by a constant is a multiplication from whose upper half the sign of
+ * the value is taken away: it rounds towards 0, and asks nothing.
+ */
+static bool is_product(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+  const struct block *b = &g->code.blocks[block];
+  while (position-- > 0) {
+    const struct insn *in = &g->code.insns[b->first + position];
+    if (!(in->defs & REG_BIT(reg))) continue;
+    bool both = in->defs & REG_BIT(RAX) && in->defs & REG_BIT(RDX);
+    if (in->op == OP_MUL || (in->op == OP_OTHER && both)) return true;
+    bool shifted = (in->op == OP_SAR || in->op == OP_SHR) && in->src_kind == OPERAND_IMM;
+    bool moved = in->op == OP_MOVE && in->src_kind == OPERAND_REG;
+    if (!shifted && !moved) return false;
+    if (moved) reg = in->src;
+  }
+  return false;
+}
+
 /* dst = dst op something unknown. */
 static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
   uint32_t insn = g->code.blocks[block].first + position;
@@ -200,7 +219,9 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
     follow_store(g, f, block, position);
     return;
   }
-  follow_note(g, f, event_at(in, EVENT_USE, insn, block));
+  struct fact used = *f;
+  used.mixed |= in->op == OP_SUB && !dst && in->dst_kind == OPERAND_REG && is_product(g, block, position, in->dst);
+  follow_note(g, &used, event_at(in, EVENT_USE, insn, block));
   if (in->op == OP_SUB && in->dst_kind == OPERAND_REG) {
     struct fact rest = *f;
     rest.rest |= !dst;

@@ -3,9 +3,9 @@
  * A few instructions behind a call are carried out with a given result and errno, as far as that decides where control
  * goes. Two runs that end in the same state at the same place make no difference between their values.
  *
- * Registers and stack slots hold known values or none. Of what is not known, a number tells what was done to it: adding
- * 1 to it on one way only is a difference. Calls (but for errno's address), jumps that are not decided and
- * returns are where a run ends.
+ * Registers and stack slots hold known values or none. Of what is not known, a number tells where it was first and what
+ * was done to it: adding 1 to it on one way only is a difference. Calls (but for errno's address), jumps that are not
+ * decided and returns are where a run ends.
  */
 #include "flow/follow.h"
 
@@ -25,7 +25,7 @@ struct run {
   struct flow_graph *g;
   uint64_t value, error; /* what the call returned and left in errno */
   uint64_t regs[REGISTERS];
-  uint64_t done[REGISTERS]; /* to what is not known: 0 for nothing */
+  uint64_t done[REGISTERS]; /* to what is not known, and what it was; 0 if nobody knows */
   uint16_t known, derived;  /* DERIVED: from what the call returned */
   uint16_t of_errno;        /* loaded from errno */
   uint16_t guard;           /* holds the stack guard */
@@ -124,12 +124,13 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
   }
 }
 
-/* What was done to an operand that is not known. */
+/* What was done to an operand that is not known, and where it came from. */
 static uint64_t operand_done(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
   int32_t at;
   if (kind == OPERAND_REG) return r->done[reg];
-  const struct run_slot *s = kind == OPERAND_MEM && memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
-  return s ? s->done : 0;
+  if (kind != OPERAND_MEM || !memory_key(r, insn, &at)) return 0;
+  const struct run_slot *s = slot_at(r, at);
+  return s ? s->done : hash_mix((uint32_t)at) | 1;
 }
 
 static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
@@ -476,6 +477,8 @@ static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, ui
   r->error = error;
   r->derived = REG_BIT(RAX);
   r->known = (uint16_t)(g->kept_known | REG_BIT(RAX));
+  for (unsigned i = 0; i < REGISTERS; i++)
+    if (CALL_KEEPS >> i & 1) r->done[i] = hash_mix(i + 1) | 1;
   return go(r, block, insn - g->code.blocks[block].first + 1);
 }
 
@@ -503,6 +506,8 @@ static bool stands_for(const struct run *r, const struct content *x, const struc
 
 static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
   if (stands_for(a, &x, &y) || stands_for(b, &y, &x)) return true;
+  bool sum = (x.derived && !x.known) || (y.derived && !y.known); /* with the value, which is not that itself */
+  if (sum && (x.derived != y.derived || x.known != y.known)) return false;
   if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
   return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
 }
@@ -510,7 +515,7 @@ static bool same_content(const struct run *a, struct content x, const struct run
 static bool same_slots(struct run *a, struct run *b) {
   for (unsigned i = 0; i < a->n_slots; i++) {
     const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
-    struct content there = {0};
+    struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
     if (y) there = (struct content){y->value, y->done, y->known, y->derived};
     if (!same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) return false;
   }
@@ -562,12 +567,20 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
   }
 }
 
+/* Was the result kept over calls and brought back for the return? Scratch registers may hold anything. */
+static bool result_is_meant(const struct run *r) {
+  const struct insn *in = &r->g->code.insns[r->result_by];
+  bool moved = in->op == OP_MOVE && in->dst_kind == OPERAND_REG && in->dst == RAX && in->src_kind == OPERAND_REG;
+  return r->result_by && moved && CALL_KEEPS >> in->src & 1;
+}
+
 /* At a return, only the result is left; otherwise those registers that calls keep. */
 static bool same_registers(const struct run *a, const struct run *b, uint32_t end, bool returning) {
   for (unsigned i = 0; i < REGISTERS; i++) {
     if (returning ? i != RAX : !(CALL_KEEPS >> i & 1)) continue;
     struct content x = of_register(a, i), y = of_register(b, i);
-    if (returning && ((!x.known && y.derived) || (!y.known && x.derived)))
+    bool left = !(result_is_meant(a) && result_is_meant(b));
+    if (returning && left && ((!x.known && y.derived) || (!y.known && x.derived)))
       continue; /* a left-over: nothing is returned */
     if (returning && !x.known && !y.known && a->result_by != b->result_by) return false;
     if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, i))) return false;
@@ -597,6 +610,61 @@ static bool same_tails(const struct run *a, uint32_t x, const struct run *b, uin
   return true;
 }
 
+/* The block that a way goes on to by the edge, past blocks that only jump. */
+static uint32_t reached_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
+  uint32_t next = next_block(g, block, kind);
+  for (unsigned i = 0; i < 4 && next != UINT32_MAX; i++) {
+    const struct block *b = &g->code.blocks[next];
+    if (b->n != 1 || g->code.insns[b->first].op != OP_JUMP) break;
+    next = next_block(g, next, EDGE_PLAIN);
+  }
+  return next;
+}
+
+/*
+ * Do both end in jumps that nobody can decide, and that lead to the same two blocks? A compiler writes the end of a
+ * loop once more behind the error.
+ */
+static bool same_choice(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
+  const struct flow_graph *g = a->g;
+  if (g->code.insns[x].op != OP_BRANCH || g->code.insns[y].op != OP_BRANCH) return false;
+  if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
+  uint32_t one = flow_graph_block(g, x), other = flow_graph_block(g, y);
+  uint32_t taken = reached_block(g, one, EDGE_TAKEN), fall = reached_block(g, one, EDGE_FALL);
+  uint32_t other_taken = reached_block(g, other, EDGE_TAKEN), other_fall = reached_block(g, other, EDGE_FALL);
+  if (taken == UINT32_MAX || fall == UINT32_MAX) return false;
+  return (taken == other_taken && fall == other_fall) || (taken == other_fall && fall == other_taken);
+}
+
+/* Are two runs that ended at X and Y at the same place, in the same state? */
+static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool nothing) {
+  const struct code *code = &a->g->code;
+  bool returning = code->insns[x].op == OP_RETURN && code->insns[y].op == OP_RETURN;
+  if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
+  if (x != y && !returning && !same_choice(a, x, b, y)) return false;
+  if (!returning && !(same_slots(a, b) && same_slots(b, a))) return false;
+  if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
+  if (!same_stores(a, b) || !same_stores(b, a)) return false;
+  return (returning && nothing) || same_registers(a, b, x, returning);
+}
+
+/*
+ * The success ended at a jump that is about a sum with the value, as the end of a loop is that counts what was written;
+ * compilers know how that goes for an error, which came to the call INSN again, with the same sums. Does the success?
+ */
+static bool same_again(struct run *a, uint32_t insn, const struct run *b, uint32_t y) {
+  static const uint8_t sides[] = {EDGE_TAKEN, EDGE_FALL};
+  const struct flow_graph *g = a->g;
+  if (g->code.insns[y].op != OP_BRANCH || !b->flags_of_value || b->flags_known) return false;
+  for (unsigned i = 0; i < COUNT(sides); i++) {
+    struct run further = *b;
+    uint32_t block = next_block(g, flow_graph_block(g, y), sides[i]);
+    uint32_t end = block == UINT32_MAX ? block : go(&further, block, 0);
+    if (end == insn && same_ends(a, insn, &further, end, false)) return true;
+  }
+  return false;
+}
+
 /* *ret_expected: a success that the code asks for, or 0. */
 static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
   struct run a, b;
@@ -605,14 +673,7 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   *ret_expected = b.expected;
   if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
   if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
-  uint8_t op_x = g->code.insns[x].op, op_y = g->code.insns[y].op;
-  bool returning = op_x == OP_RETURN && op_y == OP_RETURN;
-  if (x != y && same_tails(&a, x, &b, y)) return same_stores(&a, &b) && same_stores(&b, &a);
-  if (x != y && !returning) return false;
-  if (!returning && !(same_slots(&a, &b) && same_slots(&b, &a))) return false;
-  if (!returning && insn_calls(&g->code.insns[x]) && !same_arguments(&a, &b)) return false;
-  if (!same_stores(&a, &b) || !same_stores(&b, &a)) return false;
-  return (returning && p->nothing) || same_registers(&a, &b, x, returning);
+  return same_ends(&a, x, &b, y, p->nothing) || (x == insn && same_again(&a, insn, &b, y));
 }
 
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {

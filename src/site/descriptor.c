@@ -11,20 +11,36 @@
 
 #include <string.h>
 
-#define STREAM_NEAR 12
+#define BLOCKS_BEFORE 6 /* a call, in which its stream may have been loaded */
+#define STEPS_BEFORE 8
 #define FLAGS_NEAR 12
 #define SOURCES 8
 #define CALLS_LOOKED_AT 512
 
 enum access { OPEN_UNKNOWN, OPEN_READ, OPEN_WRITE, OPEN_BOTH };
 
-/* The name of the variable that the register was loaded from just before, as stdout is; NULL if it was not. */
+/* The last instruction before *INSN, on the one way that leads there, that sets REG; false if there are several. */
+static bool set_before(const struct looking *t, uint32_t *insn, uint8_t reg) {
+  uint32_t k = flow_graph_block(t->g, *insn), end = *insn;
+  for (unsigned blocks = 0; blocks < BLOCKS_BEFORE; blocks++) {
+    const struct block *b = &t->code->blocks[k];
+    while (end > b->first)
+      if (t->code->insns[--end].defs & REG_BIT(reg)) {
+        *insn = end;
+        return true;
+      }
+    if (b->n_preds != 1 || k == t->code->entry_block) return false;
+    k = t->code->edges[b->preds].from;
+    end = t->code->blocks[k].first + t->code->blocks[k].n;
+  }
+  return false;
+}
+
+/* The name of the variable that the register was loaded from, as stdout is; NULL if it was not. */
 static const char *loaded_variable(const struct looking *t, uint32_t insn, uint8_t reg) {
   struct image_slot slot;
-  uint32_t block = flow_graph_block(t->g, insn), first = t->code->blocks[block].first;
-  for (uint32_t i = insn; i-- > first && insn - i < STREAM_NEAR;) {
-    const struct insn *in = &t->code->insns[i];
-    if (!(in->defs & REG_BIT(reg))) continue;
+  for (unsigned steps = 0; steps < STEPS_BEFORE && set_before(t, &insn, reg); steps++) {
+    const struct insn *in = &t->code->insns[insn];
     if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->size == 8) {
       reg = in->src;
       continue;

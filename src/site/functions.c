@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 256
+#define ARRAY_MAX 16         /* elements that a loop is unrolled for */
 #define POINTER_CALLS_MAX 64 /* of a program, for which each is thought to be a call of any function in a table */
 
 /* --- workers ------------------------------------------------------------------------------------------------------ */
@@ -310,6 +311,19 @@ size_t functions_readers(const struct program *p, uint64_t variable, const struc
     n++;
   *ret = n > low ? p->readers.at + low : NULL;
   return n - low;
+}
+
+/*
+ * Where a loop that fills an array was unrolled, its elements are written as variables of their own. A variable that is
+ * written and never read is no variable: compilers leave such ones out.
+ */
+size_t functions_array_readers(const struct program *p, uint64_t variable, unsigned size, const struct reader **ret) {
+  size_t low = FIRST_FROM(p->readers.at, p->readers.n, variable, variable);
+  if (!low || (low < p->readers.n && p->readers.at[low].variable == variable)) return 0;
+  const struct reader *last = &p->readers.at[low - 1];
+  uint64_t distance = variable - last->variable;
+  if (!last->array || !size || distance % size || distance / size > ARRAY_MAX) return 0;
+  return functions_readers(p, last->variable, ret);
 }
 
 static bool exported(const struct program *p, uint64_t entry) {

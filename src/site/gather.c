@@ -14,6 +14,8 @@
 #define FUNCTION_INSNS 2000000
 #define WALK_NEAR 8 /* instructions behind a reading in which the pointer is moved on */
 
+#define BLOCKS_BEFORE 6 /* a call, in which the pointer that it calls may have been read */
+
 struct gathering {
   struct program *p;
   struct worker *w;
@@ -203,17 +205,49 @@ static bool calls_foreign(struct gathering *t, uint32_t insn) {
   return m && profile_facts_roles(t->p->facts, m->written).object;
 }
 
+/* The variable that the pointer is read from that INSN calls; 0 if it is not seen on the one way that leads there. */
+static uint64_t called_variable(const struct gathering *t, uint32_t insn) {
+  const struct insn *in = &t->code->insns[insn];
+  uint32_t k = flow_graph_block(t->g, insn), end = insn;
+  if (in->op == OP_CALL_SLOT || in->op == OP_TAIL_SLOT) return (uint64_t)in->disp;
+  for (unsigned blocks = 0; in->dst_kind == OPERAND_REG && blocks < BLOCKS_BEFORE; blocks++) {
+    const struct block *b = &t->code->blocks[k];
+    for (uint32_t i = end; i-- > b->first;) {
+      const struct insn *by = &t->code->insns[i];
+      if (!(by->defs & REG_BIT(in->dst))) continue;
+      bool loads = by->op == OP_MOVE && by->src_kind == OPERAND_MEM && by->size == 8 && !(by->flags & INSN_FS);
+      return loads && by->base == NO_REG && by->index == NO_REG ? (uint64_t)by->disp : 0;
+    }
+    if (b->n_preds != 1 || k == t->code->entry_block) return 0;
+    k = t->code->edges[b->preds].from;
+    end = t->code->blocks[k].first + t->code->blocks[k].n;
+  }
+  return 0;
+}
+
+/* A call through a variable at a fixed place: of the function, at least, that is there when the program starts. */
+static int gather_slot_call(struct gathering *t, uint32_t insn, uint64_t variable) {
+  struct image_slot slot;
+  if (!variable || !image_slot(t->code->image, variable, &slot)) return 0;
+  if (slot.kind != SLOT_LOCAL || !image_is_code(t->code->image, slot.value)) return 0;
+  return vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, slot.value});
+}
+
 static int gather_call(struct gathering *t, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, insn);
   int64_t offset;
   bool table;
+  int r = 0;
+  if (c.kind == CALL_SLOT && !program_import(t->p, c.target)) return gather_slot_call(t, insn, c.target);
   if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
+  if (c.kind == CALL_POINTER) r = gather_slot_call(t, insn, called_variable(t, insn));
+  if (r < 0) return r;
   struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};
   if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset, &table))
     pointer.to = POINTER_AT(offset, table && !calls_foreign(t, insn));
   if (c.kind == CALL_POINTER) return vec_push(&t->w->pointer_calls, pointer);
   if (c.kind != CALL_ADDRESS) return 0;
-  int r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
+  r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
   if (r >= 0 && !image_function_at(t->code->image, c.target)) r = vec_push(&t->w->fresh, c.target);
   return r;
 }
@@ -276,7 +310,8 @@ static int gather_reader(struct gathering *t, uint32_t insn) {
   else if ((in->index == NO_REG && !walks_on(t, insn, in->base)) || !flow_graph_array(t->g, insn, &variable))
     return 0;
   if (image_is_readonly(t->code->image, variable)) return 0;
-  return vec_push(&t->w->readers, (struct reader){variable, in->address, t->entry});
+  bool array = in->base != NO_REG || in->index != NO_REG;
+  return vec_push(&t->w->readers, (struct reader){variable, in->address, t->entry, array});
 }
 
 static int gather_insn(struct gathering *t, uint32_t insn) {
@@ -344,6 +379,7 @@ int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   r = gather_blocks(&t);
   if (r >= 0) r = again_find(p, w, t.g, &t.failing, first);
   if (r >= 0) r = ended_find(&(struct looking){p, t.g, t.code}, w, &t.failing, first);
+  if (r >= 0) r = kept_find(&(struct looking){p, t.g, t.code}, w, &t.failing, first);
   if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
   vec_done(&t.failing);
   flow_graph_close(t.g);

@@ -92,6 +92,7 @@ static int add_import(struct program *p, const char *name) {
   m->name = name;
   m->written = relevance_written(p->relevance, name);
   m->success = profile_facts_success(p->facts, m->written);
+  m->said = m->success != SUCCESS_UNKNOWN;
   m->answers = relevance_answers(p->relevance, m->written);
   m->floating = profile_facts_float(p->facts, m->written);
   m->returned = profile_facts_returned(p->facts, m->written);

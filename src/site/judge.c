@@ -115,6 +115,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
   struct judgement there = {0};
   sample_step(&inner, s, e->ops, j->p->image);
   struct list callee = {q->events, q->n_events, e->target, l->depth + 1, l->steps + 1, 0, l, e->at, l->later};
+  callee.later |= l->guarded != 0; /* it was looked at here, and went on as a success */
   judge_list(j, &callee, &inner, &there);
   out->noticed |= there.noticed;
   if (there.seen & SEEN_DEREFERENCED) {
@@ -408,6 +409,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
+    if (!n && (n = functions_array_readers(j->p, e->imm, e->width, &r)) > 0) start.offset = (int64_t)r->variable;
     out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
       judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), GIVEN_NOT, out);

@@ -14,6 +14,7 @@ struct import {
   const char *name, *written, *library;
   const struct profile_function *profile;
   enum profile_success success;
+  bool said;   /* data/functions says so: what its code looks like may be a number of 64 bits, too */
   bool wanted; /* its sites are asked for */
   bool answers;
   bool pointer;   /* an error of it is no address */
@@ -46,6 +47,7 @@ struct found {
   uint32_t import;
   bool always, torn;
   bool again;          /* the same was asked before, and there was an answer (again.c) */
+  bool kept;           /* a stream keeps the failure, and is asked for it (kept.c) */
   bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   uint64_t refused_at; /* that call, or 0 */
   bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */
@@ -82,6 +84,7 @@ struct question {
 /* An instruction that reads a variable. */
 struct reader {
   uint64_t variable, at, entry;
+  bool array; /* ... or any element of an array that begins there */
 };
 
 struct worker {
@@ -188,6 +191,8 @@ int functions_each(struct program *p, size_t n, int (*work)(struct program *, st
 /* The calls of the function at ENTRY. */
 size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
+/* The readers of the array that the variable, which nobody reads by itself, seems to be an element of. */
+size_t functions_array_readers(const struct program *p, uint64_t variable, unsigned size, const struct reader **ret);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
 /* Does the slot hold a function? */
@@ -354,9 +359,14 @@ int again_find(const struct program *p, struct worker *w, struct flow_graph *g, 
 /* What the sites from FIRST on that end something written can still tell. EDGES: of the function's checks. */
 int ended_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) MUST_USE;
 
+/* --- kept.c ------------------------------------------------------------------------------------------------------- */
+
+/* Marks the sites from FIRST on whose failure a stream keeps until it is asked for. EDGES: of the function's checks. */
+int kept_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) MUST_USE;
+
 /* --- clock.c ------------------------------------------------------------------------------------------------------ */
 
-/* Is it known that argument ARG of the call INSN points to the current time? */
+/* Is it known that argument ARG of the call INSN points to the current time, or to another date that is near enough? */
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
 /* The stack slot, relative to the stack pointer at the entry, that the call INSN gets the address of; if it is seen. */
 bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret);

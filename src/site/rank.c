@@ -69,7 +69,9 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   s->rank += weights[likely];
   if (s->verdict == SITE_SOME) s->rank -= 20;
   if (m->answers) s->rank -= 200;
-  if (ordinary && (s->use == USE_IGNORED || (s->use == USE_USED && likely <= LIKELY_RARE))) s->rank -= 200;
+  bool looked_at = s->use == USE_USED && likely > LIKELY_RARE;
+  if (ordinary && (s->verdict == SITE_SOME || s->use == USE_IGNORED || (s->use == USE_USED && !looked_at)))
+    s->rank -= 200;
   /* The stream keeps the failure, and whoever closes it is told. */
   if (s->use != USE_DEREFERENCED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 200;
   if (j->seen & SEEN_LOST && s->use != USE_DEREFERENCED) s->rank -= 200;

@@ -6,8 +6,9 @@
 
 #include <errno.h>
 
-static void add_value(struct text *t, const struct import *m, int64_t v) {
-  if (v == 0 && m->success == SUCCESS_POINTER)
+/* ADDRESS: it is known to return one. */
+static void add_value(struct text *t, bool address, int64_t v) {
+  if (v == 0 && address)
     text_add(t, "NULL");
   else if (v == INT64_MIN || v == INT64_MAX)
     text_add(t, v < 0 ? "LONG_MIN" : "LONG_MAX");
@@ -23,13 +24,14 @@ struct named {
 };
 
 /* "open's -1", "getaddrinfo's -2, -3, ..." */
-static void add_values(struct text *t, const char *written, const struct import *m, const int64_t *values, size_t n) {
+static void add_values(struct text *t, const char *written, const struct import *m, const struct site *s) {
+  bool address = m->success == SUCCESS_POINTER && (m->said || s->use == USE_DEREFERENCED);
   text_addf(t, "%s's ", written);
-  for (size_t i = 0; i < n && i < 4; i++) {
+  for (size_t i = 0; i < s->n_missing && i < 4; i++) {
     if (i) text_add(t, ", ");
-    add_value(t, m, values[i]);
+    add_value(t, address, s->missing[i]);
   }
-  if (n > 4) text_addf(t, " and %zu more", n - 4);
+  if (s->n_missing > 4) text_addf(t, " and %zu more", s->n_missing - 4);
 }
 
 static unsigned add_errnos(struct text *t, const struct errno_set *s) {
@@ -96,7 +98,7 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     text_addf(t, "%s's errno is not asked for", written);
     return;
   }
-  add_values(t, written, m, s->missing, s->n_missing);
+  add_values(t, written, m, s);
   if (j->seen & SEEN_MIXED_CALLERS && !j->bad_callers) {
     text_addf(t, " %s returned, and callers do not check %s", is_are(s->n_missing),
               s->n_missing == 1 ? "it on every way" : "all of them");

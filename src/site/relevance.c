@@ -304,8 +304,28 @@ static int read_role(const struct reader *rd, char **words, size_t n, struct map
   return r < 0 ? r : each_name(rd, words[1], add_to_map, &put);
 }
 
-/* now NAMES [ARG] */
+static int add_now_offset(const struct reader *rd, const char *name, void *context) {
+  return map_put(&rd->r->now_offsets, hash_mix(hash_string(name) + *(const uint64_t *)context), 1);
+}
+
+/* Each of the offsets for each of the names. */
+static int read_now_offsets(const struct reader *rd, const char *names, char *offsets) {
+  int r = 0;
+  for (char *rest = offsets, *word; r >= 0 && (word = strsep(&rest, ",")) != NULL;) {
+    int64_t offset;
+    char *again = arena_strdup(&rd->r->arena, names);
+    if (!again) return -ENOMEM;
+    if (number_parse(word, &offset) < 0 || offset < 0) return bad(rd, "not an offset:", word);
+    r = each_name(rd, again, add_now_offset, &(uint64_t){(uint64_t)offset});
+  }
+  return r;
+}
+
+/* now NAMES [ARG [OFFSETS]] */
 static int read_now(const struct reader *rd, char **words, size_t n) {
+  char zero[] = "0";
+  int r = n > 2 ? read_now_offsets(rd, words[1], n > 3 ? words[3] : zero) : 0;
+  if (r < 0) return r;
   if (n > 2) return read_role(rd, words, n, &rd->r->now_behind);
   return each_name(rd, words[1], add_mark, &rd->r->now);
 }
@@ -457,10 +477,10 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants,   &r->known,      &r->answers, &r->nothing,      &r->kept,       &r->groups,
-                        &r->descriptors, &r->effects,    &r->openers, &r->aliases,      &r->writers,    &r->closers,
-                        &r->again,       &r->again_ends, &r->absent,  &r->now,          &r->now_behind, &r->dates,
-                        &r->readers,     &r->flushers,   &r->tellers, &r->after_failure};
+  struct map *maps[] = {&r->constants,   &r->known,      &r->answers,  &r->nothing, &r->kept,         &r->groups,
+                        &r->descriptors, &r->effects,    &r->openers,  &r->aliases, &r->writers,      &r->closers,
+                        &r->again,       &r->again_ends, &r->absent,   &r->now,     &r->now_behind,   &r->dates,
+                        &r->now_offsets, &r->readers,    &r->flushers, &r->tellers, &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

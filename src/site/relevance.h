@@ -105,8 +105,10 @@ bool relevance_ends_again(const struct relevance *r, const char *name, const cha
 bool relevance_absent(const struct relevance *r, const char *name);
 /* Does it return the current time? */
 bool relevance_tells_now(const struct relevance *r, const char *name);
-/* The argument behind which it puts the current time, or -1. */
+/* The argument behind which it puts the current time or times of a file, or -1. */
 int relevance_now_behind(const struct relevance *r, const char *name);
+/* Does it put one of them OFFSET bytes behind that? */
+bool relevance_now_offset(const struct relevance *r, const char *name, int64_t offset);
 /* The argument whose time is asked for in tests, or -1. */
 int relevance_date(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */

@@ -110,6 +110,11 @@ static int role(const struct map *m, const char *name) {
   return map_get(m, hash_mix(hash_string(name)), &arg) ? (int)arg : -1;
 }
 
+bool relevance_now_offset(const struct relevance *r, const char *name, int64_t offset) {
+  if (relevance_tells_now(r, name)) return offset == 0;
+  return map_get(&r->now_offsets, hash_mix(hash_string(name) + (uint64_t)offset), NULL);
+}
+
 int relevance_now_behind(const struct relevance *r, const char *name) {
   return relevance_tells_now(r, name) ? 0 : role(&r->now_behind, name);
 }

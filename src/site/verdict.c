@@ -158,8 +158,8 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   unsigned partly = 0;
   uint64_t bounded = out_of_bounds(p, f, m);
   for (unsigned i = 0; i < m->n_errors; i++) {
-    /* Where to come back is to fail, nothing has to be compared. */
-    bool known = m->success == SUCCESS_NEVER || bounded >> i & 1;
+    /* Where to come back is to fail, nothing has to be compared, nor where a stream tells it later. */
+    bool known = m->success == SUCCESS_NEVER || bounded >> i & 1 || f->kept;
     enum covered c = cover(p, f, j, i, known, s);
     partly += c == COVERED_PARTLY;
     if (c == COVERED)

@@ -60,6 +60,8 @@ static bool shown(const struct site *s, const struct site_text_options *o, enum 
 }
 
 static void add_recovery(struct text *t, const struct site_text_options *o, const struct site *s) {
+  /* "r = 1; if (fd == -1) goto out;" has no code of its own: what is done then is done in any case. */
+  if (!s->n_recovery && s->verdict == SITE_ALL) text_add(t, "      no block of its own runs when it fails\n");
   for (size_t i = 0; i < s->n_recovery; i++) {
     const struct site_block *b = &s->recovery[i];
     text_addf(t, "      0x%llx-0x%llx", (unsigned long long)b->from, (unsigned long long)b->to);

@@ -51,7 +51,7 @@ LINES = {
     "nothing": rf"(?P<names>{NAMES})",
     "again": rf"(?P<names>{NAMES})(?: (?P<others>{NAMES}))?",
     "absent": rf"(?P<names>{NAMES})",
-    "now": rf"(?P<names>{NAMES})(?: \d)?",
+    "now": rf"(?P<names>{NAMES})(?: \d(?: \d+(?:,\d+)*)?)?",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "minus": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
@@ -220,7 +220,8 @@ def names_in(text):
 
 
 # What names of functions start with that are not libc's.
-OTHERS = {"gz": "libz.so.1", "sqlite3_": "libsqlite3.so.0", "xml": "libxml2.so.2", "SSL_": "libssl.so.3"}
+OTHERS = {"gz": "libz.so.1", "sqlite3_": "libsqlite3.so.0", "xml": "libxml2.so.2", "SSL_": "libssl.so.3",
+          "g_": "libglib-2.0.so.0"}
 CRYPTO = r"(BIO|CRYPTO|DH|DSA|EC_KEY|ENGINE|RSA|UI|X509|X509_STORE|X509_STORE_CTX)_[a-z]"
 
 

@@ -368,6 +368,7 @@ holds 'what was answered before is not shown' json '
 # The current time is a date; others may be none.
 cat >dates.c <<'C'
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 int result(void) { time_t t = time(NULL); return localtime(&t)->tm_year; }
 int behind(void) { time_t t; time(&t); return localtime(&t)->tm_year; }
@@ -382,15 +383,40 @@ int behind_it(time_t *t, long k) { if (!localtime(t)) return 0; *t = k; return l
 time_t all;
 int fixed(long k) { if (!localtime(&all)) return 0; all = k; return localtime(&all)->tm_year; }
 int pointer(const time_t *t) { return localtime(t) ? localtime(t)->tm_year : 0; }
+int narrow(const unsigned *n) { time_t t = *n; return localtime(&t)->tm_year; }
+int sign(const int *n) { time_t t = n[1]; return localtime(&t)->tm_year; }
+int preset(void) { time_t t = 0; return scanf("%ld", &t) < 0 ? 0 : localtime(&t)->tm_year; }
+int wide(const long *n) { time_t t = n[1]; return localtime(&t)->tm_year; }
+int file(const char *p) { struct stat st; return stat(p, &st) < 0 ? 0 : localtime(&st.st_mtime)->tm_year; }
+int size(const char *p) { struct stat st; return stat(p, &st) < 0 ? 0 : localtime(&st.st_size)->tm_year; }
+int copied(const char *p) {
+  struct stat st;
+  if (stat(p, &st) < 0) return 0;
+  time_t t = st.st_ctime;
+  return localtime(&t)->tm_year;
+}
+int several(const unsigned *n, int k) {
+  time_t t;
+  int sum = 0;
+  for (int i = 0; i < k; i++) {
+    t = n[i];
+    sum += localtime(&t)->tm_year;
+  }
+  return sum;
+}
 int main(int c, char **v) {
   time_t t = c;
   return result() + behind() + input() + either(c) + clock_of() + twice(c) + stored(c, **v) + filled(c) + two(c, **v) +
-         behind_it(&t, **v) + fixed(c) + pointer(&t);
+         behind_it(&t, **v) + fixed(c) + pointer(&t) + narrow((void *)v) + sign((void *)v) + preset() + wide((void *)v) +
+         file(*v) + size(*v) + copied(*v) + several((void *)v, c);
 }
 C
 for level in 0 2; do
   ${CC:-cc} -O$level -g -fno-inline dates.c -o dates || exit 1
   run check --format json --verdict none dates
+  holds "localtime of 32 bits and of a file does not fail at -O$level" json '
+    all(at("localtime", f)["quiet"] for f in ("narrow", "sign", "file", "copied", "several"))
+    and not any(at("localtime", f)["quiet"] for f in ("preset", "wide", "size"))'
   holds "localtime of now does not fail at -O$level" json '
     all(at("localtime", f)["use"] == "dereferenced" for f in ("result", "behind", "input"))
     and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice", "pointer"))
@@ -563,6 +589,14 @@ holds '... but with --all' grep -q "prog.c:48.*close's -1 is ignored" out
 run check --verdict all prog
 holds 'all' grep -q "malloc are checked" out
 holds '... and nothing else' bash -c '! grep -q opendir out'
+cat >skips.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+int main(int n, char **v) { int fd = open(v[n - 1], O_RDONLY); if (fd != -1) close(fd); return 0; }
+C
+${CC:-cc} -O2 -g skips.c -o skips || exit 1
+run check --recovery --verdict all skips
+holds 'a failure that has no code of its own' grep -q '^      no block of its own runs when it fails' out
 run check --recovery --verdict all prog
 holds 'recovery code with lines' grep -qE '^      0x[0-9a-f]+-0x[0-9a-f]+  .*prog.c:29' out
 run check --function opendir,write --format json prog

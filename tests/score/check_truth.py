@@ -22,7 +22,8 @@ VERDICT is relative to the errors that the function really returns:
     all    every error is noticed by a comparison: with an error value or a success value, of the sign, with a variable
            (write(...) != n), in a switch, or of errno where errno is the sign; here or in the callers, callees or
            later functions of this program that the value reaches; asserting and giving up are noticing, and so is
-           ending a loop. To accept some errors on purpose (errno != ENOENT) is noticing them.
+           ending a loop. To accept some errors on purpose (errno != ENOENT) is noticing them. A stream that is asked
+           for the failure that it has kept (ferror), in the same function and on every way behind, tells of it.
     some   some errors are noticed and the others go on as success: one error number of several, or -1 that matters
            only together with some values of errno. missing= names errors that must be among those not noticed.
     none   no error is noticed: ignored, used as it is, or compared only with what does not tell success from failure
@@ -72,6 +73,7 @@ OPTION = re.compile(r"^/\* (program|flags|link): (.*) \*/$", re.M)
 # How an error may be written in an answer: its name or its number.
 NUMBERS = {name: number for name, number in vars(errno).items() if re.match(r"E[0-9A-Z]+$", name)}
 NUMBERS.update(EAI_BADFLAGS=-1, EAI_NONAME=-2, EAI_AGAIN=-3, EAI_FAIL=-4, EAI_MEMORY=-10, EAI_SYSTEM=-11)
+NUMBERS.update(GLOB_NOSPACE=1, GLOB_ABORTED=2, GLOB_NOMATCH=3)
 
 # Functions whose result tells no failure; used only to find calls that lack a label (--verify).
 HARMLESS = re.compile(

@@ -307,6 +307,6 @@ int main(int argc, char **argv)
 	if (!p || !q || n < 0 || !name || day(argv[3]) < 0)
 		return 1;
 	total += (size_t)p[0] + (size_t)r[0] + wide(wides, copy(argv[1]), 64);
-	printf("%zu %ls %s\n", total, wides, name); /* @printf none ignored */
+	printf("%zu %ls %s\n", total, wides, name); /* @printf all */
 	return fflush(stdout) || ferror(stdout); /* @fflush all; @ferror any */
 }
