@@ -98,6 +98,7 @@ struct image {
   struct rela_table rela, jmprel;
   struct relr_group *relr;
   size_t n_relr;
+  uint64_t slots_low, slots_high; /* there are none before and behind; a low that is above is for none at all */
   struct image_function *functions;
   size_t n_functions;
   uint32_t *function_index; /* for each step of 2 ^ FUNCTION_SHIFT bytes: how many start below it */
