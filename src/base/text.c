@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,18 +137,18 @@ static bool escape_xml(unsigned char c, char escape[8]) {
 /* U+FFFE and U+FFFF: UTF-8, but not allowed in XML. */
 static bool noncharacter(const unsigned char *s) { return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe; }
 
-/* Is it written as it is, whatever the format? */
-static bool is_plain(unsigned char c) {
-  return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '&' && c != '<' && c != '>' && c != '\'';
-}
+/* What is not written as it is in one of the formats, with the zero at the end: such are few, so they are looked up. */
+static const bool is_special[UCHAR_MAX + 1] = {
+    [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['&'] = true,
+    ['<'] = true,        ['>'] = true, ['\''] = true, [0x7f ... UCHAR_MAX] = true,
+};
 
 static void add_escaped(struct text *t, const char *s, escape_fn *escape_of) {
   const unsigned char *from = (const unsigned char *)s, *at = from;
-  while (*at) {
-    if (is_plain(*at)) {
+  for (;;) {
+    while (!is_special[*at])
       at++;
-      continue;
-    }
+    if (!*at) break;
     size_t n = utf8_length(at, 4);
     char escape[8];
     if (n == 0 || (n == 3 && escape_of == escape_xml && noncharacter(at)))

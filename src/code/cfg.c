@@ -138,14 +138,10 @@ static bool padding_follows(const struct builder *b, uint64_t address) {
   return !p || *p == 0x90 || *p == 0xcc || *p == 0x66 || *p == 0x0f;
 }
 
-static bool never_returns(const struct builder *b, const struct insn *in) {
-  if (!b->options->noreturn) return false;
-  struct code_target t = {.slot = true, .address = (uint64_t)in->disp};
-  if (in->op == OP_CALL)
-    t = code_follow_plt(b->image, (uint64_t)in->imm);
-  else if (in->op != OP_CALL_SLOT)
-    return false;
-  return b->options->noreturn(b->options->context, t);
+/* Where OP_CALL and OP_CALL_SLOT go. */
+static struct code_target target_of(const struct builder *b, const struct insn *in) {
+  if (in->op == OP_CALL) return code_follow_plt(b->image, (uint64_t)in->imm);
+  return (struct code_target){.slot = true, .address = (uint64_t)in->disp};
 }
 
 /*
@@ -157,20 +153,18 @@ static bool ends_run(const struct builder *b, const struct insn *in) {
   uint64_t next = in->address + in->length;
   bool inside = b->exact && next > b->low && next < b->high;
   if (next == b->high || (!inside && image_function_at(b->image, next))) return true;
-  if (in->op == OP_CALL_INDIRECT) return false;
-  if (!padding_follows(b, in->address + in->length) && in->op == OP_CALL &&
-      !code_follow_plt(b->image, (uint64_t)in->imm).slot)
-    return false;
-  return never_returns(b, in);
+  if (in->op == OP_CALL_INDIRECT || !b->options->noreturn) return false;
+  struct code_target t = target_of(b, in);
+  if (in->op == OP_CALL && !t.slot && !padding_follows(b, next)) return false;
+  return b->options->noreturn(b->options->context, t);
 }
 
 /* Operations as a set: each instruction is asked several times, and this takes no jump. */
-#define OP_BIT_OF(op) (1ull << (op))
-#define OPS_CALL (OP_BIT_OF(OP_CALL) | OP_BIT_OF(OP_CALL_SLOT) | OP_BIT_OF(OP_CALL_INDIRECT))
+#define OPS_CALL (CODE_OP_BIT(OP_CALL) | CODE_OP_BIT(OP_CALL_SLOT) | CODE_OP_BIT(OP_CALL_INDIRECT))
 #define OPS_END                                                                                                        \
-  (OP_BIT_OF(OP_JUMP) | OP_BIT_OF(OP_BRANCH) | OP_BIT_OF(OP_JUMP_TABLE) | OP_BIT_OF(OP_JUMP_UNKNOWN) |                 \
-   OP_BIT_OF(OP_TAIL) | OP_BIT_OF(OP_TAIL_SLOT) | OP_BIT_OF(OP_TAIL_INDIRECT) | OP_BIT_OF(OP_RETURN) |                 \
-   OP_BIT_OF(OP_STOP))
+  (CODE_OP_BIT(OP_JUMP) | CODE_OP_BIT(OP_BRANCH) | CODE_OP_BIT(OP_JUMP_TABLE) | CODE_OP_BIT(OP_JUMP_UNKNOWN) |         \
+   CODE_OP_BIT(OP_TAIL) | CODE_OP_BIT(OP_TAIL_SLOT) | CODE_OP_BIT(OP_TAIL_INDIRECT) | CODE_OP_BIT(OP_RETURN) |         \
+   CODE_OP_BIT(OP_STOP))
 _Static_assert(OP_STOP < 64, "all operations fit a set");
 
 static inline bool is_one_of(const struct insn *in, uint64_t ops) { return ops >> in->op & 1; }
@@ -268,7 +262,8 @@ static int decode_run(struct builder *b, struct work w) {
     bytes += in->length;
     left -= in->length;
     int r = follow(b, at, w.sp, w.fp);
-    if (r) return r < 0 ? r : 0;
+    if (b->options->until >> b->insns.at[at].op & 1) b->problems |= CODE_STOPPED;
+    if (r || b->problems & CODE_STOPPED) return r < 0 ? r : 0;
     if (b->options->max_insns && b->insns.n >= b->options->max_insns) {
       b->problems |= CODE_TOO_LARGE;
       return 0;
@@ -317,11 +312,11 @@ static bool order_by_runs(struct builder *b, uint32_t *order, uint32_t *end_of) 
 
 static inline uint8_t note(const struct insn *in) {
   int32_t slot;
-  bool calls = is_one_of(in, OPS_CALL | OP_BIT_OF(OP_SYSCALL));
+  bool calls = is_one_of(in, OPS_CALL | CODE_OP_BIT(OP_SYSCALL));
   bool stores = (in->flags & INSN_WRITES_MEM) | (in->op == OP_PUSH), memory = calls | stores;
   bool far = calls || (in->flags & INSN_WRITES_MEM && !insn_slot(in, &slot));
   bool operand = (in->dst_kind == OPERAND_MEM) | (in->src_kind == OPERAND_MEM) |
-                 is_one_of(in, OP_BIT_OF(OP_PUSH) | OP_BIT_OF(OP_POP));
+                 is_one_of(in, CODE_OP_BIT(OP_PUSH) | CODE_OP_BIT(OP_POP));
   bool stack = in->op == OP_LEA ? in->base == RSP || in->base == RBP
                                 : in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RSP;
   return (uint8_t)((memory ? NOTE_MEMORY : 0) | (calls ? NOTE_CALL : 0) | (stores ? NOTE_STORE : 0) |
@@ -414,6 +409,29 @@ static struct block fault_block(struct code *c, const struct insn *at, const str
   return (struct block){.first = c->n_insns++, .n = 1, .defs = in->defs};
 }
 
+/* A conditional tail call, as an instruction that comes behind the BRANCH. */
+static struct insn tail_behind(const struct builder *b, const struct insn *branch) {
+  struct insn in = *branch;
+  in.op = OP_TAIL;
+  in.flags = 0;
+  if (b->options->kernel) kernel_patch_tail(b->options->kernel, &in);
+  return in;
+}
+
+/* The instructions alone. */
+static int keep_insns(const struct builder *b, struct arena *arena, struct code *c) {
+  c->problems = b->problems;
+  if (b->problems) return 0;
+  uint32_t n = (uint32_t)b->insns.n;
+  c->insns = arena_alloc(arena, (n + b->tails.n + 1) * sizeof *c->insns);
+  if (!c->insns) return -ENOMEM;
+  if (n) memcpy(c->insns, b->insns.at, n * sizeof *c->insns);
+  for (size_t t = 0; t < b->tails.n; t++)
+    c->insns[n++] = tail_behind(b, &b->insns.at[b->tails.at[t]]);
+  c->n_insns = n;
+  return 0;
+}
+
 static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
   uint32_t n = 0, tails = (uint32_t)b->tails.n, faults = (uint32_t)b->faults.n;
   c->block_of = b->block_of;
@@ -422,12 +440,7 @@ static int make_blocks(struct builder *b, struct arena *arena, struct code *c) {
   for (uint32_t i = 0; i < c->n_insns;)
     i = fill_block(b, c, i, &c->blocks[n++]);
   for (uint32_t t = 0; t < tails; t++) { /* a conditional tail call gets a block of its own */
-    const struct insn *branch = &c->insns[b->place[b->tails.at[t]]];
-    struct insn *in = &c->insns[c->n_insns];
-    *in = *branch;
-    in->op = OP_TAIL;
-    in->flags = 0;
-    if (b->options->kernel) kernel_patch_tail(b->options->kernel, in);
+    c->insns[c->n_insns] = tail_behind(b, &c->insns[b->place[b->tails.at[t]]]);
     b->block_of[c->n_insns] = n;
     c->blocks[n++] = (struct block){.first = c->n_insns++, .n = 1};
   }
@@ -497,8 +510,8 @@ static int64_t tail_of(const struct builder *b, uint32_t insn) {
 /* A call before the start of another block may be one that never returns, and the next block not its continuation. */
 static bool falls_through(const struct builder *b, const struct code *c, uint32_t k) {
   const struct insn *last = &c->insns[c->blocks[k].first + c->blocks[k].n - 1];
-  if (last->op != OP_CALL && last->op != OP_CALL_SLOT) return true;
-  return !never_returns(b, last);
+  if ((last->op != OP_CALL && last->op != OP_CALL_SLOT) || !b->options->noreturn) return true;
+  return !b->options->noreturn(b->options->context, target_of(b, last));
 }
 
 /* TAIL: the first of the blocks of conditional tail calls. */
@@ -582,7 +595,8 @@ static int keep_escaped(struct builder *b, struct arena *arena, struct code *c) 
 
 static int decode_all(struct builder *b) {
   int r = 0;
-  while (r >= 0 && b->work.n && !(b->problems & CODE_TOO_LARGE))
+  unsigned ends = b->options->until ? ~0u : CODE_TOO_LARGE;
+  while (r >= 0 && b->work.n && !(b->problems & ends))
     r = decode_run(b, b->work.at[--b->work.n]);
   return r;
 }
@@ -626,6 +640,7 @@ static int build(struct builder *b, struct arena *arena, struct code *c) {
   if (r >= 0) r = decode_all(b);
   if (r >= 0 && b->options->unreached && b->exact) r = decode_unreached(b);
   if (r < 0) return r;
+  if (b->options->until) return keep_insns(b, arena, c);
   r = sort_insns(b, arena, c);
   if (r >= 0) r = make_blocks(b, arena, c);
   if (r >= 0) r = make_edges(b, arena, c);

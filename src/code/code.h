@@ -176,6 +176,7 @@ enum {
   CODE_BAD_INSTRUCTION = 1, /* bytes that are no instruction, or the code runs out of its segment */
   CODE_UNKNOWN_JUMP = 2,    /* an indirect jump that is neither a jump table nor a tail call */
   CODE_TOO_LARGE = 4,
+  CODE_STOPPED = 8, /* at one of the operations that were asked for */
 };
 
 struct code {
@@ -224,7 +225,13 @@ struct code_options {
   /* Does a call to this target never return? May be NULL. */
   bool (*noreturn)(void *context, struct code_target target);
   void *context;
+  /*
+   * If not 0: the operations, as bits, at the first of which there is no need to read on. Whatever the problem is, it
+   * ends the reading then. Only instructions are given, in no order, and of a function with problems not even these.
+   */
+  uint64_t until;
 };
+#define CODE_OP_BIT(op) (1ull << (op))
 
 /* Reads one instruction. 0, or -EILSEQ if there is none. */
 int code_read(const struct image *img, uint64_t address, struct insn *ret);

@@ -12,6 +12,10 @@
 
 #define SMALL 48
 #define DEPTH 3
+/* Behind these may be anything. */
+#define UNTIL                                                                                                          \
+  (CODE_OP_BIT(OP_CALL_SLOT) | CODE_OP_BIT(OP_CALL_INDIRECT) | CODE_OP_BIT(OP_TAIL_SLOT) |                             \
+   CODE_OP_BIT(OP_TAIL_INDIRECT) | CODE_OP_BIT(OP_JUMP_UNKNOWN))
 
 static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t address, unsigned depth);
 
@@ -24,12 +28,6 @@ static uint16_t of_code(struct flow_worker *k, const struct code *c, unsigned de
     case OP_TAIL:
       changed |= look(k, c->image, (uint64_t)in->imm, depth + 1);
       break;
-    case OP_CALL_SLOT:
-    case OP_CALL_INDIRECT:
-    case OP_TAIL_SLOT:
-    case OP_TAIL_INDIRECT:
-    case OP_JUMP_UNKNOWN:
-      return CALL_CLOBBERS;
     default:
       changed |= in->defs;
     }
@@ -48,7 +46,7 @@ static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t ad
   }
   struct arena arena = {0};
   struct code c;
-  struct code_options o = {.max_insns = SMALL};
+  struct code_options o = {.max_insns = SMALL, .until = UNTIL};
   uint16_t changed = CALL_CLOBBERS;
   int r = code_build(img, address, &o, &arena, &c);
   if (r >= 0 && !c.problems) changed = of_code(k, &c, depth);

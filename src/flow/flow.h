@@ -250,6 +250,7 @@ struct flow_worker {
   struct arena scratch; /* one function's graph and states */
   struct arena keep;    /* summaries and transforms */
   struct map transforms;
+  const struct transform *cuts[2][8]; /* those that stand alone and keep the low bytes, or their sign; or NULL */
   struct map visited, emitted, origins, call_of; /* of one function; kept for their memory */
   struct flow_shared *shared;                    /* what other workers know; or NULL */
   struct map changed;                            /* by (image, function): the registers that it changes */

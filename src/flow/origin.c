@@ -351,7 +351,11 @@ uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg) {
   return (uint64_t)insn << 8 | reg;
 }
 
-static uint64_t question_key(uint32_t insn, const struct loc *loc) { return hash_mix(loc_hash(loc) ^ insn); }
+/* Registers, which nearly all questions are about, have numbers that no hash is likely to be. */
+static inline uint64_t question_key(uint32_t insn, const struct loc *loc) {
+  if (loc->kind == LOC_REG) return (uint64_t)insn << 8 | loc->reg;
+  return hash_mix(loc_hash(loc) ^ insn);
+}
 
 /* Searches, and notes the answer under KEY. */
 static struct flow_value ask(struct walk *w, uint32_t insn, const struct loc *loc, uint64_t key, uint64_t *ret_i) {

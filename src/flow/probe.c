@@ -9,6 +9,7 @@
 
 #define PROBE_INSNS 400
 #define PROBE_DEPTH 4
+#define PROBE_UNTIL (CODE_OP_BIT(OP_RETURN) | CODE_OP_BIT(OP_TAIL_INDIRECT) | CODE_OP_BIT(OP_JUMP_UNKNOWN))
 
 static bool named(const struct flow_probe *p, const char *name) {
   return name && p->noreturn && p->noreturn(p->context, name);
@@ -18,7 +19,6 @@ static bool leads_out(struct flow_probe *p, const struct code *code) {
   for (uint32_t i = 0; i < code->n_insns; i++) {
     const struct insn *in = &code->insns[i];
     struct code_target slot = {true, (uint64_t)in->disp};
-    if (in->op == OP_RETURN || in->op == OP_TAIL_INDIRECT || in->op == OP_JUMP_UNKNOWN) return true;
     if (in->op == OP_TAIL && !flow_probe_noreturn(p, code_follow_plt(code->image, (uint64_t)in->imm))) return true;
     if (in->op == OP_TAIL_SLOT && !flow_probe_noreturn(p, slot)) return true;
   }
@@ -31,6 +31,7 @@ static bool look_into(struct flow_probe *p, uint64_t address) {
   struct code code;
   struct code_options o = {.max_insns = PROBE_INSNS, .kernel = p->kernel, .noreturn = flow_probe_noreturn};
   o.context = p;
+  o.until = PROBE_UNTIL;
   p->depth++;
   int r = code_build(p->image, address, &o, &arena, &code);
   if (r == -ENOMEM) p->failed = true;

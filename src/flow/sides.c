@@ -28,14 +28,21 @@ static int side_order(const struct flow_side *a, const struct flow_side *b) {
 
 /* Inserts in order, once. */
 void side_add(struct evaluation *e, side_vec *v, struct flow_side s) {
-  size_t i = v->n;
+  size_t i = 0, end = v->n;
   if (v->n >= SIDES_MAX) {
     e->overflow = true;
     return;
   }
-  while (i > 0 && side_order(&v->at[i - 1], &s) > 0)
-    i--;
-  if (i > 0 && side_order(&v->at[i - 1], &s) == 0) return;
+  if (end && side_order(&v->at[end - 1], &s) < 0) i = end; /* most come in order */
+  while (i < end) {
+    size_t middle = i + (end - i) / 2;
+    int order = side_order(&v->at[middle], &s);
+    if (order == 0) return;
+    if (order < 0)
+      i = middle + 1;
+    else
+      end = middle;
+  }
   if (vec_push(v, s) < 0) {
     e->failed = true;
     return;

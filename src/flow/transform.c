@@ -64,8 +64,10 @@ bool transform_push(struct flow_worker *w, const struct transform **chain, unsig
   struct transform t = {.kind = (uint8_t)kind, .width = (uint8_t)width, .imm = imm, .next = next};
   t.length = (uint8_t)(next ? next->length + 1 : 1);
   if (t.length > CHAIN_MAX) return false;
-  const struct transform *made = intern(w, &t);
+  const struct transform **cut = !next && kind <= XF_SIGN && width < 8 && imm == 0 ? &w->cuts[kind][width] : NULL;
+  const struct transform *made = cut && *cut ? *cut : intern(w, &t);
   if (!made) return false;
+  if (cut) *cut = made;
   *chain = made;
   return true;
 }

@@ -76,6 +76,7 @@ static int segments_set(struct image *img, const segment_list *list) {
   if (!img->segments) return -ENOMEM;
   img->n_segments = list->n;
   qsort(img->segments, img->n_segments, sizeof *img->segments, by_start);
+  segments_choose_code(img);
   return 0;
 }
 

@@ -66,6 +66,7 @@ struct image {
 
   struct segment *segments; /* sorted by start */
   size_t n_segments;
+  const struct segment *code; /* the one that is asked for most, if no other is in its range; or NULL */
   uint64_t relro_start, relro_end;
   uint64_t frame_header; /* address of .eh_frame_hdr, or 0 */
 
@@ -97,6 +98,7 @@ struct image {
   struct rela_table rela, jmprel;
   struct relr_group *relr;
   size_t n_relr;
+  uint64_t slots_low, slots_high; /* there are none before and behind; a low that is above is for none at all */
   struct image_function *functions;
   size_t n_functions;
   uint32_t *function_index; /* for each step of 2 ^ FUNCTION_SHIFT bytes: how many start below it */
@@ -168,6 +170,8 @@ bool header_fits(const uint8_t *bytes, size_t size);
 void show_start(const uint8_t *bytes, size_t size, char *out, size_t room);
 
 int segments_load(struct image *img, struct err *e);
+/* After they were set: which of them is the code. */
+void segments_choose_code(struct image *img);
 void sections_load(struct image *img);
 int dynamic_load(struct image *img, struct err *e);
 int versions_load(struct image *img);

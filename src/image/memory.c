@@ -6,7 +6,7 @@
  */
 #include "image/layout.h"
 
-const struct segment *segment_at(const struct image *img, uint64_t address) {
+static const struct segment *segment_search(const struct image *img, uint64_t address) {
   size_t low = 0, high = img->n_segments;
   while (low < high) {
     size_t mid = low + (high - low) / 2;
@@ -17,6 +17,12 @@ const struct segment *segment_at(const struct image *img, uint64_t address) {
   }
   if (low == 0 || address >= img->segments[low - 1].end) return NULL;
   return &img->segments[low - 1];
+}
+
+const struct segment *segment_at(const struct image *img, uint64_t address) {
+  const struct segment *code = img->code;
+  if (code && address >= code->start && address < code->end) return code;
+  return segment_search(img, address);
 }
 
 struct bytes bytes_at(const struct image *img, uint64_t address, uint64_t limit) {

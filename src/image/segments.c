@@ -104,6 +104,14 @@ static bool is_debug_only(const struct image *img) {
   return false;
 }
 
+void segments_choose_code(struct image *img) {
+  img->code = NULL;
+  for (size_t i = 0; i < img->n_segments && !img->code; i++) {
+    const struct segment *s = &img->segments[i];
+    if (s->flags & PF_X && (i + 1 == img->n_segments || s->end <= s[1].start)) img->code = s;
+  }
+}
+
 int segments_load(struct image *img, struct err *e) {
   const uint8_t *at;
   int r = headers_check(img, e);
@@ -122,5 +130,6 @@ int segments_load(struct image *img, struct err *e) {
   }
   if (img->n_segments == 0) return err_set(e, -ENOEXEC, "%s: has no segment to load", img->path);
   qsort(img->segments, img->n_segments, sizeof *img->segments, by_start);
+  segments_choose_code(img);
   return 0;
 }

@@ -237,7 +237,26 @@ static struct bytes static_rela(const struct image *img) {
   return (struct bytes){NULL, 0};
 }
 
-int slots_load(struct image *img, struct err *e) {
+static void widen(struct image *img, uint64_t first, uint64_t last) {
+  if (first < img->slots_low) img->slots_low = first;
+  if (last > img->slots_high) img->slots_high = last;
+}
+
+/* Most addresses that are asked about are far from any slot. Every table is sorted by now, in two parts. */
+static void find_bounds(struct image *img) {
+  const struct rela_table *tables[] = {&img->jmprel, &img->rela};
+  img->slots_low = UINT64_MAX;
+  img->slots_high = 0;
+  for (size_t i = 0; i < COUNT(tables); i++) {
+    const struct rela_table *t = tables[i];
+    if (t->ascending) widen(img, rela_offset(t, 0), rela_offset(t, t->ascending - 1));
+    if (t->n_order) widen(img, rela_offset(t, t->order[0]), rela_offset(t, t->order[t->n_order - 1]));
+  }
+  uint64_t last = img->n_relr ? img->relr[img->n_relr - 1].start : 0;
+  if (img->n_relr) widen(img, img->relr[0].start, last > UINT64_MAX - 64 * 8 ? UINT64_MAX : last + 64 * 8);
+}
+
+static int tables_load(struct image *img, struct err *e) {
   const struct dynamic *d = &img->dynamic;
   struct bytes b;
   if (!img->dynamic_found) return rela_load(img, &img->rela, static_rela(img));
@@ -247,6 +266,12 @@ int slots_load(struct image *img, struct err *e) {
   if (r >= 0) r = rela_load(img, &img->jmprel, b);
   if (r >= 0) r = table_get(img, "table of relative relocations", d->relr, d->relr_size, &b, e);
   return r < 0 ? r : relr_load(img, b, e);
+}
+
+int slots_load(struct image *img, struct err *e) {
+  int r = tables_load(img, e);
+  if (r >= 0) find_bounds(img);
+  return r;
 }
 
 bool image_slot_after(const struct image *img, uint64_t address, struct image_slot *ret) {
@@ -268,6 +293,7 @@ bool image_slot_after(const struct image *img, uint64_t address, struct image_sl
 }
 
 bool image_slot(const struct image *img, uint64_t address, struct image_slot *ret) {
+  if (address < img->slots_low || address > img->slots_high) return false;
   const struct rela_table *tables[] = {&img->jmprel, &img->rela};
   Elf64_Rela r;
   uint64_t relr;

@@ -34,6 +34,7 @@ static void program_done(struct program *p) {
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   vec_done(&p->imports);
+  arena_done(&p->arena);
   vec_done(&p->functions);
   vec_done(&p->found);
   vec_done(&p->calls);

@@ -57,28 +57,47 @@ static bool is_among(int64_t value, const int64_t *values, size_t n) {
   return false;
 }
 
-static void take_errors(const struct program *p, struct import *m) {
+/* Most have few errors, so that they are put together here and kept in no more room than they need. */
+struct taken {
+  int64_t errors[ERRORS_MAX];
+  const struct profile_error *details[ERRORS_MAX];
+  unsigned n;
+};
+
+static void take_one(struct taken *t, int64_t value, const struct profile_error *details) {
+  t->errors[t->n] = value;
+  t->details[t->n++] = details;
+}
+
+static int keep_taken(struct program *p, const struct taken *t, struct import *m) {
+  m->n_errors = t->n;
+  if (!t->n) return 0;
+  m->errors = arena_memdup(&p->arena, t->errors, t->n * sizeof *t->errors);
+  m->details = arena_memdup(&p->arena, t->details, t->n * sizeof *t->details);
+  return m->errors && m->details ? 0 : -ENOMEM;
+}
+
+static int take_errors(struct program *p, struct import *m) {
   bool null = false, wide = false, only = profile_facts_roles(p->facts, m->written).only;
   int64_t more[4];
-  if (profile_facts_infallible(p->facts, m->written)) return;
+  struct taken t;
+  t.n = 0;
+  if (profile_facts_infallible(p->facts, m->written)) return 0;
   size_t n = profile_facts_errors(p->facts, m->written, more, COUNT(more));
   /* Of one that returns a floating-point number, the code that was read is about another register. */
   size_t n_errors = m->profile && !m->floating ? m->profile->n_errors : 0;
-  for (size_t i = 0; i < n_errors && m->n_errors < ERRORS_MAX; i++) {
+  for (size_t i = 0; i < n_errors && t.n < ERRORS_MAX; i++) {
     const struct profile_error *e = &m->profile->errors[i];
     if (only && !is_among(e->retval, more, n)) continue;
     null |= e->retval == 0 && e->wide;
     wide |= e->wide;
-    m->details[m->n_errors] = e;
-    m->errors[m->n_errors++] = e->retval;
+    take_one(&t, e->retval, e);
   }
-  for (size_t i = 0; i < n && m->n_errors < ERRORS_MAX; i++) {
-    if (is_among(more[i], m->errors, m->n_errors)) continue;
-    m->details[m->n_errors] = &told_by_data;
-    m->errors[m->n_errors++] = more[i];
-  }
+  for (size_t i = 0; i < n && t.n < ERRORS_MAX; i++)
+    if (!is_among(more[i], t.errors, t.n)) take_one(&t, more[i], &told_by_data);
   if (null && m->success == SUCCESS_UNKNOWN) m->success = SUCCESS_POINTER;
   m->pointer = m->success == SUCCESS_POINTER && (null || wide);
+  return keep_taken(p, &t, m);
 }
 
 static bool is_wanted(const struct program *p, const struct import *m) {
@@ -88,8 +107,7 @@ static bool is_wanted(const struct program *p, const struct import *m) {
 static int add_import(struct program *p, const char *name) {
   struct import *m = vec_more(&p->imports);
   if (!m) return -ENOMEM;
-  memset(m, 0, offsetof(struct import, errors)); /* the rest is large, and mostly not needed */
-  m->name = name;
+  *m = (struct import){.name = name};
   m->written = relevance_written(p->relevance, name);
   m->success = profile_facts_success(p->facts, m->written);
   m->said = m->success != SUCCESS_UNKNOWN;
@@ -102,9 +120,9 @@ static int add_import(struct program *p, const char *name) {
   m->returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
   /* Of what is not known to be an address of its own making or a new number, nobody can tell. */
   m->foreseen = roles.foreseen || roles.returns >= 0 || m->answers || m->success == SUCCESS_UNKNOWN;
-  take_errors(p, m);
+  int r = take_errors(p, m);
   m->wanted = is_wanted(p, m);
-  return 0;
+  return r;
 }
 
 /* Nothing is known of how the alias fails, but perhaps of the written function: they fail alike. */
@@ -114,16 +132,18 @@ static bool lacks_errors(const struct program *p, const struct import *m) {
 }
 
 /* Aliases without errors, as __fread_chk, take those of what was written. */
-static void take_written(struct program *p) {
-  for (size_t i = 0; i < p->imports.n; i++) {
+static int take_written(struct program *p) {
+  int r = 0;
+  for (size_t i = 0; i < p->imports.n && r >= 0; i++) {
     struct import *m = &p->imports.at[i];
     const char *library;
     const struct profile_function *f = lacks_errors(p, m) ? profile_in(p, m->written, &library) : NULL;
     if (!f || !f->n_errors) continue;
     m->profile = f;
-    take_errors(p, m);
+    r = take_errors(p, m);
     m->wanted = is_wanted(p, m);
   }
+  return r;
 }
 
 /* The names that were written for aliases, and may be needed in their place. */
@@ -188,7 +208,6 @@ int imports_find(struct program *p, struct err *e) {
     if (r >= 0) r = map_put(&p->import_of, slot.at, i);
   }
   map_done(&by_name);
-  if (r < 0) return r;
-  take_written(p);
-  return check_names(p, e);
+  if (r >= 0) r = take_written(p);
+  return r < 0 ? r : check_names(p, e);
 }

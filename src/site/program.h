@@ -25,8 +25,8 @@ struct import {
   bool returned;  /* it returns the number of the error, and errno says nothing */
   bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
   unsigned n_errors;
-  int64_t errors[ERRORS_MAX]; /* values, as far as there is room; only N_ERRORS of both are set */
-  const struct profile_error *details[ERRORS_MAX];
+  const int64_t *errors; /* values, as far as there is room for them elsewhere */
+  const struct profile_error *const *details;
 };
 
 /* --- what is found in one function (gather.c) --------------------------------------------------------------------- */
@@ -113,6 +113,7 @@ struct program {
   struct profile *overlays; /* from files; the last counts */
   size_t n_overlays;
   VEC(struct import) imports;
+  struct arena arena;   /* what imports refer to */
   struct map import_of; /* slot to import + 1, or 0 */
   struct worker *workers;
   unsigned n_workers;

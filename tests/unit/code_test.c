@@ -661,6 +661,34 @@ static void test_limit_of_instructions(void **state) {
   graph_done(&g);
 }
 
+static void test_reading_until_an_operation(void **state) {
+  (void)state;
+  struct graph g;
+  struct code_options until_return = {.until = CODE_OP_BIT(OP_RETURN)},
+                      until_call = {.until = CODE_OP_BIT(OP_CALL_SLOT)};
+  struct image *img = assemble(".globl other\n.type other, @function\nother: ret\n.size other, .-other\n"
+                               ".globl f\n.type f, @function\nf: test edi, edi\n je other\n call other\n"
+                               " test eax, eax\n je 1f\n mov eax, 1\n1: ret\n.size f, .-f\n"
+                               ".globl bad\n.type bad, @function\nbad: nop\n .byte 0x06\n.size bad, .-bad\n");
+  graph_of(&g, img, "f", &until_return);
+  assert_int_equal(g.code.problems, CODE_STOPPED);
+  assert_int_equal(g.code.n_insns, 0);
+  arena_done(&g.arena);
+  /* None of them: all that is there, with the conditional tail call behind. */
+  graph_of(&g, img, "f", &until_call);
+  assert_int_equal(g.code.problems, 0);
+  assert_int_equal(g.code.n_insns, 8);
+  assert_int_equal(count_op(&g, OP_RETURN), 1);
+  assert_int_equal(count_op(&g, OP_TAIL), 1);
+  assert_int_equal(g.code.insns[7].op, OP_TAIL);
+  assert_int_equal(g.code.insns[7].imm, label(img, "other"));
+  arena_done(&g.arena);
+  graph_of(&g, img, "bad", &until_return);
+  assert_int_equal(g.code.problems, CODE_BAD_INSTRUCTION);
+  assert_int_equal(g.code.n_insns, 0);
+  graph_done(&g);
+}
+
 /* --- the stack ---------------------------------------------------------------------------------------------------- */
 
 static void check_stack(const struct graph *g, const char *name, int32_t sp, int32_t fp) {
@@ -832,6 +860,7 @@ int main(void) {
       cmocka_unit_test(test_code_that_is_not_reached),
       cmocka_unit_test(test_code_that_runs_out),
       cmocka_unit_test(test_limit_of_instructions),
+      cmocka_unit_test(test_reading_until_an_operation),
       cmocka_unit_test(test_stack_with_a_frame_pointer),
       cmocka_unit_test(test_stack_without_a_frame_pointer),
       cmocka_unit_test(test_stack_that_is_lost),
