@@ -426,8 +426,10 @@ static int keep_insns(const struct builder *b, struct arena *arena, struct code 
   c->insns = arena_alloc(arena, (n + b->tails.n + 1) * sizeof *c->insns);
   if (!c->insns) return -ENOMEM;
   if (n) memcpy(c->insns, b->insns.at, n * sizeof *c->insns);
-  for (size_t t = 0; t < b->tails.n; t++)
-    c->insns[n++] = tail_behind(b, &b->insns.at[b->tails.at[t]]);
+  for (size_t t = 0; t < b->tails.n; t++) {
+    c->insns[n] = tail_behind(b, &b->insns.at[b->tails.at[t]]);
+    if (b->options->until >> c->insns[n++].op & 1) c->problems |= CODE_STOPPED; /* a return, by a jump to a thunk */
+  }
   c->n_insns = n;
   return 0;
 }
