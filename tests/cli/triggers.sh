@@ -229,6 +229,18 @@ cc -O1 -fno-builtin -U_FORTIFY_SOURCE -o floats floats.c -pthread || exit 1
 printf '<trigger id="t" class="Clobbers" /><function name="snprintf" return="-1"><reftrigger ref="t" /></function>' >floats.xml
 run run --triggers own floats.xml -- ./floats
 accepted 'vector registers and errno are kept, in threads and in a child'
+# Whatever else is asked before, between and behind the questions.
+twice='<trigger id="t" class="Clobbers" /><trigger id="u" class="Clobbers" />'
+for rules in \
+  '<function name="snprintf" return="-1"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="-1" when="arg(2) == 64"><reftrigger ref="t" /></function>' \
+  '<function name="snprintf" return="-1" when="stack(&quot;floats&quot;)"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="unused"><reftrigger ref="t" /></function><function name="snprintf" return="-1" when="stack(&quot;libm.so.6&quot;)" /><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="-1" when="call == 3000000"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>'; do
+  echo "$twice$rules" >floats.xml
+  run run --triggers own floats.xml -- ./floats
+  accepted "... ${rules:0:140}"
+done
 
 # The trigger of LFI's table IV, which hits the one close that matters.
 mkdir unlock
