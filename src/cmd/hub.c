@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,14 @@ static int take_number(const struct cmd_arg *arg, uint64_t *ret, struct err *e) 
   return 0;
 }
 
+static int take_mode(const char *text, mode_t *ret, struct err *e) {
+  size_t n = strlen(text);
+  if (n == 0 || n > 5 || strspn(text, "01234567") != n || strtoul(text, NULL, 8) > 0777)
+    return err_set(e, -EINVAL, "--mode cannot be '%.60s' (it is an octal number up to 0777, as 0666)", text);
+  *ret = (mode_t)strtoul(text, NULL, 8);
+  return 0;
+}
+
 static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e) {
   struct hub_policy *p = &job->hub.policy;
   switch ((enum cmd_hub_option)arg->option->id) {
@@ -39,6 +48,8 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_HUB_LOG:
     job->log = arg->value;
     return 0;
+  case OPT_HUB_MODE:
+    return take_mode(arg->value, &job->hub.mode, e);
   }
   return 0;
 }
@@ -94,7 +105,7 @@ static int say_totals(const struct job *job, const struct hub_totals *t, struct 
 }
 
 int cmd_hub_run(const struct cmd_args *args, struct err *e) {
-  struct job job = {.file = -1, .hub.policy.kind = HUB_ROUND_ROBIN};
+  struct job job = {.file = -1, .hub = {.policy.kind = HUB_ROUND_ROBIN, .mode = 0600}};
   struct hub_totals totals = {0};
   sigset_t ends;
   int r = read_options(&job, args, e);

@@ -97,19 +97,27 @@ static int script_failed(const struct hub *h, int r, struct err *e) {
   return err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script);
 }
 
-/* What it says before it is asked is no answer. That it has ended is found later, and then what was asked is known. */
+/*
+ * One question at a time, so that a line too many is never taken for the answer to another one. What it says before it
+ * is asked is no answer. That it has ended is found later, and then what was asked is known.
+ */
+static int ask_next(struct hub *h, struct err *e) {
+  const struct pending *p = &h->pending.at[0];
+  int r = script_read(&h->script);
+  if (h->script.from.n > 0) r = -E2BIG;
+  if (r < 0 && r != -EPIPE) return script_failed(h, r, e);
+  hub_log_line(&p->process, &p->ask, p->number, NULL, &h->script.to);
+  return h->script.to.failed ? no_memory(e) : 0;
+}
+
 static int ask_script(struct hub *h, const struct client *c, struct err *e) {
   struct pending p = {.serial = c->serial,
                       .number = h->state.asked,
                       .ask = c->message.ask,
                       .process = h->state.processes.at[c->process],
                       .index = c->process};
-  int r = h->pending.n == 0 ? script_read(&h->script) : 0;
-  if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
-  if (r < 0 && r != -EPIPE) return script_failed(h, r, e);
-  hub_log_line(&p.process, &p.ask, p.number, NULL, &h->script.to);
-  if (h->script.to.failed || vec_push(&h->pending, p) < 0) return no_memory(e);
-  return 0;
+  if (vec_push(&h->pending, p) < 0) return no_memory(e);
+  return h->pending.n == 1 ? ask_next(h, e) : 0;
 }
 
 /* 1 if the client must go. */
@@ -191,12 +199,13 @@ static int answer_pending(struct hub *h, bool says, struct err *e) {
 
 static int serve_script(struct hub *h, short out, struct err *e) {
   bool says;
-  int r = out ? script_read(&h->script) : 0;
-  int flushed = script_flush(&h->script);
-  while (h->pending.n > 0 && script_answer(&h->script, &says) > 0) {
-    int answered = answer_pending(h, says, e);
-    if (answered < 0) return answered;
+  int r = out ? script_read(&h->script) : 0, next = 0;
+  if (h->pending.n > 0 && script_answer(&h->script, &says) > 0) {
+    next = answer_pending(h, says, e);
+    if (next >= 0 && h->pending.n > 0 && r >= 0) next = ask_next(h, e);
   }
+  if (next < 0) return next;
+  int flushed = script_flush(&h->script);
   if (r >= 0) r = flushed;
   if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
   return r < 0 ? script_failed(h, r, e) : 0;
@@ -231,8 +240,7 @@ static int listen_there(struct hub *h, struct err *e) {
   if (r >= 0 && a->at.ss_family != AF_UNIX) (void)setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (r >= 0 && bind(h->listener, (const struct sockaddr *)&a->at, a->size) < 0) r = -errno;
   h->bound = r >= 0 && a->at.ss_family == AF_UNIX;
-  /* For processes that have changed their user, as workers of servers do. */
-  if (h->bound && chmod(((const struct sockaddr_un *)&a->at)->sun_path, 0666) < 0) r = -errno;
+  if (h->bound && chmod(((const struct sockaddr_un *)&a->at)->sun_path, h->options->mode) < 0) r = -errno;
   if (r >= 0 && listen(h->listener, SOMAXCONN) < 0) r = -errno;
   if (r >= 0 && getsockname(h->listener, (struct sockaddr *)&bound.at, &bound.size) < 0) r = -errno;
   hub_address_text(r < 0 ? a : &bound, &name);

@@ -229,6 +229,8 @@ void run_log_done(struct run_log *log);
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
 /* One line for people, without a newline. */
 void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
+/* What the scenario wanted to be set and was not, in a few words; nothing if there is none. */
+void run_log_missed(const struct wire_plan *plan, const struct wire_event *event, struct text *to);
 /* Events that could not be recorded, and frames whose module could not, as a JSON line. */
 void run_log_lost(const struct run_totals *totals, struct text *to);
 

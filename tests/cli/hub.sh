@@ -270,6 +270,30 @@ more 'a script that writes too many lines' 'while read -r l; do printf "0\n1\n1\
 more '... a little later' 'while read -r l; do echo 0; sleep 0.1; echo 1; done'
 more '... or a piece of a line' 'while read -r l; do printf "0\n1"; done'
 
+# Nor those of others that are open at the same time.
+start "$socket" --policy 'script=while read -r l; do printf "0\n1\n"; done'
+for i in 1 2 3 4; do
+  "$MURPHY" run hub.xml --hub "$socket" -- ./calls 3 >open.$i 2>/dev/null &
+  pids[i]=$!
+done
+wait "${pids[@]}"
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds 'a line too many with several questions open: exit status 3' test $? = 3
+holds '... no other question has it as its answer' test "$(cat open.[1-4] | sort -u)" = '... 3'
+
+# Who may ask.
+start "$socket"
+holds 'a local socket is its user'"'"'s alone' test "$(stat -c %a socket)" = 600
+stop
+start "$socket" --mode 0666
+holds '... unless it is said otherwise' test "$(stat -c %a socket)" = 666
+stop
+for mode in 0888 rw 7777 ''; do
+  run hub --mode "$mode" "$socket"
+  refused "a mode that is none: '$mode'" "--mode cannot be '$mode'"
+done
+
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)
 run run --hub "$address" hub.xml -- ./calls 3
@@ -285,10 +309,18 @@ stop
 
 calls 1
 holds 'no hub at the address: exit status 3' test "$status" = 3
-holds '... before anything is run, with the position' grep -q "^murphy: hub.xml:1:1: no hub answers at $socket" err
+holds '... before anything is run, and it is the option that says so' grep -q "^murphy: --hub: no hub answers at $socket" err
 run run --hub tcp:nosuchhost.invalid:77 hub.xml -- ./calls 1
 holds '... of a host that there is not: the same' test "$status" = 3
-holds '... with its name' grep -q '^murphy: hub.xml:1:1: nosuchhost.invalid: ' err
+holds '... with its name' grep -q '^murphy: --hub: nosuchhost.invalid: ' err
+run run --hub unix: hub.xml -- ./calls 1
+refused '... an address that is none: the option, not the line of the scenario' "murphy: --hub: '"
+holds '... nothing else' test "$(grep -c 'hub.xml' err)" = 0
+MURPHY_HUB=udp:a:1 run run hub.xml -- ./calls 1
+refused '... of the variable' "murphy: MURPHY_HUB: 'udp:a:1' is no address of a hub"
+sed "s|<args>|<args><address>unix:$work/nobody</address>|" hub.xml >written.xml
+run run --hub "$socket" written.xml -- ./calls 1
+holds '... of the scenario: with the position' grep -q "^murphy: written.xml:1:[0-9]*: no hub answers at unix:$work/nobody" err
 run run hub.xml -- ./calls 1
 refused 'no address' 'hub.xml:1:1: which hub is not said'
 run run --hub nonsense hub.xml -- ./calls 1
@@ -388,13 +420,14 @@ cc -o changes changes.c
 if [ "$(id -u)" = 0 ]; then
   place=$(mktemp -d "${TMPDIR:-/tmp}/murphy-hub.XXXXXX")
   chmod 755 "$place"
-  (umask 077; start "unix:$place/socket" --policy always; echo $hub >pid)
+  (umask 077; start "unix:$place/socket" --policy always --mode 0666; echo $hub >pid)
   "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
   holds 'a process that is another user now asks' grep -qx fails out
   chmod 700 "$place"
   "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
   holds '... and goes on where it may not' grep -qx 'goes on' out
   holds '... which is said, with the reason' grep -q 'could not be reached: Permission denied (.* tcp: address); calls' err
+  holds '... and what helps' grep -q 'needs --mode 0666 of the hub' err
   kill "$(cat pid)"
   for ((i = 0; i < 100; i++)); do [ -e "$place/socket" ] || break; sleep 0.1; done
   rm -rf "$place"

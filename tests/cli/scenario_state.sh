@@ -437,6 +437,9 @@ echo '<scenario><function name="pipe" errno="EMFILE"><side kind="arg" argument="
 run run --log behind.log behind.xml -- ./behind
 holds 'what cannot be written to is left alone' test "$status:$(cat out)" = '0:77 77 77'
 holds '... and logged as missed' test "$(grep -c '"missed":true' behind.log):$(grep -c '"value":77}' behind.log)" = 6:3
+holds '... and said once, at the end' test "$(cat err)" = "murphy: what argument 1 points to of pipe was not set, the first of 6 faults of which something was not: there is no such variable, or the pointer leads to nothing that can be written"
+run run --fail 'codes_open:profile' -- ./coded
+holds '... but not where nobody has asked for it' test ! -s err
 
 # Of the signals that a call can be interrupted by, one that the program does not end by.
 cat >signals.c <<'END'
@@ -471,9 +474,9 @@ holds '... the log says so, at the end' grep -q '"signal":"SIGCHLD"}$' signals.l
 signals '... even if calls begin again after that' 17 1 15 2 3 -17
 signals '... and one after which none begin again before that' 10 1 -17 10
 signals 'a real-time signal' 40 1 2 40
-signals 'if there is nothing else' 1 1 2 15 3
+signals 'never one that programs end by' 0 1 2 15 3 20
 signals 'without a handler' 0
-holds '... there is none in the log' test "$(grep -c '"signal"' signals.log):$(grep -c '"action":"eintr"' signals.log)" = 0:1
+holds '... the log says so' test "$(grep -c '"action":"eintr".*"signal":null}$' signals.log)" = 1
 
 # --- real programs ----------------------------------------------------------------------------------------------------
 

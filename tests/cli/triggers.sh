@@ -273,10 +273,15 @@ wrong 'a folder that is a file' 'pipe.c: is not a folder' --triggers pipe.c
 MURPHY_TRIGGERS=nowhere wrong 'a folder of MURPHY_TRIGGERS that is not there' 'nowhere: No such file or directory'
 echo 'int x;' | build own/Empty.so -fvisibility=default
 one Empty
-wrong 'a plugin without an entry' 'Empty.so has no trigger in it' --triggers own
+wrong 'a plugin without an entry' "trigger class 'Empty' is not in $work/own/Empty.so: it has no trigger in it" --triggers own
 echo 'no object' >own/Text.so
 one Text
-wrong 'a plugin that is no shared object' 'Text.so has no trigger in it' --triggers own
+wrong 'a plugin that is no shared object' "trigger class 'Text' is not in $work/own/Text.so: not an ELF file" --triggers own
+one WhollyOther
+mkdir alone && cp own/Text.so alone/plain.so
+wrong '... whatever it is called' "trigger class 'WhollyOther' is not known; $work/alone/plain.so is of no use: not an ELF file" --triggers "$work/alone"
+cp own/Empty.so alone/none.so
+wrong '... and how many there are' "MURPHY_TRIGGER(CLASS, …) makes one), and 1 more such files" --triggers "$work/alone"
 printf '#include <murphy/trigger.h>\n#undef MURPHY_TRIGGER_VERSION\n#define MURPHY_TRIGGER_VERSION 2\nMURPHY_TRIGGER(Newer, .eval = 0);\n' |
   build own/newer.so
 one Newer
@@ -377,6 +382,29 @@ MURPHY_TRIGGER(Ends, .eval = end);\n' "$how" | build own/ends.so || exit 1
   holds '... is said to be the trigger'"'"'s' grep -q '^murphy: trigger .t. (class Ends of .*ends.so): .*\(called exit\|not of the program\)' err
   holds '... also in the log' grep -q '"event":"trigger".*"class":"Ends"' log
 done
+# A program that catches its crashes catches those of a trigger: that it ended so is not its own doing.
+cat >catches.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void caught(int n) {
+  if (getenv("GENTLY")) exit(n);
+  _exit(n);
+}
+int main(void) {
+  char b;
+  (void)!signal(SIGSEGV, caught);
+  return read(0, &b, 1) > 1;
+}
+END
+cc -o catches catches.c || exit 1
+one Needs
+for gently in '' GENTLY=1; do
+  env ${gently:+"$gently"} "$MURPHY" run --triggers own one.xml -- ./catches </dev/null >out 2>err
+  holds "a crash of a trigger that the program handles${gently:+, and calls exit}: exit status 3" test $? = 3
+  holds '... it may be the handler that ended it' grep -q 'a handler of the program for a crash in it' err
+done
+
 # A thread that is in a trigger when the program ends in good order has nothing to do with it.
 build own/waits.so <<'END' || exit 1
 #include <murphy/trigger.h>
