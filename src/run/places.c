@@ -155,13 +155,25 @@ static const char *nearest(struct run_modules *m, const char *name, bool functio
   return near;
 }
 
+int run_modules_lack(struct run_modules *m, int r, struct err *e) {
+  for (size_t i = 0; i < m->modules.n; i++) {
+    struct image_debug *d = run_module_debug(&m->modules.at[i]);
+    const char *lacks = d ? image_debug_lacks(d) : NULL;
+    struct err why = *e;
+    if (!lacks) continue;
+    return err_set(e, r, "%s; debug information of %s is in %s, which is not there", why.text,
+                   image_name(m->modules.at[i].image), lacks);
+  }
+  return r;
+}
+
 static int not_named(struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
   const char *near = nearest(m, name, functions);
   return err_set(e, -ENOENT, "no %s '%s' in %s and its libraries%s%s%s", what, name, m->modules.at[0].path,
                  near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static int nothing_found(struct run_modules *m, const struct run_where *w, struct err *e) {
+static int say_nothing(struct run_modules *m, const struct run_where *w, struct err *e) {
   const char *program = m->modules.at[0].path;
   if (w->file && w->line)
     return err_set(e, -ENOENT, "no code of %s:%u in %s and its libraries (are there debug symbols?)", w->file, w->line,
@@ -169,6 +181,10 @@ static int nothing_found(struct run_modules *m, const struct run_where *w, struc
   if (w->file)
     return err_set(e, -ENOENT, "no code of %s in %s and its libraries (are there debug symbols?)", w->file, program);
   return not_named(m, w->any ? "module or function" : "function", w->any ? w->any : w->function, true, e);
+}
+
+static int nothing_found(struct run_modules *m, const struct run_where *w, struct err *e) {
+  return run_modules_lack(m, say_nothing(m, w, e), e);
 }
 
 static int find_any(struct run_modules *m, const char *name, run_places *ret) {

@@ -165,6 +165,24 @@ run run --fail 'close:EIO when stack("wholly<other>")' -- ./program
 refused '... if there is one' "'wholly<other>' in $work/program and its libraries"
 holds '... no other' test "$(grep -c 'did you mean' err)" = 0
 
+# Debug information that is in a file of its own, which is gone.
+mkdir split && cd split || exit 1
+cat >apart.c <<'END'
+int close(int);
+static int level = 3;
+static __attribute__((noinline)) int inner(int n) { return close(n) + level++; }
+int main(int argc, char **argv) { return argv ? inner(argc + 50) == 77 : 1; }
+END
+cc -g -gsplit-dwarf -O1 -c apart.c && cc -o ../apart apart.o || exit 1
+cd ..
+run run --log log --fail 'close:EIO when global("level") == 3 and caller("apart.c")' -- ./apart
+holds 'debug information in a .dwo file' test "$(wc -l <log)" = 1
+rm split/*.dwo
+for what in 'global("level") == 3' 'local("inner", "n") == 51' 'stack("innr")'; do
+  run run --fail "close:EIO when $what" -- ./apart
+  refused "... that is not there: $what" "; debug information of apart is in $work/split/"
+done
+
 # Two files with a variable of one name, as static ones may have.
 echo 'static int used = 5; int one(void) { return used++; }' >one.c
 cat >two.c <<'END'
