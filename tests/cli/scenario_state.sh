@@ -123,6 +123,27 @@ scenario 'AfterTrigger: lines behind it, in the same function' '7:EIO' <<'END'
 END
 run run --fail 'close:EIO when near("pthread_mutex_unlock", 1)' -- ./target
 refused 'no call is so near' '--fail:16: no call of close stands within 1 lines behind one of pthread_mutex_unlock'
+# Calls through a register, as of a function whose address is kept over a loop.
+cat >register.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int main(void) {
+  int (*give)(pthread_mutex_t *) = pthread_mutex_unlock, (*drop)(int) = close;
+  __asm__("" : "+r"(give), "+r"(drop));
+  pthread_mutex_lock(&lock);
+  if (drop(dup(0)) < 0) printf("first ");
+  give(&lock);
+  if (drop(dup(0)) < 0) printf("second ");
+  pthread_mutex_lock(&lock);
+  if (drop(dup(0)) < 0) printf("third ");
+  return 0;
+}
+END
+cc -g -O1 -o register register.c || exit 1
+run run --fail 'close:EIO when near("pthread_mutex_unlock", 2)' -- ./register
+holds 'near: calls through a register' test "$(cat out)" = 'second '
 # What was inlined stands where it was called; the line of its own, far above, does not count.
 cat >inlined.c <<'END'
 #include <pthread.h>
