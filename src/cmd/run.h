@@ -43,8 +43,8 @@ int run_world_variable(void *context, const char *function, const char *name, un
                        struct scenario_variable *ret, struct err *e) MUST_USE;
 
 /* For scenario_world.within (run_within.c). */
-int run_world_within(void *context, const struct scenario_frame *inner, size_t inner_at,
-                     const struct scenario_frame *outer, size_t outer_at, struct scenario_places *ret) MUST_USE;
+int run_world_within(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
+                     struct scenario_places *ret) MUST_USE;
 
 /* For scenario_world.calls, only_jumps and call_sites (run_sites.c). */
 bool run_world_calls(void *context, const struct wire_place *p, const char *function);

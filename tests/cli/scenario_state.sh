@@ -144,6 +144,25 @@ END
 cc -g -O1 -o register register.c || exit 1
 run run --fail 'close:EIO when near("pthread_mutex_unlock", 2)' -- ./register
 holds 'near: calls through a register' test "$(cat out)" = 'second '
+# A function that was inlined into itself is on the stack as often as it was called, and not more often.
+cat >again.c <<'END'
+#include <unistd.h>
+static int down(int n) {
+  if (n == 0) return close(77);
+  return down(n - 1) + 1;
+}
+int main(int argc, char **argv) { return argv ? down(argc - 1) == 77 : 1; }
+END
+cc -g -O3 -fno-optimize-sibling-calls -o again again.c || exit 1
+good=0
+for depth in 1 2 4; do
+  for n in 2 3 5 6 8; do
+    rm -f log
+    run run --log log --fail "close:EIO when stack($(printf '"down",%.0s' $(seq $((n - 1))))\"down\")" -- ./again $(seq $depth)
+    [ "$(wc -l <log)" = $((n <= depth + 1)) ] || { good=1; echo "# $n of $((depth + 1))"; }
+  done
+done
+result $good 'stack: a function that was inlined into itself is there as often as it was called'
 # What was inlined stands where it was called; the line of its own, far above, does not count.
 cat >inlined.c <<'END'
 #include <pthread.h>
