@@ -105,7 +105,7 @@ static int add_classes(struct run_plugins *p, const struct image *img, const cha
   return p->known.n > before ? 0 : vec_push(&p->empty, ((struct run_plugin){.file = file, .bad = none}));
 }
 
-/* What is no shared object at all counts as one without a class. The message begins with the file's name, or does not. */
+/* What is no shared object at all counts as one without a class. The message may begin with the file's name. */
 static int add_unreadable(struct run_plugins *p, const char *file, const struct err *why) {
   size_t n = strlen(file);
   bool named = strncmp(why->text, file, n) == 0 && strncmp(why->text + n, ": ", 2) == 0;

@@ -85,8 +85,8 @@ static bool takes_address(const struct image *img, const struct insn *in, const 
 
 /*
  * Up to what cannot be read, which is data or the end. A function that reads the address may call it by each of its
- * calls through a register, as compilers do where they call twice; which ones those are shows when they are made: a call
- * counts as one of FUNCTION only if FUNCTION was reached by it.
+ * calls through a register, as compilers do where they call twice. Which ones those are shows when they are made: a
+ * call counts as one of FUNCTION only if FUNCTION was reached by it.
  */
 static int search_function(const struct search *s, const struct image_function *f) {
   const struct image *img = s->w->modules->modules.at[s->module].image;

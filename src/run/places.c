@@ -184,7 +184,7 @@ static int say_nothing(struct run_modules *m, const struct run_where *w, struct 
 }
 
 static int nothing_found(struct run_modules *m, const struct run_where *w, struct err *e) {
-  return run_modules_lack(m, say_nothing(m, w, e), e);
+  return e ? run_modules_lack(m, say_nothing(m, w, e), e) : -ENOENT; /* nobody reads what would take time to write */
 }
 
 static int find_any(struct run_modules *m, const char *name, run_places *ret) {

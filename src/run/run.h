@@ -71,7 +71,7 @@ void run_modules_done(struct run_modules *m);
 const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
 /* Its DWARF, or NULL. */
 struct image_debug *run_module_debug(struct run_module *m);
-/* R, and behind E's message that something is not there which file with debug information it may be in, if one is gone. */
+/* R; E says that something is not there, and is told which file with debug information it may be in, if one is gone. */
 int run_modules_lack(struct run_modules *m, int r, struct err *e);
 
 /* Code as a person names it; what is NULL or 0 was not said. */

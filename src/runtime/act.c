@@ -78,9 +78,9 @@ static bool is_handled(long signal, bool restarts) {
 
 #define SIGNAL(n) (1ull << ((n)-1))
 /*
- * Those that only tell of something: WINCH, URG, CONT, CHLD, IO, ALRM, USR2, USR1, VTALRM, PROF. Never those of mistakes,
- * nor libc's own (32 and 33), nor those that programs are told to end or to stop by: what a program does then is no
- * answer to an interrupted call.
+ * Those that only tell of something: WINCH, URG, CONT, CHLD, IO, ALRM, USR2, USR1, VTALRM, PROF. Never those of
+ * mistakes, nor libc's own (32 and 33), nor those that programs are told to end or to stop by: what a program does then
+ * is no answer to an interrupted call.
  */
 static const uint8_t mild[] = {28, 23, 18, 17, 29, 14, 12, 10, 26, 27};
 

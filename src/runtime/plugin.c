@@ -39,8 +39,10 @@ struct told {
 static struct rt_plugin *plugins;
 static const uint32_t never = 1;
 
-/* What enter.S asks by: all plugins, once they can be asked; what they are told; where errno is, from the thread pointer,
-   or 0, where nothing changes, if that is not known. */
+/*
+ * What enter.S asks by: all plugins, once they can be asked; what they are told; where errno is, from the thread
+ * pointer, or 0, where nothing changes, if that is not known.
+ */
 extern struct told *rt_plugin_told RT_HIDDEN;
 extern uint64_t rt_plugin_errno RT_HIDDEN;
 struct rt_plugin *rt_plugins;

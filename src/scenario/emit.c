@@ -164,8 +164,8 @@ static bool same_frame(const struct scenario_frame *a, const struct scenario_fra
 }
 
 /*
- * Where the frame before frame I of the pattern was inlined into it. A function that was inlined into itself is there so
- * many times and no more: where the pattern has it again, all that is between the two must be there as well.
+ * Where the frame before frame I of the pattern was inlined into it. A function that was inlined into itself is there
+ * so many times and no more: where the pattern has it again, all that is between the two must be there as well.
  */
 static int add_within(struct emitter *m, const struct scenario_frame *frames, size_t i, uint32_t before,
                       struct wire_pattern *to) {

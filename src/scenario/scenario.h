@@ -113,8 +113,8 @@ struct scenario_world {
    */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
   /*
-   * Calls that are in the code of both sets of places that begin at INNER_AT and OUTER_AT of *RET, those of the last two
-   * of N frames, where each frame is inlined into the next: pushed on *RET, too. May be NULL.
+   * Calls that are in the code of both sets of places that begin at INNER_AT and OUTER_AT of *RET, those of the last
+   * two of N frames, where each frame is inlined into the next: pushed on *RET, too. May be NULL.
    */
   int (*within)(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
                 struct scenario_places *ret);

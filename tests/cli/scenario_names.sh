@@ -165,6 +165,9 @@ run run --fail 'close:EIO when stack("wholly<other>")' -- ./program
 refused '... if there is one' "'wholly<other>' in $work/program and its libraries"
 holds '... no other' test "$(grep -c 'did you mean' err)" = 0
 
+run run --follow --fail 'close:EIO when caller("elsewhere")' -- ./program
+holds 'a name that a program may have which is followed into' test "$status" != 139 -a "$(grep -c 'did you mean' err)" = 0
+
 # Debug information that is in a file of its own, which is gone.
 mkdir split && cd split || exit 1
 cat >apart.c <<'END'
