@@ -95,8 +95,8 @@ struct rt_function {
 
 /*
  * What belongs to a thread: its counts, one for each function (NULL if it has none yet); where it says in the area
- * which trigger it is in (not NULL if it has counts, but perhaps somebody else's by now); the question that it is in, or
- * NULL.
+ * which trigger it is in (not NULL if it has counts, but perhaps somebody else's by now); the question that it is in,
+ * or NULL.
  */
 struct rt_self {
   struct wire_allowance *mine;
