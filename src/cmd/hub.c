@@ -16,6 +16,7 @@ struct job {
   struct hub_options hub;
   const char *log;
   int file;
+  bool moded; /* --mode was given */
 };
 
 static int take_number(const struct cmd_arg *arg, uint64_t *ret, struct err *e) {
@@ -49,6 +50,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     job->log = arg->value;
     return 0;
   case OPT_HUB_MODE:
+    job->moded = true;
     return take_mode(arg->value, &job->hub.mode, e);
   }
   return 0;
@@ -61,7 +63,10 @@ static int read_options(struct job *job, const struct cmd_args *args, struct err
                    args->operands.n ? "a hub listens at one address" : "no address to listen at");
   for (size_t i = 0; i < args->options.n && r >= 0; i++)
     r = take_option(job, &args->options.at[i], e);
-  return r < 0 ? r : hub_address_parse(args->operands.at[0], &job->hub.address, e);
+  if (r >= 0) r = hub_address_parse(args->operands.at[0], &job->hub.address, e);
+  if (r >= 0 && job->moded && job->hub.address.at.ss_family != AF_UNIX)
+    r = err_set(e, -EINVAL, "--mode is for local sockets (whoever reaches %.60s can connect)", args->operands.at[0]);
+  return r;
 }
 
 /* Where the log is on standard output, what is said is not. */

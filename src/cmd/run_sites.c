@@ -59,10 +59,10 @@ struct search {
 };
 
 /* Of a call that so much was inlined around that not all of it is known, nothing is. */
-static int add_site(const struct search *s, struct wire_place place) {
+static int add_site(const struct search *s, struct wire_place place, bool perhaps) {
   struct run_module *m = &s->w->modules->modules.at[s->module];
   struct image_frame frames[SCENARIO_LINES + 1];
-  struct scenario_site site = {.place = place};
+  struct scenario_site site = {.place = place, .perhaps = perhaps};
   size_t n = image_debug_at(run_module_debug(m), place.start, frames, SCENARIO_LINES + 1);
   if (n == 0 || n > SCENARIO_LINES) return 0;
   for (; site.n_lines < n; site.n_lines++) {
@@ -97,8 +97,8 @@ static int search_function(const struct search *s, const struct image_function *
     taken |= takes_address(img, &in, s->function);
   for (uint64_t at = f->address; at < f->end && r >= 0 && code_read(img, at, &in) == 0 && in.length; at += in.length) {
     struct wire_place place = {.module = (uint32_t)s->module, .start = at, .end = at + in.length};
-    bool may = in.op == OP_CALL_INDIRECT && taken;
-    if (may || (insn_calls(&in) && run_world_calls(s->w, &place, s->function))) r = add_site(s, place);
+    bool perhaps = in.op == OP_CALL_INDIRECT && taken;
+    if (perhaps || (insn_calls(&in) && run_world_calls(s->w, &place, s->function))) r = add_site(s, place, perhaps);
   }
   return r;
 }

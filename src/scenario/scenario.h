@@ -64,6 +64,7 @@ struct scenario_site {
   struct wire_place place;
   struct scenario_line lines[SCENARIO_LINES];
   size_t n_lines; /* 1 at least */
+  bool perhaps;   /* through a register, in a function that reads the address: it may be a call of another one */
 };
 struct scenario_sites {
   VEC(struct scenario_site) sites;

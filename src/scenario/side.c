@@ -22,12 +22,17 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
   return -ENOENT;
 }
 
-/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
-static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
+/*
+ * What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. It is asked
+ * for then, too.
+ */
+static bool has_side(struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
   for (uint32_t i = 0; i < f->n_sides; i++) {
-    struct wire_side known = p->sides.at[f->side + i];
-    known.flags = side->flags;
-    if (memcmp(&known, side, sizeof known) == 0) return true;
+    struct wire_side *known = &p->sides.at[f->side + i], same = *known;
+    same.flags = side->flags;
+    if (memcmp(&same, side, sizeof same) != 0) continue;
+    known->flags |= side->flags;
+    return true;
   }
   return false;
 }

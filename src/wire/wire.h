@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 2 /* 2: wire_point has `first`, wire_trouble `error`; hooks for what a branch must know */
+#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 

@@ -270,17 +270,61 @@ more 'a script that writes too many lines' 'while read -r l; do printf "0\n1\n1\
 more '... a little later' 'while read -r l; do echo 0; sleep 0.1; echo 1; done'
 more '... or a piece of a line' 'while read -r l; do printf "0\n1"; done'
 
-# Nor those of others that are open at the same time.
-start "$socket" --policy 'script=while read -r l; do printf "0\n1\n"; done'
-for i in 1 2 3 4; do
-  "$MURPHY" run hub.xml --hub "$socket" -- ./calls 3 >open.$i 2>/dev/null &
+more 'an answer without having read the question' 'sleep 1; echo 1; sleep 60'
+
+# Several questions are open at the same time: a script may wait for two, and choose.
+cat >both.py <<'END'
+import json, sys
+number = lambda: json.loads(sys.stdin.readline())["seq"]
+for _ in range(3):
+    a, b = number(), number()
+    print({"order": "0\n1", "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
+sys.stdin.read()
+END
+two() { # two HOW: two processes that ask; what they print, in $open
+  start "$socket" --policy "script=exec python3 $work/both.py $1"
+  for i in 1 2; do
+    "$MURPHY" run hub.xml --hub "$socket" -- ./calls 3 >open.$i 2>/dev/null &
+    pids[i]=$!
+  done
+  wait "${pids[@]}"
+  open=$(cat open.[12])
+}
+yes() { python3 -c 'import json; print(*[a["seq"] for a in map(json.loads, open("hub.log")) if a["inject"]])'; }
+two order
+stop
+holds 'a script that waits for two questions: answers go in their order' test "$(yes)" = '2 4 6'
+holds '... one of each two fails' test "$(tr -cd x <<<"$open")" = xxx
+two numbers
+stop
+holds '... answers with numbers in any order' test "$(yes)" = '2 4 6'
+two twice
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds '... two answers to one question, with others open: exit status 3' test $? = 3
+holds '... with a word' grep -q "answers a question that is not open" hub.err
+holds '... no other question has it as its answer' test "$(tr -cd x <<<"$open")" = ''
+for word in '#' '#x 1' '#1x 1' '#2 1' '#99999999999999999999 1'; do
+  start "$socket" --policy "script=read -r l; echo '$word'; cat"
+  calls 1
+  timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+  wait $hub
+  holds "a number that is none ('$word'): exit status 3, and no fault" test "$?:$(cat out)" = '3:. 3'
+done
+
+# Who has gone is not asked for any more.
+start "$socket" --policy 'script=read -r l; sleep 4; echo 0; while read -r l; do echo "$l" >>late; echo 0; done'
+for i in 1 2 3 4 5 6; do
+  "$MURPHY" run hasty.xml --hub "$socket" -- ./calls 1 >/dev/null 2>&1 &
   pids[i]=$!
 done
 wait "${pids[@]}"
-timeout 30 tail --pid=$hub -f /dev/null || kill $hub
-wait $hub
-holds 'a line too many with several questions open: exit status 3' test $? = 3
-holds '... no other question has it as its answer' test "$(cat open.[1-4] | sort -u)" = '... 3'
+calls 1
+stop
+# The first was read; the second was on its way.
+holds 'questions of processes that have gone are not given to the script' test "$(grep -c . late)" -le 2
+holds '... later ones are' grep -q '"seq":7,' late
+unset pids
 
 # Who may ask.
 start "$socket"
@@ -293,6 +337,9 @@ for mode in 0888 rw 7777 ''; do
   run hub --mode "$mode" "$socket"
   refused "a mode that is none: '$mode'" "--mode cannot be '$mode'"
 done
+
+run hub --mode 0666 tcp:127.0.0.1:0
+refused 'a mode of what is no file' '--mode is for local sockets'
 
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)

@@ -144,6 +144,24 @@ END
 cc -g -O1 -o register register.c || exit 1
 run run --fail 'close:EIO when near("pthread_mutex_unlock", 2)' -- ./register
 holds 'near: calls through a register' test "$(cat out)" = 'second '
+holds '... that there are no others near is noted' grep -q \
+  'note: --fail:16: no call of close stands within 2 lines .* but for calls through a register' err
+run run --fail 'close:EIO when near("pthread_mutex_lock", 2)' -- ./register
+holds '... which hit what they are' test "$(cat out)" = 'first third '
+# Where there are thousands of calls through a register, those by name are still seen.
+{
+  sed -n '1,/^static/p' register.c
+  echo 'static int zero(int x) { return x * 0; }'
+  echo 'int main(int argc, char **argv) { int (*other)(int) = zero, (*give)(pthread_mutex_t *) = pthread_mutex_unlock;'
+  echo '__asm__("" : "+r"(give), "+r"(other)); argc = give(&lock);'
+  for ((i = 0; i < 2100; i++)); do echo 'argc += other(argc);'; done
+  printf '%s\n' 'pthread_mutex_unlock(&lock);' 'if (close(dup(0)) < 0) printf("near\n");' 'return argc - (argv == 0); }'
+} >crowd.c
+cc -g -O0 -o crowd crowd.c || exit 1
+run run --fail 'close:EIO when near("pthread_mutex_unlock", 1)' -- ./crowd
+holds 'near: thousands of calls through a register do not hide one by name' test "$(cat out)" = near
+holds '... that they are not seen is noted' grep -q \
+  'note: --fail:21: pthread_mutex_unlock may be called through a register in too many places' err
 # A function that was inlined into itself is on the stack as often as it was called, and not more often.
 cat >again.c <<'END'
 #include <unistd.h>
@@ -480,6 +498,22 @@ holds '... and logged as missed' test "$(grep -c '"missed":true' behind.log):$(g
 holds '... and said once, at the end' test "$(cat err)" = "murphy: what argument 1 points to of pipe was not set, the first of 6 faults of which something was not: there is no such variable, or the pointer leads to nothing that can be written"
 run run --fail 'codes_open:profile' -- ./coded
 holds '... but not where nobody has asked for it' test ! -s err
+# What the function leaves behind anyway can be asked for as well.
+cat >anyway.c <<'END'
+#include <pwd.h>
+int main(void) {
+  struct passwd p, **nowhere = (void *)16;
+  char bytes[1000];
+  return getpwnam_r("root", &p, bytes, sizeof bytes, nowhere) != 5;
+}
+END
+cc -w -o anyway anyway.c
+echo '<function name="getpwnam_r" return="5"><side kind="arg" argument="5" value="0" width="8"/></function>' >anyway.xml
+run run anyway.xml -- ./anyway
+holds 'what the function leaves behind anyway, and is asked for, is told too' \
+  grep -q 'what argument 5 points to of getpwnam_r was not set' err
+run run --fail 'getpwnam_r:ret=5' -- ./anyway
+holds '... not if only the function does it' test "$status" = 0 -a ! -s err
 
 # Of the signals that a call can be interrupted by, one that the program does not end by.
 cat >signals.c <<'END'
