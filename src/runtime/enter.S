@@ -5,8 +5,8 @@
  * Lays down a struct rt_call (offsets as in runtime.h; start.c asserts them), asks rt_decide, and does what it says.
  * Vector registers are not saved, because the C code does not use them; but for the very first call, which runs
  * resolvers of other libraries, and where a plugin is asked, which is done here: it is the way that is measured, and
- * there is nothing to keep but what is in the frame already. RT_THEN makes a real call with a copy of the words above the
- * return address, since arguments may be there, so that returns pair with calls also for a shadow stack.
+ * there is nothing to keep but what is in the frame already. RT_THEN makes a real call with a copy of the words above
+ * the return address, since arguments may be there, so that returns pair with calls also for a shadow stack.
  */
 #include <cet.h>
 

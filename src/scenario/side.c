@@ -23,8 +23,8 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
 }
 
 /*
- * What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. It is asked
- * for then, too.
+ * What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. It is
+ * asked for then, too.
  */
 static bool has_side(struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
   for (uint32_t i = 0; i < f->n_sides; i++) {

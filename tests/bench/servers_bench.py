@@ -51,7 +51,8 @@ class Both(io.StringIO):
 
 def measured():
     """When, and with what: a document says it with its figures."""
-    version = subprocess.run([MURPHY, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout.split("\n")[0]
+    said = subprocess.run([MURPHY, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    version = said.split("\n")[0]
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
     return f"(measured {time.strftime('%Y-%m-%d')}, {version}{', ' + commit if commit else ''})\n"
@@ -77,7 +78,8 @@ def main():
     parser.add_argument("--rounds", type=int, help="how often each server is measured (30)")
     parser.add_argument("--starts", type=int, help="how often all servers are started anew (6)")
     parser.add_argument("--seconds", type=int, default=240,
-                        help="no further start of a table's servers that would take longer than this, if there were two (240)")
+                        help="no further start of a table's servers that would take longer than this, if there were "
+                             "two (240)")
     parser.add_argument("--runs", type=int, help="how often each scenario of table IV is run (100)")
     parser.add_argument("--write", metavar="FILE", nargs="?", const=os.path.join(ROOT, "docs", "servers.md"),
                         help="write each table into FILE, in place of what it has there (docs/servers.md)")

@@ -153,10 +153,10 @@ WHAT = {CLOCK: "clock", PROCESSOR: "processor"}
 
 def in_turn(servers, rounds, measure):
     """
-    ROUNDS times all servers, with and without triggers in alternation. The first two are without; each of the others, in
-    another order each time, comes between a run of the one and a run of the other. Name -> a list of (what MEASURE
-    returned for it, the mean of what it returned right before and right behind), by round; for the first two without the
-    second.
+    ROUNDS times all servers, with and without triggers in alternation. The first two are without; each of the others,
+    in another order each time, comes between a run of the one and a run of the other. Name -> a list of (what MEASURE
+    returned for it, the mean of what it returned right before and right behind), by round; for the first two without
+    the second.
     """
     bases, order, random_order = servers[:2], list(servers[2:]), random.Random(1)
     found = {s.name: [] for s in servers}
@@ -218,6 +218,7 @@ def print_table(title, starts, scale=1.0):
             line += f"  {median_of([scale * own[index] for own, _ in pairs], 0):>16}"
             over = ""
             if pairs[0][1] is not None:
-                over = f"{median_of(overheads(pairs, index), 1, '+', ' to ')} \u00b1 {error_of_median(starts, name, index):.1f}"
+                median, error = median_of(overheads(pairs, index), 1, "+", " to "), error_of_median(starts, name, index)
+                over = f"{median} \u00b1 {error:.1f}"
             line += f"  {over:>28}"
         print(line.rstrip(), flush=True)
