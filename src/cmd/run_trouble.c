@@ -130,8 +130,8 @@ static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, c
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
   } else if (ended) {
     text_addf(&what,
-              ", with exit status %d: the trigger ended it, or crashed in a program that handles crashes; this is no "
-              "result of the program",
+              ", with exit status %d: the trigger has ended it, or a handler of the program for a crash in it; this "
+              "is no result of the program",
               end->status);
   }
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);

@@ -403,7 +403,7 @@ one Needs
 for gently in '' GENTLY=1; do
   env ${gently:+"$gently"} "$MURPHY" run --triggers own one.xml -- ./catches </dev/null >out 2>err
   holds "a crash of a trigger that the program handles${gently:+, and calls exit}: exit status 3" test $? = 3
-  holds '... it may be the handler that ended it' grep -q 'or crashed in a program that handles crashes' err
+  holds '... it may be the handler that ended it' grep -q 'a handler of the program for a crash in it' err
 done
 
 # A thread that is in a trigger when the program ends in good order has nothing to do with it.
