@@ -312,6 +312,12 @@ for word in '#' '#x 1' '#1x 1' '#2 1' '#99999999999999999999 1'; do
   holds "a number that is none ('$word'): exit status 3, and no fault" test "$?:$(cat out)" = '3:. 3'
 done
 
+start "$socket" --policy 'script=exec <&-; sleep 60'
+calls 2
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds 'a script that reads no questions, but does not end: exit status 3' test "$?:$(cat out)" = '3:.. 3'
+
 # Who has gone is not asked for any more.
 start "$socket" --policy 'script=read -r l; sleep 4; echo 0; while read -r l; do echo "$l" >>late; echo 0; done'
 for i in 1 2 3 4 5 6; do
@@ -480,6 +486,36 @@ if [ "$(id -u)" = 0 ]; then
   rm -rf "$place"
 else
   skip 'a process that is another user now asks' 'not root'
+fi
+
+# Workers of nginx, as in docs/replicated.md.
+if [ "$(id -u)" = 0 ] && command -v nginx >/dev/null && command -v curl >/dev/null; then
+  place=$(mktemp -d "${TMPDIR:-/tmp}/murphy-hub.XXXXXX")
+  chmod 755 "$place"
+  port=$((30000 + RANDOM % 2000))
+  echo text >"$place/index.html"
+  cat >"$place/nginx.conf" <<END
+worker_processes 3; daemon off; user nobody nogroup; pid $place/pid; error_log $place/errors;
+events {}
+http { access_log off; server { listen 127.0.0.1:$port reuseport; root $place; } }
+END
+  sed 's/"getppid" return="-1"/"writev" errno="ECONNRESET"/' hub.xml >writev.xml
+  options=$(sed -n 's/^\$ murphy hub \(.*\) --log .* unix:.*socket &$/\1/p' "$MURPHY_SOURCE/docs/replicated.md" | tail -n 1)
+  start "unix:$place/socket" $options
+  "$MURPHY" run --hub "unix:$place/socket" writev.xml -- nginx -e "$place/errors" -c "$place/nginx.conf" >out 2>err &
+  target=$!
+  for ((i = 0; i < 300; i++)); do [ ! -s "$place/pid" ] || break; sleep 0.1; done
+  sleep 1
+  failed=0
+  for ((i = 0; i < 60; i++)); do curl -sf -m 20 -o page "http://127.0.0.1:$port/" || failed=$((failed + 1)); done
+  kill "$(cat "$place/pid")"
+  wait $target
+  stop
+  last="curl, $failed of 60 failed"
+  holds 'nginx, whose workers have changed their user: as the document says' test $failed = 6
+  rm -rf "$place"
+else
+  skip 'nginx, whose workers have changed their user' 'not root, or no nginx'
 fi
 
 # --- a replicated store (docs/replicated.md) --------------------------------------------------------------------------
