@@ -326,6 +326,11 @@ static const struct cmd_option hub_options[] = {
      .argument = "FILE",
      .complete = COMPLETE_FILE,
      .help = "Write each question and its answer to FILE, a JSON object a line."},
+    {.id = OPT_HUB_MODE,
+     .name = "mode",
+     .argument = "MODE",
+     .help = "Who may connect to a local socket, as chmod writes it; by default 0600, 0666 for servers that change "
+             "their user."},
     HELP_OPTION,
     {0},
 };

@@ -71,6 +71,8 @@ void run_modules_done(struct run_modules *m);
 const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
 /* Its DWARF, or NULL. */
 struct image_debug *run_module_debug(struct run_module *m);
+/* R; E says that something is not there, and is told which file with debug information it may be in, if one is gone. */
+int run_modules_lack(struct run_modules *m, int r, struct err *e);
 
 /* Code as a person names it; what is NULL or 0 was not said. */
 struct run_where {
@@ -229,6 +231,8 @@ void run_log_done(struct run_log *log);
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
 /* One line for people, without a newline. */
 void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
+/* What the scenario wanted to be set and was not, in a few words; nothing if there is none. */
+void run_log_missed(const struct wire_plan *plan, const struct wire_event *event, struct text *to);
 /* Events that could not be recorded, and frames whose module could not, as a JSON line. */
 void run_log_lost(const struct run_totals *totals, struct text *to);
 

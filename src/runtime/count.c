@@ -12,7 +12,8 @@
 #define DRAIN 2000         /* pauses, at least some 10 µs: until a store of another processor can be seen */
 #define OPEN (1ull << 63)  /* in wire_allowance.state, with a serial number; else what was left when it was closed */
 
-__thread struct wire_allowance *rt_mine __attribute__((tls_model("initial-exec")));
+__thread struct rt_self rt_self __attribute__((tls_model("initial-exec")));
+static struct wire_asking nobodys; /* which no thread owns */
 
 /* Blocks of allowances, and whose they are: the thread pointer, which a later thread may have again. */
 static struct {
@@ -22,7 +23,7 @@ static struct {
   size_t block_size;
 } count;
 
-uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - rt_thread_pointer(); }
+uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_self.mine - rt_thread_pointer(); }
 
 bool rt_count_start(uint32_t n) {
   count.n_functions = n;
@@ -57,11 +58,14 @@ static struct wire_allowance *find_block(void) {
 }
 
 static inline struct wire_allowance *allowance(uint32_t function) {
-  if (__builtin_expect(!rt_mine, 0)) rt_mine = find_block();
-  return rt_mine ? &rt_mine[function] : NULL;
+  if (__builtin_expect(!rt_self.mine, 0)) {
+    if (!rt_self.mark) rt_self.mark = &nobodys;
+    rt_self.mine = find_block();
+  }
+  return rt_self.mine ? &rt_self.mine[function] : NULL;
 }
 
-uint64_t *rt_count_thread(void) { return allowance(0) ? (uint64_t *)(rt_mine + count.n_functions) : NULL; }
+uint64_t *rt_count_thread(void) { return allowance(0) ? (uint64_t *)(rt_self.mine + count.n_functions) : NULL; }
 
 /* --- what is quiet ------------------------------------------------------------------------------------------------ */
 

@@ -22,10 +22,18 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
   return -ENOENT;
 }
 
-/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
-static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
-  for (uint32_t i = 0; i < f->n_sides; i++)
-    if (memcmp(&p->sides.at[f->side + i], side, sizeof *side) == 0) return true;
+/*
+ * What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. It is
+ * asked for then, too.
+ */
+static bool has_side(struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
+  for (uint32_t i = 0; i < f->n_sides; i++) {
+    struct wire_side *known = &p->sides.at[f->side + i], same = *known;
+    same.flags = side->flags;
+    if (memcmp(&same, side, sizeof same) != 0) continue;
+    known->flags |= side->flags;
+    return true;
+  }
   return false;
 }
 
@@ -154,6 +162,7 @@ static int add_written(struct plan *p, const struct rule *rule, const struct sub
     struct wire_side to = {.kind = (uint8_t)from->kind,
                            .width = (uint8_t)(from->width ? from->width : width_of(from->value)),
                            .argument = (uint16_t)from->argument,
+                           .flags = WIRE_SIDE_ASKED,
                            .offset = from->offset,
                            .value = from->value};
     if (from->module && module_index(p, from->module, &to.module) < 0)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 2 /* 2: wire_point has `first`, wire_trouble `error`; hooks for what a branch must know */
+#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -250,10 +250,11 @@ struct wire_side {
   uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
   uint16_t argument; /* from 0 */
   uint32_t module, name;
-  uint32_t pad;
+  uint32_t flags; /* of enum wire_side_flag */
   uint64_t offset;
   int64_t value;
 };
+enum wire_side_flag { WIRE_SIDE_ASKED = 1 /* the scenario says it, and not the profile alone */ };
 
 enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */

@@ -440,6 +440,15 @@ for compiler in gcc clang 'clang -shared-libasan'; do
   holds "... as a program that is followed" test "$(grep -cx 'read -1 5' out)" = 2
 done
 
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  run run --follow --fail 'fsync:EIO' -- setpriv --reuid=65534 --clear-groups -- sh -c true
+  holds 'a program that is not followed, being another user'"'"'s, is told of' grep -qx 'murphy: 1 program was not followed: started as another user, with another root, or of another C library' err
+  run run --follow --fail 'fsync:EIO' -- sh -c '/bin/true'
+  holds '... and nothing where all were' test ! -s err
+else
+  skip 'a program that is not followed is told of' 'not root, or no setpriv'
+fi
+
 # --- reach ------------------------------------------------------------------------------------------------------------
 
 run run --reach --fail "$never" --log log -- cat -v numbers
