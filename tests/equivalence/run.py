@@ -39,10 +39,13 @@ Written by `./dev equivalence{options}`, in one run that ended on {day} and took
 {load} on {processors} processors at its end. Nothing in it was left out or taken from another run.
 
 Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
-status, output, files and the call that failed are compared. Where they are not the same, exec is asked three times
-more: what it does not always do in the same way *does not repeat* and tells nothing. Else the fast mode is asked three
-times more: if all of these are like exec it was *once different*, otherwise it *differs*. What a branch cannot be
-made for is *left to others*, with the reason that was given last. {limits}
+status, output, files and the call that failed are compared. Where they are not the same, exec is asked twelve times
+more. If it always does the same, so is the fast mode, three times: if all of these are like exec it was *once different*.
+All else is tried again where nothing is chance: addresses are not random, random numbers are always the same ones,
+temporary files are numbered, and the time of day goes on with each look at it (tests/equivalence/steady.c). What is
+the same by exec and in the fast mode then was different *by chance*; where exec is not always the same even then it
+*does not repeat* and tells nothing; otherwise it *differs*. What a branch cannot be made for is *left to others*, with
+the reason that was given last. {limits}
 """
 
 # Why a fast mode may be once different from an exec that repeats. Sources of our own say it: "once different: WHY."
@@ -148,6 +151,9 @@ LARGE = dict.fromkeys(
      "bash", "rsync", "lua", "gawk", "zip", "unzip", "patch", "m4"), 120)
 
 
+COUNTED = ("exec", "fork", "branch", "differ", "once", "chance", "unstable")
+
+
 def sources():
     return sorted(glob.glob(f"{ROOT}/tests/equivalence/programs/*.c") + glob.glob(f"{ROOT}/tests/examples/*.c"))
 
@@ -181,6 +187,11 @@ def may_be_once(name):
     return re.sub(r"\s*\n \* *", " ", words[1]) if words else ONCE.get(name)
 
 
+def unlike_chance(name, said):
+    """Its source may say that all that differs from run to run is taken away with chance."""
+    return bool(own_words(name, r"by chance alone")) and ", 0 do not repeat" not in said
+
+
 def too_few_branches(name, said):
     """Its source may say how many of its experiments must be made by branches; the others cannot be."""
     wanted = own_words(name, r"by branches: (\d+) of 100")
@@ -201,7 +212,7 @@ def compare(name, mode, arguments, folder):
         return 0, "not installed"
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
     most = min((n for n in (arguments.most, LARGE.get(name)) if n), default=0)
-    limit = (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
+    limit = ["-s", f"{BUILD}/tests/steady.so"] + (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
@@ -211,6 +222,8 @@ def compare(name, mode, arguments, folder):
         return 1, said + "\ntoo few were made by branches"
     if mode == "branch" and arguments.function and said and unlike_its_words(name, said):
         return 1, said + "\nit was not refused as its source says"
+    if unlike_chance(name, said):
+        return 1, said + "\nit does not repeat without chance"
     if done.returncode == 3:
         return (0, said) if may_be_once(name) else (1, said + "\nonce different, and nothing says why it may be")
     return done.returncode, said
@@ -219,26 +232,26 @@ def compare(name, mode, arguments, folder):
 def count(said, totals):
     """Adds what the last line of a comparison says, and returns it; what branches refused was not compared."""
     found = re.search(r"(\d+) of (\d+) experiments: (\d+) exec, (\d+) fork, (\d+) branch .*; (\d+) differ, "
-                      r"(\d+) once different, (\d+) do not repeat(?: [(](.*)[)])?", said)
+                      r"(\d+) once different, (\d+) by chance, (\d+) do not repeat(?: [(](.*)[)])?", said)
     if not found:
         return None
-    numbers = [int(n) for n in found.groups()[:8]]
-    for key, n in zip(("exec", "fork", "branch", "differ", "once", "unstable"), numbers[2:]):
+    numbers = [int(n) for n in found.groups()[:9]]
+    for key, n in zip(COUNTED, numbers[2:]):
         totals[key] += n
     totals["experiments"] += sum(numbers[2:5])
     unlike = re.findall(r"^(?:DIFFERS|ONCE DIFFERENT) .*", said, re.MULTILINE)
-    return (*numbers, found[9], unlike)
+    return (*numbers, found[10], unlike)
 
 
 def explain(results):
     """For each program that was not always the same: what differed, and why."""
     lines = []
     for name in dict.fromkeys(name for name, _ in results):
-        rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:8])]
+        rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:9])]
         if not rows:
             continue
         lines.append(f"- {name}: {REMARKS.get(name) or may_be_once(name) or 'not explained'}.")
-        unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[9])
+        unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[10])
         lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in unlike.items()]
     return lines or ["Nothing."]
 
@@ -246,7 +259,8 @@ def explain(results):
 def summary(results, totals):
     return (f"{len(set(name for name, _ in results))} programs, {totals['experiments']} comparisons with exec: "
             f"{totals['fork']} by fork, {totals['branch']} by branch, {totals['exec']} by exec again; "
-            f"{totals['differ']} differ, {totals['once']} once different, {totals['unstable']} do not repeat")
+            f"{totals['differ']} differ, {totals['once']} once different, {totals['chance']} by chance, "
+            f"{totals['unstable']} do not repeat")
 
 
 def head(arguments, begun, absent, late):
@@ -267,18 +281,18 @@ def head(arguments, begun, absent, late):
 def table(results, totals, start):
     """The document: for each program a row for each mode."""
     whole = 0
-    lines = [start, "| program | mode | experiments | compared | differ | once different | do not repeat "
-             "| left to others, since |", "|---|---|---|---|---|---|---|---|"]
+    lines = [start, "| program | mode | experiments | compared | differ | once different | by chance "
+             "| do not repeat | left to others, since |", "|---|---|---|---|---|---|---|---|---|"]
     for (name, mode), row in results.items():
         if row is None:
-            lines.append(f"| {name} | {mode} | | | | | | could not be compared |")
+            lines.append(f"| {name} | {mode} | | | | | | | could not be compared |")
             continue
-        chosen, planned, *made, differ, once, unstable, why, _ = row
+        chosen, planned, *made, differ, once, chance, unstable, why, _ = row
         of = f"{chosen} of {planned}" if chosen < planned else planned
         compared = made[1] + made[2]
         left = f"{chosen - compared}: {why}" if chosen > compared and why else chosen - compared or ""
         whole += chosen == planned and mode == "branch"
-        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {once} | {unstable} | {left} |")
+        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {once} | {chance} | {unstable} | {left} |")
     lines += ["", "What differs or does not repeat, and why:", "", *explain(results), ""]
     lines.append(f"{summary(results, totals)}. Of {whole} programs all experiments were made.")
     return "\n".join(lines) + "\n"
@@ -318,7 +332,7 @@ def main():
         print("1..0 # SKIP was run with the other compiler")
         return 0
     bad, results, absent, late, begun = 0, {}, [], [], time.monotonic()
-    totals = dict.fromkeys(("experiments", "exec", "fork", "branch", "differ", "once", "unstable"), 0)
+    totals = dict.fromkeys(("experiments", *COUNTED), 0)
     for number, (name, mode, status, said) in enumerate(in_turn(arguments), 1):
         bad += bool(status)
         if status is None or said == "not installed":
