@@ -7,8 +7,8 @@ those named, and only failures of F if it is given; or pairs of faults. With --t
 FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for
 it; after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
 
-Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, or could not be
-compared.
+Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, could not be compared,
+or are in FILE without an explanation.
 """
 import argparse
 import collections
@@ -65,13 +65,15 @@ REMARKS = {
     "zip": "the temporary file stays where a rename fails, and its name is random",
     "git status": "the index that it writes has times and numbers of devices, which are others in each sandbox",
     "python3": "the message of a fatal error has the address of the thread",
-    "perl": "the order of hashes is random in each run, and with it how often memory is asked for (realloc 83 to 85 "
-            "times in 40 runs without murphy, always 85 with one PERL_HASH_SEED), so that all four runs of exec may agree "
-            "by chance, and another one not",
+    "perl": "the order of hashes is random in each run, from /dev/urandom, and with it how often memory is asked for "
+            "(realloc 83 to 85 times in 40 runs without murphy, always 85 with one PERL_HASH_SEED)",
+    "rg": "hash tables are gone through in an order that is drawn with getrandom, and so is memory asked for; where "
+          "getrandom always draws the same, all 2,838 are equal in branches",
     "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that "
-           "are sorted by address. All children of one fork server have one of these places; exec has it in some runs "
-           "(in 4 of 40 the size was another one), so that all runs of exec may agree on another one. Where addresses are "
-           "not random (setarch -R), 99 of 99 are equal",
+           "are sorted by address. All children of one fork server have one of these places, which exec comes upon in "
+           "some runs",
+    "drawn": "memory is asked for as getrandom draws",
+    "placed": "memory is asked for as the place of the heap has it",
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
@@ -151,6 +153,7 @@ LARGE = dict.fromkeys(
      "bash", "rsync", "lua", "gawk", "zip", "unzip", "patch", "m4"), 120)
 
 
+UNEXPLAINED = "not explained"
 COUNTED = ("exec", "fork", "branch", "differ", "once", "chance", "unstable")
 
 
@@ -243,6 +246,14 @@ def count(said, totals):
     return (*numbers, found[10], unlike)
 
 
+def explanation(name, rows):
+    """Why rows of a program are as they are. That nothing differs without chance explains itself."""
+    known = REMARKS.get(name) or may_be_once(name)
+    if not known and not any(row[5] + row[6] + row[8] for row in rows):
+        known = "without chance all is the same"
+    return known or UNEXPLAINED
+
+
 def explain(results):
     """For each program that was not always the same: what differed, and why."""
     lines = []
@@ -250,7 +261,7 @@ def explain(results):
         rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:9])]
         if not rows:
             continue
-        lines.append(f"- {name}: {REMARKS.get(name) or may_be_once(name) or 'not explained'}.")
+        lines.append(f"- {name}: {explanation(name, rows)}.")
         unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[10])
         lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in unlike.items()]
     return lines or ["Nothing."]
@@ -348,8 +359,10 @@ def main():
         elif status is not None:
             print(f"{name:14} {mode:6} {said if status or not said else said.splitlines()[-1]}", flush=True)
     if arguments.write:
+        document = table(results, totals, head(arguments, begun, absent, late))
+        bad += f": {UNEXPLAINED}." in document
         with open(arguments.write, "w", encoding="utf-8") as f:
-            f.write(table(results, totals, head(arguments, begun, absent, late)))
+            f.write(document)
     print(f"1..{number}" if arguments.tap else summary(results, totals))
     return 1 if bad else 0
 

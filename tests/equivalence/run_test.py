@@ -39,6 +39,7 @@ def main():
         results.append(("it has a column", "| signals | fork | 9 | 9 | 0 | 1 | 0 | 0 |  |" in document))
         results.append(("what is not explained is named",
                         "- signals: not explained.\n  - ONCE DIFFERENT branch: read -1 EIO, time 1\n" in document))
+        results.append(("and is a failure", done.returncode == 1))
         run(build, "--write", f"{build}/table.md", "--minutes", "0.0001", "signals", "pids")
         with open(f"{build}/table.md", encoding="utf-8") as f:
             document = f.read()

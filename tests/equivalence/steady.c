@@ -85,6 +85,11 @@ int openat(int folder, const char *path, int flags, ...) {
 #define ALSO(other, name) extern __typeof__(name) also_##other __asm__(#other) __attribute__((alias(#name)))
 ALSO(open64, open);
 ALSO(openat64, openat);
+/* Of programs that were built with checks: never with a mode. */
+ALSO(__open_2, open);
+ALSO(__open64_2, open);
+ALSO(__openat_2, openat);
+ALSO(__openat64_2, openat);
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
