@@ -28,6 +28,7 @@ bool rt_apart_filtered(void) { return apart.filtered; }
 void rt_apart_control(uint64_t option) {
   switch ((uint32_t)option) {
   case PR_SET_SECCOMP:
+  case PR_SET_SYSCALL_USER_DISPATCH: /* from most code they become signals, and a child has no such setting */
     apart.filtered = true;
     break;
   case PR_SET_TIMERSLACK:

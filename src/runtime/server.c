@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "apart.h"
 #include "below.h"
 #include "branch.h"
 #include "process.h"
@@ -98,7 +99,8 @@ static bool keep_modules(void) {
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
   server.pid = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-  enum wire_refusal r = rt_sound_process();
+  enum wire_refusal r = rt_apart_judge();
+  if (r == WIRE_FORK_GOOD) r = rt_sound_process();
   if (r == WIRE_FORK_GOOD) r = rt_sound_memory(NULL, 0);
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
