@@ -133,6 +133,11 @@ static void note_written(int fd) {
   written[n_written++] = hash;
 }
 
+/* Somebody is told by a signal what becomes of it, as of a folder with F_NOTIFY; nobody would be of another one. */
+static bool is_watched(int fd) {
+  return rt_system(SYS_fcntl, fd, F_GETOWN, 0, 0, 0, 0) != 0 || rt_system(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) != 0;
+}
+
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->device = s->st_dev;
   f->inode = s->st_ino;
@@ -143,6 +148,7 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
       return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  if (is_watched(f->fd)) return WIRE_FORK_FILES;
   if (S_ISREG(s->st_mode)) note_written(f->fd);
   reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
   if (!find_original(f)) return WIRE_FORK_FILES;
