@@ -46,6 +46,10 @@ temporary files are numbered, and the time of day goes on with each look at it (
 the same by exec and in the fast mode then was different *by chance*; where exec is not always the same even then it
 *does not repeat* and tells nothing; otherwise it *differs*. What a branch cannot be made for is *left to others*, with
 the reason that was given last. {limits}
+
+A server that is sent requests is not among them: who sends them is another process, so that there are no branches, and
+a port that was used is not free in the next run, so that the fork server is given up for a new network and each run
+begins with exec, as can be seen of the program port.
 """
 
 # Why a fast mode may be once different from an exec that repeats. Sources of our own say it: "once different: WHY."
