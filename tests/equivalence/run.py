@@ -218,7 +218,7 @@ def compare(name, mode, arguments, folder):
     if not command:
         return 0, "not installed"
     environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
-    most = min((n for n in (arguments.most, LARGE.get(name)) if n), default=0)
+    most = arguments.most or LARGE.get(name, 0)
     limit = ["-s", f"{BUILD}/tests/steady.so"] + (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []
