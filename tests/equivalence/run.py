@@ -28,6 +28,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MURPHY_BUILD", f"{ROOT}/build")
 
+# When a commit is made, which it has in it.
+DATES = {"GIT_AUTHOR_DATE": "2020-01-01 00:00", "GIT_COMMITTER_DATE": "2020-01-01 00:00"}
 GIT = """git init -q .; git config user.name x; git config user.email x@y; git config core.fsync none
 seq 9 > a; git add a; git commit -qm one; seq 8 > b; git add b; git commit -qm two"""
 PDF = """printf '%%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
@@ -81,7 +83,7 @@ REMARKS = {
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
-    "git commit": "the commit has the time at which it was made, and temporary files have random names",
+    "git commit": "temporary files have random names, and the index has times and numbers of devices",
     "sqlite3 wal": "the log that stays has a random number at its beginning",
     "pids": "where waitpid fails the child is not waited for, and its output comes when it comes",
     "gcc": "the programs that it starts have temporary files with random names",
@@ -171,8 +173,8 @@ def prepare(name, folder):
         command, script = DEBIAN[name]
         if not shutil.which(command[0]):
             return None
-        environment = dict(os.environ, GIT_AUTHOR_DATE="2020-01-01 00:00", GIT_COMMITTER_DATE="2020-01-01 00:00")
-        subprocess.run(["sh", "-ec", script], cwd=folder, check=True, env=environment, stdout=subprocess.DEVNULL)
+        subprocess.run(["sh", "-ec", script], cwd=folder, check=True, env=dict(os.environ, **DATES),
+                       stdout=subprocess.DEVNULL)
         return command
     source = next(p for p in sources() if os.path.basename(p) == name + ".c")
     subprocess.run(["cc", "-g", "-O1", "-w", "-o", f"{folder}/{name}", source, "-lpthread", "-lm"], check=True)
@@ -217,7 +219,8 @@ def compare(name, mode, arguments, folder):
     command = prepare(name, folder)
     if not command:
         return 0, "not installed"
-    environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
+    environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C",
+                       **DATES)
     most = arguments.most or LARGE.get(name, 0)
     limit = ["-s", f"{BUILD}/tests/steady.so"] + (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
     limit += ["-f", arguments.function] if arguments.function else []
