@@ -245,7 +245,7 @@ static int try_steady(struct job *job, const struct lab_order *order, enum lab_m
 }
 
 /*
- * Of a result in a fast mode that is not as TRUTH, the one by exec. Where exec repeats and the steady world has both the
+ * Of a result in a fast mode that is not as TRUTH, the one by exec. Where exec repeats and without chance both are the
  * same, chance has come to the same each time that exec was asked, as for a place in memory that all children of a fork
  * server have.
  */

@@ -11,6 +11,10 @@ SAID = """#!/bin/sh
 case $* in *./flags)
   echo '9 of 9 experiments: 0 exec, 9 fork, 0 branch (0 runs); 0 differ, 0 once different, 0 by chance, 1 do not repeat'
   exit 0 ;;
+*./self)
+  printf 'ONCE DIFFERENT fork: read -1 EIO, time 1:\ntimed out: 0, 1\n'
+  echo '9 of 9 experiments: 0 exec, 9 fork, 0 branch (0 runs); 0 differ, 1 once different, 0 by chance, 0 do not repeat'
+  exit 3 ;;
 *./names)
   echo '9 of 9 experiments: 0 exec, 9 fork, 0 branch (0 runs); 0 differ, 0 once different, 1 by chance, 0 do not repeat'
   exit 0 ;;
@@ -42,7 +46,8 @@ def main():
         done = run(build, "--write", f"{build}/table.md", "signals", "pids")
         with open(f"{build}/table.md", encoding="utf-8") as f:
             document = f.read()
-        results.append(("it is counted for itself", "0 differ, 2 once different, 0 by chance, 0 do not repeat" in document))
+        results.append(("it is counted for itself",
+                        "0 differ, 2 once different, 0 by chance, 0 do not repeat" in document))
         results.append(("it has a column", "| signals | fork | 9 | 9 | 0 | 1 | 0 | 0 |  |" in document))
         results.append(("what is not explained is named",
                         "- signals: not explained.\n  - ONCE DIFFERENT branch: read -1 EIO, time 1\n" in document))
@@ -50,6 +55,11 @@ def main():
         results.append(("what is not explained is a failure of the document", done.returncode == 1))
         done = run(build, "--write", f"{build}/table.md", "names")
         results.append(("what chance alone does is explained by that", done.returncode == 0))
+        run(build, "--write", f"{build}/table.md", "self")
+        with open(f"{build}/table.md", encoding="utf-8") as f:
+            document = f.read()
+        results.append(("a limit is named", "- self: the time of a run was over, on a machine that did much else.\n"
+                        "  - ONCE DIFFERENT fork: read -1 EIO, time 1, where a run came to its limit\n" in document))
         run(build, "--write", f"{build}/table.md", "--minutes", "0.0001", "signals", "pids")
         with open(f"{build}/table.md", encoding="utf-8") as f:
             document = f.read()

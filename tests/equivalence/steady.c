@@ -4,7 +4,7 @@
  * numbered, and the time of day goes on with each look at it. What exec does not do twice is tried once more with this
  * and without random addresses; what a fast mode then shows can be compared.
  *
- * Calls of libc are replaced, with the kernel alone behind them, so that none is made that an experiment could be about.
+ * Calls of libc are replaced, with the kernel alone behind them: none is made that an experiment could be about.
  */
 /* Both names of what has two are given below. */
 #undef _FILE_OFFSET_BITS

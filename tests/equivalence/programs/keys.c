@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has a key of its process, which no fork's child has. refused: the process has namespaces or settings that no copy has.
- */
+/* Has a key that no fork's child has. refused: the process has namespaces or settings that no copy has. */
 #define _GNU_SOURCE
 #include <linux/keyctl.h>
 #include <stdio.h>
