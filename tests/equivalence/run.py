@@ -43,10 +43,11 @@ Written by `./dev equivalence{options}`, in one run that ended on {day} and took
 Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
 status, output, files and the call that failed are compared. Where they are not the same, exec is asked twelve times
 more. If it always does the same, so is the fast mode, three times: if all of these are like exec it was *once
-different*. All else is tried again where nothing is chance: addresses are not random, random numbers are always the same ones,
-temporary files are numbered, and the time of day goes on with each look at it (tests/equivalence/steady.c). What is
-the same by exec and in the fast mode then was different *by chance*; where exec is not always the same even then it
-*does not repeat* and tells nothing; otherwise it *differs*. What a branch cannot be made for is *left to others*, with
+different*. All else is tried again where nothing is chance: addresses are not random, random numbers are always the
+same ones, temporary files are numbered, and the time of day goes on with each look at it (tests/equivalence/steady.c).
+What is the same by exec and in the fast mode then was different *by chance*; where exec is not always the same even
+then it *does not repeat* and tells nothing; otherwise it *differs*. What a branch cannot be made for is *left to
+others*, with
 the reason that was given last. {limits}
 
 A server that is sent requests is not among them: who sends them is another process, so that there are no branches, and
