@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that it has locked, which a fork's child has not: the child locks it again.
+ * Memory that it has locked, which a fork's child has not: the child locks it again. Only while a file of /proc is open
+ * there are no branches.
  *
- * by branches: 100 of 100
+ * by branches: 85 of 100
  */
 #define _GNU_SOURCE
 #include <stdio.h>
