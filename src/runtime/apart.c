@@ -66,6 +66,12 @@ void rt_apart_keep(void) {
   apart.reaper = get(PR_GET_CHILD_SUBREAPER);
 }
 
+void rt_apart_keep_all(void) {
+  apart.controlled = true;
+  rt_apart_keep();
+  apart.controlled = apart.death_signal || apart.reaper;
+}
+
 void rt_apart_put_back(void) {
   if (!apart.controlled) return;
   (void)rt_system(SYS_prctl, PR_SET_PDEATHSIG, apart.death_signal, 0, 0, 0, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that the program has locked. What is locked now the kernel tells in /proc/self/smaps, which is long: it is
- * read only if something was locked at all. A mapping is a line with its range, and behind others one with its flags:
+ * Memory that the program has locked. How much it is now the kernel tells in /proc/self/status, and what in
+ * /proc/self/smaps, which is long: it is read only if there is some. A mapping is a line with its range, and behind
+ * others one with its flags:
  *
  *   7f2c00000000-7f2c00004000 rw-p 00000000 00:00 0
  *   VmFlags: rd wr mr mw me lo ac sd
@@ -41,8 +42,51 @@ static bool has_flag(const char *flags, const char *word) {
   return false;
 }
 
+/* --- files of the kernel ------------------------------------------------------------------------------------------ */
+
+/* Lines of a file until TAKE returns false, which is told; what is behind their first characters does not matter. */
+static enum wire_refusal read_lines(const char *path, bool (*take)(const char *line, void *context), void *context,
+                                    bool *ret_all) {
+  static char part[4096], line[256]; /* what is left on the stack a program sees in variables that it forgot to set */
+  size_t length = 0;
+  long fd = rt_system(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0;
+  if (fd < 0) return WIRE_FORK_UNKNOWN;
+  *ret_all = true;
+  while (*ret_all && (n = rt_system(SYS_read, fd, (long)part, sizeof part, 0, 0, 0)) > 0)
+    for (long i = 0; i < n && *ret_all; i++) {
+      if (part[i] != '\n') {
+        if (length + 1 < sizeof line) line[length++] = part[i];
+        continue;
+      }
+      line[length] = 0;
+      length = 0;
+      *ret_all = take(line, context);
+    }
+  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
+  return n < 0 ? WIRE_FORK_UNKNOWN : WIRE_FORK_GOOD;
+}
+
+/* Until the amount was found, in kB behind blanks. */
+static bool read_amount(const char *line, void *context) {
+  bool *any = context;
+  const char *s = rt_behind(line, "VmLck:");
+  if (!s) return true;
+  while (*s == ' ' || *s == '\t')
+    s++;
+  *any = *s != '0';
+  return false;
+}
+
+enum wire_refusal rt_pinned_any(bool *ret) {
+  bool missing;
+  *ret = false;
+  enum wire_refusal r = read_lines("/proc/self/status", read_amount, ret, &missing);
+  return r == WIRE_FORK_GOOD && missing ? WIRE_FORK_UNKNOWN : r;
+}
+
 /* False if there are too many. */
-static bool read_line(const char *line, struct range *now) {
+static bool read_mapping(const char *line, void *context) {
+  struct range *now = context;
   const char *flags = rt_behind(line, "VmFlags:");
   if (flags) {
     now->flags = has_flag(flags, "lf") ? ON_FAULT : 0;
@@ -59,26 +103,14 @@ static bool read_line(const char *line, struct range *now) {
 }
 
 enum wire_refusal rt_pinned_list(void) {
-  static char part[4096], line[256]; /* what is behind the first characters of a line does not matter */
+  struct range now = {0};
+  bool any, all;
   n_list = 0;
   if (!noted) return WIRE_FORK_GOOD;
-  long fd = rt_system(SYS_openat, AT_FDCWD, (long)"/proc/self/smaps", O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0;
-  if (fd < 0) return WIRE_FORK_UNKNOWN;
-  struct range now = {0};
-  size_t length = 0;
-  bool good = true;
-  while (good && (n = rt_system(SYS_read, fd, (long)part, sizeof part, 0, 0, 0)) > 0)
-    for (long i = 0; i < n && good; i++) {
-      if (part[i] != '\n') {
-        if (length + 1 < sizeof line) line[length++] = part[i];
-        continue;
-      }
-      line[length] = 0;
-      length = 0;
-      good = read_line(line, &now);
-    }
-  (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
-  return n < 0 ? WIRE_FORK_UNKNOWN : good ? WIRE_FORK_GOOD : WIRE_FORK_APART;
+  enum wire_refusal r = rt_pinned_any(&any);
+  if (r != WIRE_FORK_GOOD || !any) return r;
+  r = read_lines("/proc/self/smaps", read_mapping, &now, &all);
+  return r == WIRE_FORK_GOOD && !all ? WIRE_FORK_APART : r;
 }
 
 bool rt_pinned_take(void) {

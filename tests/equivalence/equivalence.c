@@ -3,16 +3,17 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] [-f FUNCTION] [-s STEADY] [-d] [-b] -- COMMAND...
+ *   equivalence [-n MOST] [-f FUNCTION] [-s STEADY] [-d] [-b] [-c] -- COMMAND...
  *
  * With -b in branch mode, else by the fork server. With -f only calls of this function fail. With -d those with two
- * faults, behind each that is chosen.
+ * faults, behind each that is chosen. With -c it is known that chance may come to the same each time that exec is asked.
  *
  * What differs in an experiment, then a line of numbers. What differs from an exec that repeats is made three times
- * more: if it is like exec in all of them it was once different. All else is tried again where nothing is chance: with
- * the library STEADY in the command, and without random addresses. If it is as by exec there, it was different by
- * chance; if exec does not repeat even then, it does not repeat; else it differs. Exit status: 0 all are equal, 1 some
- * differ, 2 the comparison could not be made, 3 some were once different.
+ * more: if it is like exec in all of them it was once different, else it differs. What exec does not repeat is tried
+ * again where nothing is chance: with the library STEADY in the command, and without random addresses. If it is as by
+ * exec there, it was different by chance; if exec does not repeat even then, it does not repeat; else it differs. With
+ * -c that decides of an exec that repeats, too. Exit status: 0 all are equal, 1 some differ, 2 the comparison could not
+ * be made, 3 some were once different.
  */
 #include "cmd/test.h"
 
@@ -42,7 +43,7 @@ struct job {
   size_t n, most;
   const struct campaign_experiment **chosen; /* of the experiments, those that are made */
   size_t n_chosen;
-  bool branch, deep;
+  bool branch, deep, drawn;
   VEC(struct campaign_experiment) pairs;
   struct test_scope scope;
   size_t passes;
@@ -245,9 +246,10 @@ static int try_steady(struct job *job, const struct lab_order *order, enum lab_m
 }
 
 /*
- * Of a result in a fast mode that is not as TRUTH, the one by exec. Where exec repeats and without chance both are the
- * same, chance has come to the same each time that exec was asked, as for a place in memory that all children of a fork
- * server have.
+ * Of a result in a fast mode that is not as TRUTH, the one by exec. What takes chance away also takes away what a fast
+ * mode may get wrong, as the time that has gone by since a library was loaded: where exec repeats, that both are the same
+ * then excuses nothing. Only if it is known of a program may chance have come to the same each time that exec was asked,
+ * as for a place in memory that all children of a fork server have.
  */
 static int judge(struct job *job, const struct lab_order *order, const struct lab_result *truth, enum lab_mode mode,
                  enum verdict *ret, struct err *e) {
@@ -255,7 +257,7 @@ static int judge(struct job *job, const struct lab_order *order, const struct la
   enum verdict steady = UNSTABLE;
   int r = look_again(job, job->labs, order, truth, &stable, e);
   if (r >= 0 && stable) r = was_once(job, order, truth, mode, &once, e);
-  if (r >= 0 && !once && job->library) r = try_steady(job, order, mode, &steady, e);
+  if (r >= 0 && !once && job->library && (!stable || job->drawn)) r = try_steady(job, order, mode, &steady, e);
   *ret = once ? ONCE : steady == EQUAL ? CHANCE : stable || steady == DIFFERS ? DIFFERS : UNSTABLE;
   return r;
 }
@@ -481,13 +483,14 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:f:s:db")) >= 0;) {
+  for (int c; (c = getopt(argc, argv, "+n:f:s:dbc")) >= 0;) {
     if (c == '?') return 2;
     if (c == 'n') job.most = strtoul(optarg, NULL, 10);
     if (c == 'f' && vec_push(&job.scope.functions, optarg) < 0) return 2;
     if (c == 's') job.library = optarg;
     job.branch |= c == 'b';
     job.deep |= c == 'd';
+    job.drawn |= c == 'c';
   }
   if (optind >= argc) return 2;
   int r = compare_all(&job, argv + optind, &e);

@@ -7,6 +7,9 @@ those named, and only failures of F if it is given; or pairs of faults. With --t
 FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for
 it; after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
 
+Where nothing but the limits of runs differs, on a machine that does much else, a program is compared again; if that does
+not help it was not compared, and a test is skipped.
+
 Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, could not be compared,
 or are in FILE without an explanation.
 """
@@ -43,12 +46,12 @@ Written by `./dev equivalence{options}`, in one run that ended on {day} and took
 Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
 status, output, files and the call that failed are compared. Where they are not the same, exec is asked twelve times
 more. If it always does the same, so is the fast mode, three times: if all of these are like exec it was *once
-different*. All else is tried again where nothing is chance: addresses are not random, random numbers are always the
-same ones, temporary files are numbered, and the time of day goes on with each look at it (tests/equivalence/steady.c).
-What is the same by exec and in the fast mode then was different *by chance*; where exec is not always the same even
-then it *does not repeat* and tells nothing; otherwise it *differs*. What a branch cannot be made for is *left to
-others*, with
-the reason that was given last. {limits}
+different*, else it *differs*. What exec does not always do is tried again where nothing is chance: addresses are not
+random, random numbers are always the same ones, temporary files are numbered, and the time of day goes on with each
+look at it (tests/equivalence/steady.c). What is the same by exec and in the fast mode then was different *by chance*;
+where exec is not always the same even then it *does not repeat* and tells nothing; otherwise it *differs*. So is what
+exec always does judged for {drawn}, of which it is known that chance seldom comes to anything else. What a branch
+cannot be made for is *left to others*, with the reason that was given last. {limits}
 
 A server that is sent requests is not among them: who sends them is another process, so that there are no branches, and
 a port that was used is not free in the next run, so that the fork server is given up for a new network and each run
@@ -63,6 +66,9 @@ ONCE = {
     "child_ignored": "where waitpid fails the child is not waited for, and how far it came is chance",
     "pipe_length": "where waitpid fails the child is not waited for, and how far it came is chance",
 }
+
+# Of these chance may come to the same each time that exec is asked, as the remarks below and sources of our own say.
+DRAWN = ("cc1",)
 
 # Why experiments of a program differ or do not repeat, as what differs shows and its source says.
 REMARKS = {
@@ -162,11 +168,17 @@ LARGE = dict.fromkeys(
 
 UNEXPLAINED = "not explained"
 LATE = ", where a run came to its limit"
+ROUNDS = 3  # of a comparison in which runs came to their limit
+NOT_COMPARED = "not compared: runs came to their limit, on a machine that did much else"
 COUNTED = ("exec", "fork", "branch", "differ", "once", "chance", "unstable")
 
 
 def sources():
     return sorted(glob.glob(f"{ROOT}/tests/equivalence/programs/*.c") + glob.glob(f"{ROOT}/tests/examples/*.c"))
+
+
+def own_names():
+    return [os.path.basename(p)[:-2] for p in sources()]
 
 
 def prepare(name, folder):
@@ -198,9 +210,13 @@ def may_be_once(name):
     return re.sub(r"\s*\n \* *", " ", words[1]) if words else ONCE.get(name)
 
 
-def unlike_chance(name, said):
+def by_chance_alone(name):
     """Its source may say that all that differs from run to run is taken away with chance."""
-    return bool(own_words(name, r"by chance alone")) and ", 0 do not repeat" not in said
+    return bool(own_words(name, r"by chance alone"))
+
+
+def unlike_chance(name, said):
+    return by_chance_alone(name) and ", 0 do not repeat" not in said
 
 
 def too_few_branches(name, said):
@@ -228,6 +244,7 @@ def compare(name, mode, arguments, folder):
     limit += ["-b"] if mode == "branch" else []
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []
+    limit += ["-c"] if name in DRAWN or by_chance_alone(name) else []
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     said = done.stdout.strip()
@@ -237,16 +254,18 @@ def compare(name, mode, arguments, folder):
         return 1, said + "\nit was not refused as its source says"
     if unlike_chance(name, said):
         return 1, said + "\nit does not repeat without chance"
+    if done.returncode in (1, 3) and is_busy() and came_late(unlike(said)):
+        return 1, said + "\n" + NOT_COMPARED
     if done.returncode == 3:
-        if may_be_once(name) or (is_busy() and came_late(unlike(said))):
+        if may_be_once(name):
             return 0, said
         return 1, said + "\nonce different, and nothing says why it may be"
     return done.returncode, said
 
 
 def unlike(said):
-    """What differed or was once different; LATE behind it if only the fast mode came to its limit."""
-    found = re.findall(r"^((?:DIFFERS|ONCE DIFFERENT) .*?):?\n(timed out: 0, 1)?", said, re.MULTILINE)
+    """What differed or was once different; LATE behind it if one of the two came to its limit."""
+    found = re.findall(r"^((?:DIFFERS|ONCE DIFFERENT) .*?):?\n(timed out: )?", said, re.MULTILINE)
     return [line + (LATE if late else "") for line, late in found]
 
 
@@ -263,7 +282,7 @@ def count(said, totals):
     """Adds what the last line of a comparison says, and returns it; what branches refused was not compared."""
     found = re.search(r"(\d+) of (\d+) experiments: (\d+) exec, (\d+) fork, (\d+) branch .*; (\d+) differ, "
                       r"(\d+) once different, (\d+) by chance, (\d+) do not repeat(?: [(](.*)[)])?", said)
-    if not found:
+    if not found or said.endswith(NOT_COMPARED):
         return None
     numbers = [int(n) for n in found.groups()[:9]]
     for key, n in zip(COUNTED, numbers[2:]):
@@ -277,8 +296,6 @@ def explanation(name, rows):
     known = REMARKS.get(name) or may_be_once(name)
     if not known and not any(row[5] + row[6] + row[8] for row in rows):
         known = "without chance all is the same"
-    if not known and came_late([line for row in rows for line in row[10]]) and not any(row[8] for row in rows):
-        known = "the time of a run was over, on a machine that did much else"
     return known or UNEXPLAINED
 
 
@@ -313,18 +330,20 @@ def head(arguments, begun, absent, late):
         limits += f" Not installed: {', '.join(absent)}."
     text = HEAD.format(options="".join(" " + word for word in sys.argv[1:]), processors=os.cpu_count(),
                        day=datetime.date.today(), minutes=round((time.monotonic() - begun) / 60),
-                       load=round(os.getloadavg()[0]), limits=limits)
+                       load=round(os.getloadavg()[0]), limits=limits,
+                       drawn=", ".join([*DRAWN, *filter(by_chance_alone, own_names())]))
     return "\n\n".join(textwrap.fill(part, 120) for part in text.split("\n\n")) + "\n"
 
 
-def table(results, totals, start):
-    """The document: for each program a row for each mode."""
+def table(results, totals, start, busy):
+    """The document: for each program a row for each mode. BUSY: those that the machine had no time for."""
     whole = 0
     lines = [start, "| program | mode | experiments | compared | differ | once different | by chance "
              "| do not repeat | left to others, since |", "|---|---|---|---|---|---|---|---|---|"]
     for (name, mode), row in results.items():
         if row is None:
-            lines.append(f"| {name} | {mode} | | | | | | | could not be compared |")
+            why = NOT_COMPARED if (name, mode) in busy else "could not be compared"
+            lines.append(f"| {name} | {mode} | | | | | | | {why} |")
             continue
         chosen, planned, *made, differ, once, chance, unstable, why, _ = row
         of = f"{chosen} of {planned}" if chosen < planned else planned
@@ -339,16 +358,19 @@ def table(results, totals, start):
 
 def in_turn(arguments):
     """(name, mode, status, what it said) for each program and mode; a status of None: the time was over before."""
-    own = [os.path.basename(p)[:-2] for p in sources()]
     # Our own and others by turns: a run that is ended has some of both.
-    every = [n for pair in itertools.zip_longest(DEBIAN, own) for n in pair if n]
+    every = [n for pair in itertools.zip_longest(DEBIAN, own_names()) for n in pair if n]
     end = time.monotonic() + arguments.minutes * 60 if arguments.minutes else None
 
     def one(what):
         if end and time.monotonic() > end:
             return *what, None, ""
-        with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
-            return *what, *compare(*what, arguments, folder)
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
+                status, said = compare(*what, arguments, folder)
+            if not said.endswith(NOT_COMPARED):
+                break
+        return *what, status, said
 
     both = [(name, mode) for name in arguments.names or every for mode in arguments.mode.split(",")]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -370,10 +392,13 @@ def main():
     if arguments.tap and os.environ.get("MURPHY_AGAIN"):
         print("1..0 # SKIP was run with the other compiler")
         return 0
-    bad, results, absent, late, begun = 0, {}, [], [], time.monotonic()
+    bad, results, absent, late, busy, begun = 0, {}, [], [], set(), time.monotonic()
     totals = dict.fromkeys(("experiments", *COUNTED), 0)
     for number, (name, mode, status, said) in enumerate(in_turn(arguments), 1):
-        bad += bool(status)
+        skipped = arguments.tap and said.endswith(NOT_COMPARED)
+        bad += bool(status) and not skipped
+        if said.endswith(NOT_COMPARED):
+            busy.add((name, mode))
         if status is None or said == "not installed":
             (late if status is None else absent).append(f"{name} ({mode})")
         else:
@@ -383,11 +408,12 @@ def main():
                 print("1..0 # SKIP no namespaces here")
                 return 0
             print("\n".join("# " + line for line in said.splitlines()))
-            print(f"{'not ok' if status else 'ok'} {number} - {name} by {mode}")
+            print(f"{'not ok' if status and not skipped else 'ok'} {number} - {name} by {mode}" +
+                  (f" # SKIP {NOT_COMPARED}" if skipped else ""))
         elif status is not None:
             print(f"{name:14} {mode:6} {said if status or not said else said.splitlines()[-1]}", flush=True)
     if arguments.write:
-        document = table(results, totals, head(arguments, begun, absent, late))
+        document = table(results, totals, head(arguments, begun, absent, late), busy)
         bad += f": {UNEXPLAINED}." in document
         with open(arguments.write, "w", encoding="utf-8") as f:
             f.write(document)
