@@ -209,7 +209,7 @@ static long open_like(const struct file *f, int file) {
   return rt_system(SYS_openat, AT_FDCWD, (long)path, (flags & ~(long)O_NOFOLLOW) | O_CLOEXEC, 0, 0, 0);
 }
 
-/* How long the program has said that a file will live: the kernel keeps it with the inode, and a copy has another one. */
+/* How long the program has said that a file will live: the kernel keeps it with the inode, and a copy has another. */
 static void hint_again(int from, int to) {
   uint64_t hint = 0;
   if (rt_system(SYS_fcntl, from, F_GET_RW_HINT, (long)&hint, 0, 0, 0) < 0 || hint == 0) return;
