@@ -37,6 +37,7 @@ struct lab {
   struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
   char what[160];      /* ... in what they do not */
+  bool unforked;       /* nor do forks: all runs are made from the start */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -329,6 +330,11 @@ static void result_init(struct lab_result *r) {
   memset(&r->first, 0, sizeof r->first);
 }
 
+static void say_unlike(const struct lab *l, char why[SANDBOX_WHY]) {
+  (void)snprintf(why, SANDBOX_WHY, "without faults, it did not look as in the baseline%s%s", l->what[0] ? ": " : "",
+                 l->what);
+}
+
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
   struct sandbox_result result;
   struct sandbox_job job = {.in = l->in,
@@ -338,7 +344,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .patience_ns = order->patience_ns,
                             .until_ns = order->until_ns,
                             .trace = order->trace || l->watch,
-                            .fork = l->fork && !order->trace};
+                            .fork = l->fork && !l->unforked && !order->trace};
   int r;
   unsigned tries = 0;
   do {
@@ -350,6 +356,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   result_init(ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
+  if (l->unforked) say_unlike(l, ret->why);
   r = see(l, &result, l->out, l->error, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);
@@ -468,12 +475,6 @@ static int run_trunk(struct branching *g, struct err *e) {
   return r;
 }
 
-static void say_unlike(const struct lab *l, struct lab_branch *b) {
-  b->unlike = true;
-  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline%s%s",
-                 l->what[0] ? ": " : "", l->what);
-}
-
 /* Once for each lab. */
 static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
   struct lab_branch none = {
@@ -487,8 +488,28 @@ static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
   return r;
 }
 
+/*
+ * A run from which others branch was not as the baseline. Is a plain fork? What is so twice is no chance: what the
+ * server's children lack or share shows in all of them.
+ */
+static int prove_fork(struct lab *l, const struct lab_branch *b, struct err *e) {
+  const struct lab_order none = {.wall_ns = b->wall_ns, .until_ns = b->until_ns};
+  bool like = !b->expected || b->first.armed || l->unforked;
+  int r = 0;
+  for (int i = 0; i < 2 && !like && r == 0; i++) {
+    struct lab_result result;
+    r = lab_run(l, &none, &result, e);
+    if (r < 0) return r;
+    like = result.mode != LAB_FORK || observe_compare(b->expected, &result.seen, b->mask, NULL) == 0;
+    lab_result_done(&result);
+  }
+  l->unforked |= !like;
+  return r;
+}
+
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
+  bool before = l->unlike;
   MUST(b->n <= LAB_BRANCHES);
   b->why[0] = '\0';
   b->unlike = false;
@@ -499,7 +520,9 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   int r = prove_trunk(l, b, e);
   if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
   l->unlike |= b->unlike;
-  if (l->unlike) say_unlike(l, b);
+  if (r == 0 && l->unlike && !before) r = prove_fork(l, b, e);
+  if (l->unlike) say_unlike(l, b->why);
+  b->unlike = l->unlike;
   free(g.index);
   return r;
 }

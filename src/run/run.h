@@ -362,3 +362,5 @@ int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_w
                    struct err *e) MUST_USE;
 /* For people: why a process cannot be forked. */
 const char *sandbox_refusal(uint32_t refusal);
+/* ... as it is before main, by what constructors of libraries did. */
+const char *sandbox_early_refusal(uint32_t refusal);

@@ -15,8 +15,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "apart.h"
 #include "below.h"
 #include "branch.h"
+#include "pinned.h"
 #include "process.h"
 #include "sound.h"
 #include "stack.h"
@@ -70,6 +72,7 @@ static void become_child(const struct wire_fork_request *request) {
     (void)rt_system(SYS_sched_setaffinity, 0, server.n_processors, (long)server.processors, 0, 0, 0);
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
+  rt_apart_put_back();
   /* The first process of its run, whatever the area has from the server's own start. */
   rt_store(&rt.area->next_process, 0);
   rt_store(&rt.area->processes, 0);
@@ -95,16 +98,26 @@ static bool keep_modules(void) {
   return server.loaded;
 }
 
+/* Whether a child could lock as much is known only when it has been made, which is too late for a run. */
+static enum wire_refusal judge_pinned(void) {
+  bool any;
+  enum wire_refusal r = rt_pinned_any(&any);
+  return r == WIRE_FORK_GOOD && any ? WIRE_FORK_APART : r;
+}
+
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
   server.pid = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-  enum wire_refusal r = rt_sound_process();
+  enum wire_refusal r = rt_apart_judge();
+  if (r == WIRE_FORK_GOOD) r = judge_pinned();
+  if (r == WIRE_FORK_GOOD) r = rt_sound_process();
   if (r == WIRE_FORK_GOOD) r = rt_sound_memory(NULL, 0);
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
   if (rt_system(SYS_get_robust_list, 0, (long)&server.robust, (long)&server.robust_size, 0, 0, 0) < 0)
     server.robust = 0;
+  rt_apart_keep_all();
   server.n_processors = rt_system(SYS_sched_getaffinity, 0, sizeof server.processors, (long)server.processors, 0, 0, 0);
   return rt_process_tid() && keep_modules() ? WIRE_FORK_GOOD : WIRE_FORK_UNKNOWN;
 }

@@ -151,6 +151,8 @@ enum wire_hook {
   WIRE_HOOK_LEAVE,      /* goes into other namespaces, or sets what no child has */
   WIRE_HOOK_SPENT,      /* tells how much time of processors was used */
   WIRE_HOOK_SPENT_BY,   /* (clock, ...): the same of some clocks */
+  WIRE_HOOK_PIN,        /* locks memory */
+  WIRE_HOOK_MAP,        /* (address, size, protection, flags, ...): maps memory, and may lock it */
   WIRE_HOOK_COUNT,
 };
 
