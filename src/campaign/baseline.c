@@ -131,14 +131,26 @@ static int run_all(struct lab *l, uint64_t wall_ns, struct baseline *b, struct e
   return 0;
 }
 
-int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+/* The runs, and what is not the same in all of them. -EAGAIN if that is too much. */
+static int learn(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+  struct observation runs[BASELINE_RUNS];
   memset(ret, 0, sizeof *ret);
   int r = run_all(l, wall_ns, ret, e);
   if (r < 0) return r;
-  struct observation runs[BASELINE_RUNS];
   for (size_t i = 0; i < BASELINE_RUNS; i++)
     runs[i] = ret->runs[i].seen;
-  r = observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
+  return observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
+}
+
+int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+  int r = learn(l, wall_ns, ret, e);
+  /* An overlay that stays gives its folders other numbers in each run: perhaps that is all. */
+  if (!lab_is_bare(l) && ((r == 0 && ret->notes.n) || r == -EAGAIN)) {
+    baseline_done(ret);
+    lab_mount_anew(l);
+    r = learn(l, wall_ns, ret, e);
+    ret->anew = true;
+  }
   if (r == 0 && lab_note(l)[0]) text_addf(&ret->notes, "%s\n", lab_note(l));
   if (r == -EAGAIN) return refuse_unstable(l, ret, e);
   return r;

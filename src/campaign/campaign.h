@@ -173,6 +173,11 @@ void lab_free(struct lab *l);
 /* The calling thread stays where the lab's processes are, until lab_leave with what this has returned. */
 struct processors lab_settle(const struct lab *l);
 void lab_leave(const struct processors *before);
+/*
+ * From now on what a run has changed is mounted anew, even if it could be emptied in place. Slower; but of an overlay
+ * that stays the numbers of folders go on, and a program may show them.
+ */
+void lab_mount_anew(struct lab *l);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
 /* As sandbox_note. */
@@ -265,6 +270,7 @@ struct baseline {
   struct observe_mask mask;
   struct text notes; /* what varies, a line each */
   uint64_t wall_ns;  /* the longest */
+  bool anew;         /* the lab mounts anew, as others must to be compared with it: lab_mount_anew */
 };
 
 /*

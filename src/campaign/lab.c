@@ -32,6 +32,7 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch, bare;
+  bool anew;               /* lab_mount_anew */
   unsigned processor;      /* as in the request */
   bool paired, first_came; /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
@@ -214,6 +215,8 @@ struct processors lab_settle(const struct lab *l) {
 
 void lab_leave(const struct processors *before) { processors_use(before); }
 
+void lab_mount_anew(struct lab *l) { l->anew = true; }
+
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
 }
@@ -337,6 +340,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
                             .until_ns = order->until_ns,
+                            .anew = l->anew,
                             .trace = order->trace || l->watch,
                             .fork = l->fork && !order->trace};
   int r;
@@ -454,6 +458,7 @@ static int run_trunk(struct branching *g, struct err *e) {
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->in,
+                                  .anew = l->anew,
                                   .out = l->out,
                                   .error = l->error,
                                   .child_out = l->child_out,

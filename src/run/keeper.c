@@ -316,6 +316,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
     size_t n_fds = 0;
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
     if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
+    k.layers.anew = request.anew;
     if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);

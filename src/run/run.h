@@ -290,6 +290,7 @@ struct sandbox_job {
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
+  bool anew;            /* what the run before has changed is mounted anew, and not emptied in place */
 };
 
 /* A part of the file system that was changed. */
@@ -343,6 +344,7 @@ struct sandbox_branch {
       child_error;   /* files for its children, one after another: they begin with what the trunk has written */
   uint64_t wall_ns;  /* of each child */
   uint64_t until_ns; /* as of a job */
+  bool anew;         /* ... */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;

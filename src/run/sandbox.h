@@ -21,6 +21,7 @@ struct keeper_request {
   uint64_t patience_ns;
   bool trace, fork;
   uint64_t until_ns;
+  bool anew;   /* as of a job */
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
 
@@ -76,6 +77,8 @@ struct upper {
   int fd;            /* for its status alone; -1 if it could not be opened */
   bool dirty;        /* it had changes from the first */
   struct stat clean; /* its status then */
+  off_t work;        /* size of the overlay's own folder then; 0 if it is not known */
+  bool more;         /* there is one more file in that since */
 };
 
 /* What a layer's upper folder has, by its path in the layer, and the inode that it has in that folder. */
@@ -116,6 +119,10 @@ struct layers {
   bool held;                /* some process stands on the layers that were mounted first */
   bool known;               /* the layers of a child are all shared with its trunk */
   bool settled;             /* nothing has run since all layers were looked at: their `changed` holds */
+  bool asked, forgets;      /* what an overlay knows can be made to be forgotten, if that was asked */
+  bool anew;                /* layers are not emptied in place */
+  unsigned refused;         /* how often in a row that could not be */
+  uint64_t n_files;         /* in memory, when all layers were new; 0 if that is not known */
   struct stat shm;          /* of /dev/shm when it was empty */
   number_list numbers;      /* of what the child sees copies of */
   const char *important[3]; /* folders that must be layers if that is possible; or NULL */

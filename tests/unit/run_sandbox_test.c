@@ -60,7 +60,7 @@ static int tear_down(void **state) {
 static bool traced;
 static uint64_t patience_ns;
 static const char *share;
-static bool bare;
+static bool bare, anew;
 static unsigned processor;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
@@ -88,8 +88,13 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
     out = memfd_create("out", MFD_CLOEXEC);
-    struct sandbox_job job = {
-        .in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced, .patience_ns = patience_ns};
+    struct sandbox_job job = {.in = in,
+                              .out = out,
+                              .error = out,
+                              .wall_ns = 2000000000u,
+                              .trace = traced,
+                              .patience_ns = patience_ns,
+                              .anew = anew};
     if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
   }
   assert_true(pread(out, seen.out, sizeof seen.out - 1, 0) >= 0);
@@ -135,6 +140,68 @@ static void test_shared_folder_stays(void **state) {
   share = NULL;
   assert_string_equal(s.out, "file\n"); /* what the first run put there is seen by the second */
   sandbox_result_done(&s.result);
+}
+
+/* All that can be seen of files and folders which the run before has changed, in each way that there is. */
+static void test_changes_leave_no_trace(void **state) {
+  const struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command,
+                 "cd %s && echo 1 > keep && mkdir -p sub/inner deep/er && echo 2 > sub/file && ln keep sub/link",
+                 p->work);
+  assert_int_equal(system(command), 0);
+  const char *script = "ls -aR; stat -c '%n %h %s %a %u %Y %Z' . sub sub/* deep/er keep; cat keep sub/file 2>&1;"
+                       "echo more >> keep; rm sub/file; rmdir sub/inner; mkdir sub/new; chmod 700 deep; mv deep other;"
+                       "ln -s x link; touch -d @7 sub/link; echo 3 > sub/file; mkfifo pipe; touch -d @9 .";
+  struct seen first = run(p, script, 1), third = run(p, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+  anew = true;
+  third = run(p, script, 3);
+  anew = false;
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Descriptors in a socket that is in itself: no process has them, and the kernel closes them when it comes to that. */
+static void test_open_files_of_nobody(void **state) {
+  const struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command, "cd %s && echo 1 > keep && mkdir sub", p->work);
+  assert_int_equal(system(command), 0);
+  const char *script = "ls -R; cat keep; exec python3 -c '\n"
+                       "import os, socket\n"
+                       "a, b = socket.socketpair()\n"
+                       "files = [os.open(\"keep\", os.O_WRONLY | os.O_TRUNC), os.open(\"sub\", os.O_RDONLY)]\n"
+                       "os.write(files[0], b\"changed\")\n"
+                       "os.mkdir(\"sub/more\")\n"
+                       "socket.send_fds(a, [b\"x\"], files + [a.fileno(), b.fileno()])\n"
+                       "print(\"sent\")'";
+  struct seen third = run(p, script, 3);
+  sandbox_result_done(&third.result);
+  assert_string_equal(third.out, ".:\nkeep\nsub\n\n./sub:\n1\nsent\n");
+}
+
+/* An overlay counts its folders, from when it was mounted. */
+static void test_folders_have_their_numbers_again(void **state) {
+  const char *script = "mkdir -p a/b; stat -c %i . a a/b /tmp";
+  anew = true;
+  struct seen first = run(*state, script, 1), third = run(*state, script, 3);
+  anew = false;
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Modes, attributes and owners of the folder that a layer lies on, when something in it was changed too. */
+static void test_root_of_a_layer_is_renewed(void **state) {
+  const char *script = "stat -c '%a %u %g' /tmp; getfattr -d /tmp 2>/dev/null; ls -d made 2>/dev/null;"
+                       "echo x > made; setfattr -n user.x -v 1 /tmp 2>/dev/null; chmod 711 /tmp";
+  struct seen first = run(*state, script, 1), third = run(*state, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
 }
 
 /* What belongs to the folder that a layer lies on: there is no new file that would show it. */
@@ -398,6 +465,10 @@ int main(void) {
       TEST(test_changes_stay_inside),
       TEST(test_shared_folder_stays),
       TEST(test_folders_themselves_are_renewed),
+      TEST(test_changes_leave_no_trace),
+      TEST(test_open_files_of_nobody),
+      TEST(test_folders_have_their_numbers_again),
+      TEST(test_root_of_a_layer_is_renewed),
       TEST(test_shared_objects_go_away),
       TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running),
