@@ -174,10 +174,10 @@ void lab_free(struct lab *l);
 struct processors lab_settle(const struct lab *l);
 void lab_leave(const struct processors *before);
 /*
- * From now on what a run has changed is mounted anew, even if it could be emptied in place. Slower; but of an overlay
- * that stays the numbers of folders go on, and a program may show them.
+ * From now on what a run has changed is mounted anew, or not, even if it could be emptied in place. Slower; but of an
+ * overlay that stays the numbers of folders go on, and a program may show them.
  */
-void lab_mount_anew(struct lab *l);
+void lab_mount_anew(struct lab *l, bool anew);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
 /* As sandbox_note. */

@@ -215,7 +215,7 @@ struct processors lab_settle(const struct lab *l) {
 
 void lab_leave(const struct processors *before) { processors_use(before); }
 
-void lab_mount_anew(struct lab *l) { l->anew = true; }
+void lab_mount_anew(struct lab *l, bool anew) { l->anew = anew; }
 
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);

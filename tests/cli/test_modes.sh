@@ -221,4 +221,23 @@ holds '... where all of them were counted' python3 -c '
 import sqlite3, sys
 rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
 sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
+
+# An overlay counts its folders from its mount on, and who shows their numbers must not see that it is the same one.
+cat >numbers.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(void) {
+  struct stat st;
+  char *p = malloc(10);
+  if (!p || mkdir("made", 0700) || open("made/file", O_WRONLY | O_CREAT, 0600) < 0 || stat("made", &st)) return 1;
+  printf("%ld\n", (long)st.st_ino);
+  return 0;
+}
+END
+cc -w -o /var/tmp/numbers-$$ numbers.c # where no run changes anything, so that its overlay is not in use elsewhere
+run test --campaign numbers --function malloc -- /var/tmp/numbers-$$
+rm -f /var/tmp/numbers-$$
+holds 'numbers of folders are the same in each run' sh -c '! grep -q "varies from run to run" out err'
 finish
