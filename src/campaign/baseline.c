@@ -143,10 +143,14 @@ static int learn(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct e
   return observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
 }
 
-static bool changes_files(const struct baseline *b) {
-  for (size_t i = 0; i < b->n; i++)
-    if (b->runs[i].seen.entries.n) return true;
-  return false;
+/* The layers that were emptied in place before some run, so that it would show what comes of that. */
+static struct sandbox_places find_emptied(const struct baseline *b) {
+  struct sandbox_places p = {0};
+  for (size_t i = 0; i < b->n; i++) {
+    p.names = b->runs[i].emptied.names;
+    p.set |= b->runs[i].emptied.set;
+  }
+  return p;
 }
 
 static bool is_same_text(const struct text *a, const struct text *b) {
@@ -159,26 +163,31 @@ static bool is_same_text(const struct text *a, const struct text *b) {
  */
 static int learn_anew(struct lab *l, uint64_t wall_ns, struct baseline *b, int r, struct err *e) {
   struct baseline *other = malloc(sizeof *other);
+  struct err why = {0};
   if (!other) return -ENOMEM;
-  lab_mount_anew(l, true);
-  int r_other = learn(l, wall_ns, other, e);
+  int r_other = learn(l, wall_ns, other, &why);
   bool same = r_other == r && is_same_text(&b->notes, &other->notes);
-  if (same) {
-    lab_mount_anew(l, false);
+  /* What was good enough stays so, if the command varies so much that it is not each time. */
+  if (same || (r == 0 && r_other < 0)) {
+    if (!same) b->in_place.set = 0;
     baseline_done(other);
   } else {
     baseline_done(b);
     *b = *other;
-    b->anew = true;
+    r = r_other;
+    if (r < 0) *e = why;
   }
   free(other);
-  return r_other;
+  return r;
 }
 
 int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+  lab_empty_in_place(l, &(struct sandbox_places){.all = true});
   int r = learn(l, wall_ns, ret, e);
-  if (!lab_is_bare(l) && changes_files(ret) && ((r == 0 && ret->notes.n) || r == -EAGAIN))
-    r = learn_anew(l, wall_ns, ret, r, e);
+  lab_empty_in_place(l, &(struct sandbox_places){0});
+  ret->in_place = find_emptied(ret);
+  if (ret->in_place.set && ((r == 0 && ret->notes.n) || r == -EAGAIN)) r = learn_anew(l, wall_ns, ret, r, e);
+  lab_empty_in_place(l, &ret->in_place);
   if (r == 0 && lab_note(l)[0]) text_addf(&ret->notes, "%s\n", lab_note(l));
   if (r == -EAGAIN) return refuse_unstable(l, ret, e);
   return r;

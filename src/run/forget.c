@@ -18,7 +18,11 @@ int overlay_forget(const char *target) {
   /* The first time, it is only marked; to look it up, as below, takes the mark away. */
   if (umount2(target, MNT_EXPIRE) == 0) return -ENOENT;
   if (errno != EAGAIN) return -errno;
-  return mount(NULL, target, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) < 0 ? -errno : 0;
+  if (mount(NULL, target, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) == 0) return 0;
+  int code = -errno;
+  struct stat st;
+  (void)stat(target, &st);
+  return code;
 }
 
 /* --- proof -------------------------------------------------------------------------------------------------------- */

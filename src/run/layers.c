@@ -460,7 +460,8 @@ static int show_device(const struct layers *l, const char *path, struct err *e) 
   int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return failed("make", target, e);
   (void)close(fd);
-  return mount(path, target, NULL, MS_BIND, NULL) < 0 ? failed("show", path, e) : 0;
+  /* Who writes to a device does not change its file; mode, owner and times are those of the machine's own. */
+  return mount_read_only(path, target, e);
 }
 
 static int link_at(const struct layers *l, const char *path, const char *to, struct err *e) {
@@ -496,7 +497,10 @@ static int build_special(const struct layers *l, struct err *e) {
   if (r == 0) r = mount_at(l, "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, e);
   if (r < 0) return r;
   char target[PATH_MAX];
-  r = inside(l, "/sys", target, e);
+  /* Settings of the namespaces, which are there for all runs. A kernel may have none. */
+  r = inside(l, "/proc/sys", target, e);
+  if (r == 0 && access(target, F_OK) == 0) r = mount_read_only(target, target, e);
+  if (r == 0) r = inside(l, "/sys", target, e);
   if (r < 0) return r;
   if (access("/sys", F_OK) < 0) return 0;
   if (mkdir(target, 0755) < 0) return failed("make", target, e);
@@ -592,7 +596,6 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   if (r == 0) r = build_special(l, e);
   if (r == 0 && l->shared) r = layers_show_shared(l, e);
   if (r == 0) r = protect_root(l, e);
-  l->n_files = layers_count(l);
   return r < 0 ? r : shm_watch(l, e);
 }
 

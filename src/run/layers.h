@@ -51,7 +51,8 @@ int shm_renew(struct layers *l, struct err *e) MUST_USE;
 
 /*
  * The overlay at TARGET, on which nobody stands and in which nothing is open, forgets all names that it knows: what is
- * changed in its upper folder now is what it will find. A negative errno if that cannot be; nothing was done then.
+ * changed in its upper folder now is what it will find. A negative errno if that cannot be. Nothing was done then, but
+ * with -ENOENT: it is not mounted any more.
  */
 int overlay_forget(const char *target) MUST_USE;
 /* Does this kernel do so? Looked at once, in the folder STAGE. */

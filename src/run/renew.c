@@ -98,14 +98,12 @@ static bool has_same_root(const struct upper *u, const char *path, int folder) {
   return has_own_attributes_only(path);
 }
 
-/* The overlay's own folder has what it had at first, and perhaps a whiteout that it links to: that is `more`. */
-static bool has_same_work(const struct layers *l, struct upper *u) {
-  enum { ENTRY = 20 }; /* which adds so much to the size of a memory file system's folder */
+/* Has the overlay its own folder as it was? A whiteout that it links to stays there, and is a file more in statfs. */
+static bool has_same_work(const struct layers *l, const struct upper *u) {
   char path[PATH_MAX];
   struct stat st;
   if (u->work == 0 || upper_path(l, u->number, "/w/work", path, NULL) < 0 || stat(path, &st) < 0) return false;
-  u->more = st.st_size != u->work;
-  return st.st_size == u->work || st.st_size == u->work + ENTRY;
+  return st.st_size == u->work;
 }
 
 static bool may_forget(struct layers *l) {
@@ -136,8 +134,9 @@ static bool renew_in_place(const struct layers *l, struct layer *layer) {
   if (upper_path(l, u->number, "/u", path, NULL) < 0) return false;
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
-  bool good = has_same_root(u, path, folder) && has_same_work(l, u) && overlay_forget(target) == 0 &&
-              empty_upper(u, target, folder);
+  int r = has_same_root(u, path, folder) && has_same_work(l, u) ? overlay_forget(target) : -EBUSY;
+  bool good = r == 0 && empty_upper(u, target, folder);
+  u->gone = r == -ENOENT;
   (void)close(folder);
   return good;
 }
@@ -148,15 +147,15 @@ uint64_t layers_count(const struct layers *l) {
 }
 
 /* Are there as many files as when all was new? One of which an overlay still knows is there as long, without a name. */
-static bool is_complete(const struct layers *l) {
-  uint64_t n = l->n_files;
-  for (size_t i = 0; i < l->at.n; i++)
-    n += l->at.at[i].upper.more;
-  return layers_count(l) == n;
-}
+static bool is_complete(const struct layers *l) { return layers_count(l) == l->n_files; }
 
-/* What is to be made new. */
-static bool is_due(const struct layer *layer, bool held) { return layer->changed || (layer->over && !held); }
+static bool may_stay(const struct layers *l, size_t i) { return l->in_place.set >> i & 1; }
+
+/* What is to be made new: also what was emptied when it might be, and may not have been. */
+static bool is_due(const struct layers *l, size_t i, bool held) {
+  const struct layer *layer = &l->at.at[i];
+  return layer->changed || (layer->over && !held) || (layer->upper.emptied && !may_stay(l, i));
+}
 
 /*
  * Makes all layers as new without another mount. False if that cannot be; then the overlays of all that were changed
@@ -164,12 +163,17 @@ static bool is_due(const struct layer *layer, bool held) { return layer->changed
  */
 static bool renew_all_in_place(struct layers *l, bool held) {
   enum { TRIES = 8 }; /* where it never can be, it is not tried for ever */
-  if (l->anew || l->n_files == 0 || l->refused == TRIES || !may_forget(l)) return false;
+  if (l->n_files == 0 || l->refused == TRIES) return false;
+  for (size_t i = 0; i < l->at.n; i++)
+    /* What lies over another one stays only as long as somebody stands on that. */
+    if (is_due(l, i, held) && (!may_stay(l, i) || (l->at.at[i].over && !held))) return false;
+  if (!may_forget(l)) return false;
   l->refused++;
   for (size_t i = 0; i < l->at.n; i++) {
     struct layer *layer = &l->at.at[i];
-    /* What lies over another one stays only as long as somebody stands on that. */
-    if (is_due(layer, held) && ((layer->over && !held) || !renew_in_place(l, layer))) return false;
+    if (!is_due(l, i, held)) continue;
+    if (!renew_in_place(l, layer)) return false;
+    layer->upper.emptied = true;
   }
   if (!is_complete(l)) return false;
   l->refused = 0;
@@ -183,12 +187,16 @@ static int renew(struct layers *l, struct layer *layer, bool held, struct err *e
   int r = inside(l, layer->at, target, e);
   if (r < 0) return r;
   unsigned number = layer->upper.number;
+  bool gone = layer->upper.gone;
   upper_forget(&layer->upper);
-  if (held && !layer->over) {
+  if (held && !layer->over && !gone) {
     layer->below = number;
     layer->over = true;
   } else {
-    r = layer_take_off(l, target, number, e);
+    if (gone)
+      upper_remove(l, number);
+    else
+      r = layer_take_off(l, target, number, e);
     if (r == 0 && layer->over && !held) {
       r = layer_take_off(l, target, layer->below, e);
       layer->over = false;
@@ -231,21 +239,46 @@ static bool look_for_changes(struct layers *l) {
   return any;
 }
 
+static bool has_stale(const struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    if (l->at.at[i].upper.emptied && !may_stay(l, i)) return true;
+  return false;
+}
+
 int layers_renew(struct layers *l, bool held, struct err *e) {
   int shm = shm_renew(l, e);
   if (shm < 0) return shm;
-  if (!look_for_changes(l) && l->held == held) return 0;
+  if (!look_for_changes(l) && l->held == held && !has_stale(l)) return 0;
   l->held = held;
   /* What a run changes its branches will change, which would end the trunk if they shared it. */
   for (size_t i = 0; i < l->at.n; i++)
     l->at.at[i].branches |= l->at.at[i].changed;
   if (renew_all_in_place(l, held)) return 0;
   for (size_t i = 0; i < l->at.n; i++) {
-    int r = is_due(&l->at.at[i], held) ? renew(l, &l->at.at[i], held, e) : 0;
+    int r = is_due(l, i, held) ? renew(l, &l->at.at[i], held, e) : 0;
     if (r < 0) return r;
   }
   l->n_files = layers_count(l);
-  for (size_t i = 0; i < l->at.n; i++)
-    l->n_files -= l->at.at[i].upper.more;
   return 0;
+}
+
+/* --- which may be emptied in place -------------------------------------------------------------------------------- */
+
+void layers_ready(struct layers *l) {
+  l->n_files = layers_count(l);
+  l->in_place.names = 0;
+  for (size_t i = 0; i < l->at.n; i++)
+    l->in_place.names = hash_mix(l->in_place.names ^ hash_string(l->at.at[i].at));
+}
+
+void layers_allow(struct layers *l, const struct sandbox_places *places) {
+  bool known = places->names == l->in_place.names;
+  l->in_place.set = places->all ? UINT64_MAX : known ? places->set : 0;
+}
+
+struct sandbox_places layers_emptied(const struct layers *l) {
+  struct sandbox_places p = {.names = l->in_place.names};
+  for (size_t i = 0; i < l->at.n; i++)
+    if (l->at.at[i].upper.emptied) p.set |= (uint64_t)1 << i;
+  return p;
 }

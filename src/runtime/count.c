@@ -44,6 +44,8 @@ static struct wire_allowance *block(uint32_t i) { return (void *)(count.blocks_e
 /* The thread's block; NULL if all are taken. */
 static struct wire_allowance *find_block(void) {
   uint64_t self = rt_thread_pointer();
+  /* The first thread's, of which a handler may be that came when it was taken and rt_mine was not yet set. */
+  if (rt_load(&count.owners[0]) == self) return block(0);
   uint32_t first = rt_load(&count.used) == 0 ? 0 : (uint32_t)(self * 0x9e3779b97f4a7c15u >> 40) & (count.n_blocks - 1);
   for (uint32_t k = 0; k < count.n_blocks; k++) {
     uint32_t i = (first + k) & (count.n_blocks - 1);

@@ -26,6 +26,7 @@
 #define PATH_ROOM 4096
 #define PROCESSORS 8192 /* more than any kernel has */
 #define STACK 16384     /* for all that the server does */
+#define PAGE 4096
 
 static struct {
   bool wanted, early;
@@ -194,9 +195,11 @@ static inline __attribute__((always_inline)) void call_aside(void (*function)(vo
 __attribute__((noinline)) void rt_server(void) {
   if (!server.wanted) return;
   server.wanted = false;
-  char *stack = rt_map(STACK);
-  if (stack)
-    call_aside(serve, stack + STACK);
+  /* Until then nothing is called here either. */
+  char *stack = rt_map(PAGE + STACK);
+  /* Who would need more than there is must not write to what lies below. */
+  if (stack && rt_system(SYS_mprotect, (long)stack, PAGE, 0 /* none */, 0, 0, 0) == 0)
+    call_aside(serve, stack + PAGE + STACK);
   else
     (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
 }

@@ -2,7 +2,6 @@
 /* How the runtime comes to be ready. */
 #pragma once
 
-#include "aim.h"
 #include "runtime.h"
 
 /* Makes it ready if it is not. enter.S calls it before the first call is decided. */
