@@ -561,12 +561,22 @@ int shm_watch(struct layers *l, struct err *e) {
   return stat(path, &l->shm) < 0 ? failed("look at", path, e) : 0;
 }
 
+/*
+ * Is PATH in a layer that can be changed? That is not looked up there: an overlay counts its folders as they are looked
+ * up, and the first run would see other numbers than those after it.
+ */
+static bool is_in_layer(const struct layers *l, const char *path) {
+  for (size_t i = 0; i < l->at.n; i++)
+    if (!l->at.at[i].fixed && leads_to(l->at.at[i].at, path)) return true;
+  return false;
+}
+
 void layers_note(const struct layers *l, char *ret, size_t size) {
   ret[0] = '\0';
   for (size_t i = 0; i < COUNT(l->important); i++) {
     char target[PATH_MAX];
     const char *path = l->important[i];
-    if (!path || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
+    if (!path || is_in_layer(l, path) || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
     if (access(target, W_OK) == 0 || errno != EROFS) continue;
     (void)snprintf(ret, size, "%s is read-only in the sandbox%s", path,
                    has_mounts_below(l, path) ? ", since something is mounted below it" : "");
