@@ -24,7 +24,7 @@ struct keeper {
   int connections;  /* descriptor of how many there are, or -1 */
   int mtu;          /* of the loopback device; -1 if it is not known */
   short flags;      /* ... */
-  int nice, io;     /* priorities of the keeper at first; io is -1 if it is not known */
+  int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
   int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
   int terminals;    /* where terminals are made, or -1 */
   struct stat ptmx; /* its status at first */

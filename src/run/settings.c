@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run can set for processes that are not its own: the keeper's and the fork server's priorities, how soon they
- * are killed where memory is short, and the device that makes terminals. All of it is looked at before each run.
- *
- * What cannot be taken back is left as it is: a better priority may only be given by who has rights outside.
+ * What a run can set for processes that are not its own: the keeper's and the fork server's priority for input and
+ * output, how soon the keeper is killed where memory is short, and the device that makes terminals. All of it is looked
+ * at before each run. Not so the nice value: only who has rights outside can take that back.
  */
 #include "run/keeper.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/ioprio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 static int io_of(pid_t pid) { return (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, pid); }
-
-/* An error looks like a value, which is no matter where it is only compared. */
-static int nice_of(pid_t pid) { return getpriority(PRIO_PROCESS, (id_t)pid); }
 
 static int read_oom(int fd) {
   char text[16];
@@ -31,7 +25,6 @@ static int read_oom(int fd) {
 
 void settings_watch(struct keeper *k) {
   char path[PATH_MAX + 16];
-  k->nice = nice_of(0);
   k->io = io_of(0);
   k->oom = open("/proc/1/oom_score_adj", O_RDWR | O_CLOEXEC);
   k->no_oom = read_oom(k->oom);
@@ -63,12 +56,10 @@ static void renew_terminals(const struct keeper *k) {
 }
 
 bool settings_renew(const struct keeper *k) {
-  if (nice_of(0) != k->nice) (void)setpriority(PRIO_PROCESS, 0, k->nice);
   if (k->io >= 0 && io_of(0) != k->io) (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, k->io);
   renew_oom(k);
   renew_terminals(k);
-  /* As it was given them: compared with what the keeper has now, so that a server is not ended for ever. */
-  return k->server.pid && (nice_of(k->server.pid) != nice_of(0) || io_of(k->server.pid) != io_of(0));
+  return k->io >= 0 && k->server.pid && io_of(k->server.pid) != k->io;
 }
 
 void settings_replace_null(const struct keeper *k, int *fd) {
