@@ -32,8 +32,9 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch, bare;
-  unsigned processor;      /* as in the request */
-  bool paired, first_came; /* there is a fault before the one that a run is about; it came */
+  struct sandbox_places in_place; /* lab_empty_in_place */
+  unsigned processor;             /* as in the request */
+  bool paired, first_came;        /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
   char what[160];      /* ... in what they do not */
@@ -215,6 +216,8 @@ struct processors lab_settle(const struct lab *l) {
 
 void lab_leave(const struct processors *before) { processors_use(before); }
 
+void lab_empty_in_place(struct lab *l, const struct sandbox_places *places) { l->in_place = *places; }
+
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
 }
@@ -343,6 +346,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
                             .until_ns = order->until_ns,
+                            .in_place = l->in_place,
                             .trace = order->trace || l->watch,
                             .fork = l->fork && !l->unforked && !order->trace};
   int r;
@@ -357,6 +361,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
   if (l->unforked) say_unlike(l, ret->why);
+  ret->emptied = result.emptied;
   r = see(l, &result, l->out, l->error, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);
@@ -461,6 +466,7 @@ static int run_trunk(struct branching *g, struct err *e) {
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->in,
+                                  .in_place = l->in_place,
                                   .out = l->out,
                                   .error = l->error,
                                   .child_out = l->child_out,

@@ -256,6 +256,8 @@ static int make_baseline(struct test_setup *s, struct err *e) {
   s->has_baseline = true;
   test_stage("running the command without faults");
   int r = baseline_make(s->recorder, s->is->timeout_ns, &s->baseline, e);
+  for (size_t i = 0; i < s->labs.n; i++)
+    lab_empty_in_place(s->labs.at[i], &s->baseline.in_place);
   test_stage("looking which of its calls are checked");
   if (beside)
     (void)pthread_join(thread, NULL);

@@ -287,6 +287,16 @@ void sandbox_free(struct sandbox *s);
 /* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
 void sandbox_stop(const struct sandbox *s);
 
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
+
+/* Layers, by their place in the sandbox. Of one that has other layers than those that were meant, there are none. */
+struct sandbox_places {
+  bool all;
+  uint64_t names; /* hash of the paths of all layers */
+  uint64_t set;
+};
+_Static_assert(SANDBOX_LAYERS <= 64, "a bit for each");
+
 struct sandbox_job {
   int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
   uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
@@ -294,6 +304,7 @@ struct sandbox_job {
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
+  struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */
 };
 
 /* A part of the file system that was changed. */
@@ -301,8 +312,6 @@ struct sandbox_layer {
   char at[256]; /* where it is: "/home" */
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
-
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
 
 /* What was seen of all processes of a traced run. */
 struct sandbox_tree {
@@ -319,7 +328,8 @@ struct sandbox_result {
   bool timed_out; /* killed by murphy */
   uint64_t wall_ns;
   struct rusage usage;
-  unsigned left; /* processes that still ran when the command had ended, and were killed */
+  unsigned left;                 /* processes that still ran when the command had ended, and were killed */
+  struct sandbox_places emptied; /* these were emptied in place since they were mounted, before this run */
   size_t n_layers;
   struct sandbox_layer layers[SANDBOX_LAYERS];
   size_t n_frames; /* of a traced run that crashed or was killed */
@@ -347,6 +357,7 @@ struct sandbox_branch {
       child_error;   /* files for its children, one after another: they begin with what the trunk has written */
   uint64_t wall_ns;  /* of each child */
   uint64_t until_ns; /* as of a job */
+  struct sandbox_places in_place; /* ... */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;

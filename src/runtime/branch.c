@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "aim.h"
 #include "apart.h"
 #include "below.h"
 #include "condition.h"
@@ -22,7 +23,6 @@
 #include "server.h"
 #include "sound.h"
 #include "stack.h"
-#include "start.h"
 #include "system.h"
 
 #define PATH_ROOM 4096

@@ -42,12 +42,14 @@ static bool retirable(const struct rt_function *f) {
   return true;
 }
 
-/* If no rule of the function can fire any more, whatever happens, calls need not come here. */
-void rt_retire(uint32_t function) {
+bool rt_retired(uint32_t function) {
   const struct rt_function *f = &rt.functions[function];
   uint64_t next = f->how == RT_ONE ? rt_load(&f->given) + 1 : 1;
-  if (retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
-    rt_store(&rt.entries[function].target, rt.entries[function].real);
+  return retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX);
+}
+
+void rt_retire(uint32_t function) {
+  if (rt_retired(function)) rt_store(&rt.entries[function].target, rt.entries[function].real);
 }
 
 /*

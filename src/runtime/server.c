@@ -15,19 +15,20 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "aim.h"
 #include "apart.h"
-#include "below.h"
 #include "branch.h"
 #include "pinned.h"
 #include "process.h"
 #include "sound.h"
 #include "stack.h"
-#include "start.h"
 #include "system.h"
 
 #define INTERRUPTED 4 /* EINTR */
 #define PATH_ROOM 4096
 #define PROCESSORS 8192 /* more than any kernel has */
+#define STACK 16384     /* for all that the server does */
+#define PAGE 4096
 
 static struct {
   bool wanted, early;
@@ -39,9 +40,6 @@ static struct {
   uint64_t processors[PROCESSORS / 64]; /* that it may use */
   long n_processors;                    /* bytes of these; a negative errno if they are not known */
 } server;
-
-struct rt_below rt_below;
-const char rt_below_nothing[RT_PAGE];
 
 void rt_server_start(void) {
   server.wanted = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION && rt_process() == 1;
@@ -67,6 +65,8 @@ static void tell_modules(void) {
 }
 
 static void become_child(const struct wire_fork_request *request) {
+  /* Who reads first is given all pages of the area that are there, who writes one at a time. */
+  (void)rt_load(&rt.area->attached);
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
   if (request->kept && server.n_processors > 0)
     (void)rt_system(SYS_sched_setaffinity, 0, server.n_processors, (long)server.processors, 0, 0, 0);
@@ -80,7 +80,7 @@ static void become_child(const struct wire_fork_request *request) {
   tell_modules();
   rt_store(&rt.area->attached, 1);
   if (request->trunk) rt_trunk_start(server.pid);
-  rt_aim();
+  rt_aim_again();
 }
 
 void rt_child_lists(void) {
@@ -105,6 +105,9 @@ static enum wire_refusal judge_pinned(void) {
   return r == WIRE_FORK_GOOD && any ? WIRE_FORK_APART : r;
 }
 
+/* The server itself stands in the root, so that no layer is in use while it waits. */
+static long leave_folder(void) { return rt_system(SYS_chdir, (long)"/", 0, 0, 0, 0, 0); }
+
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
   server.pid = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -115,6 +118,7 @@ static enum wire_refusal get_ready(void) {
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
+  if (leave_folder() < 0) return WIRE_FORK_UNKNOWN;
   if (rt_system(SYS_get_robust_list, 0, (long)&server.robust, (long)&server.robust_size, 0, 0, 0) < 0)
     server.robust = 0;
   rt_apart_keep_all();
@@ -164,7 +168,9 @@ long rt_fork_beside(void) {
 
 static long fork_one(void) {
   long r = rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
-  return r < 0 ? r : rt_fork_beside();
+  if (r == 0) r = rt_fork_beside();
+  if (r != 0) (void)leave_folder();
+  return r;
 }
 
 static void serve(void) {
@@ -172,6 +178,7 @@ static void serve(void) {
   struct wire_hello hello = {
       .magic = WIRE_SERVER_MAGIC, .version = WIRE_SERVER_VERSION, .refusal = (uint32_t)get_ready()};
   struct wire_fork_request request;
+  if (hello.refusal == WIRE_FORK_GOOD) rt_aim_ahead();
   bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD;
   while (good && hear(&request)) {
     struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
@@ -184,10 +191,28 @@ static void serve(void) {
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
 }
 
+/*
+ * Calls FUNCTION with its stack below TOP. What lies below the stack pointer is nobody's, and yet programs show it, in
+ * variables that they forgot to set: a child must find there what it would have found without the server.
+ */
+static inline __attribute__((always_inline)) void call_aside(void (*function)(void), char *top) {
+  __asm__ volatile("mov %%rsp, %%rbx\n\t"
+                   "mov %0, %%rsp\n\t"
+                   "call *%1\n\t"
+                   "mov %%rbx, %%rsp"
+                   : "+S"(top), "+a"(function)
+                   :
+                   : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+}
+
 __attribute__((noinline)) void rt_server(void) {
   if (!server.wanted) return;
   server.wanted = false;
-  rt_stack_keep();
-  serve();
-  rt_stack_put_back();
+  /* Until then nothing is called here either. */
+  char *stack = rt_map(PAGE + STACK);
+  /* Who would need more than there is must not write to what lies below. */
+  if (stack && rt_system(SYS_mprotect, (long)stack, PAGE, 0 /* none */, 0, 0, 0) == 0)
+    call_aside(serve, stack + PAGE + STACK);
+  else
+    (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
 }

@@ -6,6 +6,7 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "aim.h"
 #include "ask.h"
 #include "condition.h"
 #include "count.h"
@@ -94,15 +95,6 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);
   rt_terms_learn(&rt.functions[function]);
-}
-
-/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
-void rt_aim(void) {
-  for (uint32_t i = 0; i < rt.shim->n; i++) {
-    struct wire_entry *e = &rt.entries[i];
-    if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
-    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
-  }
 }
 
 static bool plan_good(void) {

@@ -285,4 +285,76 @@ holds '... where all of them were counted' python3 -c '
 import sqlite3, sys
 rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
 sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
+
+# An overlay counts its folders from its mount on, and who shows their numbers must not see that it is the same one.
+cat >numbers.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(void) {
+  struct stat st;
+  char *p = malloc(10);
+  if (!p || mkdir("made", 0700) || open("made/file", O_WRONLY | O_CREAT, 0600) < 0 || stat("made", &st)) return 1;
+  printf("%ld\n", (long)st.st_ino);
+  return 0;
+}
+END
+cc -w -o /var/tmp/numbers-$$ numbers.c # where no run changes anything, so that its overlay is not in use elsewhere
+run test --campaign numbers --function malloc -- /var/tmp/numbers-$$
+rm -f /var/tmp/numbers-$$
+holds 'numbers of folders are the same in each run' sh -c '! grep -q "varies from run to run" out err'
+
+# ... nor where nobody writes but when something fails, so that the runs without faults show nothing of it.
+cat >log.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void attempt(size_t n) {
+  char *p = malloc(n);
+  int fd = p ? -1 : open("error.log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (fd >= 0) close(fd);
+  free(p);
+}
+int main(void) {
+  struct stat st;
+  int ends[2];
+  if (pipe(ends)) return 1; /* no branches */
+  attempt(100000);
+  attempt(100001);
+  if (lstat("folder", &st)) return 1;
+  for (int i = 0; i < 8; i++) putchar('a' + st.st_ino % 26);
+  puts("");
+  return 0;
+}
+END
+mkdir -p folder
+cc -w -o /var/tmp/log-$$ log.c
+run test --campaign log --function malloc -- /var/tmp/log-$$
+rm -f /var/tmp/log-$$
+holds 'what only faults write changes no numbers' grep -q 'error.log: should not be there' out
+holds '... and no run is different by itself' sh -c '! grep -q "different by itself" out err'
+
+# ... nor where what was made is gone again at the end.
+cat >gone.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void) {
+  struct stat st;
+  char *p = malloc(100000);
+  if (!p) return 0;
+  if (mkdir("work", 0700) || stat("work", &st) || rmdir("work")) return 1;
+  for (int i = 0; i < 8; i++) putchar('a' + st.st_ino % 26);
+  puts("");
+  return 0;
+}
+END
+cc -w -o /var/tmp/gone-$$ gone.c
+run test --campaign gone --function malloc -- /var/tmp/gone-$$
+rm -f /var/tmp/gone-$$
+holds 'a folder that is made and removed has the same number' grep -q '^1 finding' out
 finish

@@ -98,6 +98,8 @@ static int make_steady(struct job *job, struct err *e) {
 
 static int plan_all(struct job *job, struct err *e) {
   int r = baseline_make(job->recorder, 30000000000u, &job->baseline, e);
+  for (int i = 0; i < WAYS; i++)
+    lab_empty_in_place(job->labs[i], &job->baseline.in_place);
   if (r >= 0) r = test_take_points(&job->space, job->recorder, e);
   if (r < 0) return r;
   struct campaign_order order = {.points = job->space.points.at,
