@@ -82,8 +82,11 @@ static int refuse_end(const struct lab *l, const struct lab_result *r, const cha
 static int check_status(const struct lab *l, const struct lab_result *r, struct err *e) {
   int status = r->seen.status;
   char how[64];
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
-    return err_set(e, -ECANCELED, "the command writes without end, without any fault (give it less to do)");
+  if (campaign_wrote_too_much(status))
+    return err_set(e, -ECANCELED,
+                   "the command writes without end, without any fault: more than %u MiB to a file or its output, which "
+                   "is murphy's limit (give it less to do)",
+                   CAMPAIGN_FILE_SIZE >> 20);
   if (WIFSIGNALED(status)) {
     const char *name = signal_name(WTERMSIG(status));
     (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");

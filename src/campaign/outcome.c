@@ -126,11 +126,14 @@ static int signal_of(int status) {
   case SIGFPE:
   case SIGILL:
   case SIGABRT:
+  case SIGXFSZ:
     return code - 128;
   default:
     return 0;
   }
 }
+
+bool campaign_wrote_too_much(int status) { return signal_of(status) == SIGXFSZ; }
 
 /* How a death by a signal counts. Some signals are ordinary ways to end. */
 static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f) {

@@ -266,11 +266,17 @@ int test_finding_write(const struct test_keeper *k, const struct test_finding *f
 struct test_known {
   struct test_finding is;
   struct test_subject subject;
-  json_t *modules;
+  json_t *modules, *environment;
   struct arena arena;
 };
 int test_finding_load(const char *path, struct test_known *ret, struct err *e) MUST_USE;
 void test_known_done(struct test_known *k);
+/* The environment as it is kept: names, and values where these are known to be harmless (test_environment.c). */
+void test_environment_json(char *const *envp, struct text *to);
+/* In what ENVP differs from what was KEPT, for people; nothing if it does not, or is not known. */
+int test_environment_differs(char *const *envp, const json_t *kept, struct text *to) MUST_USE;
+/* Says so, if it does. */
+void test_environment_complain(const json_t *kept);
 /* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
 void test_finding_title(const struct test_finding *f, struct text *to);
 

@@ -149,6 +149,7 @@ static int verify(struct job *job, struct err *e) {
   if (r < 0) return r;
   if (job->known.n) {
     job->subject = &job->known.at[0].subject;
+    test_environment_complain(job->known.at[0].environment);
     r = prepare(job, e);
     job->calls = r >= 0;
     if (r == -ENODATA) r = 0;

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 struct loader {
   struct report *to;
@@ -305,6 +307,12 @@ size_t report_depth(const struct report_stack *s) {
 }
 
 bool report_is_sanitizer(const struct report_finding *f) { return strcmp(f->is.kind, "sanitizer") == 0; }
+
+bool report_is_limited(const struct report_finding *f) {
+  bool ended = WIFSIGNALED(f->is.status) ? WTERMSIG(f->is.status) == SIGXFSZ
+                                         : WIFEXITED(f->is.status) && WEXITSTATUS(f->is.status) == 128 + SIGXFSZ;
+  return ended && strcmp(f->is.kind, "hang") == 0 && f->is.difference[0];
+}
 
 const char *report_ending(const struct report_finding *f) {
   return strcmp(f->is.kind, "hang") == 0 ? "where it hangs" : "where it ended";

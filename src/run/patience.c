@@ -5,7 +5,8 @@
  * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
  * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
  * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
- * be about to give up, and is given more time where the caller wants to be sure.
+ * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
+ * it is only known that there is no end to them when there were many.
  *
  * Runs in the keeper, whose /proc shows the sandbox only.
  */
@@ -23,19 +24,24 @@
 enum { TIMES = 8 };
 /* More threads than this that want to run are a crowd. */
 enum { CROWD = 32 };
+/* One that sleeps has the time for so many naps, up to so many times of what others have. */
+enum { NAPS = 40, NAP_TIMES = 6 };
 enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000 };
 
 struct glance {
   uint64_t starved, switches, used;
   unsigned busy; /* threads that run, or would */
-  bool waits;    /* one sleeps for a limited time */
+  bool waits;    /* one sleeps for a limited time, or perhaps */
+  bool naps;     /* ... for certain */
 };
+
+enum limit { NONE, PERHAPS, LIMITED };
 
 /* Where the limit of a system call that may sleep is: an argument that is a pointer, or a number of milliseconds. */
 static const struct {
   long number;
   int arg;
-  enum { ALWAYS, POINTER, NUMBER } kind;
+  enum { ALWAYS, POINTER, NUMBER, UNKNOWN } kind;
 } sleepers[] = {
     {SYS_nanosleep, 0, ALWAYS},
     {SYS_clock_nanosleep, 0, ALWAYS},
@@ -50,15 +56,15 @@ static const struct {
     {SYS_rt_sigtimedwait, 2, POINTER},
     {SYS_semtimedop, 3, POINTER},
     /* Sockets can have a limit of their own, and so can what is not looked at here. */
-    {SYS_recvfrom, 0, ALWAYS},
-    {SYS_recvmsg, 0, ALWAYS},
-    {SYS_accept, 0, ALWAYS},
-    {SYS_accept4, 0, ALWAYS},
-    {SYS_connect, 0, ALWAYS},
-    {SYS_io_getevents, 0, ALWAYS},
-    {SYS_io_uring_enter, 0, ALWAYS},
-    {SYS_pause, 0, ALWAYS},
-    {SYS_rt_sigsuspend, 0, ALWAYS},
+    {SYS_recvfrom, 0, UNKNOWN},
+    {SYS_recvmsg, 0, UNKNOWN},
+    {SYS_accept, 0, UNKNOWN},
+    {SYS_accept4, 0, UNKNOWN},
+    {SYS_connect, 0, UNKNOWN},
+    {SYS_io_getevents, 0, UNKNOWN},
+    {SYS_io_uring_enter, 0, UNKNOWN},
+    {SYS_pause, 0, UNKNOWN},
+    {SYS_rt_sigsuspend, 0, UNKNOWN},
 };
 
 static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
@@ -71,7 +77,7 @@ static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
 }
 
 /* Of what /proc/PID/task/TID/syscall says of a thread that sleeps. */
-static bool sleeps_for_a_while(const char *line) {
+static enum limit limit_of_sleep(const char *line) {
   char *end = NULL;
   long number = strtol(line, &end, 10);
   uint64_t args[6] = {0};
@@ -80,9 +86,11 @@ static bool sleeps_for_a_while(const char *line) {
   for (size_t i = 0; i < COUNT(sleepers); i++) {
     if (sleepers[i].number != number) continue;
     uint64_t limit = args[sleepers[i].arg];
-    return sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
+    if (sleepers[i].kind == UNKNOWN) return PERHAPS;
+    bool limited = sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
+    return limited ? LIMITED : NONE;
   }
-  return false;
+  return NONE;
 }
 
 static void look_at_thread(int folder, struct glance *g) {
@@ -95,10 +103,13 @@ static void look_at_thread(int folder, struct glance *g) {
     g->switches += slices;
   }
   if (read_file(folder, "syscall", line, sizeof line) <= 0) return; /* it has ended */
-  if (strncmp(line, "running", 7) == 0)
+  if (strncmp(line, "running", 7) == 0) {
     g->busy++;
-  else if (sleeps_for_a_while(line))
-    g->waits = true;
+    return;
+  }
+  enum limit limit = limit_of_sleep(line);
+  if (limit != NONE) g->waits = true;
+  if (limit == LIMITED) g->naps = true;
 }
 
 static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, const pid_t *but) {
@@ -131,11 +142,17 @@ static struct glance look_around(const pid_t but[2]) {
   return g;
 }
 
-/* It has had its time, but may be about to give up. */
-static bool may_end(struct patience *p, const struct glance *g) {
+/*
+ * It has had its time, but may be about to give up. Who tries again after a pause gives up after some of them, mostly,
+ * and pauses may become longer and longer.
+ */
+static bool may_end(struct patience *p, const struct glance *g, uint64_t now, uint64_t had) {
   bool first = !p->looked, moved = p->switches != g->switches;
+  if (first || moved) p->moved = now;
+  if (now - p->moved > p->nap) p->nap = now - p->moved;
   p->looked = true;
   p->switches = g->switches;
+  if (had >= p->most_ns && (!g->naps || had >= p->nap * NAPS || had >= p->most_ns * NAP_TIMES)) return false;
   /* Who computes without end uses a processor; who is only ready to run waits for one. */
   if (first || g->used < p->used) p->used = g->used;
   if (g->busy) return g->used - p->used < BUSY_NS;
@@ -158,5 +175,5 @@ uint64_t patience_until(struct patience *p, uint64_t now) {
     uint64_t left = p->wall_ns - had;
     return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));
   }
-  return had < p->most_ns && may_end(p, &g) ? at_most(p, now + GLANCE_NS) : 0;
+  return p->most_ns && may_end(p, &g, now, had) ? at_most(p, now + GLANCE_NS) : 0;
 }

@@ -329,6 +329,28 @@ run test --no-sandbox -- sh -c 'echo "connect: Network is unreachable" >&2; exit
 holds '... which is not to blame where there is no sandbox' grep -qF 'any fault (if it should' err
 refuses 'a baseline that does not end' 'does not end within 1 s' sleep 100
 refuses 'a baseline that writes without end' 'writes without end' cat /dev/zero
+holds '... names the limit' grep -q 'more than 256 MiB' err
+refuses 'a shell that says so of another one' 'more than 256 MiB' sh -c 'cat /dev/zero; exit $?'
+cat >endless.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  static char block[1 << 20];
+  int fd = open("out.bin", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  char *p = malloc(10);
+  if (fd < 0) return 1;
+  do
+    if (write(fd, block, sizeof block) < 0) return 1;
+  while (!p);
+  return close(fd) < 0;
+}
+END
+cc -g -O0 -w -o endless endless.c
+run test --campaign endless.c1 --function malloc -- ./endless
+holds 'a fault that makes a command write without end' grep -q '^finding 1: hang when malloc' out
+holds '... the limit that ended it is told' grep -q 'how it ended: it wrote until a file had 256 MiB' out
 refuses 'a baseline that varies' 'does not do the same twice' sh -c 'head -c 30 /dev/urandom | base64'
 run test --budget 1runs -- sh -c 'echo $$ 0x$(date +%N) at $(date); mktemp'
 holds 'times, addresses and temporary names are masked' test "$status" -le 1

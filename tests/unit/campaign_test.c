@@ -167,6 +167,8 @@ static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
   assert_int_equal(outcome_with(SIGXCPU, "", "", EIO, false), OUTCOME_HANG);
+  /* as a shell says it */
+  assert_int_equal(outcome_with((128 + SIGXFSZ) << 8, "", "", EIO, false), OUTCOME_HANG);
 }
 
 static void test_deliberate_end_without_memory(void **state) {

@@ -176,11 +176,26 @@ static void test_time_is_limited(void **state) {
   assert_int_equal(WTERMSIG(s.result.status), SIGKILL);
 }
 
-static struct seen run_patiently(const struct place *p, const char *script) {
-  patience_ns = 60000000000u;
+static struct seen run_patiently_for(const struct place *p, const char *script, uint64_t ns) {
+  patience_ns = ns;
   struct seen s = run(p, script, 1);
   patience_ns = 0;
   return s;
+}
+
+static struct seen run_patiently(const struct place *p, const char *script) {
+  return run_patiently_for(p, script, 60000000000u);
+}
+
+/* Pauses that become longer and longer mostly come to an end; short ones that do not are one hang. */
+static void test_longer_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "for p in .2 .4 .8 1.6 3.2; do sleep $p; done; echo late", 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
+  s = run_patiently_for(*state, "while :; do sleep .01; done", 2500000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns < 12000000000u);
+  sandbox_result_done(&s.result);
 }
 
 /* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
@@ -402,6 +417,7 @@ int main(void) {
       TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running),
       TEST(test_time_is_limited),
+      TEST(test_longer_pauses),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_memory_is_limited),
