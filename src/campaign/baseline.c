@@ -40,7 +40,9 @@ static const char *missing_thing(const struct lab *l, const struct lab_result *r
   const char *note = lab_note(l);
   if (note[0] && says(r, read_only, COUNT(read_only))) return note;
   if (geteuid() != 0 && says(r, unknown, COUNT(unknown)))
-    return "in the sandbox, files of other users cannot be changed, which may be why: own them, or use --no-sandbox";
+    return "in the sandbox, files of other users, or of groups other than the user's first, cannot be changed, which "
+           "may "
+           "be why: chown or chgrp them, or use --no-sandbox";
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";

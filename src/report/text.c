@@ -127,7 +127,8 @@ static void add_summary(const struct report *r, struct text *to) {
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
   add_order(r, to);
-  if (!r->planned)
+  bool finished = strcmp(r->state, "finished") == 0;
+  if (!r->planned && finished)
     text_addf(to, "nothing was tried: %s (--from adds libraries)\n",
               r->points ? "none of the errors of the calls that were seen is likely enough"
                         : "no call of the program itself that is known to fail was seen");
@@ -135,7 +136,11 @@ static void add_summary(const struct report *r, struct text *to) {
   add_missed(r, to);
   add_modes(r, to);
   add_left(r, to);
-  if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
+  bool begun = r->line && r->line[0];
+  if (!begun && !finished)
+    text_add(to, "the campaign had not begun: murphy test without --resume begins anew\n");
+  else if (!finished)
+    text_addf(to, "not finished: %s goes on\n", r->resume);
   add_doubts(r, to);
   if (r->excused)
     text_addf(to, "%" PRIu64 " silent failure%s no finding: where it came, it is custom not to look\n", r->excused,

@@ -248,7 +248,11 @@ else
   holds 'files can be made in folders of others that can be written to' grep -q 'of [0-9]* experiments' out
   holds '... and are not there outside' test ! -e shared/new -a ! -e shared/below/new
   as_other "$MURPHY" test --campaign ../home/old --budget 5runs -- sh -c 'echo more >>file'
-  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users cannot be' err
+  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users, or of groups' err
+  echo text >shared/mine && chown 1000:1001 shared/mine && chmod 664 shared/mine
+  (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --groups 1001 \
+    "$MURPHY" test --campaign ../home/mine --budget 5runs -- sh -c 'echo more >>mine' >../out 2>../err)
+  holds '... and files of another group of the user are' grep -q "of groups other than the user's first" err
 fi
 
 # --- what a stream is ---------------------------------------------------------------------------------------------------
