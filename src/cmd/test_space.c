@@ -114,7 +114,7 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   struct profile_roles is = profile_facts_roles(s->facts, site_likely_written(s->likely, name));
   struct site_call any = {.function = name};
   int n = 0, r = 0;
-  if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
+  if (is.stream < 0 && !is.variable && is.emptied < 0 && is.flushed < 0) return 0;
   for (int likely = COMMON; likely >= 0; likely--)
     for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
       if (!errno_name(error) || site_likely_of(s->likely, &any, error, -1) != likely) continue;

@@ -89,7 +89,7 @@ def check_kernel(text, header):
 
 SUCCESS = "never|zero|number|count|length|character|pointer|value"
 NUMBERED = (
-    "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|returns|size|stream"
+    "arguments|cleared|code|descriptor|emptied|file|flags|flushed|items|length|message|misnamed|mode|path|returns|size|stream"
     "|vector"
 )
 FACT = (
