@@ -65,6 +65,8 @@ int test_space_refill(const struct test_scope *scope, struct test_space *s, stru
 bool test_is_language(const struct test_space *s, const char *path);
 /* Is it the C library, by its name? */
 bool test_is_c_library(const struct test_space *s, const char *path);
+/* Is the program one of the system's folders? */
+bool test_is_system_program(const char *path);
 /* Is it in one of the folders of the system's libraries? */
 bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */

@@ -27,9 +27,10 @@ static bool is_of(const char *name, const char *const *patterns, size_t n) {
 
 /* Settings of the system, in words. */
 static bool is_harmless(const char *name) {
-  static const char *const names[] = {"LANG", "LANGUAGE", "LC_*",   "TZ",       "PATH",    "HOME",
-                                      "TERM", "SHELL",    "TMPDIR", "EDITOR",   "PAGER",   "LOGNAME",
-                                      "USER", "NO_COLOR", "XDG_*",  "MALLOC_*", "COLUMNS", "POSIXLY_CORRECT"};
+  static const char *const names[] = {"LANG", "LANGUAGE",     "LC_*",         "TZ",       "PATH",    "HOME",
+                                      "TERM", "SHELL",        "TMPDIR",       "EDITOR",   "PAGER",   "LOGNAME",
+                                      "USER", "NO_COLOR",     "XDG_*",        "MALLOC_*", "COLUMNS", "POSIXLY_CORRECT",
+                                      "LD_*", "?SAN_OPTIONS", "??SAN_OPTIONS"};
   return is_of(name, names, COUNT(names));
 }
 

@@ -167,8 +167,15 @@ static void add_folded(const char *line, size_t n, unsigned columns, struct text
 
 void report_text(const struct report *r, struct text *to) {
   struct text summary = {0};
-  for (size_t i = 0; i < r->findings.n; i++)
-    report_text_finding(&r->findings.at[i], to);
+  for (size_t i = 0; i < r->findings.n; i++) {
+    const struct report_finding *f = &r->findings.at[i];
+    if (f->foreign && (i == 0 || !f[-1].foreign)) {
+      text_add(to, "In calls of ");
+      text_add_plain(to, r->interpreter);
+      text_add(to, ", which runs the script and is not part of it:\n\n");
+    }
+    report_text_finding(f, to);
+  }
   add_summary(r, &summary);
   if (r->columns < COLUMNS_LEAST) text_add(to, summary.at ? summary.at : "");
   for (const char *line = summary.at; r->columns >= COLUMNS_LEAST && line && *line;) {

@@ -145,6 +145,11 @@ bool site_likely_keeps(const struct site_likely *l, const char *function) {
   return relevance_kept(l->relevance, written) >= 0 && to >= 0 && to < RELEVANCE_ARGS;
 }
 
+bool site_likely_told_by(const struct site_likely *l, const char *function, const char *other) {
+  const struct relevance *r = l->relevance;
+  return relevance_told_by(r, relevance_written(r, function), relevance_written(r, other));
+}
+
 bool site_likely_brings_out(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
   return relevance_kept(l->relevance, written) >= 0 && relevance_flushes(l->relevance, written) >= 0;
