@@ -8,7 +8,7 @@
  * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
  * it is only known that there is no end to them when there were many.
  *
- * Runs in the keeper, whose /proc shows the sandbox only.
+ * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */
 #include "run/sandbox.h"
 
@@ -135,10 +135,18 @@ static void look_at_process(int folder, struct glance *g) {
   if (threads >= 0) each_number(threads, look_at_thread, g, NULL);
 }
 
-static struct glance look_around(const pid_t but[2]) {
+static struct glance look_around(const struct patience *p) {
   struct glance g = {0};
-  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc >= 0) each_number(proc, look_at_process, &g, but);
+  char path[32] = "/proc";
+  if (p->only) (void)snprintf(path, sizeof path, "/proc/%d", (int)p->only);
+  int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0) return g;
+  if (!p->only) {
+    each_number(proc, look_at_process, &g, p->but);
+    return g;
+  }
+  look_at_process(proc, &g);
+  (void)close(proc);
   return g;
 }
 
@@ -152,6 +160,7 @@ static bool may_end(struct patience *p, const struct glance *g, uint64_t now, ui
   if (now - p->moved > p->nap) p->nap = now - p->moved;
   p->looked = true;
   p->switches = g->switches;
+  if (p->only && had < p->most_ns) return true; /* others, which are not seen, may be at work */
   if (had >= p->most_ns && (!g->naps || had >= p->nap * NAPS || had >= p->most_ns * NAP_TIMES)) return false;
   /* Who computes without end uses a processor; who is only ready to run waits for one. */
   if (first || g->used < p->used) p->used = g->used;
@@ -165,7 +174,7 @@ uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(
 
 uint64_t patience_until(struct patience *p, uint64_t now) {
   if (p->end && now >= p->end) return 0;
-  struct glance g = look_around(p->but);
+  struct glance g = look_around(p);
   uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
   /* Many threads that want to run are in each other's way, which is nobody else's fault. */
   if (g.busy > CROWD) g.starved = 0;

@@ -205,6 +205,7 @@ struct patience {
   uint64_t start, wall_ns;
   uint64_t most_ns;  /* for one that may still end, and more if it sleeps long; 0: it has no more than wall_ns */
   pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
+  pid_t only;        /* what else is in /proc may be anybody's: only this one is looked at, if it is not 0 */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
   uint64_t moved, nap; /* when that became more, and the longest time in which it did not */

@@ -227,10 +227,14 @@ static void test_slow_is_not_stuck_without(void **state) {
   bare = true;
   patience_ns = 10000000000u;
   struct seen s = run(*state, "sleep 2.2; echo done", 1);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "done\n");
+  patience_ns = 2500000000u;
+  s = run(*state, "exec perl -e 'select undef, undef, undef, $_ for .5, 1, 2; print \"late\\n\"'", 1);
   bare = false;
   patience_ns = 0;
   assert_false(s.result.timed_out);
-  assert_string_equal(s.out, "done\n");
+  assert_string_equal(s.out, "late\n");
 }
 
 static void test_memory_is_limited(void **state) {

@@ -190,20 +190,13 @@ static void test_input_is_quiet(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_descriptors_decide),
-      cmocka_unit_test(test_blocking_decides),
-      cmocka_unit_test(test_handlers_decide),
-      cmocka_unit_test(test_mistakes_are_not_likely),
-      cmocka_unit_test(test_what_cannot_be),
-      cmocka_unit_test(test_other_codes),
-      cmocka_unit_test(test_errno_that_is_not_known),
-      cmocka_unit_test(test_traits),
-      cmocka_unit_test(test_close_of_output_loses),
-      cmocka_unit_test(test_errnos_of_streams),
-      cmocka_unit_test(test_where_it_writes_to),
-      cmocka_unit_test(test_who_is_waited_for),
-      cmocka_unit_test(test_who_tells_later),
-      cmocka_unit_test(test_standard_output_is_excused),
+      cmocka_unit_test(test_descriptors_decide),      cmocka_unit_test(test_blocking_decides),
+      cmocka_unit_test(test_handlers_decide),         cmocka_unit_test(test_mistakes_are_not_likely),
+      cmocka_unit_test(test_what_cannot_be),          cmocka_unit_test(test_other_codes),
+      cmocka_unit_test(test_errno_that_is_not_known), cmocka_unit_test(test_traits),
+      cmocka_unit_test(test_close_of_output_loses),   cmocka_unit_test(test_errnos_of_streams),
+      cmocka_unit_test(test_where_it_writes_to),      cmocka_unit_test(test_who_is_waited_for),
+      cmocka_unit_test(test_who_tells_later),         cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
