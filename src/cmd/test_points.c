@@ -136,7 +136,7 @@ static void add_verdict(const struct test_space *s, uint64_t site, const struct 
   to->quiet = true;
 }
 
-/* Is an error of the function no failure of who does not look? Input that is cut short is, if nobody asks for it later. */
+/* Is an error no failure of who does not look? Input that is cut short is one, if nobody asks for it later. */
 static bool is_excused(const struct test_space *s, const char *function) {
   if (!site_likely_excused(s->likely, function)) return false;
   bool told = !site_likely_input(s->likely, function);
