@@ -208,6 +208,7 @@ extern const char *const lab_mode_words[LAB_MODES];
 struct lab_result {
   struct observation seen;
   bool timed_out, injected;
+  bool enough;             /* it timed out after as much time as anybody needs who is not stuck */
   bool attached;           /* the runtime was there */
   struct wire_event event; /* the first injection */
   uint64_t wall_ns;
@@ -300,8 +301,8 @@ bool campaign_traced(enum outcome o);
 int campaign_signal(const struct lab_result *r);
 /* So large may a file become in a run, output too. Who writes more ends with SIGXFSZ, and would have written on. */
 #define CAMPAIGN_FILE_SIZE (256u << 20)
-/* Is it of a process that wrote more, or of a shell that says so of one? STATUS: as of waitpid. */
-bool campaign_wrote_too_much(int status);
+/* Did it write more, or does a shell say so of another process, whose file is there? */
+bool campaign_wrote_too_much(const struct observation *o);
 /* Who sleeps and tries again has so long to give up, until it is a hang. */
 #define CAMPAIGN_PATIENCE_NS 10000000000u
 /* To be sure of a hang: so long may the run take. */

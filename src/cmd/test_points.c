@@ -145,19 +145,6 @@ static bool is_excused(const struct test_space *s, const char *function) {
   return told;
 }
 
-/*
- * Does it write more than a stream's buffer holds? That goes to the file at once, and what fails leaves nothing in the
- * buffer that fclose could fail with: that is content then (glibc), and only this call tells, or ferror.
- */
-static bool is_beyond_buffer(const struct test_space *s, const struct wire_point *p) {
-  enum { LARGEST_BUFFER = 64 << 10 };
-  const char *function = test_function(s, p->function);
-  int items = profile_facts_roles(s->facts, site_likely_written(s->likely, function)).items;
-  if (items < 1 || items >= WIRE_ARGS || !site_likely_keeps(s->likely, function)) return false;
-  uint64_t size = p->args[items - 1], n = p->args[items];
-  return size && n && (size > LARGEST_BUFFER || n > LARGEST_BUFFER / size);
-}
-
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
@@ -176,8 +163,7 @@ static int add_point(struct test_space *s, const struct run_area *area, const st
   if (known && site_likely_closes(s->likely, test_function(s, p->function)))
     add.excused |= test_has_language(s, test_path_of(s, loaded.path));
   if (known) add_verdict(s, site_key(test_path_of(s, loaded.path), p->frames[0].at), p, &add);
-  bool at_once = !add.indirect && is_beyond_buffer(s, p);
-  if (add.excused && (at_once || site_likely_brings_out(s->likely, test_function(s, p->function)))) {
+  if (add.excused && site_likely_brings_out(s->likely, test_function(s, p->function))) {
     add.excused = false;
     add.quiet = true;
   }
@@ -238,6 +224,7 @@ static struct site_call call_of(const struct test_space *s, uint32_t function, c
                         .descriptor = descriptor_of(seen->fd),
                         .nonblocking = seen->nonblocking,
                         .writable = seen->writable,
+                        .pending = seen->pending,
                         .any_handler = seen->handlers & WIRE_HANDLER,
                         .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
   if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);

@@ -6,7 +6,7 @@
  * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
  * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
  * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
- * it is only known that there is no end to them when there were many.
+ * it is only known that there is no end to them when there were many; and most if they become longer and longer.
  *
  * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */
@@ -24,9 +24,9 @@
 enum { TIMES = 8 };
 /* More threads than this that want to run are a crowd. */
 enum { CROWD = 32 };
-/* One that sleeps has the time for so many naps, up to so many times of what others have. */
-enum { NAPS = 40, NAP_TIMES = 6 };
-enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000 };
+/* One that sleeps has the time for so many naps, up to so many times of what others have; more if they grow. */
+enum { NAPS = 20, NAP_TIMES = 3, GROWING_TIMES = 6 };
+enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000, AWAKE_NS = 1000000000 };
 
 struct glance {
   uint64_t starved, switches, used;
@@ -150,22 +150,50 @@ static struct glance look_around(const struct patience *p) {
   return g;
 }
 
-/*
- * It has had its time, but may be about to give up. Who tries again after a pause gives up after some of them, mostly,
- * and pauses may become longer and longer.
- */
-static bool may_end(struct patience *p, const struct glance *g, uint64_t now, uint64_t had) {
-  bool first = !p->looked, moved = p->switches != g->switches;
-  if (first || moved) p->moved = now;
-  if (now - p->moved > p->nap) p->nap = now - p->moved;
+/* Has anything moved since the last look? How long its last naps were is kept. */
+static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) {
+  bool first = !p->looked, moved = first || p->switches != g->switches;
+  uint64_t nap = first ? 0 : now - p->moved;
+  if (moved && nap > 2 * (uint64_t)GLANCE_NS) {
+    p->before = p->last;
+    p->last = nap;
+  }
+  if (!moved && nap > p->nap) p->nap = nap;
+  if (moved) p->moved = now;
+  if (g->naps) p->napped = now;
+  /* Who computes without end uses a processor; who is only ready to run waits for one. */
+  if (first || g->used < p->used || (g->naps && !g->busy)) p->used = g->used;
   p->looked = true;
   p->switches = g->switches;
+  return moved;
+}
+
+/* Is each of its pauses longer than the one before? What a look can miss does not count. */
+static bool is_longer(uint64_t nap, uint64_t before) {
+  return before && nap > before + (before / 8 > 2 * (uint64_t)GLANCE_NS ? before / 8 : 2 * (uint64_t)GLANCE_NS);
+}
+
+static bool naps_grow(const struct patience *p, uint64_t now) {
+  return is_longer(p->last, p->before) || is_longer(now - p->moved, p->last);
+}
+
+/*
+ * Who tries again after a pause gives up after some of them, mostly, and pauses may become longer and longer. In
+ * between it may be at work for a moment.
+ */
+static uint64_t most_of(const struct patience *p, uint64_t now) {
+  if (!p->napped || now - p->napped > p->nap + AWAKE_NS) return p->most_ns;
+  if (naps_grow(p, now)) return p->most_ns * GROWING_TIMES;
+  uint64_t naps = p->nap * NAPS, most = p->most_ns * NAP_TIMES;
+  return naps < p->most_ns ? p->most_ns : naps < most ? naps : most;
+}
+
+/* It has had its time, but may be about to give up. */
+static bool may_end(const struct patience *p, const struct glance *g, uint64_t now, uint64_t had, bool moved) {
   if (p->only && had < p->most_ns) return true; /* others, which are not seen, may be at work */
-  if (had >= p->most_ns && (!g->naps || had >= p->nap * NAPS || had >= p->most_ns * NAP_TIMES)) return false;
-  /* Who computes without end uses a processor; who is only ready to run waits for one. */
-  if (first || g->used < p->used) p->used = g->used;
+  if (had >= p->most_ns && had >= most_of(p, now)) return false;
   if (g->busy) return g->used - p->used < BUSY_NS;
-  return g->waits || moved || first;
+  return g->waits || moved;
 }
 
 static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end && time > p->end ? p->end : time; }
@@ -173,16 +201,17 @@ static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end
 uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(p, p->start + p->wall_ns) : p->end; }
 
 uint64_t patience_until(struct patience *p, uint64_t now) {
-  if (p->end && now >= p->end) return 0;
   struct glance g = look_around(p);
   uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
   /* Many threads that want to run are in each other's way, which is nobody else's fault. */
   if (g.busy > CROWD) g.starved = 0;
   uint64_t had = g.starved < elapsed ? elapsed - g.starved : 0;
-  if (elapsed >= longest * TIMES) return 0;
+  bool moved = note_naps(p, &g, now);
+  p->enough = p->most_ns && had >= p->most_ns && !naps_grow(p, now);
+  if ((p->end && now >= p->end) || elapsed >= longest * TIMES) return 0;
   if (had < p->wall_ns) {
     uint64_t left = p->wall_ns - had;
     return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));
   }
-  return p->most_ns && may_end(p, &g, now, had) ? at_most(p, now + GLANCE_NS) : 0;
+  return p->most_ns && may_end(p, &g, now, had, moved) ? at_most(p, now + GLANCE_NS) : 0;
 }

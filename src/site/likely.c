@@ -60,6 +60,7 @@ static struct relevance_call tell(const struct relevance *r, const struct site_c
   tell_arguments(r, &call, c);
   set(&call, ABOUT_ANY_HANDLER, c->any_handler);
   set(&call, ABOUT_HANDLER, c->plain_handler);
+  set(&call, ABOUT_PENDING, c->pending);
   return call;
 }
 

@@ -44,7 +44,8 @@ static int code_of(int r) {
 
 /* What SQLite calls an error of input and output may be a file beside the database that could not grow. */
 static bool is_full(struct store *s, int r) {
-  return (r & 0xff) == SQLITE_IOERR && s->db && (sqlite3_system_errno(s->db) == ENOSPC || r == SQLITE_IOERR_SHMSIZE);
+  int error = (r & 0xff) == SQLITE_IOERR && s->db ? sqlite3_system_errno(s->db) : 0;
+  return error == ENOSPC || error == EDQUOT;
 }
 
 int store_failed(struct store *s, int r, struct err *e) {

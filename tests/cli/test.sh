@@ -91,7 +91,7 @@ int main(void) {
 }
 END
 cc -g -O1 -w -o loops loops.c
-run test --campaign loop2 --function malloc,read --format json -- ./loops
+run test --campaign loop2 --budget 300s --function malloc,read --format json -- ./loops
 holds 'two loops of one function are two hangs' python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
