@@ -208,7 +208,6 @@ extern const char *const lab_mode_words[LAB_MODES];
 struct lab_result {
   struct observation seen;
   bool timed_out, injected;
-  bool enough;             /* it timed out after as much time as anybody needs who is not stuck */
   bool attached;           /* the runtime was there */
   struct wire_event event; /* the first injection */
   uint64_t wall_ns;

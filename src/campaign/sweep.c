@@ -23,11 +23,8 @@ bool sweep_stopped(const struct sweep *s) { return s->stop && *s->stop; }
 bool sweep_is_over(const struct sweep *s) { return sweep_stopped(s) || (s->deadline && sweep_now() >= s->deadline); }
 uint64_t sweep_latest(const struct sweep *s) { return s->deadline ? s->deadline + GRACE_NS : 0; }
 
-/* A run that was ended for lack of budget tells nothing, unless it had enough. */
-bool sweep_is_cut(const struct sweep *s, const struct lab_result *r) {
-  return r->timed_out && !r->enough && sweep_is_over(s);
-}
-
+/* A run that was ended for lack of budget tells nothing. */
+bool sweep_is_cut(const struct sweep *s, const struct lab_result *r) { return r->timed_out && sweep_is_over(s); }
 static struct lab_first first_of(const struct sweep *s, const struct campaign_experiment *x) {
   if (!x->first) return (struct lab_first){0};
   const struct campaign_experiment *before = &s->experiments[x->first - 1];

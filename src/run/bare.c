@@ -147,7 +147,6 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   }
   if (!ended) {
     a.timed_out = true;
-    a.enough = p.enough;
     if (request->trace) trace_interrupted(trace_stuck(pid), &stack);
     (void)kill(pid, SIGKILL);
     (void)wait_for(pid, 0, &a, &stack);

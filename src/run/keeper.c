@@ -104,7 +104,6 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   }
   if (!ended) {
     a->timed_out = true;
-    a->enough = p.enough;
     if (request->trace) trace_interrupted(trace_stuck(pid), stack);
     keeper_end_crowd(k);
     (void)keeper_wait(k, pid, 0, a, stack);

@@ -201,14 +201,14 @@ static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end
 uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(p, p->start + p->wall_ns) : p->end; }
 
 uint64_t patience_until(struct patience *p, uint64_t now) {
+  if (p->end && now >= p->end) return 0;
   struct glance g = look_around(p);
   uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
   /* Many threads that want to run are in each other's way, which is nobody else's fault. */
   if (g.busy > CROWD) g.starved = 0;
   uint64_t had = g.starved < elapsed ? elapsed - g.starved : 0;
   bool moved = note_naps(p, &g, now);
-  p->enough = p->most_ns && had >= p->most_ns && !naps_grow(p, now);
-  if ((p->end && now >= p->end) || elapsed >= longest * TIMES) return 0;
+  if (elapsed >= longest * TIMES) return 0;
   if (had < p->wall_ns) {
     uint64_t left = p->wall_ns - had;
     return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));

@@ -314,7 +314,6 @@ struct sandbox_tree {
 struct sandbox_result {
   int status;     /* as of waitpid */
   bool timed_out; /* killed by murphy */
-  bool enough;    /* ... after patience_ns, and with pauses that do not become longer, if it makes any */
   uint64_t wall_ns;
   struct rusage usage;
   unsigned left; /* processes that still ran when the command had ended, and were killed */

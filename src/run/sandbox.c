@@ -237,7 +237,6 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   }
   ret->status = a.status;
   ret->timed_out = a.timed_out;
-  ret->enough = a.enough;
   ret->wall_ns = a.wall_ns;
   ret->usage = a.usage;
   ret->left = a.left;

@@ -42,7 +42,7 @@ struct keeper_answer {
   uint64_t wall_ns;
   uint32_t left, n_layers;
   int32_t order; /* of a branch: which one; -1 when the trunk has ended */
-  bool timed_out, enough, forked;
+  bool timed_out, forked;
   bool ended; /* of the trunk: by itself, and not because it could not go on */
   struct rusage usage;
   char why[SANDBOX_WHY]; /* it was not forked, though that was asked for */
@@ -211,9 +211,8 @@ struct patience {
   uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
   uint64_t last, before; /* ... and the last such times; 0 if there were none */
   uint64_t napped;       /* when it was last seen to sleep for a limited time */
-  bool enough;           /* it had most_ns, and its pauses do not become longer */
   uint64_t used;         /* time on a processor, when it was looked at first, or slept */
-  uint64_t end;        /* nobody waits any longer then; 0 if there is no such time */
+  uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */
 };
 /* When a run that begins at START is looked at first; 0 for never. */
 uint64_t patience_first(const struct patience *p);

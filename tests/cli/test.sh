@@ -335,6 +335,7 @@ refuses 'a baseline that does not end' 'does not end within 1 s' sleep 100
 refuses 'a baseline that writes without end' 'writes without end' cat /dev/zero
 holds '... names the limit' grep -q 'more than 256 MiB' err
 refuses 'a shell that says so of another one' 'more than 256 MiB' sh -c 'cat /dev/zero; exit $?'
+refuses '... and not whatever ends with that number' 'fails with exit status 153' sh -c 'exit 153'
 cat >endless.c <<'END'
 #include <fcntl.h>
 #include <stdio.h>

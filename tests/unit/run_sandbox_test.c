@@ -198,6 +198,19 @@ static void test_longer_pauses(void **state) {
   sandbox_result_done(&s.result);
 }
 
+/* Those that do not grow are a hang earlier; whoever works in between is not at rest at each moment. */
+static void test_steady_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "while :; do sleep .6; done", 1500000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns > 3000000000u && s.result.wall_ns < 8000000000u);
+  sandbox_result_done(&s.result);
+  static const char tries[] = "exec perl -e 'for (1 .. 6) { select undef, undef, undef, .6; $t = (times)[0] + .1; "
+                              "1 while (times)[0] < $t } print \"late\\n\"'";
+  s = run_patiently_for(*state, tries, 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
+}
+
 /* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
 static void test_slow_is_not_stuck(void **state) {
   assert_true(run(*state, "sleep 3; echo late", 1).result.timed_out);
@@ -422,6 +435,7 @@ int main(void) {
       TEST(test_nothing_is_left_running),
       TEST(test_time_is_limited),
       TEST(test_longer_pauses),
+      TEST(test_steady_pauses),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_memory_is_limited),

@@ -153,6 +153,18 @@ static void test_who_is_waited_for(void **state) {
   assert_int_equal(site_likely_of(likely, &c, ECHILD, -1), 0);
 }
 
+static void test_who_seeks_writes_first(void **state) {
+  (void)state;
+  struct site_call c = {.function = "fseek", .descriptor = DESCRIPTOR_FILE, .writable = true};
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 0);
+  c.pending = true;
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 2);
+  c.function = "fseeko64";
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 2);
+  c.descriptor = DESCRIPTOR_PIPE;
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 0);
+}
+
 static void test_who_tells_later(void **state) {
   (void)state;
   assert_true(site_likely_told_by(likely, "gzread", "gzerror"));
@@ -190,13 +202,21 @@ static void test_input_is_quiet(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_descriptors_decide),      cmocka_unit_test(test_blocking_decides),
-      cmocka_unit_test(test_handlers_decide),         cmocka_unit_test(test_mistakes_are_not_likely),
-      cmocka_unit_test(test_what_cannot_be),          cmocka_unit_test(test_other_codes),
-      cmocka_unit_test(test_errno_that_is_not_known), cmocka_unit_test(test_traits),
-      cmocka_unit_test(test_close_of_output_loses),   cmocka_unit_test(test_errnos_of_streams),
-      cmocka_unit_test(test_where_it_writes_to),      cmocka_unit_test(test_who_is_waited_for),
-      cmocka_unit_test(test_who_tells_later),         cmocka_unit_test(test_standard_output_is_excused),
+      cmocka_unit_test(test_descriptors_decide),
+      cmocka_unit_test(test_blocking_decides),
+      cmocka_unit_test(test_handlers_decide),
+      cmocka_unit_test(test_mistakes_are_not_likely),
+      cmocka_unit_test(test_what_cannot_be),
+      cmocka_unit_test(test_other_codes),
+      cmocka_unit_test(test_errno_that_is_not_known),
+      cmocka_unit_test(test_traits),
+      cmocka_unit_test(test_close_of_output_loses),
+      cmocka_unit_test(test_errnos_of_streams),
+      cmocka_unit_test(test_who_seeks_writes_first),
+      cmocka_unit_test(test_where_it_writes_to),
+      cmocka_unit_test(test_who_is_waited_for),
+      cmocka_unit_test(test_who_tells_later),
+      cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header is written last, when its count is known. To go back to it brings out what is in the buffer; if there is
- * no room for that, it is gone, and neither the next fwrite nor fclose tells.
+ * The header is written last, when its count is known. To go back to it brings out what is in the buffer; if that
+ * fails, it is gone, and neither the next fprintf nor fclose tells.
  *
  * expect: silent
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The output of a command is read through a pipe. If it was not started, the own end for writing stays open, and the end
- * never comes.
+ * The output of a command is read through a pipe. If it was not started, the own end for writing stays open, and the
+ * end never comes.
  *
  * expect: hang
  */
