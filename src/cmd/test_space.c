@@ -96,7 +96,7 @@ static bool is_worth(const struct test_space *s, const char *name, int error) {
   return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
 }
 
-/* A disk that is full stays full: whoever writes to the stream later is told, and a single fault would be no such disk. */
+/* A disk that is full stays full: whoever writes to the stream later is told. One fault alone would be no such disk. */
 static bool lasts(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 static int add_stream_rule(struct test_space *s, const char *name, int error, struct err *e) {

@@ -27,6 +27,8 @@ enum { CROWD = 32 };
 /* One that sleeps has the time for so many naps, up to so many times of what others have; more if they grow. */
 enum { NAPS = 20, NAP_TIMES = 3, GROWING_TIMES = 6 };
 enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000, AWAKE_NS = 1000000000 };
+/* So long is looked at least before anything is known about naps. */
+#define LOOK_NS 2000000000u
 
 struct glance {
   uint64_t starved, switches, used;
@@ -159,6 +161,7 @@ static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) 
     p->last = nap;
   }
   if (!moved && nap > p->nap) p->nap = nap;
+  if (first) p->since = now;
   if (moved) p->moved = now;
   if (g->naps) p->napped = now;
   /* Who computes without end uses a processor; who is only ready to run waits for one. */
@@ -183,7 +186,7 @@ static bool naps_grow(const struct patience *p, uint64_t now) {
  */
 static uint64_t most_of(const struct patience *p, uint64_t now) {
   if (!p->napped || now - p->napped > p->nap + AWAKE_NS) return p->most_ns;
-  if (naps_grow(p, now)) return p->most_ns * GROWING_TIMES;
+  if (naps_grow(p, now) || now - p->since < LOOK_NS) return p->most_ns * GROWING_TIMES;
   uint64_t naps = p->nap * NAPS, most = p->most_ns * NAP_TIMES;
   return naps < p->most_ns ? p->most_ns : naps < most ? naps : most;
 }

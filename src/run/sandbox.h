@@ -208,6 +208,7 @@ struct patience {
   pid_t only;        /* what else is in /proc may be anybody's: only this one is looked at, if it is not 0 */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
+  uint64_t since;        /* when that was done first */
   uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
   uint64_t last, before; /* ... and the last such times; 0 if there were none */
   uint64_t napped;       /* when it was last seen to sleep for a limited time */
