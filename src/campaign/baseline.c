@@ -41,7 +41,8 @@ static const char *missing_thing(const struct lab *l, const struct lab_result *r
   const char *note = lab_note(l);
   if (note[0] && says(r, read_only, COUNT(read_only))) return note;
   if (geteuid() != 0 && says(r, unknown, COUNT(unknown)))
-    return "in the sandbox, files of other users cannot be changed, which may be why: own them, or use --no-sandbox";
+    return "in the sandbox, files of other users, or of groups other than the user's first, cannot be changed, which "
+           "may be why: chown or chgrp them, or use --no-sandbox";
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";
@@ -83,8 +84,11 @@ static int refuse_end(const struct lab *l, const struct lab_result *r, const cha
 static int check_status(const struct lab *l, const struct lab_result *r, struct err *e) {
   int status = r->seen.status;
   char how[64];
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
-    return err_set(e, -ECANCELED, "the command writes without end, without any fault (give it less to do)");
+  if (campaign_wrote_too_much(&r->seen))
+    return err_set(e, -ECANCELED,
+                   "the command writes without end, without any fault: more than %u MiB to a file or its output, which "
+                   "is murphy's limit (give it less to do)",
+                   CAMPAIGN_FILE_SIZE >> 20);
   if (WIFSIGNALED(status)) {
     const char *name = signal_name(WTERMSIG(status));
     (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");

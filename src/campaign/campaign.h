@@ -306,6 +306,10 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
 bool campaign_traced(enum outcome o);
 /* The signal that ended the command, or a process that it had started; 0 if none did, or murphy did. */
 int campaign_signal(const struct lab_result *r);
+/* So large may a file become in a run, output too. Who writes more ends with SIGXFSZ, and would have written on. */
+#define CAMPAIGN_FILE_SIZE (256u << 20)
+/* Did it write more, or does a shell say so of another process, whose file is there? */
+bool campaign_wrote_too_much(const struct observation *o);
 /* Who sleeps and tries again has so long to give up, until it is a hang. */
 #define CAMPAIGN_PATIENCE_NS 10000000000u
 /* To be sure of a hang: so long may the run take. */

@@ -190,7 +190,8 @@ static const struct cmd_option test_options[] = {
      .letter = 'b',
      .name = "budget",
      .argument = "LIMIT",
-     .help = "When to stop: after a time (90s, 5m) or a number of experiments (500runs); by default after 60s."},
+     .help = "When to stop: after a time (90s, 5m; a number alone is seconds) or a number of experiments (500runs); "
+             "by default after 60s."},
     {.id = OPT_TEST_CAMPAIGN,
      .name = "campaign",
      .argument = "DIR",

@@ -89,7 +89,7 @@ static struct sandbox_limits limits_for(const struct test_space *s) {
   uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 8 : 0;
   if (memory && memory < 1u << 30) memory = 1u << 30;
   return (struct sandbox_limits){
-      .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
+      .file_size = CAMPAIGN_FILE_SIZE, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
 }
 
 /* What all labs have in common. */

@@ -301,7 +301,8 @@ struct sandbox_job {
   int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
   uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
-  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
+  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times; 3 times that at most
+                           if it sleeps long, and 6 times if it sleeps longer and longer */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
   struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */

@@ -218,12 +218,17 @@ int jail_enter(const struct sandbox_options *options, const char *root, const in
 /* How long a run may take (patience.c). */
 struct patience {
   uint64_t start, wall_ns;
-  uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
+  uint64_t most_ns;  /* for one that may still end, and more if it sleeps long; 0: it has no more than wall_ns */
   pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
+  pid_t only;        /* what else is in /proc may be anybody's: only this one is looked at, if it is not 0 */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
-  uint64_t used; /* time on a processor, when it was looked at first */
-  uint64_t end;  /* nobody waits any longer then; 0 if there is no such time */
+  uint64_t since;        /* when that was done first */
+  uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
+  uint64_t last, before; /* ... and the last such times; 0 if there were none */
+  uint64_t napped;       /* when it was last seen to sleep for a limited time */
+  uint64_t used;         /* time on a processor, when it was looked at first, or slept */
+  uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */
 };
 /* When a run that begins at START is looked at first; 0 for never. */
 uint64_t patience_first(const struct patience *p);

@@ -67,6 +67,21 @@ static int add_emptied(struct plan *p, const struct subject *s, struct wire_faul
   return push_side(p, f, side, NULL);
 }
 
+/* Does write(2) fail with it, and no other call that a stream is moved by? */
+static bool is_of_writing(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EPIPE || error == EIO;
+}
+
+/* Whoever has to write out a stream before the work itself leaves it as fflush does, if that fails. */
+static int add_flushed(struct plan *p, const struct subject *s, struct wire_fault *f) {
+  if (s->roles.flushed < 0 || !is_of_writing(f->error)) return 0;
+  struct wire_side side = {.kind = WIRE_SIDE_STREAM,
+                           .width = 4,
+                           .argument = (uint16_t)s->roles.flushed,
+                           .value = STREAM_ERROR | WIRE_STREAM_EMPTIED};
+  return push_side(p, f, side, NULL);
+}
+
 /* Functions that return their result behind an argument leave NULL there. */
 static int add_cleared(struct plan *p, const struct subject *s, struct wire_fault *f) {
   if (s->roles.cleared < 0) return 0;
@@ -183,6 +198,7 @@ int plan_sides(struct plan *p, const struct rule *rule, const struct subject *s,
   int r = explicit && !f->error ? 0 : add_stream(p, s, f);
   /* Behind the real call, the stream may not be there any more. */
   if (r >= 0 && !(explicit && !f->error) && !rule->fault.then) r = add_emptied(p, s, f);
+  if (r >= 0 && !(explicit && !f->error) && !rule->fault.then) r = add_flushed(p, s, f);
   if (r >= 0 && !(explicit && f->retval == 0)) r = add_cleared(p, s, f);
   bool misnamed = s->roles.misnamed >= 0 && s->roles.misnamed < WIRE_ARGS;
   if (r >= 0 && misnamed && f->retval == 0) r = add_misnamed(p, s, f);

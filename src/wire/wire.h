@@ -671,6 +671,7 @@ struct wire_point {
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
   uint32_t last;       /* which of all recorded calls was the last one here */
   uint32_t first;      /* ... and the first one */
+  uint8_t pending;     /* 1 if the stream had bytes that were not yet written, at each call */
   struct wire_frame frames[WIRE_FRAMES];
 };
 

@@ -343,11 +343,39 @@ static void test_time_is_limited(void **state) {
   assert_int_equal(WTERMSIG(s.result.status), SIGKILL);
 }
 
-static struct seen run_patiently(const struct place *p, const char *script) {
-  patience_ns = 60000000000u;
+static struct seen run_patiently_for(const struct place *p, const char *script, uint64_t ns) {
+  patience_ns = ns;
   struct seen s = run(p, script, 1);
   patience_ns = 0;
   return s;
+}
+
+static struct seen run_patiently(const struct place *p, const char *script) {
+  return run_patiently_for(p, script, 60000000000u);
+}
+
+/* Pauses that become longer and longer mostly come to an end; short ones that do not are one hang. */
+static void test_longer_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "for p in .2 .4 .8 1.6 3.2; do sleep $p; done; echo late", 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
+  s = run_patiently_for(*state, "while :; do sleep .01; done", 2500000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns < 12000000000u);
+  sandbox_result_done(&s.result);
+}
+
+/* Those that do not grow are a hang earlier; whoever works in between is not at rest at each moment. */
+static void test_steady_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "while :; do sleep .6; done", 2000000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns > 4000000000u && s.result.wall_ns < 11000000000u);
+  sandbox_result_done(&s.result);
+  static const char tries[] = "exec perl -e 'for (1 .. 6) { select undef, undef, undef, .6; $t = (times)[0] + .1; "
+                              "1 while (times)[0] < $t } print \"late\\n\"'";
+  s = run_patiently_for(*state, tries, 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
 }
 
 /* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
@@ -379,10 +407,14 @@ static void test_slow_is_not_stuck_without(void **state) {
   bare = true;
   patience_ns = 10000000000u;
   struct seen s = run(*state, "sleep 2.2; echo done", 1);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "done\n");
+  patience_ns = 2500000000u;
+  s = run(*state, "exec perl -e 'select undef, undef, undef, $_ for .5, 1, 2; print \"late\\n\"'", 1);
   bare = false;
   patience_ns = 0;
   assert_false(s.result.timed_out);
-  assert_string_equal(s.out, "done\n");
+  assert_string_equal(s.out, "late\n");
 }
 
 static void test_memory_is_limited(void **state) {
@@ -578,6 +610,8 @@ int main(void) {
       TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running),
       TEST(test_time_is_limited),
+      TEST(test_longer_pauses),
+      TEST(test_steady_pauses),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_memory_is_limited),

@@ -126,6 +126,28 @@ static void test_scripts(void **state) {
   refused(in_folder("data"), -ENOEXEC, "data");
 }
 
+/* A folder that cannot be looked into: nothing is known of what is in it. */
+static void test_closed_folder(void **state) {
+  (void)state;
+  const char *before = getenv("PATH");
+  char *kept = before ? strdup(before) : NULL, *inside = NULL;
+  put("closed", "", 0755);
+  assert_int_equal(unlink(in_folder("closed")), 0);
+  assert_int_equal(mkdir(in_folder("closed"), 0), 0);
+  assert_true(asprintf(&inside, "%s/program", in_folder("closed")) > 0);
+  assert_int_equal(setenv("PATH", in_folder("closed"), 1), 0);
+  assert_int_equal(chmod(folder, 0755), 0);
+  if (getuid() == 0) assert_int_equal(seteuid(65534), 0);
+  refused("program", -ENOENT, "no such command in PATH (");
+  refused("program", -ENOENT, "/closed cannot be searched)");
+  refused(inside, -EACCES, "a folder on the way cannot be searched");
+  if (getuid() == 0) assert_int_equal(seteuid(0), 0);
+  assert_int_equal(rmdir(in_folder("closed")), 0);
+  assert_int_equal(kept ? setenv("PATH", kept, 1) : unsetenv("PATH"), 0);
+  free(kept);
+  free(inside);
+}
+
 static void test_loop(void **state) {
   (void)state;
   char line[200];
@@ -620,6 +642,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_path),
       cmocka_unit_test(test_scripts),
+      cmocka_unit_test(test_closed_folder),
       cmocka_unit_test(test_loop),
       cmocka_unit_test(test_not_interceptable),
       cmocka_unit_test(test_modules),
