@@ -155,12 +155,12 @@ static struct glance look_around(const struct patience *p) {
 /* Has anything moved since the last look? How long its last naps were is kept. */
 static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) {
   bool first = !p->looked, moved = first || p->switches != g->switches;
-  uint64_t nap = first ? 0 : now - p->moved;
-  if (moved && nap > 2 * (uint64_t)GLANCE_NS) {
+  if (moved && p->still > 2 * (uint64_t)GLANCE_NS) {
     p->before = p->last;
-    p->last = nap;
+    p->last = p->still;
   }
-  if (!moved && nap > p->nap) p->nap = nap;
+  p->still = moved ? 0 : now - p->moved; /* two looks that are far apart may have missed much between them */
+  if (p->still > p->nap) p->nap = p->still;
   if (first) p->since = now;
   if (moved) p->moved = now;
   if (g->naps) p->napped = now;
@@ -176,8 +176,8 @@ static bool is_longer(uint64_t nap, uint64_t before) {
   return before && nap > before + (before / 8 > 2 * (uint64_t)GLANCE_NS ? before / 8 : 2 * (uint64_t)GLANCE_NS);
 }
 
-static bool naps_grow(const struct patience *p, uint64_t now) {
-  return is_longer(p->last, p->before) || is_longer(now - p->moved, p->last);
+static bool naps_grow(const struct patience *p) {
+  return is_longer(p->last, p->before) || is_longer(p->still, p->last);
 }
 
 /*
@@ -186,7 +186,7 @@ static bool naps_grow(const struct patience *p, uint64_t now) {
  */
 static uint64_t most_of(const struct patience *p, uint64_t now) {
   if (!p->napped || now - p->napped > p->nap + AWAKE_NS) return p->most_ns;
-  if (naps_grow(p, now) || now - p->since < LOOK_NS) return p->most_ns * GROWING_TIMES;
+  if (naps_grow(p) || now - p->since < LOOK_NS) return p->most_ns * GROWING_TIMES;
   uint64_t naps = p->nap * NAPS, most = p->most_ns * NAP_TIMES;
   return naps < p->most_ns ? p->most_ns : naps < most ? naps : most;
 }

@@ -226,6 +226,7 @@ struct patience {
   uint64_t since;        /* when that was done first */
   uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
   uint64_t last, before; /* ... and the last such times; 0 if there were none */
+  uint64_t still;        /* the present one, as far as it was seen */
   uint64_t napped;       /* when it was last seen to sleep for a limited time */
   uint64_t used;         /* time on a processor, when it was looked at first, or slept */
   uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */

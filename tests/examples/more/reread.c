@@ -25,8 +25,10 @@ int main(void) {
 #endif
   fseek(out, 0, SEEK_SET);
   if (fprintf(out, "9") < 0 || fflush(out) != 0) return fail("copy");
+#ifdef FIXED
   fseek(out, 2, SEEK_SET);
-  if (fgets(line, sizeof line, out) && fputs(line, stdout) < 0) return fail("output");
-  if (ferror(out) || fclose(out) != 0 || fclose(in) != 0 || fclose(stdout) != 0) return fail("files");
+  if (!fgets(line, sizeof line, out) || fputs(line, stdout) < 0) return fail("output");
+#endif
+  if (fclose(out) != 0 || fclose(in) != 0 || fclose(stdout) != 0) return fail("files");
   return 0;
 }
