@@ -142,6 +142,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .argv = request->target->argv,
       .envp = l->environment.at,
       .limits = request->limits,
+      .input = request->input,
       .hidden = request->hidden,
       .bare = request->bare,
       .processor = l->processor,

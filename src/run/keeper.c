@@ -282,6 +282,7 @@ static int prepare(struct keeper *k, struct err *e) {
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
   k->processors = processors_now();
   processors_keep_to(0, k->options->processor);
+  input_watch(k);
   int r = layers_mount(&k->layers, k->options, e);
   if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;
@@ -311,6 +312,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
                      .oom = -1,
                      .terminals = -1,
                      .nothing = -1,
+                     .input = -1,
                      .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
@@ -324,7 +326,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
     if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
     layers_allow(&k.layers, &request.in_place);
-    settings_replace_null(&k, &fds[0]);
+    input_replace(&k, &fds[0]);
     if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);

@@ -29,6 +29,7 @@ struct keeper {
   int terminals;    /* where terminals are made, or -1 */
   struct stat ptmx; /* its status at first */
   int nothing;      /* /dev/null as the command sees it, or -1 */
+  int input;        /* the file that it reads, where it cannot be changed, or -1 */
   char root[PATH_MAX];
 };
 
@@ -75,8 +76,10 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
  */
 void settings_watch(struct keeper *k);
 bool settings_renew(const struct keeper *k);
-/* A descriptor of the machine's own /dev/null becomes one of the sandbox's, of which nothing can be changed. */
-void settings_replace_null(const struct keeper *k, int *fd);
+
+/* The file that is standard input (input.c): found, while there are no layers; the same for the command to read only. */
+void input_watch(struct keeper *k);
+void input_replace(const struct keeper *k, int *fd);
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

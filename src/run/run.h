@@ -270,6 +270,7 @@ struct sandbox_options {
   const char *path;   /* the program: absolute, or relative to cwd */
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
+  const char *input;  /* the file that is standard input, or NULL */
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
   bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
   unsigned processor; /* the one that all but the command runs on, from 1; 0 for any */

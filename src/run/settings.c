@@ -10,7 +10,6 @@
 #include <linux/ioprio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static int io_of(pid_t pid) { return (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, pid); }
@@ -60,10 +59,4 @@ bool settings_renew(const struct keeper *k) {
   renew_oom(k);
   renew_terminals(k);
   return k->io >= 0 && k->server.pid && io_of(k->server.pid) != k->io;
-}
-
-void settings_replace_null(const struct keeper *k, int *fd) {
-  struct stat st;
-  if (k->nothing < 0 || fstat(*fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3)) return;
-  (void)dup3(k->nothing, *fd, O_CLOEXEC);
 }

@@ -106,7 +106,7 @@ static enum wire_refusal judge_pinned(void) {
 }
 
 /* The server itself stands in the root, so that no layer is in use while it waits. */
-static long leave_folder(void) { return rt_system(SYS_chdir, (long)"/", 0, 0, 0, 0, 0); }
+static void leave_folder(void) { (void)rt_system(SYS_chdir, (long)"/", 0, 0, 0, 0, 0); }
 
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
@@ -118,7 +118,6 @@ static enum wire_refusal get_ready(void) {
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
-  if (leave_folder() < 0) return WIRE_FORK_UNKNOWN;
   if (rt_system(SYS_get_robust_list, 0, (long)&server.robust, (long)&server.robust_size, 0, 0, 0) < 0)
     server.robust = 0;
   rt_apart_keep_all();
@@ -169,7 +168,7 @@ long rt_fork_beside(void) {
 static long fork_one(void) {
   long r = rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
   if (r == 0) r = rt_fork_beside();
-  if (r != 0) (void)leave_folder();
+  if (r != 0) leave_folder();
   return r;
 }
 
@@ -178,8 +177,12 @@ static void serve(void) {
   struct wire_hello hello = {
       .magic = WIRE_SERVER_MAGIC, .version = WIRE_SERVER_VERSION, .refusal = (uint32_t)get_ready()};
   struct wire_fork_request request;
-  if (hello.refusal == WIRE_FORK_GOOD) rt_aim_ahead();
-  bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD;
+  bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD, served = good;
+  /* Not before: where nobody asks for a server any more, this is the command itself. */
+  if (good) {
+    rt_aim_ahead();
+    leave_folder();
+  }
   while (good && hear(&request)) {
     struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
     if (answer.pid == 0) {
@@ -189,6 +192,10 @@ static void serve(void) {
     good = rt_say(WIRE_SERVER_FD, &answer, sizeof answer);
   }
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
+  if (served) {
+    (void)rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
+    rt_aim_again();
+  }
 }
 
 /*
