@@ -27,8 +27,7 @@
 #define INTERRUPTED 4 /* EINTR */
 #define PATH_ROOM 4096
 #define PROCESSORS 8192 /* more than any kernel has */
-#define STACK 16384     /* for all that the server does */
-#define PAGE 4096
+#define STACK 65536     /* far more than all that the server does takes */
 
 static struct {
   bool wanted, early;
@@ -212,14 +211,11 @@ static inline __attribute__((always_inline)) void call_aside(void (*function)(vo
                    : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
+/* No mapping of its own: those of a child lie where they would lie without the server. */
+static char stack[STACK] __attribute__((aligned(16)));
+
 __attribute__((noinline)) void rt_server(void) {
   if (!server.wanted) return;
   server.wanted = false;
-  /* Until then nothing is called here either. */
-  char *stack = rt_map(PAGE + STACK);
-  /* Who would need more than there is must not write to what lies below. */
-  if (stack && rt_system(SYS_mprotect, (long)stack, PAGE, 0 /* none */, 0, 0, 0) == 0)
-    call_aside(serve, stack + PAGE + STACK);
-  else
-    (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
+  call_aside(serve, stack + sizeof stack);
 }
