@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call. All ways from
- * the call to the end of its function must pass the question, or a flush that has failed and whose failure was noticed.
+ * the call to the end of its function must pass the question, or a flush that has failed and whose failure was noticed,
+ * before they come to a call that makes the stream forget, as clearerr does.
  */
 #include "site/program.h"
 #include "site/relevance_rules.h"
@@ -15,8 +16,10 @@
 struct keeping {
   const struct looking *t;
   const failing_vec *edges;
-  VEC(uint32_t) asking; /* calls that ask a stream for a failure that it has kept, and whose answer is read */
-  uint8_t *cut;         /* by block: kinds of edges behind which the failure is known, as bits */
+  VEC(uint32_t) told; /* calls that ask a stream for a failure that it has kept, or that make it forget, in order */
+  bool asking;        /* one of them asks */
+  uint8_t *cut;       /* by block: kinds of edges behind which the failure is known, as bits */
+  uint8_t *forgotten; /* by block: the stream has forgotten before it is asked there */
   uint8_t *seen;
   uint32_t *todo;
 };
@@ -54,18 +57,30 @@ static bool gets(const struct keeping *k, uint32_t insn, const struct import *m,
   return c.about[ABOUT_STDOUT] == TRUE_FOR_CALL;
 }
 
-/* Which edges are gone for this stream. SITE: the call; a question in its block before it is none. */
-static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) {
+/* What the calls that ask and that make forget do to this stream; of a block the first one behind SITE counts. */
+static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t site) {
   const struct relevance *r = k->t->p->relevance;
   uint32_t here = flow_graph_block(k->t->g, site);
   bool any = false;
-  memset(k->cut, 0, k->t->code->n_blocks);
-  for (size_t i = 0; i < k->asking.n && i < CALLS_LOOKED_AT; i++) {
-    uint32_t insn = k->asking.at[i], block = flow_graph_block(k->t->g, insn);
-    if ((block == here && insn < site) || !gets(k, insn, called(k, insn), 0, s)) continue;
-    k->cut[block] = ALL_EDGES;
-    any = true;
+  for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
+    uint32_t insn = k->told.at[i], block = flow_graph_block(k->t->g, insn);
+    const struct import *m = called(k, insn);
+    int forgets = relevance_forgets(r, m->written);
+    if ((block == here && insn < site) || k->cut[block] || k->forgotten[block]) continue;
+    if (!gets(k, insn, m, forgets >= 0 ? forgets : 0, s)) continue;
+    k->forgotten[block] = forgets >= 0;
+    if (forgets < 0) k->cut[block] = ALL_EDGES;
+    any |= forgets < 0;
   }
+  return any;
+}
+
+/* Which edges are gone for this stream. SITE: the call; a question in its block before it is none. */
+static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) {
+  const struct relevance *r = k->t->p->relevance;
+  memset(k->cut, 0, k->t->code->n_blocks);
+  memset(k->forgotten, 0, k->t->code->n_blocks);
+  bool any = look_at_told(k, s, site);
   for (size_t i = 0; i < k->edges->n && any; i++) {
     const struct failing *f = &k->edges->at[i];
     const struct import *m = called(k, f->insn);
@@ -85,6 +100,7 @@ static bool all_cut(struct keeping *k, uint32_t block) {
     const uint32_t *next;
     const uint8_t *kinds;
     block = k->todo[--n_todo];
+    if (k->forgotten[block]) return false;
     if (k->cut[block] == ALL_EDGES) continue;
     uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
     if (!n) return false; /* the end of the function, or of the program */
@@ -110,11 +126,13 @@ static bool stream_of(const struct keeping *k, const struct found *f, uint32_t i
   return ret->thing.known;
 }
 
-static int find_questions(struct keeping *k) {
+static int find_told(struct keeping *k) {
   for (uint32_t i = 0; i < k->t->code->n_insns; i++) {
     const struct import *m = called(k, i);
-    if (!m || !relevance_tells_kept(k->t->p->relevance, m->written) || !is_read(k, i)) continue;
-    if (vec_push(&k->asking, i) < 0) return -ENOMEM;
+    bool asks = m && relevance_tells_kept(k->t->p->relevance, m->written) && is_read(k, i);
+    if (!asks && (!m || relevance_forgets(k->t->p->relevance, m->written) < 0)) continue;
+    if (vec_push(&k->told, i) < 0) return -ENOMEM;
+    k->asking |= asks;
   }
   return 0;
 }
@@ -123,18 +141,19 @@ int kept_find(const struct looking *t, struct worker *w, const failing_vec *edge
   struct keeping k = {.t = t, .edges = edges};
   struct stream s;
   uint32_t insn;
-  int r = first < w->found.n ? find_questions(&k) : 0;
-  if (r >= 0 && k.asking.n) {
+  int r = first < w->found.n ? find_told(&k) : 0;
+  if (r >= 0 && k.asking) {
     k.cut = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
+    k.forgotten = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
     k.seen = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
     k.todo = arena_alloc(&w->flow.scratch, (t->code->n_blocks + 1) * sizeof *k.todo);
-    if (!k.cut || !k.seen || !k.todo) r = -ENOMEM;
+    if (!k.cut || !k.forgotten || !k.seen || !k.todo) r = -ENOMEM;
   }
-  for (size_t i = first; i < w->found.n && k.asking.n && r >= 0; i++) {
+  for (size_t i = first; i < w->found.n && k.asking && r >= 0; i++) {
     struct found *f = &w->found.at[i];
     if (!code_find(t->code, f->at, &insn) || !stream_of(&k, f, insn, &s) || !cut_edges(&k, &s, insn)) continue;
     f->kept = all_cut(&k, flow_graph_block(t->g, insn));
   }
-  vec_done(&k.asking);
+  vec_done(&k.told);
   return r;
 }

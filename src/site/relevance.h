@@ -113,6 +113,8 @@ bool relevance_now_offset(const struct relevance *r, const char *name, int64_t o
 int relevance_date(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */
 int relevance_kept(const struct relevance *r, const char *name);
+/* The argument with the stream that it makes forget such a failure, or -1. */
+int relevance_forgets(const struct relevance *r, const char *name);
 /* What the function does with NULL, or with -1, as its argument ARG. */
 enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null);
 const struct relevance_opener *relevance_opens(const struct relevance *r, const char *name);

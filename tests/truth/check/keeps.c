@@ -228,6 +228,49 @@ static NOINLINE int use_other(const char *tty)
 	return 0;
 }
 
+/* A stream keeps its failure until it is told to forget it. */
+static NOINLINE int put_kept(FILE *f, const char *text)
+{
+	fprintf(f, "%s:", text); /* @fprintf all */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_cleared(FILE *f, const char *text)
+{
+	fprintf(f, "%s;", text); /* @fprintf none ignored */
+	clearerr(f); /* @clearerr any */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_rewound(FILE *f, const char *text)
+{
+	fprintf(f, "%s!", text); /* @fprintf none ignored */
+	if (calls > 1)
+		rewind(f); /* @rewind any */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_elsewhere(FILE *f, const char *text, const char *path)
+{
+	fprintf(f, "%s?", text); /* @fprintf none ignored */
+	if (!freopen(path, "w", f)) /* @freopen all */
+		note("nowhere");
+	fprintf(f, "%s.", text); /* @fprintf all */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+/* The other stream is cleared; this one is cleared before, and when it was asked. */
+static NOINLINE int put_first(FILE *f, FILE *other, const char *text)
+{
+	clearerr(f); /* @clearerr any */
+	fprintf(f, "%s,", text); /* @fprintf all */
+	clearerr(other); /* @clearerr any */
+	int bad = ferror(f); /* @ferror any */
+
+	clearerr(f); /* @clearerr any */
+	return bad ? -1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	char buffer[256];
@@ -252,6 +295,8 @@ int main(int argc, char **argv)
 	if (!has_text(&text))
 		return 1;
 	n += use_terminal(argv[1]) + use_other(argv[2]);
+	n += put_kept(stderr, argv[1]) + put_cleared(stderr, argv[1]) + put_rewound(stderr, argv[1]);
+	n += put_elsewhere(stderr, argv[1], argv[2]) + put_first(stderr, stdin, argv[1]);
 	n += set_time(&tv) + set_mode(AT_FDCWD, argv[1]) + start(&t) + work(o, argv[1], argv[2]) + close_many();
 	return n > 100 || strcmp(last, p) == 0;
 }
