@@ -2,7 +2,7 @@
 /*
  * Arguments that point to a date that is not far away: to a variable of the function that was only ever set by a
  * function that tells the time, from the times of a file, or from a number of 32 bits; or to the times of a file
- * themselves. What depends on such a date does not fail: years leave an int after two thousand million of them.
+ * themselves. So is a variable of the program that was set so right before. What depends on such a date does not fail: years leave an int after two thousand million of them.
  */
 #include "site/program.h"
 
@@ -156,9 +156,35 @@ static bool escapes(const struct told *t, int64_t slot) {
   return false;
 }
 
+/* Does the call CALL tell the time, and is that what the variable of the program at ADDRESS has at INSN? */
+static bool tells_variable(const struct told *t, uint32_t call, uint64_t address, uint32_t insn) {
+  struct flow_call c = flow_graph_call(t->g, call);
+  const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  struct flow_value v;
+  if (!m || !relevance_tells_now(t->p->relevance, m->written)) return false;
+  bool told = flow_graph_argument(t->g, call, 0, &v) && v.kind == VALUE_ADDRESS && !v.raw && v.value == address;
+  for (uint32_t i = call + 1; i < insn; i++) {
+    const struct insn *in = &t->code->insns[i];
+    bool there = in->base == NO_REG && in->index == NO_REG && (uint64_t)in->disp == address && !(in->flags & INSN_FS);
+    if (in->flags & INSN_WRITES_MEM && there) told = in->size == 8 && stores_result(t->code, call, i);
+  }
+  return told;
+}
+
+/* Is it the last call before INSN, in its block, that has put the current time into the variable at ADDRESS? */
+static bool variable_is_now(const struct told *t, uint32_t insn, uint64_t address) {
+  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
+  for (uint32_t i = insn; i-- > first;)
+    if (insn_calls(&t->code->insns[i])) return tells_variable(t, i, address, insn);
+  return false;
+}
+
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg) {
   struct told t = {p, g, flow_graph_code(g)};
+  struct flow_value v;
   int64_t slot;
+  if (flow_graph_argument(g, insn, arg, &v) && v.kind == VALUE_ADDRESS && !v.raw)
+    return variable_is_now(&t, insn, v.value);
   uint32_t last = UINT32_MAX; /* the last call that told the time */
   if (!clock_given_slot(g, insn, arg, &slot) || escapes(&t, slot)) return false;
   bool told = is_told(&t, slot, insn);

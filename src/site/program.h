@@ -224,6 +224,7 @@ struct sample {
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
   unsigned n_successes;
   bool all;       /* a comparison must tell an error from all of them, not from one */
+  bool renewed;   /* 0 is a success to who asks for it alone */
   uint64_t count; /* how much was asked for; 0 if that is not known */
 };
 
@@ -340,6 +341,8 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 /* Does the call INSN of M get a descriptor that was closed just before? Which one. */
 bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
                        uint64_t *ret);
+/* Has a loop closed descriptors before the call INSN of M, and nothing was opened since? */
+bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m);
 /*
  * The call that gets what the call INSN of M returns, refuses an error, and is passed on every way before anything else
  * is done with it; 0 if there is none. EVENTS: of that value.

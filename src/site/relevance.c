@@ -358,7 +358,7 @@ static int add_opener(const struct reader *rd, const char *name, void *context) 
 
 /* opens NAMES PLACE THING KIND ACCESS */
 static int read_opens(const struct reader *rd, char **words, size_t n) {
-  static const char *const accesses[] = {"read", "write", "flags:", "mode:", "like:"};
+  static const char *const accesses[] = {"read", "write", "flags:", "mode:", "like:", "both"};
   if (n != 6) return bad(rd, "not 'NAMES PLACE THING KIND ACCESS' behind", words[0]);
   struct relevance_opener *o = arena_zalloc(&rd->r->arena, sizeof *o);
   if (!o) return -ENOMEM;

@@ -55,12 +55,13 @@ struct relevance_call {
   unsigned known; /* bit I: argument I is the constant ARGS[I] */
   uint64_t args[RELEVANCE_ARGS];
   uint8_t lowest;          /* 1 + the descriptor that it gets if it succeeds; 0 if that is not known */
+  bool renewed;            /* the descriptor may be 0, since a loop has closed many */
   unsigned current;        /* bit I: argument I points to the current time */
   unsigned fixed;          /* bit I: argument I points to what the program has in memory that nobody writes to */
   uint8_t about[SUBJECTS]; /* enum answer */
 };
 
-enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE };
+enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE, ACCESS_BOTH };
 
 /* What a function opens; KIND is the subject that its result is then, or SUBJECTS if that is none of them. */
 struct relevance_opener {
