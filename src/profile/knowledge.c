@@ -134,7 +134,7 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
   return lines_bad(at, "not a fact about functions:", kind);
 }
 
-/* noreturn NAME, infallible NAME, errno NAME, no-errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
+/* noreturn, infallible, errno and no-errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
 static int read_function(struct lines *at, char *line) {
   struct knowledge *k = at->to;
   char *save = NULL, *fact = strtok_r(line, " 	", &save), *name = strtok_r(NULL, " 	", &save);

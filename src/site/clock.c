@@ -2,7 +2,8 @@
 /*
  * Arguments that point to a date that is not far away: to a variable of the function that was only ever set by a
  * function that tells the time, from the times of a file, or from a number of 32 bits; or to the times of a file
- * themselves. So is a variable of the program that was set so right before. What depends on such a date does not fail: years leave an int after two thousand million of them.
+ * themselves. So is a variable of the program that was set so right before. What depends on such a date does not fail:
+ * years leave an int after two thousand million of them.
  */
 #include "site/program.h"
 

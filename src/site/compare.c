@@ -118,8 +118,8 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 }
 
 /*
- * The first number of a range of lengths, as compilers ask for one: "x != -1 && x > 11" is x - 12 <= -14 without a sign,
- * and "x == -1 || x < 4" is x - 4 > -6. 0 if it is none.
+ * The first number of a range of lengths, as compilers ask for one: "x != -1 && x > 11" is x - 12 <= -14 without a
+ * sign, and "x == -1 || x < 4" is x - 4 > -6. 0 if it is none.
  */
 static uint64_t first_of_range(const struct sample *s, const struct flow_event *e) {
   bool order = e->op == OP_CMP && !e->variable && ((e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE);

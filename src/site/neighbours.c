@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one call tells of the next. A descriptor that was just closed is the one that the next opening gets, so that to
- * compare with it is a check: "close(0); if (open(tty, O_RDWR) != 0)"; so it is if a loop has closed them all. And a call that gets the error of the one before
- * and refuses it, which is looked at, has noticed it: "if (fstat(open(path, O_RDONLY), &st) < 0)".
+ * compare with it is a check: "close(0); if (open(tty, O_RDWR) != 0)"; so it is if a loop has closed them all. And a
+ * call that gets the error of the one before and refuses it, which is looked at, has noticed it:
+ * "if (fstat(open(path, O_RDONLY), &st) < 0)".
  */
 #include "site/program.h"
 
