@@ -118,14 +118,18 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 }
 
 /*
- * The first number of a range of lengths, as compilers ask for one: "x != -1 && x > 11" is x - 12 <= -14 without a
- * sign, and "x == -1 || x < 4" is x - 4 > -6. 0 if it is none.
+ * Compilers ask for ranges of lengths at once: "x != -1 && x > 11" is x - 12 <= -14 without a sign, and
+ * "x == -1 || x < 4" is x + 1 < 5. The first number of the range, or, if the error is in it, the first behind it; 0
+ * if there is none.
  */
-static uint64_t first_of_range(const struct sample *s, const struct flow_event *e) {
-  bool order = e->op == OP_CMP && !e->variable && ((e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE);
+static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e) {
+  uint8_t order = e->cc & ~1;
   const struct transform *t = e->ops;
-  if (s->import->success != SUCCESS_LENGTH || !order || !t || t->next || t->kind != XF_ADD || t->imm >= 0) return 0;
-  return t->imm > -(1 << 30) ? (uint64_t)-t->imm : 0;
+  bool asks = e->op == OP_CMP && !e->variable && e->width == 8 && (order == CC_B || order == CC_BE);
+  if (s->import->success != SUCCESS_LENGTH || !asks || !t || t->next || t->kind != XF_ADD) return 0;
+  uint64_t end = e->imm + (order == CC_BE), by = (uint64_t)t->imm;
+  uint64_t edge = s->errors[0] + by < end ? end - by : 0 - by;
+  return edge < 1u << 30 ? edge : 0;
 }
 
 /*
@@ -138,8 +142,8 @@ static uint64_t first_of_range(const struct sample *s, const struct flow_event *
 uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
-  uint64_t first = first_of_range(s, e);
-  if (first) return first;
+  uint64_t edge = edge_of_range(s, e);
+  if (edge) return edge;
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
   if (m->success == SUCCESS_LENGTH) return e->imm + 1 < s->count ? e->imm + 1 : 0;
