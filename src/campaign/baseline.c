@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ static const char *missing_thing(const struct lab *l, const struct lab_result *r
   const char *note = lab_note(l);
   if (note[0] && says(r, read_only, COUNT(read_only))) return note;
   if (geteuid() != 0 && says(r, unknown, COUNT(unknown)))
-    return "in the sandbox, files of other users cannot be changed, which may be why: own them, or use --no-sandbox";
+    return "in the sandbox, files of other users, or of groups other than the user's first, cannot be changed, which "
+           "may be why: chown or chgrp them, or use --no-sandbox";
   if (says(r, displays, COUNT(displays))) return "it needs a display, and has none here";
   if (says(r, terminals, COUNT(terminals)))
     return "it wants a terminal, and has none here: is there an option for that?";
@@ -82,8 +84,11 @@ static int refuse_end(const struct lab *l, const struct lab_result *r, const cha
 static int check_status(const struct lab *l, const struct lab_result *r, struct err *e) {
   int status = r->seen.status;
   char how[64];
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
-    return err_set(e, -ECANCELED, "the command writes without end, without any fault (give it less to do)");
+  if (campaign_wrote_too_much(&r->seen))
+    return err_set(e, -ECANCELED,
+                   "the command writes without end, without any fault: more than %u MiB to a file or its output, which "
+                   "is murphy's limit (give it less to do)",
+                   CAMPAIGN_FILE_SIZE >> 20);
   if (WIFSIGNALED(status)) {
     const char *name = signal_name(WTERMSIG(status));
     (void)snprintf(how, sizeof how, "ends with %s", name ? name : "a signal");
@@ -131,14 +136,62 @@ static int run_all(struct lab *l, uint64_t wall_ns, struct baseline *b, struct e
   return 0;
 }
 
-int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+/* The runs, and what is not the same in all of them. -EAGAIN if that is too much. */
+static int learn(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+  struct observation runs[BASELINE_RUNS];
   memset(ret, 0, sizeof *ret);
   int r = run_all(l, wall_ns, ret, e);
   if (r < 0) return r;
-  struct observation runs[BASELINE_RUNS];
   for (size_t i = 0; i < BASELINE_RUNS; i++)
     runs[i] = ret->runs[i].seen;
-  r = observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
+  return observe_learn(runs, BASELINE_RUNS, &ret->mask, &ret->notes);
+}
+
+/* The layers that were emptied in place before some run, so that it would show what comes of that. */
+static struct sandbox_places find_emptied(const struct baseline *b) {
+  struct sandbox_places p = {0};
+  for (size_t i = 0; i < b->n; i++) {
+    p.names = b->runs[i].emptied.names;
+    p.set |= b->runs[i].emptied.set;
+  }
+  return p;
+}
+
+static bool is_same_text(const struct text *a, const struct text *b) {
+  return a->n == b->n && (a->n == 0 || memcmp(a->at, b->at, a->n) == 0);
+}
+
+/*
+ * An overlay that stays gives its folders other numbers in each run: is that why B varies? Then *b becomes what it is
+ * with new mounts. R is what was learned, and so is the result.
+ */
+static int learn_anew(struct lab *l, uint64_t wall_ns, struct baseline *b, int r, struct err *e) {
+  struct baseline *other = malloc(sizeof *other);
+  struct err why = {0};
+  if (!other) return -ENOMEM;
+  int r_other = learn(l, wall_ns, other, &why);
+  bool same = r_other == r && is_same_text(&b->notes, &other->notes);
+  /* What was good enough stays so, if the command varies so much that it is not each time. */
+  if (same || (r == 0 && r_other < 0)) {
+    if (!same) b->in_place.set = 0;
+    baseline_done(other);
+  } else {
+    baseline_done(b);
+    *b = *other;
+    r = r_other;
+    if (r < 0) *e = why;
+  }
+  free(other);
+  return r;
+}
+
+int baseline_make(struct lab *l, uint64_t wall_ns, struct baseline *ret, struct err *e) {
+  lab_empty_in_place(l, &(struct sandbox_places){.all = true});
+  int r = learn(l, wall_ns, ret, e);
+  lab_empty_in_place(l, &(struct sandbox_places){0});
+  ret->in_place = find_emptied(ret);
+  if (ret->in_place.set && ((r == 0 && ret->notes.n) || r == -EAGAIN)) r = learn_anew(l, wall_ns, ret, r, e);
+  lab_empty_in_place(l, &ret->in_place);
   if (r == 0 && lab_note(l)[0]) text_addf(&ret->notes, "%s\n", lab_note(l));
   if (r == -EAGAIN) return refuse_unstable(l, ret, e);
   return r;

@@ -173,6 +173,12 @@ void lab_free(struct lab *l);
 /* The calling thread stays where the lab's processes are, until lab_leave with what this has returned. */
 struct processors lab_settle(const struct lab *l);
 void lab_leave(const struct processors *before);
+/*
+ * From now on these layers, if a run has changed them, are emptied in place where that is possible; others are mounted
+ * anew, as all are at first. That is slower; but of an overlay that stays the numbers of folders go on, and a program
+ * may show them.
+ */
+void lab_empty_in_place(struct lab *l, const struct sandbox_places *places);
 /* As sandbox_stop. */
 void lab_stop(const struct lab *l);
 /* As sandbox_note. */
@@ -215,8 +221,9 @@ struct lab_result {
   size_t n_frames;
   struct image_process_frame frames[SANDBOX_FRAMES];
   enum lab_mode mode;
-  char why[SANDBOX_WHY]; /* it was not made in the fastest way; else "" */
-  unsigned left;         /* processes that still ran when the command had ended, and were killed */
+  char why[SANDBOX_WHY];         /* it was not made in the fastest way; else "" */
+  unsigned left;                 /* processes that still ran when the command had ended, and were killed */
+  struct sandbox_places emptied; /* as of struct sandbox_result */
   struct sandbox_tree tree;
   struct wire_event first; /* the injection of lab_order.first, if it came */
 };
@@ -263,8 +270,9 @@ struct baseline {
   struct lab_result runs[BASELINE_RUNS];
   size_t n;
   struct observe_mask mask;
-  struct text notes; /* what varies, a line each */
-  uint64_t wall_ns;  /* the longest */
+  struct text notes;              /* what varies, a line each */
+  uint64_t wall_ns;               /* the longest */
+  struct sandbox_places in_place; /* layers of which it does not show that they are: lab_empty_in_place */
 };
 
 /*
@@ -298,6 +306,10 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
 bool campaign_traced(enum outcome o);
 /* The signal that ended the command, or a process that it had started; 0 if none did, or murphy did. */
 int campaign_signal(const struct lab_result *r);
+/* So large may a file become in a run, output too. Who writes more ends with SIGXFSZ, and would have written on. */
+#define CAMPAIGN_FILE_SIZE (256u << 20)
+/* Did it write more, or does a shell say so of another process, whose file is there? */
+bool campaign_wrote_too_much(const struct observation *o);
 /* Who sleeps and tries again has so long to give up, until it is a hang. */
 #define CAMPAIGN_PATIENCE_NS 10000000000u
 /* To be sure of a hang: so long may the run take. */

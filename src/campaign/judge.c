@@ -40,7 +40,9 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
   struct text report = {0};
   enum outcome o = outcome_of(&facts, what, &differs);
   if (o == OUTCOME_SANITIZER && what) sanitizer_report(&r->seen.streams[OBSERVE_ERROR], &report);
-  /* It says more than that standard error is another. */
+  if (o == OUTCOME_HANG && what && !r->timed_out && campaign_wrote_too_much(&r->seen))
+    text_addf(&report, "it wrote until a file had %u MiB, which is the limit (SIGXFSZ)\n", CAMPAIGN_FILE_SIZE >> 20);
+  /* These say more than that the output is another. */
   if (report.n) {
     text_done(what);
     *what = report;

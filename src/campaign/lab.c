@@ -32,11 +32,13 @@ struct lab {
   int in, out, error;
   int child_out, child_error; /* of branches */
   bool fork, watch, bare;
-  unsigned processor;      /* as in the request */
-  bool paired, first_came; /* there is a fault before the one that a run is about; it came */
+  struct sandbox_places in_place; /* lab_empty_in_place */
+  unsigned processor;             /* as in the request */
+  bool paired, first_came;        /* there is a fault before the one that a run is about; it came */
   struct wire_event first;
   bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
   char what[160];      /* ... in what they do not */
+  bool unforked;       /* nor do forks: all runs are made from the start */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -140,6 +142,7 @@ static int make_sandbox(struct lab *l, const struct lab_request *request, struct
       .argv = request->target->argv,
       .envp = l->environment.at,
       .limits = request->limits,
+      .input = request->input,
       .hidden = request->hidden,
       .bare = request->bare,
       .processor = l->processor,
@@ -213,6 +216,8 @@ struct processors lab_settle(const struct lab *l) {
 }
 
 void lab_leave(const struct processors *before) { processors_use(before); }
+
+void lab_empty_in_place(struct lab *l, const struct sandbox_places *places) { l->in_place = *places; }
 
 void lab_stop(const struct lab *l) {
   if (l->sandbox) sandbox_stop(l->sandbox);
@@ -329,6 +334,11 @@ static void result_init(struct lab_result *r) {
   memset(&r->first, 0, sizeof r->first);
 }
 
+static void say_unlike(const struct lab *l, char why[SANDBOX_WHY]) {
+  (void)snprintf(why, SANDBOX_WHY, "without faults, it did not look as in the baseline%s%s", l->what[0] ? ": " : "",
+                 l->what);
+}
+
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
   struct sandbox_result result;
   struct sandbox_job job = {.in = l->in,
@@ -337,8 +347,9 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
                             .until_ns = order->until_ns,
+                            .in_place = l->in_place,
                             .trace = order->trace || l->watch,
-                            .fork = l->fork && !order->trace};
+                            .fork = l->fork && !l->unforked && !order->trace};
   int r;
   unsigned tries = 0;
   do {
@@ -350,6 +361,8 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   result_init(ret);
   ret->mode = result.forked ? LAB_FORK : LAB_EXEC;
   memcpy(ret->why, result.why, sizeof ret->why);
+  if (l->unforked) say_unlike(l, ret->why);
+  ret->emptied = result.emptied;
   r = see(l, &result, l->out, l->error, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);
@@ -454,6 +467,7 @@ static int run_trunk(struct branching *g, struct err *e) {
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->in,
+                                  .in_place = l->in_place,
                                   .out = l->out,
                                   .error = l->error,
                                   .child_out = l->child_out,
@@ -466,12 +480,6 @@ static int run_trunk(struct branching *g, struct err *e) {
   r = sandbox_branch(l->sandbox, &branch, g->b->why, e);
   find_why(g);
   return r;
-}
-
-static void say_unlike(const struct lab *l, struct lab_branch *b) {
-  b->unlike = true;
-  (void)snprintf(b->why, sizeof b->why, "without faults, it did not look as in the baseline%s%s",
-                 l->what[0] ? ": " : "", l->what);
 }
 
 /* Once for each lab. */
@@ -487,8 +495,28 @@ static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
   return r;
 }
 
+/*
+ * A run from which others branch was not as the baseline. Is a plain fork? What is so twice is no chance: what the
+ * server's children lack or share shows in all of them.
+ */
+static int prove_fork(struct lab *l, const struct lab_branch *b, struct err *e) {
+  const struct lab_order none = {.wall_ns = b->wall_ns, .until_ns = b->until_ns};
+  bool like = !b->expected || b->first.armed || l->unforked;
+  int r = 0;
+  for (int i = 0; i < 2 && !like && r == 0; i++) {
+    struct lab_result result;
+    r = lab_run(l, &none, &result, e);
+    if (r < 0) return r;
+    like = result.mode != LAB_FORK || observe_compare(b->expected, &result.seen, b->mask, NULL) == 0;
+    lab_result_done(&result);
+  }
+  l->unforked |= !like;
+  return r;
+}
+
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
+  bool before = l->unlike;
   MUST(b->n <= LAB_BRANCHES);
   b->why[0] = '\0';
   b->unlike = false;
@@ -499,7 +527,9 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   int r = prove_trunk(l, b, e);
   if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
   l->unlike |= b->unlike;
-  if (l->unlike) say_unlike(l, b);
+  if (r == 0 && l->unlike && !before) r = prove_fork(l, b, e);
+  if (l->unlike) say_unlike(l, b->why);
+  b->unlike = l->unlike;
   free(g.index);
   return r;
 }

@@ -116,8 +116,18 @@ static bool gives_up(const struct outcome_facts *f) {
   return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
 }
 
+/* Is there a file as large as a file can become? */
+static bool has_full_file(const struct observation *o) {
+  for (size_t i = 0; i < COUNT(o->streams); i++)
+    if (o->streams[i].n + o->streams[i].more >= CAMPAIGN_FILE_SIZE) return true;
+  for (size_t i = 0; i < o->entries.n; i++)
+    if (o->entries.at[i].kind == OBSERVE_FILE && o->entries.at[i].size >= CAMPAIGN_FILE_SIZE) return true;
+  return false;
+}
+
 /* The signal that ended the command, or a process of it whose shell says so; 0 if none did. */
-static int signal_of(int status) {
+static int signal_of(const struct observation *o) {
+  int status = o->status;
   if (WIFSIGNALED(status)) return WTERMSIG(status);
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   switch (code - 128) {
@@ -127,10 +137,14 @@ static int signal_of(int status) {
   case SIGILL:
   case SIGABRT:
     return code - 128;
+  case SIGXFSZ: /* 153 is also what is left of -ECONNABORTED */
+    return has_full_file(o) ? SIGXFSZ : 0;
   default:
     return 0;
   }
 }
+
+bool campaign_wrote_too_much(const struct observation *o) { return signal_of(o) == SIGXFSZ; }
 
 /* How a death by a signal counts. Some signals are ordinary ways to end. */
 static enum outcome outcome_of_signal(int signal, const struct outcome_facts *f) {
@@ -205,7 +219,7 @@ static bool is_told(const struct outcome_facts *f) { return says_on_output(f) ||
 
 enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsigned *ret_differs) {
   unsigned differs = observe_compare(f->baseline, f->run, f->mask, what);
-  int signal = signal_of(f->run->status);
+  int signal = signal_of(f->run);
   if (ret_differs) *ret_differs = differs;
   if (!f->injected) return OUTCOME_MISSED;
   if (f->timed_out) return OUTCOME_HANG;

@@ -192,7 +192,7 @@ enum cmd_run_option {
   OPT_RUN_TRIGGERS,
   OPT_RUN_HUB
 };
-enum cmd_hub_option { OPT_HUB_POLICY = 1, OPT_HUB_EVERY, OPT_HUB_AFTER, OPT_HUB_LIMIT, OPT_HUB_LOG };
+enum cmd_hub_option { OPT_HUB_POLICY = 1, OPT_HUB_EVERY, OPT_HUB_AFTER, OPT_HUB_LIMIT, OPT_HUB_LOG, OPT_HUB_MODE };
 enum cmd_test_option {
   OPT_TEST_BUDGET = 1,
   OPT_TEST_CAMPAIGN,

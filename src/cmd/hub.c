@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ struct job {
   struct hub_options hub;
   const char *log;
   int file;
+  bool moded; /* --mode was given */
 };
 
 static int take_number(const struct cmd_arg *arg, uint64_t *ret, struct err *e) {
@@ -22,6 +24,14 @@ static int take_number(const struct cmd_arg *arg, uint64_t *ret, struct err *e) 
   if (number_parse(arg->value, &n) < 0 || n < 0)
     return err_set(e, -EINVAL, "--%s cannot be '%s' (it is a number)", arg->option->name, arg->value);
   *ret = (uint64_t)n;
+  return 0;
+}
+
+static int take_mode(const char *text, mode_t *ret, struct err *e) {
+  size_t n = strlen(text);
+  if (n == 0 || n > 5 || strspn(text, "01234567") != n || strtoul(text, NULL, 8) > 0777)
+    return err_set(e, -EINVAL, "--mode cannot be '%.60s' (it is an octal number up to 0777, as 0666)", text);
+  *ret = (mode_t)strtoul(text, NULL, 8);
   return 0;
 }
 
@@ -39,6 +49,9 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
   case OPT_HUB_LOG:
     job->log = arg->value;
     return 0;
+  case OPT_HUB_MODE:
+    job->moded = true;
+    return take_mode(arg->value, &job->hub.mode, e);
   }
   return 0;
 }
@@ -50,7 +63,10 @@ static int read_options(struct job *job, const struct cmd_args *args, struct err
                    args->operands.n ? "a hub listens at one address" : "no address to listen at");
   for (size_t i = 0; i < args->options.n && r >= 0; i++)
     r = take_option(job, &args->options.at[i], e);
-  return r < 0 ? r : hub_address_parse(args->operands.at[0], &job->hub.address, e);
+  if (r >= 0) r = hub_address_parse(args->operands.at[0], &job->hub.address, e);
+  if (r >= 0 && job->moded && job->hub.address.at.ss_family != AF_UNIX)
+    r = err_set(e, -EINVAL, "--mode is for local sockets (whoever reaches %.60s can connect)", args->operands.at[0]);
+  return r;
 }
 
 /* Where the log is on standard output, what is said is not. */
@@ -94,7 +110,7 @@ static int say_totals(const struct job *job, const struct hub_totals *t, struct 
 }
 
 int cmd_hub_run(const struct cmd_args *args, struct err *e) {
-  struct job job = {.file = -1, .hub.policy.kind = HUB_ROUND_ROBIN};
+  struct job job = {.file = -1, .hub = {.policy.kind = HUB_ROUND_ROBIN, .mode = 0600}};
   struct hub_totals totals = {0};
   sigset_t ends;
   int r = read_options(&job, args, e);

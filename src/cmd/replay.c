@@ -159,6 +159,7 @@ static int prepare(struct job *job, struct err *e) {
   int r = replay_space(&job->setup, &job->known.subject, e);
   if (r < 0 && r != -ENODATA) return r;
   tell_change(job);
+  test_environment_complain(job->known.environment);
   if (r >= 0) r = test_setup_labs(&job->setup, 1, e);
   if (r >= 0) r = test_setup_points(&job->setup, e);
   return r;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +39,7 @@ struct job {
 
 static void job_done(struct job *job) {
   text_done(&job->watch.ready);
+  text_done(&job->watch.missed);
   run_log_done(&job->watch.log);
   run_symbols_free(job->watch.log.symbols);
   run_area_done(&job->area);
@@ -264,6 +266,18 @@ static void say_nothing_failed(const struct job *job) {
   text_done(&t);
 }
 
+/* Programs of which one would think that they were followed. The reach report has them in its own words. */
+static void say_unreached(const struct job *job) {
+  struct run_totals totals;
+  struct text t = {0};
+  if (!job->follow || job->reach || run_area_totals(&job->area, &totals) < 0 || totals.unreached == 0) return;
+  text_addf(&t,
+            "%" PRIu64 " program%s not followed: started as another user, with another root, or of another C library",
+            totals.unreached, totals.unreached == 1 ? " was" : "s were");
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 static int report_trouble(struct job *job, const struct run_ended *end, struct err *e) {
   struct text log = {0};
   int r = run_trouble(&job->area, job->watch.log.plan, end, &log, e);
@@ -289,6 +303,8 @@ static int run_command(struct job *job, struct err *e) {
   (void)run_area_stop(&job->area);
   if (r >= 0) r = check_attached(job, e);
   if (r >= 0) r = report_trouble(job, &end, e);
+  if (r >= 0) run_watch_say_missed(&job->watch);
+  if (r >= 0) say_unreached(job);
   if (r >= 0 && job->reach) r = report_reach(job, e);
   if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) say_nothing_failed(job);
   return r < 0 ? r : end.status;

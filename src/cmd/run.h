@@ -43,8 +43,8 @@ int run_world_variable(void *context, const char *function, const char *name, un
                        struct scenario_variable *ret, struct err *e) MUST_USE;
 
 /* For scenario_world.within (run_within.c). */
-int run_world_within(void *context, const struct scenario_frame *inner, size_t inner_at,
-                     const struct scenario_frame *outer, size_t outer_at, struct scenario_places *ret) MUST_USE;
+int run_world_within(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
+                     struct scenario_places *ret) MUST_USE;
 
 /* For scenario_world.calls, only_jumps and call_sites (run_sites.c). */
 bool run_world_calls(void *context, const struct wire_place *p, const char *function);
@@ -58,14 +58,18 @@ struct run_watch {
   struct run_area *area;
   int file; /* of --log, or -1 */
   const char *path;
-  struct text ready; /* to be written there */
-  bool terminal;     /* a line for each injection on standard error */
+  struct text ready;  /* to be written there */
+  bool terminal;      /* a line for each injection on standard error */
+  struct text missed; /* the first place that a fault should have set and could not */
+  uint64_t misses;    /* how many faults have left such a place alone */
 };
 
 /* For run_request.tick; CONTEXT is a struct run_watch. */
 int run_watch_tick(void *context, bool final, struct err *e);
 /* -ECANCELED, and says that the area cannot be read any more. */
 int run_watch_damaged(struct err *e);
+/* Says, if there were such faults, that not all of them were whole. */
+void run_watch_say_missed(const struct run_watch *w);
 /* Appends T to the log, if there is one. */
 int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) MUST_USE;
 

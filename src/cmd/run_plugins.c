@@ -34,6 +34,7 @@ int run_plugins_defaults(struct run_plugins *p, struct err *e) {
   for (char *rest = list, *dir; r >= 0 && (dir = strsep(&rest, ":"));)
     if (*dir) r = run_plugins_add(p, dir, e);
   free(list);
+  p->others = p->folders.n;
   if (r >= 0) r = cmd_triggers_dir(&own);
   struct err none = {0};
   /* murphy works without its own. */
@@ -100,10 +101,18 @@ static int add_classes(struct run_plugins *p, const struct image *img, const cha
     one.bad = replaced ? replaced : missing ? missing : defect(img, &all[i]);
     if (!one.class || vec_push(&p->known, one) < 0 || vec_push(&p->names, one.class) < 0) return -ENOMEM;
   }
-  return p->known.n > before ? 0 : vec_push(&p->empty, file);
+  static const char none[] = "it has no trigger in it (MURPHY_TRIGGER(CLASS, …) makes one)";
+  return p->known.n > before ? 0 : vec_push(&p->empty, ((struct run_plugin){.file = file, .bad = none}));
 }
 
-/* What is no shared object at all counts as one without a class. */
+/* What is no shared object at all counts as one without a class. The message may begin with the file's name. */
+static int add_unreadable(struct run_plugins *p, const char *file, const struct err *why) {
+  size_t n = strlen(file);
+  bool named = strncmp(why->text, file, n) == 0 && strncmp(why->text + n, ": ", 2) == 0;
+  const char *text = arena_strdup(&p->arena, named ? why->text + n + 2 : why->text);
+  return text ? vec_push(&p->empty, ((struct run_plugin){.file = file, .bad = text})) : -ENOMEM;
+}
+
 static int read_object(struct run_plugins *p, const char *folder, const char *name) {
   struct text path = {0};
   struct image *img = NULL;
@@ -113,7 +122,7 @@ static int read_object(struct run_plugins *p, const char *folder, const char *na
   text_done(&path);
   if (!file) return -ENOMEM;
   int r = image_open(file, &img, &e);
-  r = r < 0 ? vec_push(&p->empty, file) : add_classes(p, img, file);
+  r = r < 0 ? add_unreadable(p, file, &e) : add_classes(p, img, file);
   image_free(img);
   return r;
 }
@@ -136,22 +145,32 @@ static int read_folder(struct run_plugins *p, const char *folder) {
 
 static int look(struct run_plugins *p) {
   int r = 0;
-  for (size_t i = 0; i < p->folders.n && r >= 0 && !p->looked; i++)
+  for (size_t i = 0; i < p->folders.n && r >= 0 && !p->looked; i++) {
+    size_t before = p->empty.n;
     r = read_folder(p, p->folders.at[i]);
+    if (i >= p->others) p->empty.n = before;
+  }
   p->looked = true;
   return r;
 }
 
 /* --- for the scenario --------------------------------------------------------------------------------------------- */
 
-/* A file that is named like the class, and has none, is likelier to be the mistake than the name. */
+/*
+ * A file that is named like the class, and has none, is likelier to be the mistake than the name. If no other class is
+ * named like it, any file without one may be.
+ */
 static int complain_empty(const struct run_plugins *p, const char *class, struct err *e) {
   for (size_t i = 0; i < p->empty.n; i++) {
-    const char *name = strrchr(p->empty.at[i], '/') + 1;
+    const char *name = strrchr(p->empty.at[i].file, '/') + 1;
     if (strncmp(name, class, strlen(class)) == 0 && strcmp(name + strlen(class), ".so") == 0)
-      return err_set(e, -EINVAL, "%s has no trigger in it (it must have MURPHY_TRIGGER(%s, …))", p->empty.at[i], class);
+      return err_set(e, -EINVAL, "trigger class '%s' is not in %s: %s", class, p->empty.at[i].file, p->empty.at[i].bad);
   }
-  return -ENOENT;
+  if (p->empty.n == 0 || name_nearest(class, p->names.at, p->names.n)) return -ENOENT;
+  char more[48] = "";
+  if (p->empty.n > 1) (void)snprintf(more, sizeof more, ", and %zu more such files", p->empty.n - 1);
+  return err_set(e, -EINVAL, "trigger class '%.60s' is not known; %s is of no use: %s%s", class, p->empty.at[0].file,
+                 p->empty.at[0].bad, more);
 }
 
 static int find(void *context, const char *class, const char **ret_file, struct err *e) {

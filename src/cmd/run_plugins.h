@@ -18,8 +18,9 @@ struct run_plugins {
   VEC(const char *) folders; /* in the order of search */
   VEC(struct run_plugin) known;
   VEC(const char *) names;
-  VEC(const char *) empty; /* shared objects without a class */
-  bool looked;             /* the folders have been read */
+  VEC(struct run_plugin) empty; /* what is called a shared object, and has no class; `bad` says why */
+  size_t others;                /* how many of `folders` are not murphy's own; what is in that is no mistake */
+  bool looked;                  /* the folders have been read */
   struct arena arena;
 };
 

@@ -59,10 +59,10 @@ struct search {
 };
 
 /* Of a call that so much was inlined around that not all of it is known, nothing is. */
-static int add_site(const struct search *s, struct wire_place place) {
+static int add_site(const struct search *s, struct wire_place place, bool perhaps) {
   struct run_module *m = &s->w->modules->modules.at[s->module];
   struct image_frame frames[SCENARIO_LINES + 1];
-  struct scenario_site site = {.place = place};
+  struct scenario_site site = {.place = place, .perhaps = perhaps};
   size_t n = image_debug_at(run_module_debug(m), place.start, frames, SCENARIO_LINES + 1);
   if (n == 0 || n > SCENARIO_LINES) return 0;
   for (; site.n_lines < n; site.n_lines++) {
@@ -74,14 +74,31 @@ static int add_site(const struct search *s, struct wire_place place) {
   return vec_push(&s->ret->sites, site);
 }
 
-/* Up to what cannot be read, which is data or the end. */
+/* Does the instruction read the function's address, to call it through a register later? */
+static bool takes_address(const struct image *img, const struct insn *in, const char *function) {
+  struct image_slot slot;
+  uint64_t at = (uint64_t)in->disp;
+  bool loads = in->op == OP_MOVE && in->src_kind == OPERAND_MEM && in->base == NO_REG && in->index == NO_REG;
+  if (!loads || in->flags & INSN_FS || !image_slot_after(img, at, &slot) || slot.at != at) return false;
+  return slot.kind == SLOT_IMPORT && slot.name && strcmp(slot.name, function) == 0;
+}
+
+/*
+ * Up to what cannot be read, which is data or the end. A function that reads the address may call it by each of its
+ * calls through a register, as compilers do where they call twice. Which ones those are shows when they are made: a
+ * call counts as one of FUNCTION only if FUNCTION was reached by it.
+ */
 static int search_function(const struct search *s, const struct image_function *f) {
   const struct image *img = s->w->modules->modules.at[s->module].image;
+  bool taken = false;
   struct insn in;
   int r = 0;
+  for (uint64_t at = f->address; at < f->end && code_read(img, at, &in) == 0 && in.length; at += in.length)
+    taken |= takes_address(img, &in, s->function);
   for (uint64_t at = f->address; at < f->end && r >= 0 && code_read(img, at, &in) == 0 && in.length; at += in.length) {
     struct wire_place place = {.module = (uint32_t)s->module, .start = at, .end = at + in.length};
-    if (insn_calls(&in) && run_world_calls(s->w, &place, s->function)) r = add_site(s, place);
+    bool perhaps = in.op == OP_CALL_INDIRECT && taken;
+    if (perhaps || (insn_calls(&in) && run_world_calls(s->w, &place, s->function))) r = add_site(s, place, perhaps);
   }
   return r;
 }

@@ -47,7 +47,7 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_GONE] = "the hub could not be reached",
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
-    [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
+    [WIRE_TROUBLE_EXIT] = "it, or a handler of the program for a crash in it, has called exit, and so ended process",
     [WIRE_TROUBLE_FULL] = "more threads asked than can at once; their calls went on",
 };
 
@@ -86,7 +86,10 @@ static int tell(const struct wire_plan *plan, const struct wire_trigger *t, cons
 static void add_reason(uint32_t error, struct text *to) {
   bool changed = error == EACCES || error == ENOENT;
   if (error > 0 && error < 4096) text_addf(to, ": %s", strerror((int)error));
-  if (changed) text_add(to, " (a process that changes its user or its root needs a tcp: address)");
+  if (changed)
+    text_add(
+        to,
+        " (a process that changes its user needs --mode 0666 of the hub, one that changes its root a tcp: address)");
   text_add(to, "; calls went on");
 }
 
@@ -126,7 +129,10 @@ static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, c
     const char *name = signal_name(end->status - 128);
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
   } else if (ended) {
-    text_addf(&what, ", with exit status %d: the end of the trigger, not of the program", end->status);
+    text_addf(&what,
+              ", with exit status %d: the trigger has ended it, or a handler of the program for a crash in it; this "
+              "is no result of the program",
+              end->status);
   }
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);
   text_done(&what);

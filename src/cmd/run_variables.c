@@ -54,9 +54,8 @@ static bool is_better(int now, const struct err *why, int before, const struct e
   return before == 0 || before == -ESRCH || (now != -ENOENT && now != -ESRCH);
 }
 
-int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
-                       struct scenario_variable *ret, struct err *e) {
-  struct run_world *w = context;
+static int find_variable(struct run_world *w, const char *function, const char *name, unsigned parameter,
+                         struct scenario_variable *ret, struct err *e) {
   struct err why = {0};
   int best = 0;
   bool any = false;
@@ -93,4 +92,11 @@ int run_world_variable(void *context, const char *function, const char *name, un
   (void)snprintf(why.text, sizeof why.text, "%s", near ? near : "");
   return err_set(e, -ESRCH, "no function '%s' in the debug information of %s and its libraries%s%s", function,
                  w->modules->modules.at[0].path, *why.text ? " " : "", why.text);
+}
+
+int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
+                       struct scenario_variable *ret, struct err *e) {
+  struct run_world *w = context;
+  int r = find_variable(w, function, name, parameter, ret, e);
+  return r == -ENOENT || r == -ESRCH ? run_modules_lack(w->modules, r, e) : r;
 }

@@ -25,8 +25,31 @@ static int flush(struct run_watch *w, struct err *e) {
   return r;
 }
 
+static void note_missed(struct run_watch *w, const struct wire_event *event) {
+  struct text t = {0};
+  run_log_missed(w->log.plan, event, &t);
+  w->misses += t.n > 0;
+  if (t.n > 0 && w->misses == 1) {
+    text_done(&w->missed);
+    w->missed = t;
+  } else {
+    text_done(&t);
+  }
+}
+
+void run_watch_say_missed(const struct run_watch *w) {
+  struct text t = {0};
+  if (w->misses == 0 || w->missed.failed) return;
+  text_addf(&t, "%s was not set", w->missed.at);
+  if (w->misses > 1) text_addf(&t, ", the first of %" PRIu64 " faults of which something was not", w->misses);
+  text_add(&t, ": there is no such variable, or the pointer leads to nothing that can be written");
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}
+
 static int write_event(struct run_watch *w, const struct wire_event *event, struct err *e) {
   w->log.events++;
+  if (event->missed) note_missed(w, event);
   if (w->terminal) {
     struct text t = {0};
     run_log_line(&w->log, event, &t);

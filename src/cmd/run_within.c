@@ -46,19 +46,18 @@ static bool is_frame(const struct chain *c, size_t i, const struct scenario_fram
   return i + 1 == c->n && is_symbol(c->image, c->address, name);
 }
 
-/* Is there an INNER, and an OUTER around it? */
-static bool is_around(const struct chain *c, const struct scenario_frame *inner, const struct scenario_frame *outer) {
-  bool seen = false;
-  for (size_t i = 0; i < c->n; i++) {
-    if (seen && is_frame(c, i, outer)) return true;
-    seen = seen || is_frame(c, i, inner);
-  }
-  return false;
+/* Are the N frames there, each around the one before? */
+static bool is_around(const struct chain *c, const struct scenario_frame *frames, size_t n) {
+  size_t seen = 0;
+  for (size_t i = 0; i < c->n && seen < n; i++)
+    seen += is_frame(c, i, &frames[seen]);
+  return seen == n;
 }
 
 struct question {
   struct run_world *w;
-  const struct scenario_frame *inner, *outer;
+  const struct scenario_frame *frames;
+  size_t n;
   struct scenario_places *ret;
 };
 
@@ -73,17 +72,19 @@ static int look_at(const struct question *q, uint32_t module, uint64_t start, ui
     if (!insn_calls(&in)) continue;
     struct chain c = {.image = m->image, .address = at};
     c.n = image_debug_at(d, at, c.frames, CHAIN_MAX);
-    if (c.n > 1 && is_around(&c, q->inner, q->outer))
+    if (c.n > 1 && is_around(&c, q->frames, q->n))
       r = vec_push(&q->ret->places, (struct wire_place){.module = module, .start = at, .end = at + in.length});
   }
   return r;
 }
 
-int run_world_within(void *context, const struct scenario_frame *inner, size_t inner_at,
-                     const struct scenario_frame *outer, size_t outer_at, struct scenario_places *ret) {
-  struct question q = {.w = context, .inner = inner, .outer = outer, .ret = ret};
+int run_world_within(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
+                     struct scenario_places *ret) {
+  struct question q = {.w = context, .frames = frames, .n = n, .ret = ret};
   int r = 0;
-  bool more = has_name(q.w, inner) && has_name(q.w, outer);
+  bool more = true;
+  for (size_t i = 0; i < n; i++)
+    more = more && has_name(q.w, &frames[i]);
   for (size_t i = inner_at; more && r >= 0; i++) {
     struct wire_place a = ret->places.at[i];
     bool others = true;

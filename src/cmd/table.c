@@ -190,7 +190,8 @@ static const struct cmd_option test_options[] = {
      .letter = 'b',
      .name = "budget",
      .argument = "LIMIT",
-     .help = "When to stop: after a time (90s, 5m) or a number of experiments (500runs); by default after 60s."},
+     .help = "When to stop: after a time (90s, 5m; a number alone is seconds) or a number of experiments (500runs); "
+             "by default after 60s."},
     {.id = OPT_TEST_CAMPAIGN,
      .name = "campaign",
      .argument = "DIR",
@@ -326,6 +327,11 @@ static const struct cmd_option hub_options[] = {
      .argument = "FILE",
      .complete = COMPLETE_FILE,
      .help = "Write each question and its answer to FILE, a JSON object a line."},
+    {.id = OPT_HUB_MODE,
+     .name = "mode",
+     .argument = "MODE",
+     .help = "Who may connect to a local socket, as chmod writes it; by default 0600, 0666 for servers that change "
+             "their user."},
     HELP_OPTION,
     {0},
 };

@@ -65,6 +65,8 @@ int test_space_refill(const struct test_scope *scope, struct test_space *s, stru
 bool test_is_language(const struct test_space *s, const char *path);
 /* Is it the C library, by its name? */
 bool test_is_c_library(const struct test_space *s, const char *path);
+/* Is the program one of the system's folders? */
+bool test_is_system_program(const char *path);
 /* Is it in one of the folders of the system's libraries? */
 bool test_is_system_library(const char *path);
 /* Finds which calls in scope check their errors; may run beside anything that does not use the verdicts. */
@@ -266,11 +268,17 @@ int test_finding_write(const struct test_keeper *k, const struct test_finding *f
 struct test_known {
   struct test_finding is;
   struct test_subject subject;
-  json_t *modules;
+  json_t *modules, *environment;
   struct arena arena;
 };
 int test_finding_load(const char *path, struct test_known *ret, struct err *e) MUST_USE;
 void test_known_done(struct test_known *k);
+/* The environment as it is kept: names, and values where these are known to be harmless (test_environment.c). */
+void test_environment_json(char *const *envp, struct text *to);
+/* In what ENVP differs from what was KEPT, for people; nothing if it does not, or is not known. */
+int test_environment_differs(char *const *envp, const json_t *kept, struct text *to) MUST_USE;
+/* Says so, if it does. */
+void test_environment_complain(const json_t *kept);
 /* "crash (SIGSEGV) when malloc returns 0 with ENOMEM" */
 void test_finding_title(const struct test_finding *f, struct text *to);
 

@@ -75,6 +75,9 @@ static int set_subject(struct store *s, const struct test_setup *setup, struct e
     test_modules_json(&setup->space.modules, &t);
     r = set_text(s, "modules", &t, e);
   }
+  const char *program = setup->space.modules.modules.at[0].path;
+  bool foreign = setup->space.target.script && test_is_system_program(program);
+  if (r == 0) r = store_set(s, "interpreter", foreign ? program : "", e);
   const char *id = image_build_id(setup->space.modules.modules.at[0].image);
   if (r == 0) r = store_set(s, "cwd", setup->is->cwd, e);
   if (r == 0) r = store_set(s, "follow", setup->space.follow ? "1" : "0", e);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* More of an output is not kept. */
 enum { OUTPUT_MAX = 1 << 20, FINDING_MAX = 16 << 20 };
@@ -83,6 +84,8 @@ static void add_json(const struct test_keeper *k, const struct test_finding *f, 
   text_add(to, ",\"subject\":");
   test_subject_json(k->setup->is, to);
   test_opened_json(&k->setup->space.opened, to);
+  text_add(to, ",\"environment\":");
+  test_environment_json(environ, to);
   text_add(to, "}\n");
 }
 
@@ -245,6 +248,7 @@ int test_finding_load(const char *path, struct test_known *ret, struct err *e) {
   if (r == 0 && test_subject_load_opened(json_object_get(from, "opened"), &k.subject) < 0)
     r = err_set(e, -EINVAL, "%s: not a finding of murphy test (it is damaged)", path);
   if (r == 0) k.modules = json_incref(json_object_get(from, "modules"));
+  if (r == 0) k.environment = json_incref(json_object_get(from, "environment"));
   json_decref(from);
   if (r < 0)
     test_known_done(&k);
@@ -258,5 +262,6 @@ void test_known_done(struct test_known *k) {
   vec_done(&k->is.first_stack);
   test_subject_done(&k->subject);
   json_decref(k->modules);
+  json_decref(k->environment);
   arena_done(&k->arena);
 }

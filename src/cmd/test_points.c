@@ -136,13 +136,22 @@ static void add_verdict(const struct test_space *s, uint64_t site, const struct 
   to->quiet = true;
 }
 
+/* Is an error no failure of who does not look? Input that is cut short is one, if nobody asks for it later. */
+static bool is_excused(const struct test_space *s, const char *function) {
+  if (!site_likely_excused(s->likely, function)) return false;
+  bool told = !site_likely_input(s->likely, function);
+  for (size_t i = 0; i < s->modules.functions.n && !told; i++)
+    told = site_likely_told_by(s->likely, function, s->modules.functions.at[i]);
+  return told;
+}
+
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
   struct campaign_point add = {.hash = p->hash,
                                .count = p->count,
                                .function = p->function,
                                .verdict = 1,
-                               .excused = site_likely_excused(s->likely, test_function(s, p->function))};
+                               .excused = is_excused(s, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
   if (s->sites.n && !(known && is_wanted(s, test_path_of(s, loaded.path), p->frames[0].at))) return 0;
   if (known && is_indirect(s, loaded.path)) {
@@ -215,6 +224,7 @@ static struct site_call call_of(const struct test_space *s, uint32_t function, c
                         .descriptor = descriptor_of(seen->fd),
                         .nonblocking = seen->nonblocking,
                         .writable = seen->writable,
+                        .pending = seen->pending,
                         .any_handler = seen->handlers & WIRE_HANDLER,
                         .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};
   if (c.n_args > COUNT(c.args)) c.n_args = COUNT(c.args);

@@ -15,7 +15,7 @@ bool test_is_system_library(const char *path) {
   return false;
 }
 
-static bool is_system_program(const char *path) {
+bool test_is_system_program(const char *path) {
   static const char *const folders[] = {"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/"};
   for (size_t i = 0; i < COUNT(folders); i++)
     if (strncmp(path, folders[i], strlen(folders[i])) == 0) return true;
@@ -25,7 +25,7 @@ static bool is_system_program(const char *path) {
 /* Who tests a program of their own wants its bugs and not those of the shell that it starts. */
 bool test_space_is_guest(const struct test_space *s, const struct test_scope *scope, const char *program) {
   if (scope->from.n || scope->system) return false;
-  return is_system_program(program) && !is_system_program(s->modules.modules.at[0].path);
+  return test_is_system_program(program) && !test_is_system_program(s->modules.modules.at[0].path);
 }
 
 bool test_space_has(const struct test_space *s, const struct test_scope *scope, size_t module) {

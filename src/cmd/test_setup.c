@@ -89,7 +89,7 @@ static struct sandbox_limits limits_for(const struct test_space *s) {
   uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 8 : 0;
   if (memory && memory < 1u << 30) memory = 1u << 30;
   return (struct sandbox_limits){
-      .file_size = 256u << 20, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
+      .file_size = CAMPAIGN_FILE_SIZE, .processes = 512, .disk = 1024u << 20, .memory = is_sanitized(s) ? 0 : memory};
 }
 
 /* What all labs have in common. */
@@ -256,6 +256,8 @@ static int make_baseline(struct test_setup *s, struct err *e) {
   s->has_baseline = true;
   test_stage("running the command without faults");
   int r = baseline_make(s->recorder, s->is->timeout_ns, &s->baseline, e);
+  for (size_t i = 0; i < s->labs.n; i++)
+    lab_empty_in_place(s->labs.at[i], &s->baseline.in_place);
   test_stage("looking which of its calls are checked");
   if (beside)
     (void)pthread_join(thread, NULL);

@@ -96,6 +96,9 @@ static bool is_worth(const struct test_space *s, const char *name, int error) {
   return !site_likely_excused(s->likely, name) || site_likely_of(s->likely, &any, error, -1) > 1;
 }
 
+/* A disk that is full stays full: whoever writes to the stream later is told. One fault alone would be no such disk. */
+static bool lasts(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
 static int add_stream_rule(struct test_space *s, const char *name, int error, struct err *e) {
   char rule[256];
   if (snprintf(rule, sizeof rule, "%s:%s when ordered", name, errno_name(error)) >= (int)sizeof rule) return 0;
@@ -114,11 +117,11 @@ static int add_stream_rules(struct test_space *s, const char *name, struct err *
   struct profile_roles is = profile_facts_roles(s->facts, site_likely_written(s->likely, name));
   struct site_call any = {.function = name};
   int n = 0, r = 0;
-  if (is.stream < 0 && !is.variable && is.emptied < 0) return 0;
+  if (is.stream < 0 && !is.variable && is.emptied < 0 && is.flushed < 0) return 0;
   for (int likely = COMMON; likely >= 0; likely--)
     for (int error = 1; error <= ERRNO_MAX && r >= 0; error++) {
       if (!errno_name(error) || site_likely_of(s->likely, &any, error, -1) != likely) continue;
-      if (!is_worth(s, name, error)) continue;
+      if (!is_worth(s, name, error) || (is.flushed >= 0 && lasts(error))) continue;
       r = add_stream_rule(s, name, error, e);
       n++;
     }

@@ -144,11 +144,23 @@ static int print(struct job *job, struct err *e) {
   return r;
 }
 
+/* Findings of a campaign that was resumed may be of several environments; each is compared once. */
+static void compare_environments(const struct job *job) {
+  for (size_t i = 0; i < job->known.n; i++) {
+    json_t *kept = job->known.at[i].environment;
+    bool known = false;
+    for (size_t k = 0; k < i && !known; k++)
+      known = json_equal(kept, job->known.at[k].environment);
+    if (!known) test_environment_complain(kept);
+  }
+}
+
 static int verify(struct job *job, struct err *e) {
   int r = load_all(job, e);
   if (r < 0) return r;
   if (job->known.n) {
     job->subject = &job->known.at[0].subject;
+    compare_environments(job);
     r = prepare(job, e);
     job->calls = r >= 0;
     if (r == -ENODATA) r = 0;

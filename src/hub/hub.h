@@ -86,6 +86,7 @@ void hub_log_line(const struct hub_process *p, const struct wire_hub_ask *ask, u
 struct hub_options {
   struct hub_address address;
   struct hub_policy policy;
+  mode_t mode;                                                       /* of a local socket */
   const sigset_t *ends;                                              /* signals that end it; blocked by the caller */
   int (*ready)(void *context, const char *address, struct err *e);   /* it listens there */
   int (*log)(void *context, const struct text *line, struct err *e); /* NULL: no log */

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +42,8 @@ int script_start(struct hub_script *s, const char *command, struct err *e) {
   if (from[1] >= 0) (void)close(from[1]);
   s->in = to[1];
   s->out = from[0];
+  /* A page has no room left before all is read: what it has not begun to read need not be asked. */
+  if (r >= 0) (void)fcntl(s->in, F_SETPIPE_SZ, 1);
   if (r >= 0 && (fcntl(s->in, F_SETFL, O_NONBLOCK) < 0 || fcntl(s->out, F_SETFL, O_NONBLOCK) < 0)) r = -errno;
   return r < 0 ? err_set(e, r, "cannot start '%s': %s", command, strerror(-r)) : 0;
 }
@@ -101,11 +105,30 @@ int script_read(struct hub_script *s) {
   return s->from.n > LINE_MAX_BYTES ? -E2BIG : 0;
 }
 
-int script_answer(struct hub_script *s, bool *ret) {
-  const char *end = s->from.n ? memchr(s->from.at, '\n', s->from.n) : NULL;
-  if (!end) return 0;
-  char first = s->from.at[0];
-  *ret = first == '1' || first == 'y' || first == 'Y';
+bool script_unread(const struct hub_script *s) {
+  int n = 0;
+  return s->to.n > 0 || (ioctl(s->in, FIONREAD, &n) == 0 && n > 0);
+}
+
+/* #12 yes: numbers that are none are those of no question. */
+static struct script_word read_word(const char *line) {
+  struct script_word word = {.numbered = *line == '#'};
+  if (word.numbered) {
+    char *end = NULL;
+    bool number = line[1] >= '0' && line[1] <= '9';
+    word.number = number ? strtoull(line + 1, &end, 10) : 0;
+    if (number && *end != ' ' && *end != '\t') word.number = 0;
+    line = number ? end + strspn(end, " \t") : "";
+  }
+  word.says = *line == '1' || *line == 'y' || *line == 'Y';
+  return word;
+}
+
+bool script_answer(struct hub_script *s, struct script_word *ret) {
+  char *end = s->from.n ? memchr(s->from.at, '\n', s->from.n) : NULL;
+  if (!end) return false;
+  *end = 0;
+  *ret = read_word(s->from.at);
   cut(&s->from, (size_t)(end - s->from.at) + 1);
-  return 1;
+  return true;
 }

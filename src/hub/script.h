@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside the room: a program that decides. It gets each question as a line of JSON on its standard input, and answers
- * with a line: 1, y or yes for a fault, anything else for none.
+ * with a line: 1, y or yes for a fault, anything else for none. It may read several before it answers; then answers are
+ * in the order of the questions, or say of which one they are: #12 yes.
  */
 #pragma once
 
@@ -19,5 +20,13 @@ void script_end(struct hub_script *s);
 int script_flush(struct hub_script *s) MUST_USE;
 /* Reads what there is. 0, or -EPIPE if it says no more. */
 int script_read(struct hub_script *s) MUST_USE;
-/* 1 and the next answer, if there is a whole line. */
-int script_answer(struct hub_script *s, bool *ret);
+/* Is there something for it that it has not read yet? */
+bool script_unread(const struct hub_script *s);
+
+struct script_word {
+  bool says, numbered;
+  uint64_t number;
+};
+
+/* True and the next answer, if there is a whole line. */
+bool script_answer(struct hub_script *s, struct script_word *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hub's loop: connections, whole messages, answers in the order in which the questions came.
+ * The hub's loop: connections, whole messages, answers. A script may have several questions open.
  */
 #include "hub/script.h"
 
@@ -51,7 +51,8 @@ struct hub {
   bool full;  /* who wants to connect waits */
   VEC(struct client) clients;
   VEC(struct pollfd) polled;
-  VEC(struct pending) pending;
+  VEC(struct pending) pending; /* in the order in which they came */
+  size_t given;                /* so many of them, the first ones, the script has got */
   struct hub_script script;
   uint64_t serial;
   struct text line;
@@ -92,24 +93,19 @@ static void drop_client(struct hub *h, size_t i) {
 static int script_failed(const struct hub *h, int r, struct err *e) {
   const char *script = h->options->policy.script;
   if (r == -ENOMEM) return no_memory(e);
+  if (r == -ENOENT) return err_set(e, -ECANCELED, "'%s' answers a question that is not open, or is none", script);
   if (r == -E2BIG)
     return err_set(e, -ECANCELED, "'%s' writes more than it is asked (a line for each question is wanted)", script);
   return err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script);
 }
 
-/* What it says before it is asked is no answer. That it has ended is found later, and then what was asked is known. */
 static int ask_script(struct hub *h, const struct client *c, struct err *e) {
   struct pending p = {.serial = c->serial,
                       .number = h->state.asked,
                       .ask = c->message.ask,
                       .process = h->state.processes.at[c->process],
                       .index = c->process};
-  int r = h->pending.n == 0 ? script_read(&h->script) : 0;
-  if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
-  if (r < 0 && r != -EPIPE) return script_failed(h, r, e);
-  hub_log_line(&p.process, &p.ask, p.number, NULL, &h->script.to);
-  if (h->script.to.failed || vec_push(&h->pending, p) < 0) return no_memory(e);
-  return 0;
+  return vec_push(&h->pending, p) < 0 ? no_memory(e) : 0;
 }
 
 /* 1 if the client must go. */
@@ -177,28 +173,65 @@ static int accept_client(struct hub *h, struct err *e) {
 
 /* --- the script --------------------------------------------------------------------------------------------------- */
 
-static int answer_pending(struct hub *h, bool says, struct err *e) {
-  struct pending p = h->pending.at[0];
-  memmove(h->pending.at, h->pending.at + 1, --h->pending.n * sizeof *h->pending.at);
+static struct pending take_pending(struct hub *h, size_t i) {
+  struct pending p = h->pending.at[i];
+  memmove(h->pending.at + i, h->pending.at + i + 1, (--h->pending.n - i) * sizeof *h->pending.at);
+  if (i < h->given) h->given--;
+  return p;
+}
+
+/* The client that waits for it; NOBODY if it did not. */
+static size_t who_waits(const struct hub *h, const struct pending *p) {
   size_t i = 0;
-  while (i < h->clients.n && h->clients.at[i].serial != p.serial)
+  while (i < h->clients.n && h->clients.at[i].serial != p->serial)
     i++;
-  if (i == h->clients.n) return 0; /* did not wait */
-  bool answer = hub_decide(&h->state, p.index, &says);
+  return i == h->clients.n ? NOBODY : i;
+}
+
+/*
+ * Which question the script has answered: the one whose number it says, or the first that is open; NOBODY if there is
+ * none. What it says before it has read the question is no answer.
+ */
+static size_t which_pending(const struct hub *h, const struct script_word *word) {
+  size_t i = 0, read = h->given - (h->given > 0 && script_unread(&h->script));
+  while (word->numbered && i < read && h->pending.at[i].number != word->number)
+    i++;
+  return i < read ? i : NOBODY;
+}
+
+static int answer_pending(struct hub *h, const struct script_word *word, struct err *e) {
+  size_t which = which_pending(h, word);
+  if (which == NOBODY) return script_failed(h, word->numbered ? -ENOENT : -E2BIG, e);
+  struct pending p = take_pending(h, which);
+  size_t i = who_waits(h, &p);
+  if (i == NOBODY) return 0;
+  bool answer = hub_decide(&h->state, p.index, &word->says);
   if (!send_answer(h->clients.at[i].fd, p.ask.head.number, answer)) drop_client(h, i);
   return write_log(h, &p.process, &p.ask, p.number, answer, e);
 }
 
-static int serve_script(struct hub *h, short out, struct err *e) {
-  bool says;
-  int r = out ? script_read(&h->script) : 0;
+/* The next question that somebody still waits for. */
+static int give_next(struct hub *h, struct err *e) {
+  while (h->given < h->pending.n && who_waits(h, &h->pending.at[h->given]) == NOBODY)
+    (void)take_pending(h, h->given);
+  if (h->given == h->pending.n) return 0;
+  const struct pending *p = &h->pending.at[h->given++];
+  hub_log_line(&p->process, &p->ask, p->number, NULL, &h->script.to);
+  return h->script.to.failed ? no_memory(e) : 0;
+}
+
+/* IN and OUT: what poll says of it. That it has ended is told behind what it has said before. */
+static int serve_script(struct hub *h, short in, short out, struct err *e) {
+  struct script_word word;
+  int r = in || out ? script_read(&h->script) : 0, told = 0;
+  while (told >= 0 && script_answer(&h->script, &word))
+    told = answer_pending(h, &word, e);
+  if (told >= 0 && h->given == 0 && h->script.from.n > 0) r = -E2BIG;
+  if (in & POLLERR && r >= 0) r = -EPIPE;
+  if (told >= 0 && r >= 0 && in && h->script.to.n == 0) told = give_next(h, e);
+  if (told < 0) return told;
   int flushed = script_flush(&h->script);
-  while (h->pending.n > 0 && script_answer(&h->script, &says) > 0) {
-    int answered = answer_pending(h, says, e);
-    if (answered < 0) return answered;
-  }
   if (r >= 0) r = flushed;
-  if (h->pending.n == 0 && h->script.from.n > 0) r = -E2BIG;
   return r < 0 ? script_failed(h, r, e) : 0;
 }
 
@@ -231,8 +264,7 @@ static int listen_there(struct hub *h, struct err *e) {
   if (r >= 0 && a->at.ss_family != AF_UNIX) (void)setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (r >= 0 && bind(h->listener, (const struct sockaddr *)&a->at, a->size) < 0) r = -errno;
   h->bound = r >= 0 && a->at.ss_family == AF_UNIX;
-  /* For processes that have changed their user, as workers of servers do. */
-  if (h->bound && chmod(((const struct sockaddr_un *)&a->at)->sun_path, 0666) < 0) r = -errno;
+  if (h->bound && chmod(((const struct sockaddr_un *)&a->at)->sun_path, h->options->mode) < 0) r = -errno;
   if (r >= 0 && listen(h->listener, SOMAXCONN) < 0) r = -errno;
   if (r >= 0 && getsockname(h->listener, (struct sockaddr *)&bound.at, &bound.size) < 0) r = -errno;
   hub_address_text(r < 0 ? a : &bound, &name);
@@ -249,7 +281,7 @@ static int fill_polled(struct hub *h) {
       [POLL_SIGNAL] = {.fd = h->signals, .events = POLLIN},
       [POLL_LISTEN] = {.fd = h->full ? -1 : h->listener, .events = POLLIN},
       [POLL_SCRIPT_OUT] = {.fd = h->script.out, .events = POLLIN},
-      [POLL_SCRIPT_IN] = {.fd = h->script.to.n ? h->script.in : -1, .events = POLLOUT},
+      [POLL_SCRIPT_IN] = {.fd = h->script.to.n || h->given < h->pending.n ? h->script.in : -1, .events = POLLOUT},
   };
   int r = 0;
   for (size_t i = 0; i < POLL_FIRST && r >= 0; i++)
@@ -281,7 +313,8 @@ static int loop(struct hub *h, struct err *e) {
     if (h->polled.at[POLL_SIGNAL].revents) return 0;
     int r = serve_clients(h, e);
     if (r >= 0 && h->polled.at[POLL_LISTEN].revents) r = accept_client(h, e);
-    if (r >= 0 && h->script.pid > 0) r = serve_script(h, h->polled.at[POLL_SCRIPT_OUT].revents, e);
+    if (r >= 0 && h->script.pid > 0)
+      r = serve_script(h, h->polled.at[POLL_SCRIPT_IN].revents, h->polled.at[POLL_SCRIPT_OUT].revents, e);
     if (r < 0) return r;
   }
 }

@@ -71,6 +71,7 @@ struct image_debug {
   uint64_t budget;
   uint64_t whole;        /* what it was at first */
   uint64_t names_budget; /* bytes of file names */
+  const char *lacks;     /* a .dwo file that is not there; or NULL */
   struct arena arena;
   VEC(struct debug_unit *) units;
   debug_spans spans; /* of is a struct debug_unit */

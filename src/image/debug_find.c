@@ -53,6 +53,21 @@ static int find_functions(struct image_debug *d, struct debug_unit *u, void *con
   return r;
 }
 
+static int name_scope(struct image_debug *d, struct debug_scope *s, image_names *ret, unsigned depth) {
+  const char *name = debug_scope_name(d, s);
+  int r = name ? vec_push(ret, name) : 0;
+  for (struct debug_scope *i = s->inner; i && r == 0 && depth < DEBUG_DEPTH; i = i->next)
+    r = name_scope(d, i, ret, depth + 1);
+  return r;
+}
+
+static int name_functions(struct image_debug *d, struct debug_unit *u, void *context) {
+  int r = 0;
+  for (size_t i = 0; i < u->functions.n && r == 0; i++)
+    r = name_scope(d, u->functions.at[i].of, context, 0);
+  return r;
+}
+
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 struct by_line {
@@ -131,6 +146,11 @@ static int search_units(struct image_debug *d, void *context) {
 int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) {
   struct by_name q = {.name = name, .ret = ret};
   struct search s = {.in_unit = find_functions, .context = &q};
+  return debug_guard(d, search_units, &s);
+}
+
+int image_debug_names(struct image_debug *d, image_names *ret) {
+  struct search s = {.in_unit = name_functions, .context = ret};
   return debug_guard(d, search_units, &s);
 }
 

@@ -110,7 +110,7 @@ int debug_index(struct image_debug *d) {
 /* --- one unit ----------------------------------------------------------------------------------------------------- */
 
 /* Whether the .dwo file of a skeleton is a file that can be read; libdw would wait for the writer of a FIFO. */
-static bool split_is_regular(Dwarf_Die *die, const char *folder) {
+static bool split_is_regular(struct image_debug *d, Dwarf_Die *die, const char *folder) {
   const char *name = debug_string(die, DW_AT_dwo_name);
   struct text path = {0};
   struct stat st;
@@ -119,16 +119,19 @@ static bool split_is_regular(Dwarf_Die *die, const char *folder) {
   if (name[0] != '/' && folder) text_addf(&path, "%s/", folder);
   text_add(&path, name);
   bool regular = !path.failed && stat(path.at, &st) == 0 && S_ISREG(st.st_mode);
+  if (!regular && !path.failed && !d->lacks) d->lacks = arena_strdup(&d->arena, path.at);
   text_done(&path);
   return regular;
 }
+
+const char *image_debug_lacks(const struct image_debug *d) { return d->lacks; }
 
 static int unit_split_load(struct image_debug *d, struct debug_unit *u) {
   Dwarf_Half version;
   Dwarf_Die die, body;
   uint8_t type;
   if (dwarf_cu_info(u->die.cu, &version, &type, NULL, NULL, NULL, NULL, NULL) < 0 || type != DW_UT_skeleton) return 0;
-  if (!split_is_regular(&u->die, u->folder)) return 0;
+  if (!split_is_regular(d, &u->die, u->folder)) return 0;
   if (dwarf_cu_info(u->die.cu, &version, &type, &die, &body, NULL, NULL, NULL) < 0 || !body.addr) return 0;
   u->body = body;
   return map_put(&d->by_cu, (uintptr_t)body.cu, (uintptr_t)u);

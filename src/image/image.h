@@ -330,6 +330,11 @@ typedef VEC(struct image_range) image_ranges;
 int image_debug_function(struct image_debug *d, const char *name, image_ranges *ret) MUST_USE;
 /* ... of a LINE (0: all of them) of FILE, whose path's end is enough; calls on that line that were inlined too. */
 int image_debug_line(struct image_debug *d, const char *file, unsigned line, image_ranges *ret) MUST_USE;
+/* Pushes on *ret the names of all functions, qualified; some are there several times. They live as long as D. */
+typedef VEC(const char *) image_names;
+int image_debug_names(struct image_debug *d, image_names *ret) MUST_USE;
+/* A file that some of the debug information was split off into (.dwo) and that was looked for in vain; NULL: none. */
+const char *image_debug_lacks(const struct image_debug *d);
 
 /* Where a variable of a function is while the function is at START up to END. Written into plans as it is. */
 enum image_location_kind {

@@ -47,6 +47,44 @@ static const char *kind_name(enum observe_kind kind) {
   return names[kind];
 }
 
+static bool is_text(const struct observe_entry *e) {
+  for (size_t i = 0; i < e->n_head; i++)
+    if ((unsigned char)e->head[i] < ' ' && !strchr("\n\t\r", e->head[i])) return false;
+  return !memchr(e->head, '\0', e->n_head);
+}
+
+/* Where two files of which something is known begin to differ, as far as that was kept. */
+static void say_where(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+  size_t n = a->n_head < b->n_head ? a->n_head : b->n_head, i = 0;
+  while (i < n && a->head[i] == b->head[i])
+    i++;
+  bool whole = a->n_head == a->size && b->n_head == b->size;
+  if (i == n && !whole) {
+    text_addf(to, "the first %zu bytes are the same\n", n);
+  } else if (is_text(a) && is_text(b)) {
+    struct observe_stream x = {.at = a->head, .n = a->n_head}, y = {.at = b->head, .n = b->n_head};
+    plain_difference(&x, &y, OBSERVE_EXACT, to);
+  } else if (i < n) {
+    text_addf(to, "from byte %zu on: %02x instead of %02x\n", i, (unsigned char)b->head[i], (unsigned char)a->head[i]);
+  } else {
+    text_addf(to, "the same up to byte %zu\n", i);
+  }
+}
+
+static void say_content(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+  if (a->kind == OBSERVE_LINK && a->head && b->head) {
+    text_add(to, ": leads to ");
+    text_add_plain(to, b->head);
+    text_add(to, " instead of ");
+    text_add_plain(to, a->head);
+    text_add(to, "\n");
+    return;
+  }
+  text_addf(to, ": other content, %llu bytes instead of %llu\n", (unsigned long long)b->size,
+            (unsigned long long)a->size);
+  if (a->head && b->head && a->size && b->size) say_where(to, a, b);
+}
+
 static void say_entry(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
   const struct observe_entry *e = a ? a : b;
   text_add_plain(to, e->path);
@@ -65,8 +103,7 @@ static void say_entry(struct text *to, const struct observe_entry *a, const stru
   else if (a->mode != b->mode)
     text_addf(to, ": mode %o instead of %o\n", b->mode, a->mode);
   else
-    text_addf(to, ": other content, %llu bytes instead of %llu\n", (unsigned long long)b->size,
-              (unsigned long long)a->size);
+    say_content(to, a, b);
 }
 
 /* Calls DIFFERS for each entry that only one of them has, or that differs, until it says stop. */

@@ -87,7 +87,9 @@ static int look_at_link(struct walk *w, int folder, const char *name, const char
   to[n] = '\0';
   ssize_t k = readlink(path, below, sizeof below - 1);
   if (k == n && memcmp(to, below, (size_t)n) == 0) return 0;
-  return add(w, path, (struct observe_entry){.kind = OBSERVE_LINK, .size = (uint64_t)n, .hash = hash_string(to)});
+  struct observe_entry e = {.kind = OBSERVE_LINK, .size = (uint64_t)n, .hash = hash_string(to), .n_head = (size_t)n};
+  e.head = arena_memdup(&w->o->arena, to, (size_t)n + 1);
+  return e.head ? add(w, path, e) : -ENOMEM;
 }
 
 static int look_in(struct walk *w, int fd, const char *path, unsigned depth);

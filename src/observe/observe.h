@@ -19,7 +19,7 @@ struct observe_entry {
   enum observe_kind kind;
   unsigned mode;
   uint64_t size, hash; /* of the content, or of the link's target */
-  const char *head;    /* the first bytes of the content, NUL behind them */
+  const char *head;    /* the first bytes of the content, or the link's target, NUL behind them; NULL if not known */
   size_t n_head;
   bool spare; /* nobody misses it */
 };

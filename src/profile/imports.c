@@ -109,6 +109,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
                                             : NULL,
       .cleared = calling_of(facts, CALL_CLEARED, hash),
       .emptied = calling_of(facts, CALL_EMPTIED, hash),
+      .flushed = calling_of(facts, CALL_FLUSHED, hash),
       .arguments = calling_of(facts, CALL_ARGUMENTS, hash),
       .length = calling_of(facts, CALL_LENGTH, hash),
       .items = calling_of(facts, CALL_ITEMS, hash),

@@ -120,7 +120,8 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_CODE] = {"code", true},           [CALL_MISNAMED] = {"misnamed", true},
       [CALL_BY_ERRNO] = {"by-errno", true},   [CALL_FILE] = {"file", true},
       [CALL_RETURNS] = {"returns", true},     [CALL_FORESEEN] = {"foreseen", false},
-      [CALL_OBJECT] = {"object", false},      [CALL_ONLY] = {"only", false},
+      [CALL_FLUSHED] = {"flushed", true},     [CALL_OBJECT] = {"object", false},
+      [CALL_ONLY] = {"only", false},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

@@ -199,6 +199,7 @@ struct profile_roles {
   const char *variable; /* ... that is no argument but a variable of libc: "stdout" */
   int cleared;          /* a pointer behind it is NULL when the function fails */
   int emptied;          /* a stream that loses what was not yet written when the function fails */
+  int flushed;          /* ... that is written out before the function does its work: the same if that fails */
   int arguments;        /* how many there are, without floating-point ones */
   bool variadic;        /* ... and perhaps more */
   int length;           /* how many bytes are read or written, at most */

@@ -76,6 +76,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   add_stack(strcmp(f->is.kind, "hang") == 0 ? "Where it hangs" : "Where it ended", &f->crash, to);
   if (f->is.difference[0]) {
     text_add(to, report_is_sanitizer(f) ? "<details open><summary>What the sanitizer says</summary>"
+                 : report_is_limited(f) ? "<details open><summary>How it ended</summary>"
                                         : "<details><summary>What is different from a run without faults</summary>");
     add_tagged("pre", f->is.difference, to);
     text_add(to, "</details>\n");

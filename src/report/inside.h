@@ -21,5 +21,7 @@ void report_place(const struct store_frame *f, struct text *to);
 size_t report_depth(const struct report_stack *s);
 /* What the second stack is. */
 const char *report_ending(const struct report_finding *f);
+/* Does its difference say which limit ended a command that would have gone on? */
+bool report_is_limited(const struct report_finding *f);
 /* Is its difference what a sanitizer says? */
 bool report_is_sanitizer(const struct report_finding *f);

@@ -78,6 +78,7 @@ static void add_finding(const struct report_finding *f, struct text *to) {
   text_add(to, ",\"crash_stack\":");
   add_stack(&f->crash, to);
   text_addf(to, ",\"count\":%" PRIu64 ",\"precision\":%.2f,", f->is.count, f->is.precision);
+  text_addf(to, "\"interpreter\":%s,", f->foreign ? "true" : "false");
   add_text("difference", f->is.difference, to);
   text_add(to, ",");
   add_text("replay", f->replay, to);

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 struct loader {
   struct report *to;
@@ -21,10 +23,11 @@ static int load_facts(struct store *s, struct report *r) {
   const struct {
     const char *name, **to;
   } facts[] = {
-      {"line", &r->line},         {"command", &r->command},   {"baseline", &r->baseline}, {"notes", &r->notes},
-      {"program", &r->program},   {"build_id", &r->build_id}, {"cwd", &r->cwd},           {"kernel", &r->kernel},
-      {"murphy", &r->murphy},     {"started", &r->started},   {"state", &r->state},       {"why_exec", &r->why_exec},
-      {"why_fork", &r->why_fork}, {"left", &r->left_why},
+      {"line", &r->line},         {"command", &r->command}, {"baseline", &r->baseline},
+      {"notes", &r->notes},       {"program", &r->program}, {"build_id", &r->build_id},
+      {"cwd", &r->cwd},           {"kernel", &r->kernel},   {"murphy", &r->murphy},
+      {"started", &r->started},   {"state", &r->state},     {"why_exec", &r->why_exec},
+      {"why_fork", &r->why_fork}, {"left", &r->left_why},   {"interpreter", &r->interpreter},
   };
   for (size_t i = 0; i < COUNT(facts); i++) {
     const char *value = store_get(s, facts[i].name);
@@ -154,9 +157,16 @@ static int worth(const struct report_finding *f) {
   return -1;
 }
 
-/* The worst first; among equals, in the order in which they were found. */
+/* Whoever wrote the script may not be able to help what its interpreter does. */
+static bool is_foreign(const struct report *r, const struct report_finding *f) {
+  const char *path = report_site(f)->path;
+  return r->interpreter[0] && path && strcmp(path, r->interpreter) == 0;
+}
+
+/* The worst first, and those of an interpreter last; among equals, in the order in which they were found. */
 static int by_worth(const void *a, const void *b) {
   const struct report_finding *x = a, *y = b;
+  if (x->foreign != y->foreign) return x->foreign ? 1 : -1;
   if (worth(x) != worth(y)) return worth(x) > worth(y) ? -1 : 1;
   return x->is.id < y->is.id ? -1 : x->is.id > y->is.id;
 }
@@ -169,6 +179,7 @@ static int load_findings(struct store *s, struct loader *l, struct err *e) {
     code = load_stack(s, l, f->is.id, STORE_INJECT, &f->inject, e);
     if (code == 0) code = load_stack(s, l, f->is.id, STORE_CRASH, &f->crash, e);
     if (code == 0) code = load_stack(s, l, f->is.id, STORE_FIRST, &f->first, e);
+    f->foreign = is_foreign(r, f);
     f->replay = replay_of(l, &f->is);
     f->run = run_of(l, s, &f->is);
     if (!f->replay || !f->run) code = -ENOMEM;
@@ -305,6 +316,12 @@ size_t report_depth(const struct report_stack *s) {
 }
 
 bool report_is_sanitizer(const struct report_finding *f) { return strcmp(f->is.kind, "sanitizer") == 0; }
+
+bool report_is_limited(const struct report_finding *f) {
+  bool ended = WIFSIGNALED(f->is.status) ? WTERMSIG(f->is.status) == SIGXFSZ
+                                         : WIFEXITED(f->is.status) && WEXITSTATUS(f->is.status) == 128 + SIGXFSZ;
+  return ended && strcmp(f->is.kind, "hang") == 0 && f->is.difference[0];
+}
 
 const char *report_ending(const struct report_finding *f) {
   return strcmp(f->is.kind, "hang") == 0 ? "where it hangs" : "where it ended";

@@ -16,6 +16,7 @@ struct report_finding {
   struct store_finding is;
   struct report_stack inject, crash;
   struct report_stack first; /* of the call that failed before, if two did */
+  bool foreign;              /* the call is one of the interpreter's, and not of the script or what that starts */
   const char *replay;        /* the command that repeats it */
   const char *run;           /* another one, that needs no campaign: by the number of the call */
 };
@@ -33,6 +34,7 @@ struct report {
   const char *baseline; /* as a JSON object */
   const char *notes;    /* what varies without faults, a line each */
   const char *program, *build_id, *cwd, *kernel, *murphy, *started, *state;
+  const char *interpreter;         /* path of the one that runs the command, a script, if it is the system's; or "" */
   const char *why_exec, *why_fork; /* experiments were made in no faster way; "" if none was, or it is not known */
   const char *left_why;            /* experiments are left, if it is finished */
   const char *resume;              /* the command that goes on with it */

@@ -105,7 +105,7 @@ static void add_result(const struct report *r, const struct report_finding *f, s
   unsigned rule = rule_of(f);
   struct text message = {0};
   report_title(f, &message);
-  if (report_is_sanitizer(f) && f->is.difference[0]) {
+  if ((report_is_sanitizer(f) || report_is_limited(f)) && f->is.difference[0]) {
     text_add(&message, ": ");
     text_add_bytes(&message, f->is.difference, strcspn(f->is.difference, "\n"));
   }

@@ -49,6 +49,7 @@ void report_text_finding(const struct report_finding *f, struct text *to) {
   add_stack(f->first.n ? "the call that failed then" : "the call that failed", &f->inject, to);
   add_stack(report_ending(f), &f->crash, to);
   bool silent = strcmp(f->is.kind, "silent") == 0;
+  if (report_is_limited(f)) text_addf(to, "    how it ended: %s", f->is.difference);
   if ((silent || report_is_sanitizer(f)) && f->is.difference[0]) {
     text_add(to, silent ? "    what is different:\n" : "    what the sanitizer says:\n");
     add_indented(f->is.difference, to);
@@ -108,6 +109,15 @@ static void add_doubts(const struct report *r, struct text *to) {
   if (report_is_unsure(r)) text_addf(to, "%s makes sure of those for which no time was left\n", r->resume);
 }
 
+/* Numbers are for ever, also when a campaign goes on, and so they cannot be in the order that is worth reading. */
+static void add_order(const struct report *r, struct text *to) {
+  for (size_t i = 1; i < r->findings.n; i++)
+    if (r->findings.at[i].is.id < r->findings.at[i - 1].is.id) {
+      text_add(to, "findings are numbered as they were found, and the worst stand first\n");
+      return;
+    }
+}
+
 static void add_summary(const struct report *r, struct text *to) {
   text_add(to, r->notes);
   text_addf(to, "%zu finding%s; %" PRIu64 " of %" PRIu64 " experiments at %" PRIu64 " place%s in %.1f s%s",
@@ -116,7 +126,9 @@ static void add_summary(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, " %" PRIu64 " %s", r->outcomes.at[i].n, r->outcomes.at[i].name);
   text_add(to, "\n");
-  if (!r->planned)
+  add_order(r, to);
+  bool finished = strcmp(r->state, "finished") == 0;
+  if (!r->planned && finished)
     text_addf(to, "nothing was tried: %s (--from adds libraries)\n",
               r->points ? "none of the errors of the calls that were seen is likely enough"
                         : "no call of the program itself that is known to fail was seen");
@@ -124,7 +136,11 @@ static void add_summary(const struct report *r, struct text *to) {
   add_missed(r, to);
   add_modes(r, to);
   add_left(r, to);
-  if (strcmp(r->state, "finished") != 0) text_addf(to, "not finished: %s goes on\n", r->resume);
+  bool begun = r->line && r->line[0];
+  if (!begun && !finished)
+    text_add(to, "the campaign had not begun: murphy test without --resume begins anew\n");
+  else if (!finished)
+    text_addf(to, "not finished: %s goes on\n", r->resume);
   add_doubts(r, to);
   if (r->excused)
     text_addf(to, "%" PRIu64 " silent failure%s no finding: where it came, it is custom not to look\n", r->excused,
@@ -151,8 +167,15 @@ static void add_folded(const char *line, size_t n, unsigned columns, struct text
 
 void report_text(const struct report *r, struct text *to) {
   struct text summary = {0};
-  for (size_t i = 0; i < r->findings.n; i++)
-    report_text_finding(&r->findings.at[i], to);
+  for (size_t i = 0; i < r->findings.n; i++) {
+    const struct report_finding *f = &r->findings.at[i];
+    if (f->foreign && (i == 0 || !f[-1].foreign)) {
+      text_add(to, "In calls of ");
+      text_add_plain(to, r->interpreter);
+      text_add(to, ", which runs the script and is not part of it:\n\n");
+    }
+    report_text_finding(f, to);
+  }
   add_summary(r, &summary);
   if (r->columns < COLUMNS_LEAST) text_add(to, summary.at ? summary.at : "");
   for (const char *line = summary.at; r->columns >= COLUMNS_LEAST && line && *line;) {

@@ -136,11 +136,16 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   pid_t pid = -1;
   uint64_t begin = now_ns();
   a.code = start(options, descriptors, request->trace, &pid, &a);
-  /* Whether it may still end is not looked at, since others' processes are here, too: it has all the time. */
-  bool patient = request->patience_ns > request->wall_ns;
-  struct patience p = {
-      .start = begin, .wall_ns = patient ? request->patience_ns : request->wall_ns, .end = request->until_ns};
-  if (a.code >= 0 && !wait_for(pid, patience_first(&p), &a, &stack)) {
+  struct patience p = {.start = begin,
+                       .wall_ns = request->wall_ns,
+                       .most_ns = request->patience_ns,
+                       .only = pid,
+                       .end = request->until_ns};
+  bool ended = a.code < 0;
+  uint64_t until = patience_first(&p);
+  while (!ended && !(ended = wait_for(pid, until, &a, &stack)) && p.most_ns && (until = patience_until(&p, now_ns()))) {
+  }
+  if (!ended) {
     a.timed_out = true;
     if (request->trace) trace_interrupted(trace_stuck(pid), &stack);
     (void)kill(pid, SIGKILL);

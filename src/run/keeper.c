@@ -128,6 +128,7 @@ int keeper_answer_with(struct keeper *k, const struct keeper_request *request, s
                        const struct keeper_stack *stack) {
   int fds[SANDBOX_LAYERS] = {-1};
   size_t n = a->code == 0 ? collect_layers(k, a, fds) : 0;
+  a->emptied = layers_emptied(&k->layers);
   k->layers.settled = a->code == 0;
   int r = message_send(k->socket, a, answer_size(a), fds, n);
   for (size_t i = 0; i < n; i++)
@@ -193,9 +194,9 @@ static void end_server(struct keeper *k) {
 
 int keeper_renew(struct keeper *k, struct err *e) {
   int r = 0;
-  bool objects = ipc_used(k), connections = network_used(k);
+  bool objects = ipc_used(k), connections = network_used(k), server = settings_renew(k);
   /* The server would stay where they are. */
-  if ((objects || connections) && k->server.pid) end_server(k);
+  if ((objects || connections || server) && k->server.pid) end_server(k);
   if (objects) r = ipc_renew(k, e);
   if (r == 0 && connections) r = network_renew(k, e);
   return r < 0 ? r : layers_renew(&k->layers, k->server.pid != 0, e);
@@ -281,6 +282,7 @@ static int prepare(struct keeper *k, struct err *e) {
   (void)sigprocmask(SIG_SETMASK, &set, NULL);
   k->processors = processors_now();
   processors_keep_to(0, k->options->processor);
+  input_watch(k);
   int r = layers_mount(&k->layers, k->options, e);
   if (r == 0) r = ipc_watch(k, e);
   if (r < 0) return r;
@@ -293,7 +295,10 @@ static int prepare(struct keeper *k, struct err *e) {
   k->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
   k->children = open("/proc/1/task/1/children", O_RDONLY | O_CLOEXEC);
   int n = snprintf(k->root, sizeof k->root, "%s/world", k->options->folder);
-  return n < 0 || (size_t)n >= sizeof k->root ? err_set(e, -ENAMETOOLONG, "sandbox: path too long") : 0;
+  if (n < 0 || (size_t)n >= sizeof k->root) return err_set(e, -ENAMETOOLONG, "sandbox: path too long");
+  settings_watch(k);
+  layers_ready(&k->layers);
+  return 0;
 }
 
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
@@ -304,6 +309,10 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
                      .branches = -1,
                      .queues = -1,
                      .connections = -1,
+                     .oom = -1,
+                     .terminals = -1,
+                     .nothing = -1,
+                     .input = -1,
                      .server = {.socket = -1}};
   struct err e = {0};
   struct keeper_answer ready = {.code = prepare(&k, &e)};
@@ -316,6 +325,8 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
     size_t n_fds = 0;
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
     if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
+    layers_allow(&k.layers, &request.in_place);
+    input_replace(&k, &fds[0]);
     if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);

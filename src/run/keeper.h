@@ -5,6 +5,7 @@
 #include "run/sandbox.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 struct keeper {
   const struct sandbox_options *options;
@@ -21,6 +22,14 @@ struct keeper {
   int queues;       /* the folder of message queues, or -1 */
   off_t no_queues;  /* its size when it is empty */
   int connections;  /* descriptor of how many there are, or -1 */
+  int mtu;          /* of the loopback device; -1 if it is not known */
+  short flags;      /* ... */
+  int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
+  int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
+  int terminals;    /* where terminals are made, or -1 */
+  struct stat ptmx; /* its status at first */
+  int nothing;      /* /dev/null as the command sees it, or -1 */
+  int input;        /* the file that it reads, where it cannot be changed, or -1 */
   char root[PATH_MAX];
 };
 
@@ -60,6 +69,17 @@ int ipc_renew(struct keeper *k, struct err *e) MUST_USE;
 void network_watch(struct keeper *k);
 bool network_used(const struct keeper *k);
 int network_renew(struct keeper *k, struct err *e) MUST_USE;
+
+/*
+ * What belongs to the keeper's own process, and may be set from within (settings.c): looked at from here on; again as
+ * it was. True if the server has others than it had, and must go.
+ */
+void settings_watch(struct keeper *k);
+bool settings_renew(const struct keeper *k);
+
+/* The file that is standard input (input.c): found, while there are no layers; the same for the command to read only. */
+void input_watch(struct keeper *k);
+void input_replace(const struct keeper *k, int *fd);
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

@@ -7,7 +7,7 @@
  * /proc is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each
  * layer; a layer whose folder is as it was mounted was not changed and stays for the next run.
  */
-#include "run/sandbox.h"
+#include "run/layers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,25 +21,6 @@
 #include <unistd.h>
 
 enum { DEEPEST = 8, BELOW_DEEPEST = 16, BELOW_MAX = 1024 };
-
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
-static int join(char out[PATH_MAX], const char *a, const char *b, struct err *e) {
-  int n = snprintf(out, PATH_MAX, "%s%s", a, b);
-  return n < 0 || n >= PATH_MAX ? err_set(e, -ENAMETOOLONG, "%s%s: path too long", a, b) : 0;
-}
-
-/* Where PATH of the world outside is in the sandbox's tree. */
-static int inside(const struct layers *l, const char *path, char out[PATH_MAX], struct err *e) {
-  char root[PATH_MAX];
-  int r = join(root, l->stage, "/world", e);
-  return r < 0 ? r : join(out, root, path, e);
-}
-
-static int failed(const char *what, const char *path, struct err *e) {
-  int code = -errno;
-  return err_set(e, code, "sandbox: cannot %s %s: %m", what, path);
-}
 
 /* --- what is mounted outside -------------------------------------------------------------------------------------- */
 
@@ -96,7 +77,7 @@ static void add_escaped(struct text *t, const char *path) {
   }
 }
 
-static int upper_path(const struct layers *l, unsigned number, const char *part, char out[PATH_MAX], struct err *e) {
+int upper_path(const struct layers *l, unsigned number, const char *part, char out[PATH_MAX], struct err *e) {
   char name[64];
   (void)snprintf(name, sizeof name, "/up/%u%s", number, part);
   return join(out, l->stage, name, e);
@@ -306,7 +287,7 @@ static int overlay_options(const struct layers *l, const char *lower, unsigned n
   return t->failed ? err_set(e, -ENOMEM, "sandbox: out of memory") : 0;
 }
 
-static void forget_upper(struct upper *u) {
+void upper_forget(struct upper *u) {
   if (u->fd >= 0) (void)close(u->fd);
   u->fd = -1;
 }
@@ -315,12 +296,14 @@ static void forget_upper(struct upper *u) {
 static struct upper watch_upper(const struct layers *l, unsigned number, bool dirty) {
   struct upper u = {.number = number, .fd = -1, .dirty = dirty};
   char path[PATH_MAX];
+  struct stat work;
   if (upper_path(l, number, "/u", path, NULL) == 0) u.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (u.fd >= 0 && fstat(u.fd, &u.clean) < 0) forget_upper(&u);
+  if (u.fd >= 0 && fstat(u.fd, &u.clean) < 0) upper_forget(&u);
+  if (upper_path(l, number, "/w/work", path, NULL) == 0 && stat(path, &work) == 0) u.work = work.st_size;
   return u;
 }
 
-static int mount_overlay(struct layers *l, struct layer *layer, const char *target, struct err *e) {
+int layer_mount(struct layers *l, struct layer *layer, const char *target, struct err *e) {
   unsigned number = l->next++;
   int r = make_upper(l, number, layer->at, e);
   if (r < 0) return r;
@@ -349,7 +332,7 @@ static int add_layer(struct layers *l, const char *path, const char *target, str
   }
   struct layer *layer = &l->at.at[l->at.n - 1];
   struct err why = {0};
-  int r = mount_overlay(l, layer, target, &why);
+  int r = layer_mount(l, layer, target, &why);
   /* Some file systems cannot be under an overlay; a whole machine without overlays shows at the first one. */
   if (r == -ENODEV || (r == -EPERM && l->at.n == 1))
     return err_set(e, r,
@@ -477,7 +460,8 @@ static int show_device(const struct layers *l, const char *path, struct err *e) 
   int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return failed("make", target, e);
   (void)close(fd);
-  return mount(path, target, NULL, MS_BIND, NULL) < 0 ? failed("show", path, e) : 0;
+  /* Who writes to a device does not change its file; mode, owner and times are those of the machine's own. */
+  return mount_read_only(path, target, e);
 }
 
 static int link_at(const struct layers *l, const char *path, const char *to, struct err *e) {
@@ -487,7 +471,7 @@ static int link_at(const struct layers *l, const char *path, const char *to, str
   return symlink(to, target) < 0 ? failed("make", target, e) : 0;
 }
 
-static int mount_shm(const struct layers *l, struct err *e) {
+int shm_mount(const struct layers *l, struct err *e) {
   return mount_at(l, "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777", e);
 }
 
@@ -505,7 +489,7 @@ static int build_devices(const struct layers *l, struct err *e) {
   for (size_t i = 0; r == 0 && i < COUNT(links); i++)
     r = link_at(l, links[i][0], links[i][1], e);
   if (r == 0) r = mount_at(l, "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620", e);
-  return r < 0 ? r : mount_shm(l, e);
+  return r < 0 ? r : shm_mount(l, e);
 }
 
 static int build_special(const struct layers *l, struct err *e) {
@@ -513,7 +497,10 @@ static int build_special(const struct layers *l, struct err *e) {
   if (r == 0) r = mount_at(l, "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL, e);
   if (r < 0) return r;
   char target[PATH_MAX];
-  r = inside(l, "/sys", target, e);
+  /* Settings of the namespaces, which are there for all runs. A kernel may have none. */
+  r = inside(l, "/proc/sys", target, e);
+  if (r == 0 && access(target, F_OK) == 0) r = mount_read_only(target, target, e);
+  if (r == 0) r = inside(l, "/sys", target, e);
   if (r < 0) return r;
   if (access("/sys", F_OK) < 0) return 0;
   if (mkdir(target, 0755) < 0) return failed("make", target, e);
@@ -531,7 +518,7 @@ static int make_parents(char *path, struct err *e) {
   return mkdir(path, 0755) < 0 && errno != EEXIST ? failed("make", path, e) : 0;
 }
 
-static int show_shared(const struct layers *l, struct err *e) {
+int layers_show_shared(const struct layers *l, struct err *e) {
   char target[PATH_MAX];
   int r = inside(l, l->shared, target, e);
   if (r < 0) return r;
@@ -567,12 +554,21 @@ static int protect_root(const struct layers *l, struct err *e) {
   return 0;
 }
 
-/* /dev/shm is empty now, but perhaps for the shared folder. */
-static int watch_shm(struct layers *l, struct err *e) {
+int shm_watch(struct layers *l, struct err *e) {
   char path[PATH_MAX];
   int r = inside(l, "/dev/shm", path, e);
   if (r < 0) return r;
   return stat(path, &l->shm) < 0 ? failed("look at", path, e) : 0;
+}
+
+/*
+ * Is PATH in a layer that can be changed? That is not looked up there: an overlay counts its folders as they are looked
+ * up, and the first run would see other numbers than those after it.
+ */
+static bool is_in_layer(const struct layers *l, const char *path) {
+  for (size_t i = 0; i < l->at.n; i++)
+    if (!l->at.at[i].fixed && leads_to(l->at.at[i].at, path)) return true;
+  return false;
 }
 
 void layers_note(const struct layers *l, char *ret, size_t size) {
@@ -580,7 +576,7 @@ void layers_note(const struct layers *l, char *ret, size_t size) {
   for (size_t i = 0; i < COUNT(l->important); i++) {
     char target[PATH_MAX];
     const char *path = l->important[i];
-    if (!path || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
+    if (!path || is_in_layer(l, path) || access(path, W_OK) < 0 || inside(l, path, target, NULL) < 0) continue;
     if (access(target, W_OK) == 0 || errno != EROFS) continue;
     (void)snprintf(ret, size, "%s is read-only in the sandbox%s", path,
                    has_mounts_below(l, path) ? ", since something is mounted below it" : "");
@@ -608,14 +604,14 @@ int layers_mount(struct layers *l, const struct sandbox_options *options, struct
   if (r == 0) build_between(l);
   if (r == 0) r = build_entries(l, "/", 0, e);
   if (r == 0) r = build_special(l, e);
-  if (r == 0 && l->shared) r = show_shared(l, e);
+  if (r == 0 && l->shared) r = layers_show_shared(l, e);
   if (r == 0) r = protect_root(l, e);
-  return r < 0 ? r : watch_shm(l, e);
+  return r < 0 ? r : shm_watch(l, e);
 }
 
 void layers_done(struct layers *l) {
   for (size_t i = 0; i < l->at.n; i++) {
-    forget_upper(&l->at.at[i].upper);
+    upper_forget(&l->at.at[i].upper);
     free(l->at.at[i].at);
     free(l->at.at[i].sample);
   }
@@ -626,136 +622,6 @@ void layers_done(struct layers *l) {
   vec_done(&l->at);
   vec_done(&l->numbers);
   vec_done(&l->mounts);
-}
-
-/* --- changes ------------------------------------------------------------------------------------------------------ */
-
-static bool is_same_time(const struct timespec *a, const struct timespec *b) {
-  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-/*
- * Has nobody changed the folder? A memory file system's folder is larger by each entry, so what was changed within one
- * tick of its clock shows too. The time of the last access is not looked at: who only reads changes it.
- */
-static bool is_same_folder(const struct stat *a, const struct stat *b) {
-  return a->st_mode == b->st_mode && a->st_uid == b->st_uid && a->st_gid == b->st_gid && a->st_size == b->st_size &&
-         a->st_nlink == b->st_nlink && is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
-}
-
-static bool is_changed(const struct layer *layer) {
-  struct stat st;
-  const struct upper *u = &layer->upper;
-  return !layer->fixed && (u->dirty || u->fd < 0 || fstat(u->fd, &st) < 0 || !is_same_folder(&st, &u->clean));
-}
-
-bool layers_changed(const struct layers *l) {
-  for (size_t i = 0; i < l->at.n; i++)
-    if (is_changed(&l->at.at[i])) return true;
-  return false;
-}
-
-int layers_open_changed(struct layers *l, size_t i) {
-  char path[PATH_MAX];
-  l->at.at[i].changed = is_changed(&l->at.at[i]);
-  if (!l->at.at[i].changed) return -ENOENT;
-  int r = upper_path(l, l->at.at[i].upper.number, "/u", path, NULL);
-  if (r < 0) return r;
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return fd < 0 ? -errno : fd;
-}
-
-static void remove_upper(const struct layers *l, unsigned number) {
-  char path[PATH_MAX];
-  if (upper_path(l, number, "", path, NULL) < 0) return;
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) {
-    layers_empty(fd);
-    (void)close(fd);
-  }
-  (void)rmdir(path);
-}
-
-/* The uppermost overlay at TARGET goes, with the changes in upper folder NUMBER. */
-static int take_off(const struct layers *l, const char *target, unsigned number, struct err *e) {
-  if (umount2(target, MNT_DETACH) < 0) return failed("renew", target, e);
-  remove_upper(l, number);
-  return 0;
-}
-
-/* Is the shared folder mounted on it? */
-static bool shared_below(const struct layers *l, const struct layer *layer) {
-  size_t n = strlen(layer->at);
-  return l->shared && strncmp(l->shared, layer->at, n) == 0 && l->shared[n] == '/';
-}
-
-static int renew(struct layers *l, struct layer *layer, bool held, struct err *e) {
-  char target[PATH_MAX];
-  int r = inside(l, layer->at, target, e);
-  if (r < 0) return r;
-  unsigned number = layer->upper.number;
-  forget_upper(&layer->upper);
-  if (held && !layer->over) {
-    layer->below = number;
-    layer->over = true;
-  } else {
-    r = take_off(l, target, number, e);
-    if (r == 0 && layer->over && !held) {
-      r = take_off(l, target, layer->below, e);
-      layer->over = false;
-    }
-    if (r < 0) return r;
-  }
-  r = mount_overlay(l, layer, target, e);
-  /* What was mounted below it went with it. */
-  return r < 0 || !shared_below(l, layer) ? r : show_shared(l, e);
-}
-
-static bool shm_shares(const struct layers *l) { return l->shared && strncmp(l->shared, "/dev/shm/", 9) == 0; }
-
-static bool shm_is_clean(const struct layers *l) {
-  char path[PATH_MAX];
-  struct stat st;
-  return inside(l, "/dev/shm", path, NULL) == 0 && stat(path, &st) == 0 && is_same_folder(&st, &l->shm);
-}
-
-/* Shared memory is no overlay: it starts empty each time. */
-static int renew_shm(struct layers *l, struct err *e) {
-  char path[PATH_MAX];
-  if (shm_is_clean(l)) return 0;
-  int r = inside(l, "/dev/shm", path, e);
-  if (r < 0) return r;
-  if (umount2(path, MNT_DETACH) < 0) return failed("renew", path, e);
-  r = mount_shm(l, e);
-  if (r == 0 && shm_shares(l)) r = show_shared(l, e);
-  return r < 0 ? r : watch_shm(l, e);
-}
-
-/* Which layers were changed? What was seen when the last run had ended holds until something runs again. */
-static bool look_for_changes(struct layers *l) {
-  bool any = false, settled = l->settled;
-  l->settled = false;
-  for (size_t i = 0; i < l->at.n; i++) {
-    struct layer *layer = &l->at.at[i];
-    if (!settled) layer->changed = is_changed(layer);
-    any |= layer->changed;
-  }
-  return any;
-}
-
-int layers_renew(struct layers *l, bool held, struct err *e) {
-  int shm = renew_shm(l, e);
-  if (shm < 0) return shm;
-  if (!look_for_changes(l) && l->held == held) return 0;
-  l->held = held;
-  for (size_t i = 0; i < l->at.n; i++) {
-    bool sunk = l->at.at[i].over && !held, changed = l->at.at[i].changed;
-    /* What a run changes its branches will change, which would end the trunk if they shared it. */
-    l->at.at[i].branches |= changed;
-    int r = changed || sunk ? renew(l, &l->at.at[i], held, e) : 0;
-    if (r < 0) return r;
-  }
-  return 0;
 }
 
 /* --- branches ----------------------------------------------------------------------------------------------------- */
@@ -772,7 +638,7 @@ static bool has_shared_changes(struct layers *l) {
   l->settled = false;
   for (size_t i = 0; i < l->at.n; i++) {
     struct layer *layer = &l->at.at[i];
-    bool changed = (!layer->branches || l->known) && (settled ? layer->changed : is_changed(layer));
+    bool changed = (!layer->branches || l->known) && (settled ? layer->changed : layer_is_changed(layer));
     layer->branches |= changed;
     any |= changed;
   }
@@ -812,7 +678,7 @@ static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint
   text_done(&t);
   if (r < 0) return r;
   layer->trunk = layer->upper;
-  layer->upper = watch_upper(l, number, is_changed(layer));
+  layer->upper = watch_upper(l, number, layer_is_changed(layer));
   layer->branched = true;
   roots->child = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return roots->child < 0 ? failed("read", target, e) : 0;
@@ -824,19 +690,19 @@ static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget,
   unsigned number = l->next++;
   int r = make_upper(l, number, layer->at, e);
   if (r == 0) r = lay_copy(l, layer, number, budget, &roots, &list, e);
-  if (r < 0 && !layer->branched) remove_upper(l, number);
+  if (r < 0 && !layer->branched) upper_remove(l, number);
   if (r == 0) r = numbers_add(&l->numbers, layer, l->cwd, roots.trunk, roots.child, roots.upper, &list);
   const int all[] = {roots.trunk, roots.child, roots.upper};
   for (size_t i = 0; i < COUNT(all); i++)
     if (all[i] >= 0) (void)close(all[i]);
   copied_done(&list);
-  return r < 0 || !shared_below(l, layer) ? r : show_shared(l, e);
+  return r < 0 || !layer_has_shared(l, layer) ? r : layers_show_shared(l, e);
 }
 
 /* Is there a layer of which a child gets a copy that is not empty? */
 static bool has_copies(const struct layers *l) {
   for (size_t i = 0; i < l->at.n; i++)
-    if (l->at.at[i].branches && is_changed(&l->at.at[i])) return true;
+    if (l->at.at[i].branches && layer_is_changed(&l->at.at[i])) return true;
   return false;
 }
 
@@ -869,11 +735,11 @@ int layers_unbranch(struct layers *l, bool ran, struct err *e) {
     struct layer *layer = &l->at.at[i];
     if (!layer->branched) continue;
     r = inside(l, layer->at, target, e);
-    forget_upper(&layer->upper);
-    if (r == 0) r = take_off(l, target, layer->upper.number, e);
+    upper_forget(&layer->upper);
+    if (r == 0) r = layer_take_off(l, target, layer->upper.number, e);
     layer->upper = layer->trunk;
     layer->branched = false;
   }
-  if (r == 0) r = renew_shm(l, e);
+  if (r == 0) r = shm_renew(l, e);
   return r < 0 ? r : lost ? -ESTALE : 0;
 }

@@ -56,7 +56,9 @@ static void add_errno(int error, struct text *to) {
 /* By its name, or its number if it has none. */
 static void add_signal(uint32_t number, struct text *to) {
   const char *name = number <= INT32_MAX ? signal_name((int)number) : NULL;
-  if (name)
+  if (number == 0)
+    text_add(to, "null");
+  else if (name)
     text_add_json(to, name);
   else
     text_addf(to, "%" PRIu32, number);
@@ -91,8 +93,26 @@ static void add_sides(const struct wire_plan *p, const struct wire_fault *f, uin
   text_add(to, "]");
 }
 
+void run_log_missed(const struct wire_plan *plan, const struct wire_event *event, struct text *to) {
+  struct about a = look_up(plan, event);
+  for (uint32_t i = 0; a.fault && i < a.fault->n_sides; i++) {
+    const struct wire_side *s = plan_at(plan, plan->sides, a.fault->side + i, sizeof *s);
+    if (!s || !(event->missed >> (i < 64 ? i : 63) & 1) || !(s->flags & WIRE_SIDE_ASKED)) continue;
+    if (to->n) text_add(to, ", ");
+    if (s->name)
+      text_addf(to, "the variable %s", plan_text(plan, s->name));
+    else if (s->kind == WIRE_SIDE_GLOBAL || s->kind == WIRE_SIDE_TLS)
+      text_add(to, "a variable");
+    else
+      text_addf(to, "what argument %u points to", s->argument + 1u);
+    text_add(to, " of ");
+    text_add_plain(to, a.name);
+  }
+}
+
 static const char *const actions[WIRE_ACT_COUNT] = {"return", "short", "delay", "eintr", "kill", "throw"};
 
+static bool is_interrupted(const struct wire_fault *f) { return f && f->act == WIRE_ACT_EINTR; }
 static bool has_amount(const struct wire_fault *f) { return f->act == WIRE_ACT_SHORT || f->act == WIRE_ACT_DELAY; }
 
 /* What was done to the call, where that is more than a result; bytes or nanoseconds. */
@@ -194,7 +214,7 @@ void run_log_json(struct run_log *log, const struct wire_event *event, struct te
     text_addf(to, "%s%" PRId64, i ? "," : "", (int64_t)event->args[i]);
   text_add(to, "],\"stack\":");
   add_stack(log, event, to);
-  if (event->signal) {
+  if (event->signal || is_interrupted(a.fault)) {
     text_add(to, ",\"signal\":");
     add_signal(event->signal, to);
   }
@@ -256,6 +276,7 @@ void run_log_line(struct run_log *log, const struct wire_event *event, struct te
     text_addf(to, " errno %d", event->error);
   const char *signal = event->signal && event->signal <= INT32_MAX ? signal_name((int)event->signal) : NULL;
   if (event->signal) text_addf(to, " with %s", signal ? signal : "a signal");
+  if (!event->signal && is_interrupted(a.fault)) text_add(to, " without a signal");
   text_addf(to, ", call %" PRIu64, event->call);
   if (event->process > 1) text_addf(to, " of process %u", event->pid);
   if (event->n_frames) {

@@ -2,7 +2,7 @@
 /*
  * Connections that a run leaves behind. The kernel keeps their ports for a minute after both sides have closed them, so
  * that the next run could not have them: where there are any, the keeper goes to a new network namespace, and all that
- * it starts from then on with it.
+ * it starts from then on with it. So it does where the loopback device is not as it was.
  */
 #include "run/keeper.h"
 
@@ -23,8 +23,25 @@ static void bring_loopback_up(void) {
   (void)close(fd);
 }
 
+/* What the program may have set of the loopback device; a socket of another kind than those which are counted. */
+static void look_at_loopback(int *ret_mtu, short *ret_flags) {
+  struct ifreq mtu = {.ifr_name = "lo"}, flags = {.ifr_name = "lo"};
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  *ret_mtu = fd < 0 || ioctl(fd, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
+  *ret_flags = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
+  if (fd >= 0) (void)close(fd);
+}
+
+static bool is_loopback_changed(const struct keeper *k) {
+  int mtu;
+  short flags;
+  look_at_loopback(&mtu, &flags);
+  return mtu != k->mtu || flags != k->flags;
+}
+
 void network_watch(struct keeper *k) {
   bring_loopback_up();
+  look_at_loopback(&k->mtu, &k->flags);
   k->connections = open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC);
 }
 
@@ -32,6 +49,7 @@ void network_watch(struct keeper *k) {
 bool network_used(const struct keeper *k) {
   char text[512];
   unsigned used = 0, waiting = 0;
+  if (is_loopback_changed(k)) return true;
   ssize_t n = k->connections < 0 ? -1 : pread(k->connections, text, sizeof text - 1, 0);
   if (n <= 0) return false; /* a kernel without networks */
   text[n] = '\0';

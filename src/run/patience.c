@@ -5,9 +5,10 @@
  * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
  * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
  * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
- * be about to give up, and is given more time where the caller wants to be sure.
+ * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
+ * it is only known that there is no end to them when there were many; and most if they become longer and longer.
  *
- * Runs in the keeper, whose /proc shows the sandbox only.
+ * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */
 #include "run/sandbox.h"
 
@@ -23,19 +24,26 @@
 enum { TIMES = 8 };
 /* More threads than this that want to run are a crowd. */
 enum { CROWD = 32 };
-enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000 };
+/* One that sleeps has the time for so many naps, up to so many times of what others have; more if they grow. */
+enum { NAPS = 20, NAP_TIMES = 3, GROWING_TIMES = 6 };
+enum { GLANCE_NS = 100000000, SHORTEST_NS = 10000000, BUSY_NS = 500000000, AWAKE_NS = 1000000000 };
+/* So long is looked at least before anything is known about naps. */
+#define LOOK_NS 2000000000u
 
 struct glance {
   uint64_t starved, switches, used;
   unsigned busy; /* threads that run, or would */
-  bool waits;    /* one sleeps for a limited time */
+  bool waits;    /* one sleeps for a limited time, or perhaps */
+  bool naps;     /* ... for certain */
 };
+
+enum limit { NONE, PERHAPS, LIMITED };
 
 /* Where the limit of a system call that may sleep is: an argument that is a pointer, or a number of milliseconds. */
 static const struct {
   long number;
   int arg;
-  enum { ALWAYS, POINTER, NUMBER } kind;
+  enum { ALWAYS, POINTER, NUMBER, UNKNOWN } kind;
 } sleepers[] = {
     {SYS_nanosleep, 0, ALWAYS},
     {SYS_clock_nanosleep, 0, ALWAYS},
@@ -50,15 +58,15 @@ static const struct {
     {SYS_rt_sigtimedwait, 2, POINTER},
     {SYS_semtimedop, 3, POINTER},
     /* Sockets can have a limit of their own, and so can what is not looked at here. */
-    {SYS_recvfrom, 0, ALWAYS},
-    {SYS_recvmsg, 0, ALWAYS},
-    {SYS_accept, 0, ALWAYS},
-    {SYS_accept4, 0, ALWAYS},
-    {SYS_connect, 0, ALWAYS},
-    {SYS_io_getevents, 0, ALWAYS},
-    {SYS_io_uring_enter, 0, ALWAYS},
-    {SYS_pause, 0, ALWAYS},
-    {SYS_rt_sigsuspend, 0, ALWAYS},
+    {SYS_recvfrom, 0, UNKNOWN},
+    {SYS_recvmsg, 0, UNKNOWN},
+    {SYS_accept, 0, UNKNOWN},
+    {SYS_accept4, 0, UNKNOWN},
+    {SYS_connect, 0, UNKNOWN},
+    {SYS_io_getevents, 0, UNKNOWN},
+    {SYS_io_uring_enter, 0, UNKNOWN},
+    {SYS_pause, 0, UNKNOWN},
+    {SYS_rt_sigsuspend, 0, UNKNOWN},
 };
 
 static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
@@ -71,7 +79,7 @@ static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
 }
 
 /* Of what /proc/PID/task/TID/syscall says of a thread that sleeps. */
-static bool sleeps_for_a_while(const char *line) {
+static enum limit limit_of_sleep(const char *line) {
   char *end = NULL;
   long number = strtol(line, &end, 10);
   uint64_t args[6] = {0};
@@ -80,9 +88,11 @@ static bool sleeps_for_a_while(const char *line) {
   for (size_t i = 0; i < COUNT(sleepers); i++) {
     if (sleepers[i].number != number) continue;
     uint64_t limit = args[sleepers[i].arg];
-    return sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
+    if (sleepers[i].kind == UNKNOWN) return PERHAPS;
+    bool limited = sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
+    return limited ? LIMITED : NONE;
   }
-  return false;
+  return NONE;
 }
 
 static void look_at_thread(int folder, struct glance *g) {
@@ -95,10 +105,13 @@ static void look_at_thread(int folder, struct glance *g) {
     g->switches += slices;
   }
   if (read_file(folder, "syscall", line, sizeof line) <= 0) return; /* it has ended */
-  if (strncmp(line, "running", 7) == 0)
+  if (strncmp(line, "running", 7) == 0) {
     g->busy++;
-  else if (sleeps_for_a_while(line))
-    g->waits = true;
+    return;
+  }
+  enum limit limit = limit_of_sleep(line);
+  if (limit != NONE) g->waits = true;
+  if (limit == LIMITED) g->naps = true;
 }
 
 static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, const pid_t *but) {
@@ -124,22 +137,66 @@ static void look_at_process(int folder, struct glance *g) {
   if (threads >= 0) each_number(threads, look_at_thread, g, NULL);
 }
 
-static struct glance look_around(const pid_t but[2]) {
+static struct glance look_around(const struct patience *p) {
   struct glance g = {0};
-  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc >= 0) each_number(proc, look_at_process, &g, but);
+  char path[32] = "/proc";
+  if (p->only) (void)snprintf(path, sizeof path, "/proc/%d", (int)p->only);
+  int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0) return g;
+  if (!p->only) {
+    each_number(proc, look_at_process, &g, p->but);
+    return g;
+  }
+  look_at_process(proc, &g);
+  (void)close(proc);
   return g;
 }
 
-/* It has had its time, but may be about to give up. */
-static bool may_end(struct patience *p, const struct glance *g) {
-  bool first = !p->looked, moved = p->switches != g->switches;
+/* Has anything moved since the last look? How long its last naps were is kept. */
+static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) {
+  bool first = !p->looked, moved = first || p->switches != g->switches;
+  if (moved && p->still > 2 * (uint64_t)GLANCE_NS) {
+    p->before = p->last;
+    p->last = p->still;
+  }
+  p->still = moved ? 0 : now - p->moved; /* two looks that are far apart may have missed much between them */
+  if (p->still > p->nap) p->nap = p->still;
+  if (first) p->since = now;
+  if (moved) p->moved = now;
+  if (g->naps) p->napped = now;
+  /* Who computes without end uses a processor; who is only ready to run waits for one. */
+  if (first || g->used < p->used || (g->naps && !g->busy)) p->used = g->used;
   p->looked = true;
   p->switches = g->switches;
-  /* Who computes without end uses a processor; who is only ready to run waits for one. */
-  if (first || g->used < p->used) p->used = g->used;
+  return moved;
+}
+
+/* Is each of its pauses longer than the one before? What a look can miss does not count. */
+static bool is_longer(uint64_t nap, uint64_t before) {
+  return before && nap > before + (before / 8 > 2 * (uint64_t)GLANCE_NS ? before / 8 : 2 * (uint64_t)GLANCE_NS);
+}
+
+static bool naps_grow(const struct patience *p) {
+  return is_longer(p->last, p->before) || is_longer(p->still, p->last);
+}
+
+/*
+ * Who tries again after a pause gives up after some of them, mostly, and pauses may become longer and longer. In
+ * between it may be at work for a moment.
+ */
+static uint64_t most_of(const struct patience *p, uint64_t now) {
+  if (!p->napped || now - p->napped > p->nap + AWAKE_NS) return p->most_ns;
+  if (naps_grow(p) || now - p->since < LOOK_NS) return p->most_ns * GROWING_TIMES;
+  uint64_t naps = p->nap * NAPS, most = p->most_ns * NAP_TIMES;
+  return naps < p->most_ns ? p->most_ns : naps < most ? naps : most;
+}
+
+/* It has had its time, but may be about to give up. */
+static bool may_end(const struct patience *p, const struct glance *g, uint64_t now, uint64_t had, bool moved) {
+  if (p->only && had < p->most_ns) return true; /* others, which are not seen, may be at work */
+  if (had >= p->most_ns && had >= most_of(p, now)) return false;
   if (g->busy) return g->used - p->used < BUSY_NS;
-  return g->waits || moved || first;
+  return g->waits || moved;
 }
 
 static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end && time > p->end ? p->end : time; }
@@ -148,15 +205,16 @@ uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(
 
 uint64_t patience_until(struct patience *p, uint64_t now) {
   if (p->end && now >= p->end) return 0;
-  struct glance g = look_around(p->but);
+  struct glance g = look_around(p);
   uint64_t elapsed = now - p->start, longest = p->most_ns > p->wall_ns ? p->most_ns : p->wall_ns;
   /* Many threads that want to run are in each other's way, which is nobody else's fault. */
   if (g.busy > CROWD) g.starved = 0;
   uint64_t had = g.starved < elapsed ? elapsed - g.starved : 0;
+  bool moved = note_naps(p, &g, now);
   if (elapsed >= longest * TIMES) return 0;
   if (had < p->wall_ns) {
     uint64_t left = p->wall_ns - had;
     return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));
   }
-  return had < p->most_ns && may_end(p, &g) ? at_most(p, now + GLANCE_NS) : 0;
+  return p->most_ns && may_end(p, &g, now, had, moved) ? at_most(p, now + GLANCE_NS) : 0;
 }

@@ -97,11 +97,47 @@ static int add_function(struct run_modules *m, size_t module, const char *name, 
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-typedef VEC(const char *) name_list;
+/* Behind the last "::" but PARTS of a name; what is between < and > has none that count. */
+static const char *last_parts(const char *name, size_t parts) {
+  int depth = 0;
+  for (const char *at = name + strlen(name); at > name; at--) {
+    depth += (at[-1] == '>') - (at[-1] == '<');
+    if (depth > 0 || at - name < 2 || at[-1] != ':' || at[-2] != ':') continue;
+    if (parts-- == 0) return at;
+    at--;
+  }
+  return name;
+}
 
-/* Names that NAME may be a slip of; what there is no memory for is not offered. */
-static const char *nearest(const struct run_modules *m, const char *name, bool functions) {
-  name_list names = {0};
+static size_t count_parts(const char *name) {
+  size_t n = 0;
+  while (strcmp(last_parts(name, n), name) != 0)
+    n++;
+  return n;
+}
+
+/* Without what a template was made for. */
+static bool same_template(const char *a, const char *b) {
+  size_t n = strcspn(a, "<");
+  return n > 0 && n == strcspn(b, "<") && strncmp(a, b, n) == 0 && (a[n] || b[n]);
+}
+
+/* Functions as they were written, with as much before them as NAME has. */
+static int add_written(struct run_modules *m, const char *name, image_names *to) {
+  size_t parts = count_parts(name), first = to->n;
+  int r = 0;
+  for (size_t i = 0; i < m->modules.n && r >= 0; i++) {
+    struct image_debug *d = run_module_debug(&m->modules.at[i]);
+    if (d) r = image_debug_names(d, to);
+  }
+  for (size_t i = first; i < to->n; i++)
+    to->at[i] = last_parts(to->at[i], parts);
+  return r;
+}
+
+/* Names that NAME may be a slip of, or what it may be a template for; what there is no memory for is not offered. */
+static const char *nearest(struct run_modules *m, const char *name, bool functions) {
+  image_names names = {0};
   int r = 0;
   for (size_t i = 0; i < m->modules.n && r >= 0; i++)
     r = vec_push(&names, image_name(m->modules.at[i].image));
@@ -111,18 +147,33 @@ static const char *nearest(const struct run_modules *m, const char *name, bool f
     for (size_t k = 0; k < n && r >= 0; k++)
       if (all[k].name) r = vec_push(&names, all[k].name);
   }
+  if (functions && r >= 0) r = add_written(m, name, &names);
   const char *near = name_nearest(name, names.at, names.n);
+  for (size_t i = 0; i < names.n && !near && functions; i++)
+    if (same_template(names.at[i], name)) near = names.at[i];
   vec_done(&names);
   return near;
 }
 
-static int not_named(const struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
+int run_modules_lack(struct run_modules *m, int r, struct err *e) {
+  for (size_t i = 0; i < m->modules.n; i++) {
+    struct image_debug *d = run_module_debug(&m->modules.at[i]);
+    const char *lacks = d ? image_debug_lacks(d) : NULL;
+    struct err why = *e;
+    if (!lacks) continue;
+    return err_set(e, r, "%s; debug information of %s is in %s, which is not there", why.text,
+                   image_name(m->modules.at[i].image), lacks);
+  }
+  return r;
+}
+
+static int not_named(struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
   const char *near = nearest(m, name, functions);
   return err_set(e, -ENOENT, "no %s '%s' in %s and its libraries%s%s%s", what, name, m->modules.at[0].path,
                  near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static int nothing_found(const struct run_modules *m, const struct run_where *w, struct err *e) {
+static int say_nothing(struct run_modules *m, const struct run_where *w, struct err *e) {
   const char *program = m->modules.at[0].path;
   if (w->file && w->line)
     return err_set(e, -ENOENT, "no code of %s:%u in %s and its libraries (are there debug symbols?)", w->file, w->line,
@@ -130,6 +181,10 @@ static int nothing_found(const struct run_modules *m, const struct run_where *w,
   if (w->file)
     return err_set(e, -ENOENT, "no code of %s in %s and its libraries (are there debug symbols?)", w->file, program);
   return not_named(m, w->any ? "module or function" : "function", w->any ? w->any : w->function, true, e);
+}
+
+static int nothing_found(struct run_modules *m, const struct run_where *w, struct err *e) {
+  return e ? run_modules_lack(m, say_nothing(m, w, e), e) : -ENOENT; /* nobody reads what would take time to write */
 }
 
 static int find_any(struct run_modules *m, const char *name, run_places *ret) {

@@ -71,6 +71,8 @@ void run_modules_done(struct run_modules *m);
 const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
 /* Its DWARF, or NULL. */
 struct image_debug *run_module_debug(struct run_module *m);
+/* R; E says that something is not there, and is told which file with debug information it may be in, if one is gone. */
+int run_modules_lack(struct run_modules *m, int r, struct err *e);
 
 /* Code as a person names it; what is NULL or 0 was not said. */
 struct run_where {
@@ -229,6 +231,8 @@ void run_log_done(struct run_log *log);
 void run_log_json(struct run_log *log, const struct wire_event *event, struct text *to);
 /* One line for people, without a newline. */
 void run_log_line(struct run_log *log, const struct wire_event *event, struct text *to);
+/* What the scenario wanted to be set and was not, in a few words; nothing if there is none. */
+void run_log_missed(const struct wire_plan *plan, const struct wire_event *event, struct text *to);
 /* Events that could not be recorded, and frames whose module could not, as a JSON line. */
 void run_log_lost(const struct run_totals *totals, struct text *to);
 
@@ -266,6 +270,7 @@ struct sandbox_options {
   const char *path;   /* the program: absolute, or relative to cwd */
   char *const *argv, *const *envp;
   struct sandbox_limits limits;
+  const char *input;  /* the file that is standard input, or NULL */
   const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
   bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
   unsigned processor; /* the one that all but the command runs on, from 1; 0 for any */
@@ -283,13 +288,25 @@ void sandbox_free(struct sandbox *s);
 /* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
 void sandbox_stop(const struct sandbox *s);
 
+enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
+
+/* Layers, by their place in the sandbox. Of one that has other layers than those that were meant, there are none. */
+struct sandbox_places {
+  bool all;
+  uint64_t names; /* hash of the paths of all layers */
+  uint64_t set;
+};
+_Static_assert(SANDBOX_LAYERS <= 64, "a bit for each");
+
 struct sandbox_job {
   int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
   uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
-  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times */
+  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times; 3 times that at most
+                           if it sleeps long, and 6 times if it sleeps longer and longer */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
+  struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */
 };
 
 /* A part of the file system that was changed. */
@@ -297,8 +314,6 @@ struct sandbox_layer {
   char at[256]; /* where it is: "/home" */
   int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
 };
-
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
 
 /* What was seen of all processes of a traced run. */
 struct sandbox_tree {
@@ -315,7 +330,8 @@ struct sandbox_result {
   bool timed_out; /* killed by murphy */
   uint64_t wall_ns;
   struct rusage usage;
-  unsigned left; /* processes that still ran when the command had ended, and were killed */
+  unsigned left;                 /* processes that still ran when the command had ended, and were killed */
+  struct sandbox_places emptied; /* these were emptied in place since they were mounted, before this run */
   size_t n_layers;
   struct sandbox_layer layers[SANDBOX_LAYERS];
   size_t n_frames; /* of a traced run that crashed or was killed */
@@ -343,6 +359,7 @@ struct sandbox_branch {
       child_error;   /* files for its children, one after another: they begin with what the trunk has written */
   uint64_t wall_ns;  /* of each child */
   uint64_t until_ns; /* as of a job */
+  struct sandbox_places in_place; /* ... */
   /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
   int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
   void *context;
@@ -358,3 +375,5 @@ int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_w
                    struct err *e) MUST_USE;
 /* For people: why a process cannot be forked. */
 const char *sandbox_refusal(uint32_t refusal);
+/* ... as it is before main, by what constructors of libraries did. */
+const char *sandbox_early_refusal(uint32_t refusal);

@@ -242,6 +242,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->left = a.left;
   ret->forked = a.forked;
   ret->ended = a.ended;
+  ret->emptied = a.emptied;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
   tree_clear(&ret->tree);
@@ -259,7 +260,8 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
                                    .patience_ns = job->patience_ns,
                                    .trace = job->trace,
                                    .fork = job->fork && !job->trace,
-                                   .until_ns = job->until_ns};
+                                   .until_ns = job->until_ns,
+                                   .in_place = job->in_place};
   const int descriptors[3] = {job->in, job->out, job->error};
   int32_t order;
   int r = ask(s, &request, descriptors, COUNT(descriptors), e);
@@ -268,7 +270,8 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
 }
 
 int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_why[SANDBOX_WHY], struct err *e) {
-  struct keeper_request request = {.wall_ns = b->wall_ns, .until_ns = b->until_ns, .branch = true};
+  struct keeper_request request = {
+      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .in_place = b->in_place, .branch = true};
   const int descriptors[KEEPER_FILES] = {b->in, b->out, b->error, b->child_out, b->child_error};
   struct sandbox_result *result = calloc(1, sizeof *result);
   int32_t order = -1;

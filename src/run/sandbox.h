@@ -21,6 +21,7 @@ struct keeper_request {
   uint64_t patience_ns;
   bool trace, fork;
   uint64_t until_ns;
+  struct sandbox_places in_place; /* as of a job */
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
 };
 
@@ -45,7 +46,8 @@ struct keeper_answer {
   bool timed_out, forked;
   bool ended; /* of the trunk: by itself, and not because it could not go on */
   struct rusage usage;
-  char why[SANDBOX_WHY]; /* it was not forked, though that was asked for */
+  struct sandbox_places emptied; /* as of a result */
+  char why[SANDBOX_WHY];         /* it was not forked, though that was asked for */
   char text[512];
   char at[SANDBOX_LAYERS][256];
 };
@@ -76,6 +78,9 @@ struct upper {
   int fd;            /* for its status alone; -1 if it could not be opened */
   bool dirty;        /* it had changes from the first */
   struct stat clean; /* its status then */
+  off_t work;        /* size of the overlay's own folder then; 0 if it is not known */
+  bool emptied;      /* it had changes since, which were removed */
+  bool gone;         /* its overlay is not mounted any more */
 };
 
 /* What a layer's upper folder has, by its path in the layer, and the inode that it has in that folder. */
@@ -113,12 +118,16 @@ struct layers {
   VEC(struct layer) at;
   VEC(char *) mounts; /* mount points of the world outside */
   unsigned next;
-  bool held;                /* some process stands on the layers that were mounted first */
-  bool known;               /* the layers of a child are all shared with its trunk */
-  bool settled;             /* nothing has run since all layers were looked at: their `changed` holds */
-  struct stat shm;          /* of /dev/shm when it was empty */
-  number_list numbers;      /* of what the child sees copies of */
-  const char *important[3]; /* folders that must be layers if that is possible; or NULL */
+  bool held;                      /* some process stands on the layers that were mounted first */
+  bool known;                     /* the layers of a child are all shared with its trunk */
+  bool settled;                   /* nothing has run since all layers were looked at: their `changed` holds */
+  bool asked, forgets;            /* what an overlay knows can be made to be forgotten, if that was asked */
+  struct sandbox_places in_place; /* layers that may be emptied in place now; the set is of all of this sandbox's */
+  unsigned refused;               /* how often in a row that could not be */
+  uint64_t n_files;               /* in memory, when all layers were new; 0 if that is not known */
+  struct stat shm;                /* of /dev/shm when it was empty */
+  number_list numbers;            /* of what the child sees copies of */
+  const char *important[3];       /* folders that must be layers if that is possible; or NULL */
 };
 
 /* Mounts everything under stage/root. */
@@ -134,6 +143,12 @@ int layers_open_changed(struct layers *l, size_t i) MUST_USE;
  * must go on finding its own program and folder by their paths: what is new is laid over them.
  */
 int layers_renew(struct layers *l, bool held, struct err *e) MUST_USE;
+/* Only these may be emptied in place from here on. */
+void layers_allow(struct layers *l, const struct sandbox_places *places);
+/* Those that were, since they were mounted. */
+struct sandbox_places layers_emptied(const struct layers *l);
+/* All that is there before the first run is there. */
+void layers_ready(struct layers *l);
 void layers_done(struct layers *l);
 /*
  * The world for a child of a trunk, which waits. Layers that nobody has changed are shared; of those that the trunk or
@@ -203,12 +218,18 @@ int jail_enter(const struct sandbox_options *options, const char *root, const in
 /* How long a run may take (patience.c). */
 struct patience {
   uint64_t start, wall_ns;
-  uint64_t most_ns;  /* for one that may still end; 0: it has no more than wall_ns */
+  uint64_t most_ns;  /* for one that may still end, and more if it sleeps long; 0: it has no more than wall_ns */
   pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
+  pid_t only;        /* what else is in /proc may be anybody's: only this one is looked at, if it is not 0 */
   uint64_t switches; /* when it was looked at the last time */
   bool looked;
-  uint64_t used; /* time on a processor, when it was looked at first */
-  uint64_t end;  /* nobody waits any longer then; 0 if there is no such time */
+  uint64_t since;        /* when that was done first */
+  uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
+  uint64_t last, before; /* ... and the last such times; 0 if there were none */
+  uint64_t still;        /* the present one, as far as it was seen */
+  uint64_t napped;       /* when it was last seen to sleep for a limited time */
+  uint64_t used;         /* time on a processor, when it was looked at first, or slept */
+  uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */
 };
 /* When a run that begins at START is looked at first; 0 for never. */
 uint64_t patience_first(const struct patience *p);

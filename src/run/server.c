@@ -17,7 +17,8 @@ enum { HELLO_MS = 5000, ANSWER_MS = 2000 };
 /* So many servers may be lost, and one more for each so many runs. */
 enum { LOSSES = 3, RUNS_FOR_ONE = 16 };
 
-static const char *const reasons[WIRE_REFUSALS] = {
+/* What libraries have done before main. */
+static const char *const early_words[WIRE_REFUSALS] = {
     [WIRE_FORK_CALLS] = "constructors of libraries make calls that are tested",
     [WIRE_FORK_THREADS] = "constructors of libraries start threads",
     [WIRE_FORK_CHILDREN] = "constructors of libraries start processes",
@@ -25,7 +26,21 @@ static const char *const reasons[WIRE_REFUSALS] = {
     [WIRE_FORK_MAPPINGS] = "constructors of libraries share memory",
     [WIRE_FORK_TIMERS] = "constructors of libraries start timers",
     [WIRE_FORK_UNKNOWN] = "the process could not be looked at before main",
+    [WIRE_FORK_LOCKS] = "constructors of libraries lock files",
+    [WIRE_FORK_WORLD] = "constructors of libraries change files that cannot be had again",
+    [WIRE_FORK_SIGNALS] = "constructors of libraries leave signals pending",
+    [WIRE_FORK_NAMED] = "constructors of libraries make shared memory, semaphores, queues or connections",
+    [WIRE_FORK_KNOWN] = "constructors of libraries change files, and know files by device and inode",
+    [WIRE_FORK_READING] = "constructors of libraries change files while they read a folder",
+    [WIRE_FORK_FILTERED] = "constructors of libraries filter system calls",
+    [WIRE_FORK_APART] = "constructors of libraries make namespaces or settings that no copy has",
+    [WIRE_FORK_SPENT] = "constructors of libraries look at the processor time",
 };
+
+const char *sandbox_early_refusal(uint32_t refusal) {
+  const char *word = refusal < WIRE_REFUSALS ? early_words[refusal] : NULL;
+  return word ? word : early_words[WIRE_FORK_UNKNOWN];
+}
 
 int server_receive(int socket, void *p, size_t n, int patience) {
   struct pollfd poll_for = {.fd = socket, .events = POLLIN};
@@ -40,11 +55,13 @@ int server_receive(int socket, void *p, size_t n, int patience) {
 
 const char *sandbox_refusal(uint32_t refusal) {
   static const char *const words[WIRE_REFUSALS] = {
+      [WIRE_FORK_CALLS] = "calls that are tested were made before",
       [WIRE_FORK_THREADS] = "other threads run",
       [WIRE_FORK_CHILDREN] = "other processes run",
       [WIRE_FORK_FILES] = "files are open that a fork would share",
       [WIRE_FORK_MAPPINGS] = "memory is shared",
       [WIRE_FORK_TIMERS] = "timers run",
+      [WIRE_FORK_UNKNOWN] = "the process could not be looked at",
       [WIRE_FORK_LOCKS] = "files are locked",
       [WIRE_FORK_WORLD] = "files that were changed cannot be had again",
       [WIRE_FORK_SIGNALS] = "signals are pending",
@@ -56,7 +73,7 @@ const char *sandbox_refusal(uint32_t refusal) {
       [WIRE_FORK_SPENT] = "the program looks at its processor time",
   };
   const char *word = refusal < WIRE_REFUSALS ? words[refusal] : NULL;
-  return word ? word : "the process could not be looked at";
+  return word ? word : words[WIRE_FORK_UNKNOWN];
 }
 
 void server_refuse(struct fork_server *s, const char *why) {
@@ -82,7 +99,7 @@ int server_hello(struct fork_server *s) {
     server_refuse(s, "the hand-shake was not understood");
   } else if (hello.refusal != WIRE_FORK_GOOD) {
     r = -ECANCELED;
-    server_refuse(s, reasons[hello.refusal < WIRE_REFUSALS ? hello.refusal : WIRE_FORK_UNKNOWN]);
+    server_refuse(s, sandbox_early_refusal(hello.refusal));
   }
   return r;
 }

@@ -31,9 +31,12 @@ void run_target_done(struct run_target *t) {
 
 /* --- PATH --------------------------------------------------------------------------------------------------------- */
 
+/* Not an error of stat(2): a folder on the way cannot be searched, so nothing is known of the file. */
+enum { CLOSED = EL3HLT };
+
 static int check_executable(const char *path) {
   struct stat st;
-  if (stat(path, &st) < 0) return -errno;
+  if (stat(path, &st) < 0) return errno == EACCES ? -CLOSED : -errno;
   if (S_ISDIR(st.st_mode)) return -EISDIR;
   if (!S_ISREG(st.st_mode)) return -EACCES;
   return access(path, X_OK) < 0 ? -errno : 0;
@@ -47,6 +50,8 @@ static int say_why_not(const char *name, int code, struct err *e) {
     return err_set(e, -ENOENT, "%s: no such command in PATH", name);
   case EISDIR:
     return err_set(e, code, "%s: is a directory", name);
+  case CLOSED:
+    return err_set(e, -EACCES, "%s: cannot be looked at: a folder on the way cannot be searched", name);
   case EACCES:
     return err_set(e, code, "%s: is not executable (chmod +x, or name its interpreter)", name);
   default:
@@ -54,9 +59,15 @@ static int say_why_not(const char *name, int code, struct err *e) {
   }
 }
 
-/* As execvp: a file that may not be executed is passed over, but remembered for the message. */
+static int say_not_found(const char *name, int worst, const char *closed, size_t n, struct err *e) {
+  if (worst == -EACCES || !closed) return say_why_not(name, worst, e);
+  return err_set(e, -ENOENT, "%s: no such command in PATH (%.*s cannot be searched)", name, (int)n, closed);
+}
+
+/* As execvp: a file that may not be executed is passed over, but remembered for the message, as are folders. */
 static int find_in_path(const char *name, char **ret, struct err *e) {
-  const char *list = getenv("PATH");
+  const char *list = getenv("PATH"), *closed = NULL;
+  size_t n_closed = 0;
   int worst = -ENOENT;
   for (const char *at = list ? list : "/bin:/usr/bin";; at++) {
     size_t n = strcspn(at, ":");
@@ -72,8 +83,12 @@ static int find_in_path(const char *name, char **ret, struct err *e) {
     text_done(&path);
     if (r == -ENOMEM) return r;
     if (r == -EACCES) worst = r;
+    if (r == -CLOSED && !closed) {
+      closed = at;
+      n_closed = n;
+    }
     at += n;
-    if (!*at) return say_why_not(name, worst, e);
+    if (!*at) return say_not_found(name, worst, closed, n_closed, e);
   }
 }
 

@@ -77,10 +77,11 @@ static bool is_handled(long signal, bool restarts) {
 }
 
 #define SIGNAL(n) (1ull << ((n)-1))
-/* Never those of mistakes, nor libc's own (32 and 33). */
-/* What the program is told to end by, or to stop by, and what it is usually not meant to survive. */
-static const uint8_t harsh[] = {13, 20, 21, 22, 16, 30, 24, 25, 1, 2, 15, 3};
-/* The first of those that only tell of something: WINCH, URG, CONT, CHLD, IO, ALRM, USR2, USR1, VTALRM, PROF. */
+/*
+ * Those that only tell of something: WINCH, URG, CONT, CHLD, IO, ALRM, USR2, USR1, VTALRM, PROF. Never those of
+ * mistakes, nor libc's own (32 and 33), nor those that programs are told to end or to stop by: what a program does then
+ * is no answer to an interrupted call.
+ */
 static const uint8_t mild[] = {28, 23, 18, 17, 29, 14, 12, 10, 26, 27};
 
 static uint32_t first_of(const uint8_t *signals, size_t n, uint64_t allowed, bool restarts) {
@@ -100,8 +101,7 @@ static uint32_t find_signal(void) {
       signal = first_of(&i, 1, allowed, restarts);
     if (signal != 0) return signal;
   }
-  uint32_t signal = first_of(harsh, sizeof harsh, allowed, false);
-  return signal != 0 ? signal : first_of(harsh, sizeof harsh, allowed, true);
+  return 0;
 }
 
 /* The handler runs here; it may also never return. Whatever it does to errno, that is EINTR then. */

@@ -28,6 +28,7 @@ bool rt_apart_filtered(void) { return apart.filtered; }
 void rt_apart_control(uint64_t option) {
   switch ((uint32_t)option) {
   case PR_SET_SECCOMP:
+  case PR_SET_SYSCALL_USER_DISPATCH: /* from most code they become signals, and a child has no such setting */
     apart.filtered = true;
     break;
   case PR_SET_TIMERSLACK:
@@ -63,6 +64,12 @@ void rt_apart_keep(void) {
   if (!apart.controlled) return;
   apart.death_signal = get(PR_GET_PDEATHSIG);
   apart.reaper = get(PR_GET_CHILD_SUBREAPER);
+}
+
+void rt_apart_keep_all(void) {
+  apart.controlled = true;
+  rt_apart_keep();
+  apart.controlled = apart.death_signal || apart.reaper;
 }
 
 void rt_apart_put_back(void) {

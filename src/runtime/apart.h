@@ -19,6 +19,10 @@ void rt_apart_spent(uint64_t clock) RT_HIDDEN;
 bool rt_apart_filtered(void) RT_HIDDEN;
 /* Can a child be what the program has made of its process? WIRE_FORK_GOOD, or why not; makes no system call. */
 enum wire_refusal rt_apart_judge(void) RT_HIDDEN;
-/* In the trunk, before the fork; and in the child: what fork(2) does not hand on. */
+/*
+ * In the trunk, before the fork; and in the child: what fork(2) does not hand on. In the server, where the kernel is
+ * asked whatever was seen: once, before all forks.
+ */
 void rt_apart_keep(void) RT_HIDDEN;
+void rt_apart_keep_all(void) RT_HIDDEN;
 void rt_apart_put_back(void) RT_HIDDEN;

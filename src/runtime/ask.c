@@ -7,7 +7,6 @@
 #include "system.h"
 #include "words.h"
 
-__thread struct rt_asker rt_asker __attribute__((tls_model("initial-exec")));
 static bool ready;
 
 static bool is_hub(uint32_t trigger) {
@@ -22,8 +21,8 @@ static bool is_there(const struct rt_question *q, uint64_t sp) {
 }
 
 bool rt_asking(uint64_t sp) {
-  if (rt_asker.asking && is_there(rt_asker.asking, sp)) return true;
-  if (rt_asker.asking) rt_plugin_left();
+  if (rt_self.asking && is_there(rt_self.asking, sp)) return true;
+  if (rt_self.asking) rt_plugin_left();
   rt_ask_end();
   return false;
 }

@@ -8,25 +8,19 @@
 /* Does trigger number TRIGGER of the plan want the call to fail? False while it is itself at work in this thread. */
 bool rt_ask(const struct rt_call *c, uint32_t trigger) RT_HIDDEN;
 /*
- * What a thread is doing: its own calls, if it is in a trigger, and a signal handler's that come in the middle of a
- * question, are not asked about. MARK is where it says in the area what it is in; somebody else's by now if `owner` is
- * another. ASKING is the question, on its stack, NULL if there is none. A handler may have left one by a jump, and then
- * nothing takes it back; the stack tells that it is gone.
+ * A question that a thread is in, on its stack: its own calls, if it is in a trigger, and a signal handler's that come
+ * in the middle of a question, are not asked about. A handler may have left one by a jump, and then nothing takes it
+ * back; the stack tells that it is gone.
  */
 struct rt_question {
   struct rt_question *self;
 };
-struct rt_asker {
-  struct wire_asking *mark;
-  struct rt_question *asking;
-};
-extern __thread struct rt_asker rt_asker __attribute__((tls_model("initial-exec"))) RT_HIDDEN;
 
 static inline void rt_ask_begin(struct rt_question *q) {
   rt_store(&q->self, q);
-  rt_asker.asking = q;
+  rt_self.asking = q;
 }
-static inline void rt_ask_end(void) { rt_asker.asking = NULL; }
+static inline void rt_ask_end(void) { rt_self.asking = NULL; }
 /* Is this thread in a question, seen from a frame at SP? One that was left is forgotten. */
 bool rt_asking(uint64_t sp) RT_HIDDEN;
 
@@ -36,6 +30,8 @@ void rt_ask_start(void) RT_HIDDEN;
 /* For murphy to tell: TRIGGER is of no use. ERROR, an errno, may be 0, TEXT NULL. Each kind once for each trigger. */
 void rt_trouble(enum wire_trouble_kind kind, uint32_t trigger, int error, const char *text) RT_HIDDEN;
 
+/* All that can be asked; NULL before. */
+extern struct rt_plugin *rt_plugins RT_HIDDEN;
 /* False if there is no memory. */
 bool rt_plugin_start(void) RT_HIDDEN;
 /* This process is about to become another program, whatever its other threads are doing. */

@@ -12,16 +12,17 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "aim.h"
 #include "apart.h"
 #include "below.h"
 #include "condition.h"
 #include "files.h"
 #include "numbers.h"
+#include "pinned.h"
 #include "process.h"
 #include "server.h"
 #include "sound.h"
 #include "stack.h"
-#include "start.h"
 #include "system.h"
 
 #define PATH_ROOM 4096
@@ -121,6 +122,8 @@ static void enter_world(struct wire_branch *b, const int files[RT_FILES], bool h
     why = WIRE_FORK_MAPPINGS;
   else if (!rt_files_reopen(files) || rt_system(SYS_chdir, (long)trunk.folder, 0, 0, 0, 0, 0) < 0)
     why = WIRE_FORK_WORLD;
+  else if (!rt_pinned_take())
+    why = WIRE_FORK_APART;
   if (why == WIRE_FORK_GOOD) {
     rt_store(&b->made, 1);
     return;
@@ -218,6 +221,7 @@ static enum wire_refusal judge(void) {
   const uint64_t *written;
   uint32_t n;
   enum wire_refusal r = rt_sound_process();
+  if (r == WIRE_FORK_GOOD) r = rt_pinned_list();
   if (r == WIRE_FORK_GOOD) r = rt_files_list(&written, &n);
   return r == WIRE_FORK_GOOD ? rt_sound_memory(written, n) : r;
 }

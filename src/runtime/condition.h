@@ -39,6 +39,8 @@ bool rt_asks_number(uint32_t code) RT_HIDDEN;
  * false is for ever, as state only moves on.
  */
 bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;
+/* Asked as if no order would ever come. */
+extern bool rt_order_never RT_HIDDEN;
 /* Is it a call that the order is about, whichever time it is? */
 /*
  * What the call asks for: its first argument, and which of the others are NULL, since that is often another question.

@@ -12,17 +12,18 @@
 #define DRAIN 2000         /* pauses, at least some 10 µs: until a store of another processor can be seen */
 #define OPEN (1ull << 63)  /* in wire_allowance.state, with a serial number; else what was left when it was closed */
 
-__thread struct wire_allowance *rt_mine __attribute__((tls_model("initial-exec")));
+__thread struct rt_self rt_self __attribute__((tls_model("initial-exec")));
+static struct wire_asking nobodys; /* which no thread owns */
 
 /* Blocks of allowances, and whose they are: the thread pointer, which a later thread may have again. */
 static struct {
-  char *blocks;
+  char *blocks_end;
   uint64_t *owners;
   uint32_t n_blocks, n_functions, used;
   size_t block_size;
 } count;
 
-uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_mine - rt_thread_pointer(); }
+uint64_t rt_count_thread_offset(void) { return (uint64_t)&rt_self.mine - rt_thread_pointer(); }
 
 bool rt_count_start(uint32_t n) {
   count.n_functions = n;
@@ -30,20 +31,23 @@ bool rt_count_start(uint32_t n) {
   count.n_blocks = MAX_THREADS;
   while (count.n_blocks > 16 && count.n_blocks * count.block_size > MAX_MEMORY)
     count.n_blocks /= 2;
-  size_t owners = count.n_blocks * sizeof(uint64_t);
-  char *p = rt_map(owners + count.n_blocks * count.block_size);
+  size_t blocks = count.n_blocks * count.block_size;
+  char *p = rt_map(blocks + count.n_blocks * sizeof(uint64_t));
   if (!p) return false;
-  count.owners = (void *)p;
-  count.blocks = p + owners;
+  count.blocks_end = p + blocks;
+  count.owners = (void *)count.blocks_end;
   return true;
 }
 
-static struct wire_allowance *block(uint32_t i) { return (void *)(count.blocks + i * count.block_size); }
+/* Downwards from where the owners are: what a process with one thread uses is together, and near what came before. */
+static struct wire_allowance *block(uint32_t i) { return (void *)(count.blocks_end - (i + 1) * count.block_size); }
 
 /* The thread's block; NULL if all are taken. */
 static struct wire_allowance *find_block(void) {
   uint64_t self = rt_thread_pointer();
-  uint32_t first = (uint32_t)(self * 0x9e3779b97f4a7c15u >> 40) & (count.n_blocks - 1);
+  /* The first thread's, of which a handler may be that came when it was taken and rt_mine was not yet set. */
+  if (rt_load(&count.owners[0]) == self) return block(0);
+  uint32_t first = rt_load(&count.used) == 0 ? 0 : (uint32_t)(self * 0x9e3779b97f4a7c15u >> 40) & (count.n_blocks - 1);
   for (uint32_t k = 0; k < count.n_blocks; k++) {
     uint32_t i = (first + k) & (count.n_blocks - 1);
     uint64_t owner = rt_load(&count.owners[i]);
@@ -57,11 +61,14 @@ static struct wire_allowance *find_block(void) {
 }
 
 static inline struct wire_allowance *allowance(uint32_t function) {
-  if (__builtin_expect(!rt_mine, 0)) rt_mine = find_block();
-  return rt_mine ? &rt_mine[function] : NULL;
+  if (__builtin_expect(!rt_self.mine, 0)) {
+    if (!rt_self.mark) rt_self.mark = &nobodys;
+    rt_self.mine = find_block();
+  }
+  return rt_self.mine ? &rt_self.mine[function] : NULL;
 }
 
-uint64_t *rt_count_thread(void) { return allowance(0) ? (uint64_t *)(rt_mine + count.n_functions) : NULL; }
+uint64_t *rt_count_thread(void) { return allowance(0) ? (uint64_t *)(rt_self.mine + count.n_functions) : NULL; }
 
 /* --- what is quiet ------------------------------------------------------------------------------------------------ */
 

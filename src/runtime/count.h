@@ -17,9 +17,6 @@
 /* Memory for the threads' counts of N functions; false if there is none. */
 bool rt_count_start(uint32_t n) RT_HIDDEN;
 
-/* The thread's counts, one for each function; NULL if it has none yet. */
-extern __thread struct wire_allowance *rt_mine __attribute__((tls_model("initial-exec"))) RT_HIDDEN;
-
 /*
  * Gives the call its number. False: the call has none, it is one of those at which no rule can fire. COUNTED: the
  * thread's allowance was taken from already.
@@ -30,8 +27,8 @@ bool rt_count_asked(struct rt_call *c, struct rt_function *f, bool counted) RT_H
 static inline void rt_tally(struct wire_allowance *a) { __asm__ volatile("incq %0" : "+m"(a->tally)); }
 
 static inline bool rt_count(struct rt_call *c, struct rt_function *f, bool counted) {
-  if (__builtin_expect(f->how != RT_TALLY || !rt_mine, 0)) return rt_count_asked(c, f, counted);
-  rt_tally(&rt_mine[c->index]);
+  if (__builtin_expect(f->how != RT_TALLY || !rt_self.mine, 0)) return rt_count_asked(c, f, counted);
+  rt_tally(&rt_self.mine[c->index]);
   return true;
 }
 /* The thread's slots, which lie behind its counts; NULL if it has none. */

@@ -21,9 +21,10 @@
 #define NO_FAULT UINT64_MAX
 #define PAGE 4096ull
 
-/* For rt_decide, which knows them by one offset. */
-_Static_assert(sizeof(struct rt_function) == 2 * sizeof(struct wire_allowance), "offsets");
-_Static_assert((uint32_t)(WIRE_COUNTED * sizeof(struct rt_function)) == 0, "the bit is above");
+/* For enter.S, which knows them by one offset. */
+_Static_assert(sizeof(struct rt_function) == 64 && sizeof(struct wire_allowance) == 32, "enter.S");
+_Static_assert((uint32_t)(WIRE_COUNTED * sizeof(struct wire_allowance)) == 0, "the bit is above");
+_Static_assert(offsetof(struct wire_allowance, tally) == 24, "enter.S");
 
 /* It was not there at the start. If it is not there now, its library has not been opened yet, or was closed. */
 static enum rt_action find_late(struct rt_call *c) {
@@ -41,12 +42,14 @@ static bool retirable(const struct rt_function *f) {
   return true;
 }
 
-/* If no rule of the function can fire any more, whatever happens, calls need not come here. */
-void rt_retire(uint32_t function) {
+bool rt_retired(uint32_t function) {
   const struct rt_function *f = &rt.functions[function];
   uint64_t next = f->how == RT_ONE ? rt_load(&f->given) + 1 : 1;
-  if (retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX))
-    rt_store(&rt.entries[function].target, rt.entries[function].real);
+  return retirable(f) && rt.entries[function].real != 0 && !rt_any_may_hold(f, next, INT64_MAX);
+}
+
+void rt_retire(uint32_t function) {
+  if (rt_retired(function)) rt_store(&rt.entries[function].target, rt.entries[function].real);
 }
 
 /*
@@ -121,7 +124,7 @@ static bool prepare(const struct rt_call *c, uint32_t busy) {
 
 /* The rules, in their order; the call has its number, if any of them asks for it. */
 static RT_HOT __attribute__((noinline)) enum rt_action judge(struct rt_call *c, const struct rt_function *f) {
-  const struct wire_rule *r = f->rules;
+  const struct wire_rule *r = rt.rules + f->rule;
   c->rule = f->rule;
   for (uint32_t left = f->n_rules; left > 0; left--, r++, c->rule++) {
     bool holds = r->code == WIRE_NO_CODE || rt_holds_at(c, rt.code + r->code);
@@ -130,9 +133,13 @@ static RT_HOT __attribute__((noinline)) enum rt_action judge(struct rt_call *c, 
   return __builtin_expect(f->hook != WIRE_HOOK_NONE, 0) ? only_hooked(c, f) : RT_PASS;
 }
 
-/* Rules that are terms: what judge does, in a shorter way. */
-static RT_HOT __attribute__((noinline)) enum rt_action judge_terms(struct rt_call *c, const struct rt_term *t) {
+/* Rules that are terms: what judge does, in a shorter way. Who asks a plugin is enter.S, which is at it already. */
+RT_HOT enum rt_action rt_judge_terms(struct rt_call *c, const struct rt_term *t) {
   for (bool holds;;) {
+    if ((t->instruction & 0xff) == WIRE_OP_ASK && rt_load(&rt_plugins)) {
+      c->term = t;
+      return RT_ASK;
+    }
     if ((t->instruction & 0xff) == RT_TERM_COMPARES)
       holds = rt_guard_compares(&rt_terms_compared[t->instruction >> 8], c);
     else if (!rt_look(c, t->instruction, &holds))
@@ -146,7 +153,7 @@ static RT_HOT __attribute__((noinline)) enum rt_action judge_terms(struct rt_cal
   return inject(c, f, &rt.rules[c->rule]);
 }
 
-static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) {
+enum rt_action rt_decide_fully(struct rt_call *c) {
   bool counted = c->index & WIRE_COUNTED;
   c->index &= ~(uint64_t)WIRE_COUNTED;
   c->real = rt.entries[c->index].real;
@@ -162,17 +169,9 @@ static __attribute__((noinline)) enum rt_action decide_fully(struct rt_call *c) 
 }
 
 /* The way of most calls: nothing but rules, which are about other callers, or mean another thing; or ask no number. */
-RT_HOT enum rt_action rt_decide(struct rt_call *c) {
-  struct wire_allowance *mine = rt_mine;
-  if (rt_load(&rt.busy) || !mine) return decide_fully(c);
-  uint32_t offset = (uint32_t)c->index * (uint32_t)sizeof(struct rt_function); /* without WIRE_COUNTED */
-  const struct rt_function *f = (const void *)((const char *)rt.functions + offset);
-  c->real = f->real;
-  if (c->real == 0) return decide_fully(c);
-  rt_tally((struct wire_allowance *)((char *)mine + offset / 2));
+RT_HOT enum rt_action rt_decide(struct rt_call *c, const struct rt_function *f) {
   if (f->guarded && !rt_guard_admits(&f->guard, c)) return RT_PASS;
-  c->number = 0;
-  return f->terms ? judge_terms(c, f->terms) : judge(c, f);
+  return f->terms ? rt_judge_terms(c, f->terms) : judge(c, f);
 }
 
 enum rt_action rt_after(struct rt_call *c) {

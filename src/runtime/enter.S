@@ -4,8 +4,9 @@
  *
  * Lays down a struct rt_call (offsets as in runtime.h; start.c asserts them), asks rt_decide, and does what it says.
  * Vector registers are not saved, because the C code does not use them; but for the very first call, which runs
- * resolvers of other libraries. RT_THEN makes a real call with a copy of the words above the return address, since
- * arguments may be there, so that returns pair with calls also for a shadow stack.
+ * resolvers of other libraries, and where a plugin is asked, which is done here: it is the way that is measured, and
+ * there is nothing to keep but what is in the frame already. RT_THEN makes a real call with a copy of the words above
+ * the return address, since arguments may be there, so that returns pair with calls also for a shadow stack.
  */
 #include <cet.h>
 
@@ -19,11 +20,54 @@
 #define RDX 96
 #define SP 128
 #define WORDS 136
-#define XMM 144         /* behind the struct: xmm0 and xmm1 of a real call */
+#define NUMBER 104
+#define TERM 144
+#define QUESTION 152
+#define ERROR 160
+#define TOLD 168        /* a struct murphy_call */
+#define XMM 208         /* behind the struct: xmm0 to xmm7, or what a real call returns in the first two */
 #define FEW_WORDS 16    /* of the stack that are copied for a real call; or so many: */
 #define SOME_WORDS 128  /* RT_SOME_WORDS */
 #define MANY_WORDS 1024 /* RT_MANY_WORDS */
-#define FRAME 184       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
+#define FRAME 344       /* 8 more than a multiple of 16, as the stack is at the entry of a function */
+
+/* enum wire_op, struct rt, struct rt_function, struct rt_self, struct wire_asking, struct rt_plugin */
+#define OP_ASK 52
+#define RT_BUSY 4
+#define RT_FUNCTIONS 24
+#define FUNCTION_REAL 40
+#define FUNCTION_ASK 48
+#define FUNCTION_TERMS 56
+#define TALLY 24
+#define SELF_MARK 8
+#define SELF_ASKING 16
+#define MARK_TRIGGER 8
+#define PLUGIN_EVAL 56
+#define PLUGIN_ENDED 64
+#define PLUGIN_MARK 72
+#define PLUGIN_SIZE 80
+
+	.macro each_vector operation
+	.set	i, 0
+	.irp	register, xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7
+	\operation \register, i
+	.set	i, i + 1
+	.endr
+	.endm
+	.macro save_vector register, index
+	movups	%\register, XMM + 16 * \index(%rsp)
+	.endm
+	.macro load_vector register, index
+	movups	XMM + 16 * \index(%rsp), %\register
+	.endm
+
+	/* What is only needed where the rest of the runtime is asked. */
+	.macro complete_call scratch
+	lea	FRAME(%rsp), \scratch
+	mov	\scratch, SP(%rsp)
+	mov	%rbp, RBP(%rsp)
+	movq	$0, NUMBER(%rsp)
+	.endm
 
 	.macro load_arguments
 	mov	ARGS(%rsp), %rdi
@@ -53,17 +97,77 @@ murphy_rt_enter:
 	mov	%r9, ARGS + 40(%rsp)
 	mov	%rax, RAX(%rsp)
 	mov	%r10, R10(%rsp)
-	mov	%rbp, RBP(%rsp)
 	mov	%r11, INDEX(%rsp)
-	lea	FRAME(%rsp), %rax
-	mov	%rax, SP(%rsp)
-	cmpl	$2, rt(%rip)
-	jb	.Lstart
-.Lready:
-	mov	%rsp, %rdi
-	call	rt_decide
-	test	%eax, %eax
-	jnz	.Lnot_passed
+	mov	rt_self@gottpoff(%rip), %rax
+	mov	%fs:(%rax), %rcx
+	test	%rcx, %rcx
+	jz	.Lfully
+	cmpl	$0, rt + RT_BUSY(%rip)
+	jne	.Lfully
+	shl	$5, %r11d
+	mov	rt + RT_FUNCTIONS(%rip), %rsi
+	lea	(%rsi, %r11, 2), %rsi
+	mov	FUNCTION_REAL(%rsi), %rdx
+	test	%rdx, %rdx
+	jz	.Lfully
+	mov	%rdx, REAL(%rsp)
+	incq	TALLY(%rcx, %r11)
+	mov	FUNCTION_ASK(%rsi), %rdi
+	test	%rdi, %rdi
+	jz	.Ldecide
+	mov	FUNCTION_TERMS(%rsi), %rcx
+	mov	%rcx, TERM(%rsp)
+	each_vector save_vector
+
+	/* Asks the plugin rdi; rax leads to what is the thread's, r11 is half of the function's offset. */
+.Lask:
+	mov	%fs:SELF_MARK(%rax), %rsi
+	cmpq	$0, %fs:SELF_ASKING(%rax)
+	jne	.Lask_slowly
+	mov	rt_tid_offset(%rip), %ecx
+	mov	%fs:(%rcx), %ecx
+	cmp	(%rsi), %ecx
+	jne	.Lask_slowly
+	mov	PLUGIN_ENDED(%rdi), %rcx
+	cmpl	$0, (%rcx)
+	jne	.Lask_slowly
+	mov	rt_plugin_told(%rip), %rdx
+	mov	rt_plugin_errno(%rip), %rcx
+	mov	%fs:(%rcx), %ecx
+	mov	%ecx, ERROR(%rsp)
+	lea	QUESTION(%rsp), %rcx
+	mov	%rcx, QUESTION(%rsp)
+	mov	%rcx, %fs:SELF_ASKING(%rax)
+	mov	PLUGIN_MARK(%rdi), %ecx
+	mov	%ecx, MARK_TRIGGER(%rsi)
+	mov	(%rdx, %r11, 2), %rax
+	mov	8(%rdx, %r11, 2), %rcx
+	mov	16(%rdx, %r11, 2), %rdx
+	mov	%rax, TOLD(%rsp)
+	mov	%rcx, TOLD + 8(%rsp)
+	mov	%rdx, TOLD + 16(%rsp)
+	mov	%rsp, TOLD + 24(%rsp)
+	mov	FRAME(%rsp), %rcx
+	mov	%rcx, TOLD + 32(%rsp)
+	lea	TOLD(%rsp), %rsi
+	call	*PLUGIN_EVAL(%rdi)
+	mov	rt_self@gottpoff(%rip), %rcx
+	mov	%fs:SELF_MARK(%rcx), %rdx
+	movl	$0, MARK_TRIGGER(%rdx)
+	movq	$0, %fs:SELF_ASKING(%rcx)
+	mov	rt_plugin_errno(%rip), %rdx
+	mov	ERROR(%rsp), %ecx
+	mov	%ecx, %fs:(%rdx)
+.Lanswered:
+	mov	TERM(%rsp), %rsi
+	cmp	$1, %eax
+	sbb	%rcx, %rcx /* -1 if the answer is no */
+	movzwl	6(%rsi, %rcx, 2), %ecx
+	test	%ecx, %ecx
+	jnz	.Lbehind
+.Lpass_asked:
+	each_vector load_vector
+.Lpass:
 	load_arguments
 	mov	REAL(%rsp), %r11
 	add	$FRAME, %rsp
@@ -71,9 +175,65 @@ murphy_rt_enter:
 	jmp	*%r11
 	.cfi_adjust_cfa_offset FRAME
 
-.Lnot_passed:
+	/* What the rules say behind the answer. */
+.Lbehind:
+	lea	(%rsi, %rcx, 8), %rsi
+	mov	%rsi, TERM(%rsp)
+	cmpb	$OP_ASK, (%rsi)
+	je	.Lask_term
+	complete_call %rax
+	mov	%rsp, %rdi
+	call	rt_judge_terms
+	test	%eax, %eax
+	jz	.Lpass_asked
+	cmp	$4, %eax
+	je	.Lask_term
+	cmp	$3, %eax
+	jne	.Lreturn
+	each_vector load_vector
+	jmp	.Lthen
+
+.Lask_term:
+	mov	TERM(%rsp), %rdi
+	mov	(%rdi), %edi
+	shr	$8, %edi
+	imul	$PLUGIN_SIZE, %rdi, %rdi
+	add	rt_plugins(%rip), %rdi
+	mov	INDEX(%rsp), %r11d
+	shl	$5, %r11
+	mov	rt_self@gottpoff(%rip), %rax
+	jmp	.Lask
+
+	/* The thread has not asked before, or is just asking, or this is no plugin that could be asked. */
+.Lask_slowly:
+	complete_call %rax
+	mov	TERM(%rsp), %rsi
+	mov	(%rsi), %esi
+	shr	$8, %esi
+	mov	%rsp, %rdi
+	call	rt_ask
+	movzbl	%al, %eax
+	jmp	.Lanswered
+
+.Lfully:
+	complete_call %rax
+	cmpl	$2, rt(%rip)
+	jb	.Lstart
+.Lready:
+	mov	%rsp, %rdi
+	call	rt_decide_fully
+	jmp	.Ldecided
+.Ldecide:
+	complete_call %rax
+	mov	%rsp, %rdi
+	call	rt_decide
+.Ldecided:
+	test	%eax, %eax
+	jz	.Lpass
+
 	cmp	$3, %eax
 	je	.Lthen
+	ja	.Lask_first
 .Lreturn:
 	cmp	$2, %eax
 	jne	.Lreturn_integer
@@ -135,6 +295,10 @@ murphy_rt_enter:
 	movups	XMM + 16(%rsp), %xmm1
 	mov	RDX(%rsp), %rdx
 	jmp	.Lreturn
+
+.Lask_first:
+	each_vector save_vector
+	jmp	.Lask_term
 
 .Lstart:
 	lea	rt_start_once(%rip), %rdi

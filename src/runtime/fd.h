@@ -6,6 +6,9 @@
 
 /* Where glibc's FILE has its descriptor; ABI, since programs were once compiled with it. */
 #define RT_FILE_FD 112
+/* ... and, in words, where its unwritten bytes begin and end */
+#define RT_FILE_WRITE_BASE 4
+#define RT_FILE_WRITE_AT 5
 
 int rt_fd_kind(int fd) RT_HIDDEN;   /* of enum wire_fd */
 int rt_fd_blocks(int fd) RT_HIDDEN; /* 1, 0, -1 */

@@ -133,6 +133,11 @@ static void note_written(int fd) {
   written[n_written++] = hash;
 }
 
+/* Somebody is told by a signal what becomes of it, as of a folder with F_NOTIFY; nobody would be of another one. */
+static bool is_watched(int fd) {
+  return rt_system(SYS_fcntl, fd, F_GETOWN, 0, 0, 0, 0) != 0 || rt_system(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) != 0;
+}
+
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->device = s->st_dev;
   f->inode = s->st_ino;
@@ -143,6 +148,7 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
       return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  if (is_watched(f->fd)) return WIRE_FORK_FILES;
   if (S_ISREG(s->st_mode)) note_written(f->fd);
   reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
   if (!find_original(f)) return WIRE_FORK_FILES;
@@ -203,6 +209,13 @@ static long open_like(const struct file *f, int file) {
   return rt_system(SYS_openat, AT_FDCWD, (long)path, (flags & ~(long)O_NOFOLLOW) | O_CLOEXEC, 0, 0, 0);
 }
 
+/* How long the program has said that a file will live: the kernel keeps it with the inode, and a copy has another. */
+static void hint_again(int from, int to) {
+  uint64_t hint = 0;
+  if (rt_system(SYS_fcntl, from, F_GET_RW_HINT, (long)&hint, 0, 0, 0) < 0 || hint == 0) return;
+  (void)rt_system(SYS_fcntl, to, F_SET_RW_HINT, (long)&hint, 0, 0, 0);
+}
+
 static bool open_again(const struct file *f, int file) {
   long at = rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
   struct stat before, after;
@@ -212,6 +225,7 @@ static bool open_again(const struct file *f, int file) {
   bool same = rt_system(SYS_fstat, fd, (long)&after, 0, 0, 0, 0) == 0 && before.st_mode == after.st_mode &&
               (before.st_size == after.st_size || S_ISDIR(before.st_mode));
   same = same && (is_another(&before, &after) || !rt_locks_any(f->fd));
+  if (same && S_ISREG(after.st_mode) && is_another(&before, &after)) hint_again(f->fd, (int)fd);
   same = same && rt_system(SYS_lseek, fd, at, 0 /* SEEK_SET */, 0, 0, 0) == at && replace(f->fd, (int)fd);
   (void)rt_system(SYS_close, fd, 0, 0, 0, 0, 0);
   return same;

@@ -90,6 +90,8 @@ struct question {
   struct range call;
 };
 
+bool rt_order_never;
+
 static bool may_come(const struct question *q, const struct wire_order *o) {
   return rt_load(&o->armed) && o->rule == q->rule && (o->onwards || rt_load(&o->seen) < o->nth);
 }
@@ -97,6 +99,7 @@ static bool may_come(const struct question *q, const struct wire_order *o) {
 static struct range source(const struct question *q, uint32_t op, uint32_t operand) {
   switch (op) {
   case WIRE_OP_ORDER:
+    if (rt_order_never) return exactly(0);
     return rt.area && rt_load(&rt.area->order.armed) && !may_come(q, &rt.area->order) && !may_come(q, &rt.area->first)
                ? exactly(0)
                : yes_or_no;

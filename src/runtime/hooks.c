@@ -12,6 +12,7 @@
 #include "names.h"
 #include "numbers.h"
 #include "operand.h"
+#include "pinned.h"
 #include "process.h"
 #include "real.h"
 #include "server.h"
@@ -166,6 +167,12 @@ static enum rt_action hook_note(const struct rt_call *c, enum wire_hook hook) {
   case WIRE_HOOK_SPENT_BY:
     rt_apart_spent(c->args[0]);
     break;
+  case WIRE_HOOK_PIN:
+    rt_pinned_note();
+    break;
+  case WIRE_HOOK_MAP:
+    rt_pinned_mapped(c->args[3]);
+    break;
   default:
     break;
   }
@@ -230,6 +237,8 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
   case WIRE_HOOK_LEAVE:
   case WIRE_HOOK_SPENT:
   case WIRE_HOOK_SPENT_BY:
+  case WIRE_HOOK_PIN:
+  case WIRE_HOOK_MAP:
     return hook_note(c, hook);
   case WIRE_HOOK_LOCK:
   case WIRE_HOOK_UNLOCK:

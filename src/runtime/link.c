@@ -80,10 +80,11 @@ static const char *version_name(const struct tables *t, uint16_t index) {
   return t->strings + aux->vda_name;
 }
 
+/* Who has no versions of its own, as most libraries that are preloaded, is good for any: so does the loader have it. */
 static bool version_fits(const struct tables *t, uint32_t symbol, const char *version) {
   if (!t->versym) return true;
   uint16_t index = t->versym[symbol];
-  if (!version) return !(index & 0x8000);
+  if (!version || (index & 0x7fff) <= VER_NDX_GLOBAL) return !(index & 0x8000);
   return rt_same(version_name(t, index & 0x7fff), version);
 }
 

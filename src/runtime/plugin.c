@@ -13,6 +13,7 @@
 #include <murphy/trigger.h>
 #include "process.h"
 #include "system.h"
+#include "terms.h"
 #include "words.h"
 
 #define PAGE 4096ull
@@ -21,15 +22,38 @@
 #define SYMBOL_SIZE 256
 
 /* One for each trigger of the plan. */
-struct plugin {
+struct rt_plugin {
   struct murphy_trigger trigger;
   struct murphy_trigger_class *class; /* NULL: cannot be asked */
   uint64_t eval;
+  const uint32_t *ended; /* not 0: there is more to it than to call `eval` */
+  uint64_t mark;         /* of this trigger in the area */
 };
 
-static struct plugin *plugins;
-static struct murphy_call *known; /* by function: what is the same in all calls */
-static uint64_t errno_offset;     /* from the thread pointer; 0, where nothing changes, if it is not known */
+/* By function: what is the same in all calls. */
+struct told {
+  struct murphy_call call;
+  uint64_t pad[3];
+};
+
+static struct rt_plugin *plugins;
+static const uint32_t never = 1;
+
+/*
+ * What enter.S asks by: all plugins, once they can be asked; what they are told; where errno is, from the thread
+ * pointer, or 0, where nothing changes, if that is not known.
+ */
+extern struct told *rt_plugin_told RT_HIDDEN;
+extern uint64_t rt_plugin_errno RT_HIDDEN;
+struct rt_plugin *rt_plugins;
+struct told *rt_plugin_told;
+uint64_t rt_plugin_errno;
+
+_Static_assert(sizeof(struct rt_plugin) == 80 && offsetof(struct rt_plugin, trigger) == 0, "enter.S");
+_Static_assert(offsetof(struct rt_plugin, eval) == 56 && offsetof(struct rt_plugin, ended) == 64, "enter.S");
+_Static_assert(offsetof(struct rt_plugin, mark) == 72 && offsetof(struct wire_asking, trigger) == 8, "enter.S");
+_Static_assert(sizeof(struct told) == sizeof(struct rt_function) && sizeof(struct murphy_call) == 40, "enter.S");
+_Static_assert(offsetof(struct murphy_call, args) == 24 && offsetof(struct murphy_call, caller) == 32, "enter.S");
 
 /* --- its own calls ------------------------------------------------------------------------------------------------ */
 
@@ -137,7 +161,7 @@ static __attribute__((noinline)) struct wire_asking *take_mark(uint64_t self) {
     if (!possible || !rt_swap_if(&a->owner, &owner, self)) continue;
     a->process = rt_process();
     a->ended = 0;
-    return rt_asker.mark = a;
+    return rt_self.mark = a;
   }
   return NULL;
 }
@@ -147,24 +171,24 @@ static inline bool is_own(const struct wire_asking *m) { return m && (uint32_t)r
 
 /* M: where to say it; or NULL. */
 static inline uint64_t call_marked(struct wire_asking *m, uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
-  uint32_t error = rt_thread_word(errno_offset);
+  uint32_t error = rt_thread_word(rt_plugin_errno);
   struct rt_question question;
   rt_ask_begin(&question);
   if (m) rt_store(&m->trigger, trigger + 1);
   uint64_t result = rt_foreign(function, a, b);
   if (m) rt_store(&m->trigger, 0);
   rt_ask_end();
-  rt_thread_set_word(errno_offset, error);
+  rt_thread_set_word(rt_plugin_errno, error);
   return result;
 }
 
 static uint64_t call_plugin(uint32_t trigger, uint64_t function, uint64_t a, uint64_t b) {
-  struct wire_asking *m = rt_asker.mark;
+  struct wire_asking *m = rt_self.mark;
   return call_marked(is_own(m) ? m : take_mark(own_name()), trigger, function, a, b);
 }
 
 void rt_plugin_left(void) {
-  if (is_own(rt_asker.mark)) rt_store(&rt_asker.mark->trigger, 0);
+  if (is_own(rt_self.mark)) rt_store(&rt_self.mark->trigger, 0);
 }
 
 /* Whatever the threads of this process are in, it is no reason for its end. */
@@ -192,7 +216,7 @@ static void end_plugins(void) {
     class->triggers = NULL;
     for (uint32_t k = i; class->done && k < rt.plan->triggers.n; k++) {
       if (rt_load(&plugins[k].class) != class) continue;
-      struct wire_asking *m = is_own(rt_asker.mark) ? rt_asker.mark : take_mark(own_name());
+      struct wire_asking *m = is_own(rt_self.mark) ? rt_self.mark : take_mark(own_name());
       if (m) rt_store(&m->ended, 0);
       (void)call_marked(m, k, (uint64_t) class->done, (uint64_t)&plugins[k].trigger, 0);
       if (m) rt_store(&m->ended, 1);
@@ -206,7 +230,7 @@ static void end_plugins(void) {
  */
 __attribute__((destructor)) static void note_exit(void) {
   uint32_t pid = plugins ? rt_pid_if_known() : 0, trigger;
-  struct wire_asking *mark = rt_asker.mark;
+  struct wire_asking *mark = rt_self.mark;
   bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
   if (own && rt_asking((uint64_t)__builtin_frame_address(0)) && (trigger = rt_load(&mark->trigger)) != 0) {
     rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, 0, NULL);
@@ -222,7 +246,7 @@ static void start_one(uint32_t i) {
   const struct wire_trigger *w = &rt_array(triggers, struct wire_trigger)[i];
   const struct link_map *m = find_object(rt_text(w->file));
   struct murphy_trigger_class *class = m ? find_class(m, rt_text(w->class)) : NULL;
-  struct plugin *p = &plugins[i];
+  struct rt_plugin *p = &plugins[i];
   if (!class) return rt_trouble(WIRE_TROUBLE_MISSING, i, 0, NULL);
   if (class->version != MURPHY_TRIGGER_VERSION || class->size < MURPHY_TRIGGER_CLASS_SIZE || !class->eval)
     return rt_trouble(WIRE_TROUBLE_VERSION, i, 0, NULL);
@@ -234,33 +258,47 @@ static void start_one(uint32_t i) {
     return rt_trouble(WIRE_TROUBLE_REFUSED, i, 0, p->trigger.problem);
   class->triggers = &p->trigger;
   p->eval = (uint64_t) class->eval;
+  p->ended = &class->ended;
   rt_store(&p->class, class);
 }
 
 static void learn_functions(void) {
   const struct wire_function *f = rt_array(functions, struct wire_function);
   for (uint32_t i = 0; i < rt.plan->functions.n; i++)
-    known[i] = (struct murphy_call){.size = sizeof *known,
-                                    .n_args = f[i].n_args,
-                                    .function = rt_text(f[i].written ? f[i].written : f[i].name),
-                                    .symbol = rt_text(f[i].name)};
+    rt_plugin_told[i].call = (struct murphy_call){.size = sizeof(struct murphy_call),
+                                                  .n_args = f[i].n_args,
+                                                  .function = rt_text(f[i].written ? f[i].written : f[i].name),
+                                                  .symbol = rt_text(f[i].name)};
+}
+
+/* Most functions with such a trigger have nothing else to be looked at before. */
+static void learn_first(struct rt_function *f) {
+  uint32_t first = f->terms && !f->guarded && f->real != 0 ? f->terms->instruction : WIRE_OP_END;
+  if ((first & 0xff) == WIRE_OP_ASK && plugins[first >> 8].class) rt_store(&f->ask, &plugins[first >> 8]);
 }
 
 bool rt_plugin_start(void) {
   int *(*location)(void) = (int *(*)(void))rt_link_real("__errno_location", NULL);
-  errno_offset = location ? (uint64_t)location() - rt_thread_pointer() : 0;
-  size_t size = rt.plan->triggers.n * sizeof *plugins;
-  plugins = rt_map(size + rt.plan->functions.n * sizeof *known);
-  if (!plugins) return false;
-  known = (struct murphy_call *)((char *)plugins + size);
+  rt_plugin_errno = location ? (uint64_t)location() - rt_thread_pointer() : 0;
+  uint32_t n = rt.plan->triggers.n;
+  size_t told = rt.plan->functions.n * sizeof *rt_plugin_told;
+  rt_plugin_told = rt_map(told + n * sizeof *plugins);
+  if (!rt_plugin_told) return false;
+  plugins = (struct rt_plugin *)((char *)rt_plugin_told + told);
   learn_functions();
-  for (uint32_t i = 0; i < rt.plan->triggers.n; i++)
+  for (uint32_t i = 0; i < n; i++) {
+    plugins[i].mark = i + 1;
+    plugins[i].ended = &never;
     if (rt_array(triggers, struct wire_trigger)[i].kind == WIRE_TRIGGER_PLUGIN) start_one(i);
+  }
+  rt_store(&rt_plugins, plugins);
+  for (uint32_t i = 0; i < rt.plan->functions.n; i++)
+    learn_first(&rt.functions[i]);
   return true;
 }
 
 static inline struct murphy_call describe(const struct rt_call *c) {
-  struct murphy_call call = known[c->index];
+  struct murphy_call call = rt_plugin_told[c->index].call;
   call.args = c->args;
   call.caller = (const void *)rt_return_address(c);
   return call;
@@ -268,18 +306,18 @@ static inline struct murphy_call describe(const struct rt_call *c) {
 
 /* A thread that asks for the first time. */
 static __attribute__((noinline)) bool ask_first(const struct rt_call *c, uint32_t trigger) {
-  struct plugin *p = plugins + trigger;
+  struct rt_plugin *p = plugins + trigger;
   struct murphy_call call = describe(c);
   return (int)call_plugin(trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;
 }
 
 RT_HOT bool rt_ask(const struct rt_call *c, uint32_t trigger) {
-  struct plugin *p = plugins + trigger;
+  struct rt_plugin *p = plugins + trigger;
   struct murphy_trigger_class *class;
   if (__builtin_expect(!plugins || !(class = rt_load(&p->class)), 0)) return rt_ask_other(c, trigger);
   if (rt_load(&class->ended)) return false;
-  if (__builtin_expect(rt_asker.asking != NULL, 0) && rt_asking((uint64_t)c->sp)) return false;
-  struct wire_asking *m = rt_asker.mark;
+  if (__builtin_expect(rt_self.asking != NULL, 0) && rt_asking((uint64_t)c->sp)) return false;
+  struct wire_asking *m = rt_self.mark;
   if (__builtin_expect(!is_own(m), 0)) return ask_first(c, trigger);
   struct murphy_call call = describe(c);
   return (int)call_marked(m, trigger, p->eval, (uint64_t)&p->trigger, (uint64_t)&call) != 0;

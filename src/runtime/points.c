@@ -100,6 +100,14 @@ static int descriptor(const struct rt_call *c) {
   return *(const volatile int *)(c->args[f->stream] + RT_FILE_FD);
 }
 
+/* Has its stream bytes that were not yet written? */
+static bool has_pending(const struct rt_call *c) {
+  const struct wire_function *f = &rt_array(functions, struct wire_function)[c->index];
+  if (f->stream < 0 || f->stream >= 6 || c->args[f->stream] == 0) return false;
+  const volatile uint64_t *words = (const volatile uint64_t *)c->args[f->stream];
+  return words[RT_FILE_WRITE_AT] > words[RT_FILE_WRITE_BASE];
+}
+
 /* Where system calls are filtered the kernel is not asked, and nothing is known. */
 static void enter(struct wire_point *p, const struct rt_call *c) {
   bool may_ask = !rt_apart_filtered();
@@ -112,6 +120,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
   p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
   p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
   p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+  p->pending = has_pending(c);
   p->handlers = may_ask ? handlers() : 0;
   p->n_frames = rt_stack_frames(c, p->frames, WIRE_FRAMES);
   rt_store(&p->ready, 1);
@@ -149,6 +158,8 @@ void rt_point_record(const struct rt_call *c) {
     if (mine) {
       p->first = order;
       enter(p, c);
+    } else if (!has_pending(c)) {
+      rt_store(&p->pending, 0);
     }
     (void)rt_add(&p->count, 1);
     rt_store(&p->last, order);

@@ -7,6 +7,7 @@
 #include "apart.h"
 #include "branch.h"
 #include "numbers.h"
+#include "pinned.h"
 #include "sound.h"
 #include "system.h"
 
@@ -58,7 +59,17 @@ static void note(const struct rt_call *c) {
   case SYS_unshare:
   case SYS_setns:
   case SYS_mlockall:
+  case SYS_ptrace:
+  case SYS_add_key:
+  case SYS_request_key:
+  case SYS_keyctl:
+  case SYS_landlock_restrict_self: /* is about files, and those of a copy are others */
     return rt_apart_leave();
+  case SYS_mlock:
+  case SYS_mlock2:
+    return rt_pinned_note();
+  case SYS_mmap:
+    return rt_pinned_mapped(c->args[4]);
   case SYS_times:
   case SYS_getrusage:
     return rt_apart_spent(CLOCK_PROCESS_CPUTIME_ID);

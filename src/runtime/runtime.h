@@ -30,19 +30,23 @@
  * A call that reached a gate, as enter.S lays it down on the stack; start.c asserts the offsets that it knows.
  */
 struct rt_call {
-  uint64_t args[6];   /* rdi, rsi, rdx, rcx, r8, r9 */
-  uint64_t rax;       /* al: how many vector registers a variadic call uses */
-  uint64_t r10;       /* static chain */
-  uint64_t rbp;       /* the caller's, untouched so far */
-  uint64_t index;     /* of the function in the plan */
-  uint64_t real;      /* out: where the real function is */
-  uint64_t retval;    /* out: of the fault, or of the hook; for RT_THEN first in: what the real call returned */
-  uint64_t rdx;       /* the second half of that */
-  uint64_t number;    /* of this call of the function in this process image, from 1; 0 if not known yet */
-  uint64_t rule;      /* that fired */
-  uint64_t fault;     /* that was chosen */
-  const uint64_t *sp; /* where the return address stands; arguments 6 and up follow it */
-  uint64_t words;     /* out, for RT_THEN: how many of these can be read */
+  uint64_t args[6];           /* rdi, rsi, rdx, rcx, r8, r9 */
+  uint64_t rax;               /* al: how many vector registers a variadic call uses */
+  uint64_t r10;               /* static chain */
+  uint64_t rbp;               /* the caller's, untouched so far */
+  uint64_t index;             /* of the function in the plan */
+  uint64_t real;              /* out: where the real function is */
+  uint64_t retval;            /* out: of the fault, or of the hook; for RT_THEN first in: what the real call returned */
+  uint64_t rdx;               /* the second half of that */
+  uint64_t number;            /* of this call of the function in this process image, from 1; 0 if not known yet */
+  uint64_t rule;              /* that fired */
+  uint64_t fault;             /* that was chosen */
+  const uint64_t *sp;         /* where the return address stands; arguments 6 and up follow it */
+  uint64_t words;             /* out, for RT_THEN: how many of these can be read */
+  const struct rt_term *term; /* out, for RT_ASK: what is to be asked */
+  uint64_t question;          /* the rest is for enter.S, which asks: a struct rt_question, */
+  uint64_t error;             /* errno */
+  uint64_t told[5];           /* and a struct murphy_call */
 };
 
 /* How many words of the stack RT_THEN copies at most, and on a stack that may be a small one; enter.S knows them. */
@@ -54,6 +58,7 @@ enum rt_action {
   RT_RETURN,    /* return `retval` in rax */
   RT_RETURN_FP, /* return its bits in xmm0 */
   RT_THEN,      /* make the real call, then ask rt_after */
+  RT_ASK,       /* ask the trigger of `term`, then go on to rt_judge_terms with what comes behind the answer */
 };
 
 static inline uint64_t rt_return_address(const struct rt_call *c) { return c->sp[0]; }
@@ -83,10 +88,22 @@ struct rt_function {
   uint8_t shared;  /* its rules change state that rules of other functions use: it must be asked for ever */
   uint8_t guarded; /* has a guard */
   struct rt_guard guard;
-  uint64_t real;                 /* where the real function is; 0 if that, or the call's number, needs a closer look */
-  const struct wire_rule *rules; /* the first of them */
-  const struct rt_term *terms;   /* all of them in another form; or NULL: terms.h */
+  uint64_t real;               /* where the real function is; 0 if that, or the call's number, needs a closer look */
+  const struct rt_plugin *ask; /* who is asked first, if that is the first thing to do; or NULL */
+  const struct rt_term *terms; /* its rules in another form; or NULL: terms.h */
 } __attribute__((aligned(64)));
+
+/*
+ * What belongs to a thread: its counts, one for each function (NULL if it has none yet); where it says in the area
+ * which trigger it is in (not NULL if it has counts, but perhaps somebody else's by now); the question that it is in,
+ * or NULL.
+ */
+struct rt_self {
+  struct wire_allowance *mine;
+  struct wire_asking *mark;
+  struct rt_question *asking;
+};
+extern __thread struct rt_self rt_self __attribute__((tls_model("initial-exec"))) RT_HIDDEN;
 
 /* In `rt.ready`, in this order; enter.S knows that all below RT_OFF must be started. */
 enum rt_ready { RT_NEW, RT_STARTING, RT_OFF, RT_READY };

@@ -15,17 +15,20 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "below.h"
+#include "aim.h"
+#include "apart.h"
 #include "branch.h"
+#include "pinned.h"
 #include "process.h"
 #include "sound.h"
 #include "stack.h"
-#include "start.h"
 #include "system.h"
 
 #define INTERRUPTED 4 /* EINTR */
 #define PATH_ROOM 4096
 #define PROCESSORS 8192 /* more than any kernel has */
+#define STACK 16384     /* for all that the server does */
+#define PAGE 4096
 
 static struct {
   bool wanted, early;
@@ -37,9 +40,6 @@ static struct {
   uint64_t processors[PROCESSORS / 64]; /* that it may use */
   long n_processors;                    /* bytes of these; a negative errno if they are not known */
 } server;
-
-struct rt_below rt_below;
-const char rt_below_nothing[RT_PAGE];
 
 void rt_server_start(void) {
   server.wanted = rt_load(&rt.area->server.version) == WIRE_SERVER_VERSION && rt_process() == 1;
@@ -65,11 +65,14 @@ static void tell_modules(void) {
 }
 
 static void become_child(const struct wire_fork_request *request) {
+  /* Who reads first is given all pages of the area that are there, who writes one at a time. */
+  (void)rt_load(&rt.area->attached);
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
   if (request->kept && server.n_processors > 0)
     (void)rt_system(SYS_sched_setaffinity, 0, server.n_processors, (long)server.processors, 0, 0, 0);
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
+  rt_apart_put_back();
   /* The first process of its run, whatever the area has from the server's own start. */
   rt_store(&rt.area->next_process, 0);
   rt_store(&rt.area->processes, 0);
@@ -77,7 +80,7 @@ static void become_child(const struct wire_fork_request *request) {
   tell_modules();
   rt_store(&rt.area->attached, 1);
   if (request->trunk) rt_trunk_start(server.pid);
-  rt_aim();
+  rt_aim_again();
 }
 
 void rt_child_lists(void) {
@@ -95,16 +98,29 @@ static bool keep_modules(void) {
   return server.loaded;
 }
 
+/* Whether a child could lock as much is known only when it has been made, which is too late for a run. */
+static enum wire_refusal judge_pinned(void) {
+  bool any;
+  enum wire_refusal r = rt_pinned_any(&any);
+  return r == WIRE_FORK_GOOD && any ? WIRE_FORK_APART : r;
+}
+
+/* The server itself stands in the root, so that no layer is in use while it waits. */
+static void leave_folder(void) { (void)rt_system(SYS_chdir, (long)"/", 0, 0, 0, 0, 0); }
+
 static enum wire_refusal get_ready(void) {
   if (server.early) return WIRE_FORK_CALLS;
   server.pid = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-  enum wire_refusal r = rt_sound_process();
+  enum wire_refusal r = rt_apart_judge();
+  if (r == WIRE_FORK_GOOD) r = judge_pinned();
+  if (r == WIRE_FORK_GOOD) r = rt_sound_process();
   if (r == WIRE_FORK_GOOD) r = rt_sound_memory(NULL, 0);
   if (r == WIRE_FORK_GOOD) r = rt_sound_untouched(WIRE_SERVER_FD);
   if (r != WIRE_FORK_GOOD) return r;
   if (rt_system(SYS_getcwd, (long)server.folder, sizeof server.folder, 0, 0, 0, 0) < 0) return WIRE_FORK_UNKNOWN;
   if (rt_system(SYS_get_robust_list, 0, (long)&server.robust, (long)&server.robust_size, 0, 0, 0) < 0)
     server.robust = 0;
+  rt_apart_keep_all();
   server.n_processors = rt_system(SYS_sched_getaffinity, 0, sizeof server.processors, (long)server.processors, 0, 0, 0);
   return rt_process_tid() && keep_modules() ? WIRE_FORK_GOOD : WIRE_FORK_UNKNOWN;
 }
@@ -151,7 +167,9 @@ long rt_fork_beside(void) {
 
 static long fork_one(void) {
   long r = rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
-  return r < 0 ? r : rt_fork_beside();
+  if (r == 0) r = rt_fork_beside();
+  if (r != 0) leave_folder();
+  return r;
 }
 
 static void serve(void) {
@@ -159,7 +177,12 @@ static void serve(void) {
   struct wire_hello hello = {
       .magic = WIRE_SERVER_MAGIC, .version = WIRE_SERVER_VERSION, .refusal = (uint32_t)get_ready()};
   struct wire_fork_request request;
-  bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD;
+  bool good = rt_say(WIRE_SERVER_FD, &hello, sizeof hello) && hello.refusal == WIRE_FORK_GOOD, served = good;
+  /* Not before: where nobody asks for a server any more, this is the command itself. */
+  if (good) {
+    rt_aim_ahead();
+    leave_folder();
+  }
   while (good && hear(&request)) {
     struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
     if (answer.pid == 0) {
@@ -169,12 +192,34 @@ static void serve(void) {
     good = rt_say(WIRE_SERVER_FD, &answer, sizeof answer);
   }
   (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
+  if (served) {
+    (void)rt_system(SYS_chdir, (long)server.folder, 0, 0, 0, 0, 0);
+    rt_aim_again();
+  }
+}
+
+/*
+ * Calls FUNCTION with its stack below TOP. What lies below the stack pointer is nobody's, and yet programs show it, in
+ * variables that they forgot to set: a child must find there what it would have found without the server.
+ */
+static inline __attribute__((always_inline)) void call_aside(void (*function)(void), char *top) {
+  __asm__ volatile("mov %%rsp, %%rbx\n\t"
+                   "mov %0, %%rsp\n\t"
+                   "call *%1\n\t"
+                   "mov %%rbx, %%rsp"
+                   : "+S"(top), "+a"(function)
+                   :
+                   : "rbx", "rcx", "rdx", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
 __attribute__((noinline)) void rt_server(void) {
   if (!server.wanted) return;
   server.wanted = false;
-  rt_stack_keep();
-  serve();
-  rt_stack_put_back();
+  /* Until then nothing is called here either. */
+  char *stack = rt_map(PAGE + STACK);
+  /* Who would need more than there is must not write to what lies below. */
+  if (stack && rt_system(SYS_mprotect, (long)stack, PAGE, 0 /* none */, 0, 0, 0) == 0)
+    call_aside(serve, stack + PAGE + STACK);
+  else
+    (void)rt_system(SYS_close, WIRE_SERVER_FD, 0, 0, 0, 0, 0);
 }

@@ -3,6 +3,7 @@
 #include "side.h"
 
 #include "bounds.h"
+#include "fd.h"
 #include "link.h"
 #include "object.h"
 #include "real.h"
@@ -158,7 +159,7 @@ static uint64_t variable(const struct rt_call *c, const struct wire_side *s) {
 static void set_flags(uint64_t stream, int64_t bits) {
   volatile uint64_t *words = (volatile uint64_t *)stream;
   *(volatile uint32_t *)stream |= (uint32_t)bits;
-  if (bits & WIRE_STREAM_EMPTIED) words[5] = words[4];
+  if (bits & WIRE_STREAM_EMPTIED) words[RT_FILE_WRITE_AT] = words[RT_FILE_WRITE_BASE];
 }
 
 /* --- failing for real --------------------------------------------------------------------------------------------- */

@@ -156,8 +156,17 @@ static enum wire_refusal sound_timers(void) {
   return n < 0 ? WIRE_FORK_UNKNOWN : n > 0 ? WIRE_FORK_TIMERS : WIRE_FORK_GOOD;
 }
 
+/* How it is scheduled may be said not to be for children. */
+static enum wire_refusal sound_scheduling(void) {
+  long policy = rt_system(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+  return policy < 0                                      ? WIRE_FORK_UNKNOWN
+         : policy & 0x40000000 /* SCHED_RESET_ON_FORK */ ? WIRE_FORK_APART
+                                                         : WIRE_FORK_GOOD;
+}
+
 enum wire_refusal rt_sound_process(void) {
   enum wire_refusal r = sound_threads();
+  if (r == WIRE_FORK_GOOD) r = sound_scheduling();
   if (r == WIRE_FORK_GOOD) r = sound_children();
   if (r == WIRE_FORK_GOOD) r = sound_interval_timers();
   return r == WIRE_FORK_GOOD ? sound_timers() : r;

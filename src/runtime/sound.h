@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-/* Threads, processes and timers. WIRE_FORK_GOOD, or the first reason why not. */
+/* Threads, processes, timers and scheduling. WIRE_FORK_GOOD, or the first reason why not. */
 enum wire_refusal rt_sound_process(void) RT_HIDDEN;
 /* Memory. WRITTEN: hashes (rt_hash) of the paths of files that are open for writing. */
 enum wire_refusal rt_sound_memory(const uint64_t *written, uint32_t n) RT_HIDDEN;

@@ -6,6 +6,7 @@
  * If the plan, the shim or the area is not as it should be, calls go straight to the real functions from then on.
  */
 #include "act.h"
+#include "aim.h"
 #include "ask.h"
 #include "condition.h"
 #include "count.h"
@@ -31,8 +32,16 @@ _Static_assert(offsetof(struct rt_call, rbp) == 64 && offsetof(struct rt_call, i
 _Static_assert(offsetof(struct rt_call, real) == 80 && offsetof(struct rt_call, retval) == 88, "enter.S");
 _Static_assert(offsetof(struct rt_call, rdx) == 96 && offsetof(struct rt_call, sp) == 128, "enter.S");
 _Static_assert(offsetof(struct rt_call, words) == 136, "enter.S");
-_Static_assert(sizeof(struct rt_call) <= 144, "enter.S");
+_Static_assert(offsetof(struct rt_call, number) == 104 && offsetof(struct rt_call, term) == 144, "enter.S");
+_Static_assert(offsetof(struct rt_call, question) == 152 && offsetof(struct rt_call, error) == 160, "enter.S");
+_Static_assert(offsetof(struct rt_call, told) == 168 && sizeof(struct rt_call) == 208, "enter.S");
 _Static_assert(offsetof(struct rt, ready) == 0 && RT_OFF == 2 && RT_RETURN_FP == 2 && RT_THEN == 3, "enter.S");
+_Static_assert(RT_ASK == 4 && offsetof(struct rt, busy) == 4 && offsetof(struct rt, functions) == 24, "enter.S");
+_Static_assert(offsetof(struct rt_function, real) == 40 && offsetof(struct rt_function, ask) == 48, "enter.S");
+_Static_assert(offsetof(struct rt_function, terms) == 56 && sizeof(struct rt_term) == 8, "enter.S");
+_Static_assert(offsetof(struct rt_term, next) == 4 && WIRE_OP_ASK == 52, "enter.S");
+_Static_assert(offsetof(struct rt_self, mine) == 0 && offsetof(struct rt_self, mark) == 8, "enter.S");
+_Static_assert(offsetof(struct rt_self, asking) == 16, "enter.S");
 
 /* Calls for which a rule asks more than their number, before and behind which only that counts. */
 #define FEW 64
@@ -82,20 +91,10 @@ static void learn_rules(uint32_t function, uint32_t *owners) {
   bool granted = counts && asks && !unused && !seen;
   rt.functions[function].how = granted ? RT_GRANTED : asks ? RT_ONE : RT_TALLY;
   rt.functions[function].real = rt.functions[function].how == RT_TALLY ? rt.entries[function].real : 0;
-  rt.functions[function].rules = rt.rules + f->rule;
   rt.functions[function].rule = f->rule;
   rt.functions[function].n_rules = f->n_rules;
   rt_guard_learn(function);
   rt_terms_learn(&rt.functions[function]);
-}
-
-/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
-void rt_aim(void) {
-  for (uint32_t i = 0; i < rt.shim->n; i++) {
-    struct wire_entry *e = &rt.entries[i];
-    if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
-    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
-  }
 }
 
 static bool plan_good(void) {

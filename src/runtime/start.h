@@ -6,6 +6,4 @@
 
 /* Makes it ready if it is not. enter.S calls it before the first call is decided. */
 void rt_start_once(void) RT_HIDDEN;
-/* Points each stub to where calls of its function go, as the rules are now. */
-void rt_aim(void) RT_HIDDEN;
 void murphy_rt_start(int argc, char **argv, char **envp, struct wire_shim *shim);

@@ -42,7 +42,7 @@ static inline void rt_thread_set_word(uint64_t offset, uint32_t word) {
 }
 
 /* Cleared memory of the process's own, page by page; NULL if there is none. At the start only. */
-static inline void *rt_map(size_t size) {
+static inline __attribute__((always_inline)) void *rt_map(size_t size) {
   long p = rt_system(SYS_mmap, 0, (long)size, 3 /* read, write */, 0x4022 /* private, anonymous, no reserve */, -1, 0);
   return p < 0 && p > -4096 ? NULL : (void *)p;
 }

@@ -128,7 +128,7 @@ void rt_terms_learn(struct rt_function *f) {
   uint32_t compared = n_compared;
   if (f->how != RT_TALLY || f->hook != WIRE_HOOK_NONE) return;
   for (uint32_t k = 0; k < f->n_rules; k++) {
-    int n = write_rule(&f->rules[k], k, at);
+    int n = write_rule(&rt.rules[f->rule + k], k, at);
     at += n < 0 ? 0 : n;
     if (n < 0 || at - room > FURTHEST) {
       n_compared = compared;

@@ -53,7 +53,10 @@ static int fill_hub(struct emitter *m, const struct trigger *t, struct wire_trig
   struct err why = {0};
   if (!w->hub) return FAIL_AT(at, m->plan->e, -ENOTSUP, "there is no hub here (murphy run knows how to reach one)");
   int r = w->hub(w->hub_context, s->address ? s->address->value : NULL, ret, &name, &why);
-  if (r < 0) return FAIL_AT(at, m->plan->e, r, "%s", why.text[0] ? why.text : strerror(-r));
+  const char *text = why.text[0] ? why.text : strerror(-r);
+  if (r == -EDESTADDRREQ) return FAIL_AT(at, m->plan->e, -EINVAL, "%s", text);
+  if (r < 0 && !s->address) return err_set(m->plan->e, r, "%s", text); /* what is wrong is not written here */
+  if (r < 0) return FAIL_AT(at, m->plan->e, r, "%s", text);
   ret->kind = WIRE_TRIGGER_HUB;
   ret->patience = s->patience;
   r = plan_string(m->plan, t->class->name, &ret->class);

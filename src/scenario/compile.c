@@ -58,6 +58,7 @@ static struct roles find_roles(const struct plan *p, const char *name, const cha
   r.size = from.size < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.size);
   r.cleared = from.cleared < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.cleared);
   r.emptied = from.emptied < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.emptied);
+  r.flushed = from.flushed < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flushed);
   find_length(p, name, &from, &r);
   r.path = from.path < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.path);
   r.flags = from.flags < 0 ? -1 : site_names_argument(p->names, name, (unsigned)from.flags);

@@ -156,12 +156,25 @@ static bool is_call(const struct emitter *m, const struct scenario_frame *frame,
   return frame->has_offset && p->flags & WIRE_LAST && w->calls && w->calls(w->context, p, m->subject->name);
 }
 
-/* Where the frame before this one of the pattern was inlined into it. */
-static int add_within(struct emitter *m, const struct scenario_frame *frame, uint32_t before, struct wire_pattern *to) {
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+static bool same_frame(const struct scenario_frame *a, const struct scenario_frame *b) {
+  return same_text(a->module, b->module) && same_text(a->function, b->function) && same_text(a->file, b->file) &&
+         same_text(a->any, b->any) && a->line == b->line;
+}
+
+/*
+ * Where the frame before frame I of the pattern was inlined into it. A function that was inlined into itself is there
+ * so many times and no more: where the pattern has it again, all that is between the two must be there as well.
+ */
+static int add_within(struct emitter *m, const struct scenario_frame *frames, size_t i, uint32_t before,
+                      struct wire_pattern *to) {
   const struct scenario_world *w = m->plan->world;
   struct scenario_places *places = &m->plan->places;
-  size_t first = places->places.n;
-  int r = w->within ? w->within(w->context, frame - 1, before, frame, to->place, places) : 0;
+  size_t first = places->places.n, from = 0;
+  while (from + 1 < i && !same_frame(&frames[from], &frames[i]))
+    from++;
+  int r = w->within ? w->within(w->context, &frames[from], i - from + 1, before, to->place, places) : 0;
   if (r < 0) return plan_no_memory(m->plan);
   if (places->places.n == first) return 0;
   places->places.at[places->places.n - 1].flags |= WIRE_LAST;
@@ -179,7 +192,7 @@ int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n,
     int r = emit_places(m, &frames[i], at, &pattern.place);
     if (r < 0) return r;
     if (sites && n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);
-    if (i > 0) r = add_within(m, &frames[i], before, &pattern);
+    if (i > 0) r = add_within(m, frames, i, before, &pattern);
     if (r < 0) return r;
     before = pattern.place;
     if (vec_push(&p->patterns, pattern) < 0) return plan_no_memory(p);

@@ -77,7 +77,8 @@ static int add_told(struct errors *es, const struct profile_facts *facts, const 
 
 static int collect(struct plan *p, const struct subject *s, struct errors *es) {
   int r = 0;
-  es->incomplete = s->roles.stream >= 0 || s->roles.stream_name; /* what is behind a stream cannot be followed */
+  /* What is behind a stream cannot be followed. */
+  es->incomplete = s->roles.stream >= 0 || s->roles.stream_name || s->roles.flushed >= 0;
   for (size_t i = 0; s->profile && i < s->profile->n_errors && r >= 0; i++)
     r = vec_push(&es->list, s->profile->errors[i]);
   if (s->profile && s->profile->unknown) es->incomplete = true;

@@ -63,6 +63,8 @@ static const char *const kinds[] = {
     [WIRE_HOOK_LEAVE] = "leave",
     [WIRE_HOOK_SPENT] = "spent",
     [WIRE_HOOK_SPENT_BY] = "spent-by",
+    [WIRE_HOOK_PIN] = "pin",
+    [WIRE_HOOK_MAP] = "map",
 };
 
 static int read_hook(struct plan *p, const char *path, unsigned line, char *text) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define SITES_MAX 2000
+#define SITES_MAX 2000 /* of calls, and again of what may be some */
 
 static int find_sites(struct plan *p, const struct expr *x, const char *name, struct scenario_sites *ret) {
   struct err why = {0};
@@ -17,7 +17,24 @@ static int find_sites(struct plan *p, const struct expr *x, const char *name, st
   return r < 0 ? FAIL_AT(x->at, p->e, r, "%s", why.text) : 0;
 }
 
-/* The calls of a function under all names that it is imported by, in an order that is always the same. */
+static size_t count_perhaps(const struct scenario_sites *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->sites.n; i++)
+    n += s->sites.at[i].perhaps;
+  return n;
+}
+
+static void drop_perhaps(struct scenario_sites *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->sites.n; i++)
+    if (!s->sites.at[i].perhaps) s->sites.at[n++] = s->sites.at[i];
+  s->sites.n = n;
+}
+
+/*
+ * The calls of a function under all names that it is imported by, in an order that is always the same. 1: without those
+ * through a register, of which there are too many.
+ */
 static int sites_of(struct plan *p, const struct expr *x, struct scenario_sites *ret) {
   const char *function = x->args[0]->string;
   int r = 0;
@@ -27,15 +44,30 @@ static int sites_of(struct plan *p, const struct expr *x, struct scenario_sites 
     bool same = strcmp(name, function) == 0 || strcmp(site_names_written(p->names, name), function) == 0;
     if (same && (i == 0 || strcmp(name, p->world->functions[i - 1]) != 0)) r = find_sites(p, x, name, ret);
   }
-  if (r >= 0 && ret->sites.n > SITES_MAX)
-    r = FAIL_AT(x->args[0]->at, p->e, -E2BIG, "%.60s is called from too many places", function);
-  return r;
+  if (r < 0) return r;
+  size_t perhaps = count_perhaps(ret), sure = ret->sites.n - perhaps;
+  if (sure > SITES_MAX || (sure == 0 && perhaps > SITES_MAX))
+    return FAIL_AT(x->args[0]->at, p->e, -E2BIG, "%.60s is called from too many places", function);
+  if (perhaps <= SITES_MAX) return 0;
+  drop_perhaps(ret);
+  return 1;
+}
+
+/* Not a mistake, but something is not seen. */
+static void note_dropped(struct plan *p, const struct expr *x) {
+  struct err note;
+  if (!p->world->note) return;
+  (void)FAIL_AT(x->args[0]->at, &note, -E2BIG,
+                "%.60s may be called through a register in too many places; near does not see those calls",
+                x->args[0]->string);
+  p->world->note(p->world->context, note.text);
 }
 
 int plan_mark_sites(struct plan *p, const struct expr *x) {
   struct scenario_sites sites = {0};
   uint32_t slot = 0;
   int r = sites_of(p, x, &sites);
+  if (r > 0) note_dropped(p, x);
   if (r >= 0) r = plan_thread_slot(p, x, &slot);
   for (size_t i = 0; i < sites.sites.n && r >= 0; i++) {
     struct mark m = {.function = x->args[0]->string, .at = x->args[0]->at, .slot = slot, .value = (int64_t)i + 1};
@@ -61,6 +93,24 @@ static bool is_near(const struct scenario_site *from, const struct scenario_site
          same_function(&from->lines[k + 1], &to->lines[k + 1]))
     k++;
   return to->lines[k].line >= from->lines[k].line && to->lines[k].line - from->lines[k].line <= lines;
+}
+
+/* Is a call near to another one, and neither of them only one perhaps? */
+static bool any_sure(const struct scenario_sites *from, const struct scenario_sites *to, int64_t lines) {
+  for (size_t i = 0; i < from->sites.n; i++)
+    for (size_t k = 0; k < to->sites.n && !from->sites.at[i].perhaps; k++)
+      if (!to->sites.at[k].perhaps && is_near(&from->sites.at[i], &to->sites.at[k], lines)) return true;
+  return false;
+}
+
+static void note_perhaps(const struct emitter *m, const struct expr *x) {
+  struct err note;
+  if (!m->plan->world->note) return;
+  (void)FAIL_AT(x->at, &note, -ENODATA,
+                "no call of %.60s stands within %lld lines behind one of %.60s, but for calls through a register, "
+                "which may be of other functions",
+                m->subject->written, (long long)x->args[1]->number, x->args[0]->string);
+  m->plan->world->note(m->plan->world->context, note.text);
 }
 
 /* The calls among SITES that are near to FROM, as a set; 0 if there are none. */
@@ -105,6 +155,7 @@ static int emit_all(struct emitter *m, const struct expr *x, const struct scenar
   if (!any)
     return FAIL_AT(x->at, m->plan->e, -ENOENT, "no call of %.60s stands within %lld lines behind one of %.60s",
                    m->subject->written, (long long)x->args[1]->number, x->args[0]->string);
+  if (!any_sure(from, to, x->args[1]->number)) note_perhaps(m, x);
   return emit(m, WIRE_OP_KNOWN, 0);
 }
 

@@ -9,7 +9,7 @@
 
 /* Where the arguments of a function are that triggers and faults ask for; -1 if it has none such. */
 struct roles {
-  int descriptor, size, stream, cleared, emptied;
+  int descriptor, size, stream, cleared, emptied, flushed;
   const char *stream_name; /* stdout, stdin: the stream is no argument */
   int n_args;              /* -1 if it is not known */
   int max_args;            /* it has no more; -1 if that is not known */

@@ -64,6 +64,7 @@ struct scenario_site {
   struct wire_place place;
   struct scenario_line lines[SCENARIO_LINES];
   size_t n_lines; /* 1 at least */
+  bool perhaps;   /* through a register, in a function that reads the address: it may be a call of another one */
 };
 struct scenario_sites {
   VEC(struct scenario_site) sites;
@@ -113,11 +114,11 @@ struct scenario_world {
    */
   int (*places)(void *context, const struct scenario_frame *frame, struct scenario_places *ret, struct err *e);
   /*
-   * Calls that are in the code of both INNER and OUTER, sets of places that begin at these numbers of *RET, where INNER
-   * is inlined into OUTER: pushed on *RET, too. May be NULL.
+   * Calls that are in the code of both sets of places that begin at INNER_AT and OUTER_AT of *RET, those of the last
+   * two of N frames, where each frame is inlined into the next: pushed on *RET, too. May be NULL.
    */
-  int (*within)(void *context, const struct scenario_frame *inner, size_t inner_at, const struct scenario_frame *outer,
-                size_t outer_at, struct scenario_places *ret);
+  int (*within)(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
+                struct scenario_places *ret);
   /* Is the instruction at the start of PLACE a call of FUNCTION itself? May be NULL: not known. */
   bool (*calls)(void *context, const struct wire_place *place, const char *function);
   /*

@@ -22,10 +22,18 @@ static int module_index(struct plan *p, const char *name, uint32_t *ret) {
   return -ENOENT;
 }
 
-/* What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. */
-static bool has_side(const struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
-  for (uint32_t i = 0; i < f->n_sides; i++)
-    if (memcmp(&p->sides.at[f->side + i], side, sizeof *side) == 0) return true;
+/*
+ * What a rule says may be what the function leaves behind anyway, as in a scenario that was made from a log. It is
+ * asked for then, too.
+ */
+static bool has_side(struct plan *p, const struct wire_fault *f, const struct wire_side *side) {
+  for (uint32_t i = 0; i < f->n_sides; i++) {
+    struct wire_side *known = &p->sides.at[f->side + i], same = *known;
+    same.flags = side->flags;
+    if (memcmp(&same, side, sizeof same) != 0) continue;
+    known->flags |= side->flags;
+    return true;
+  }
   return false;
 }
 
@@ -56,6 +64,21 @@ static int add_emptied(struct plan *p, const struct subject *s, struct wire_faul
                            .width = 4,
                            .argument = (uint16_t)s->roles.emptied,
                            .value = WIRE_STREAM_EMPTIED | (s->roles.done ? WIRE_STREAM_ENDED : 0)};
+  return push_side(p, f, side, NULL);
+}
+
+/* Does write(2) fail with it, and no other call that a stream is moved by? */
+static bool is_of_writing(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EPIPE || error == EIO;
+}
+
+/* Whoever has to write out a stream before the work itself leaves it as fflush does, if that fails. */
+static int add_flushed(struct plan *p, const struct subject *s, struct wire_fault *f) {
+  if (s->roles.flushed < 0 || !is_of_writing(f->error)) return 0;
+  struct wire_side side = {.kind = WIRE_SIDE_STREAM,
+                           .width = 4,
+                           .argument = (uint16_t)s->roles.flushed,
+                           .value = STREAM_ERROR | WIRE_STREAM_EMPTIED};
   return push_side(p, f, side, NULL);
 }
 
@@ -154,6 +177,7 @@ static int add_written(struct plan *p, const struct rule *rule, const struct sub
     struct wire_side to = {.kind = (uint8_t)from->kind,
                            .width = (uint8_t)(from->width ? from->width : width_of(from->value)),
                            .argument = (uint16_t)from->argument,
+                           .flags = WIRE_SIDE_ASKED,
                            .offset = from->offset,
                            .value = from->value};
     if (from->module && module_index(p, from->module, &to.module) < 0)
@@ -174,6 +198,7 @@ int plan_sides(struct plan *p, const struct rule *rule, const struct subject *s,
   int r = explicit && !f->error ? 0 : add_stream(p, s, f);
   /* Behind the real call, the stream may not be there any more. */
   if (r >= 0 && !(explicit && !f->error) && !rule->fault.then) r = add_emptied(p, s, f);
+  if (r >= 0 && !(explicit && !f->error) && !rule->fault.then) r = add_flushed(p, s, f);
   if (r >= 0 && !(explicit && f->retval == 0)) r = add_cleared(p, s, f);
   bool misnamed = s->roles.misnamed >= 0 && s->roles.misnamed < WIRE_ARGS;
   if (r >= 0 && misnamed && f->retval == 0) r = add_misnamed(p, s, f);

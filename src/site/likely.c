@@ -60,6 +60,7 @@ static struct relevance_call tell(const struct relevance *r, const struct site_c
   tell_arguments(r, &call, c);
   set(&call, ABOUT_ANY_HANDLER, c->any_handler);
   set(&call, ABOUT_HANDLER, c->plain_handler);
+  set(&call, ABOUT_PENDING, c->pending);
   return call;
 }
 
@@ -143,6 +144,11 @@ bool site_likely_keeps(const struct site_likely *l, const char *function) {
   const char *written = relevance_written(l->relevance, function);
   int to = relevance_writes(l->relevance, written);
   return relevance_kept(l->relevance, written) >= 0 && to >= 0 && to < RELEVANCE_ARGS;
+}
+
+bool site_likely_told_by(const struct site_likely *l, const char *function, const char *other) {
+  const struct relevance *r = l->relevance;
+  return relevance_told_by(r, relevance_written(r, function), relevance_written(r, other));
 }
 
 bool site_likely_brings_out(const struct site_likely *l, const char *function) {

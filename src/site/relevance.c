@@ -31,7 +31,7 @@ static const char *const consequences[] = {"harmless", "leak", "wrong-result", "
 static const char *const effects[] = {"?", "ok", "error", "crash", "wrong"};
 static const char *const subjects[SUBJECTS] = {"file",        "dir",         "socket",    "pipe",   "tty",
                                                "nonblocking", "written",     "unwritten", "stdout", "stderr",
-                                               "handler",     "any-handler", "flushed",   "failed"};
+                                               "handler",     "any-handler", "flushed",   "failed", "pending"};
 
 static int word_in(const struct reader *rd, const char *word, const char *const *words, size_t n, const char *what) {
   for (size_t i = 0; i < n; i++)
@@ -330,10 +330,21 @@ static int read_now(const struct reader *rd, char **words, size_t n) {
   return each_name(rd, words[1], add_mark, &rd->r->now);
 }
 
+static int add_teller(const struct reader *rd, const char *name, void *context) {
+  int r = map_put(&rd->r->told_by, relevance_pair(context, name), 1);
+  return r < 0 ? r : map_put(&rd->r->tellers, hash_string(name), 1);
+}
+
+static int add_tellers(const struct reader *rd, const char *name, void *tellers) {
+  char *names = arena_strdup(&rd->r->arena, tellers), *first = arena_strdup(&rd->r->arena, name);
+  return names && first ? each_name(rd, names, add_teller, first) : -ENOMEM;
+}
+
 /* kept NAMES ARG NAMES */
 static int read_kept(const struct reader *rd, char **words, size_t n) {
-  int r = read_role(rd, words, n, &rd->r->kept);
-  return r >= 0 && n > 3 ? each_name(rd, words[3], add_mark, &rd->r->tellers) : r;
+  char *names = arena_strdup(&rd->r->arena, words[1]);
+  int r = names ? read_role(rd, words, n, &rd->r->kept) : -ENOMEM;
+  return r >= 0 && n > 3 ? each_name(rd, names, add_tellers, words[3]) : r;
 }
 
 /* reads, writes, flushes, closes and on NAMES ARG; all but the last are asked for by themselves, too. */
@@ -478,10 +489,11 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants,   &r->known,      &r->answers,  &r->nothing, &r->kept,          &r->groups,
-                        &r->descriptors, &r->effects,    &r->openers,  &r->aliases, &r->writers,       &r->closers,
-                        &r->again,       &r->again_ends, &r->absent,   &r->now,     &r->now_behind,    &r->dates,
-                        &r->now_offsets, &r->readers,    &r->flushers, &r->tellers, &r->after_failure, &r->forgetters};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers,    &r->nothing,     &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects,    &r->openers,     &r->aliases,
+                        &r->writers,   &r->closers,     &r->again,      &r->again_ends,  &r->told_by,
+                        &r->absent,    &r->now,         &r->now_behind, &r->now_offsets, &r->dates,
+                        &r->readers,   &r->flushers,    &r->tellers,    &r->forgetters,  &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

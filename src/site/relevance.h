@@ -46,6 +46,7 @@ enum subject {
   ABOUT_ANY_HANDLER,
   ABOUT_FLUSHED,
   ABOUT_FAILED,
+  ABOUT_PENDING,
   SUBJECTS
 };
 
@@ -127,6 +128,8 @@ int relevance_writes(const struct relevance *r, const char *name);
 int relevance_flushes(const struct relevance *r, const char *name);
 /* Does it tell whether a stream has kept a failure? */
 bool relevance_tells_kept(const struct relevance *r, const char *name);
+/* Does OTHER tell it of a stream that NAME has failed on? */
+bool relevance_told_by(const struct relevance *r, const char *name, const char *other);
 /* Does it read? */
 bool relevance_reads(const struct relevance *r, const char *name);
 /* Does a rule ask whether it is called only after a failure? */

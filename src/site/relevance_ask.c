@@ -80,6 +80,10 @@ bool relevance_tells_kept(const struct relevance *r, const char *name) {
   return map_get(&r->tellers, hash_string(name), NULL);
 }
 
+bool relevance_told_by(const struct relevance *r, const char *name, const char *other) {
+  return map_get(&r->told_by, relevance_pair(name, other), NULL);
+}
+
 bool relevance_asks_failed(const struct relevance *r, const char *name) {
   return map_get(&r->after_failure, hash_string(name), NULL);
 }

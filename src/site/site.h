@@ -190,6 +190,7 @@ struct site_call {
   unsigned n_args; /* that are known */
   enum site_descriptor descriptor;
   bool nonblocking, writable;      /* of the descriptor */
+  bool pending;                    /* of a stream: it has bytes that were not yet written */
   bool any_handler, plain_handler; /* a signal handler is installed; one without SA_RESTART */
 };
 
@@ -233,6 +234,8 @@ bool site_likely_nothing(const struct site_likely *l, const char *function);
 bool site_likely_absent(const struct site_likely *l, const char *function);
 /* Does it write to a stream that keeps the failure for who asks later? Standard output does not count. */
 bool site_likely_keeps(const struct site_likely *l, const char *function);
+/* Does OTHER tell later that FUNCTION has failed, since the stream has kept that? */
+bool site_likely_told_by(const struct site_likely *l, const char *function, const char *other);
 /* Does it bring out what the stream holds? If it fails, that is gone, and who closes the stream is not told of it. */
 bool site_likely_brings_out(const struct site_likely *l, const char *function);
 /* Is its error easily taken for the end of the input? What is made of the rest then looks whole. */

@@ -39,6 +39,7 @@ struct store {
   char *path;
   sqlite3_stmt *statements[STATEMENTS];
   bool open; /* a transaction */
+  bool kept; /* there is something in it, by now or from before */
 };
 
 /* The message for SQLite's error R, and its negative errno. */

@@ -42,11 +42,18 @@ static int code_of(int r) {
   }
 }
 
+/* What SQLite calls an error of input and output may be a file beside the database that could not grow. */
+static bool is_full(struct store *s, int r) {
+  int error = (r & 0xff) == SQLITE_IOERR && s->db ? sqlite3_system_errno(s->db) : 0;
+  return error == ENOSPC || error == EDQUOT;
+}
+
 int store_failed(struct store *s, int r, struct err *e) {
-  int code = code_of(r);
+  int code = is_full(s, r) ? -ENOSPC : code_of(r);
   if (code == -EBUSY) return err_set(e, code, "%s: in use by another murphy (wait for it, or use --campaign)", s->path);
   if (code == -EUCLEAN) return err_set(e, code, "%s: damaged, or not a campaign (move it away to begin anew)", s->path);
-  if (code == -ENOSPC) return err_set(e, code, "%s: the disk is full (what was written before is kept)", s->path);
+  if (code == -ENOSPC)
+    return err_set(e, code, "%s: the disk is full%s", s->path, s->kept ? " (what was written before is kept)" : "");
   return err_set(e, code, "%s: %s", s->path, s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(r));
 }
 
@@ -174,6 +181,7 @@ static int open_file(struct store *s, const char *folder, bool create, struct er
     return err_set(e, -ENOENT, "%s: no campaign here (murphy test makes one; --campaign says where else)", s->path);
   if (there && !S_ISREG(st.st_mode)) return err_set(e, -EUCLEAN, "%s: not a campaign of murphy's", s->path);
   int r = create ? create_file(s, e) : 0;
+  s->kept = !create;
   if (r == 0) r = !create && is_read_only(s, folder) ? open_read_only(s, e) : open_to_write(s, e);
   return r < 0 ? r : prepare_all(s, e);
 }

@@ -41,6 +41,7 @@ int store_flush(struct store *s, struct err *e) {
   int r = step(s, COMMIT, e);
   if (r < 0) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
   s->open = false;
+  s->kept |= r == 0;
   return r;
 }
 

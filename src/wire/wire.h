@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 2 /* 2: wire_point has `first`, wire_trouble `error`; hooks for what a branch must know */
+#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -151,6 +151,8 @@ enum wire_hook {
   WIRE_HOOK_LEAVE,      /* goes into other namespaces, or sets what no child has */
   WIRE_HOOK_SPENT,      /* tells how much time of processors was used */
   WIRE_HOOK_SPENT_BY,   /* (clock, ...): the same of some clocks */
+  WIRE_HOOK_PIN,        /* locks memory */
+  WIRE_HOOK_MAP,        /* (address, size, protection, flags, ...): maps memory, and may lock it */
   WIRE_HOOK_COUNT,
 };
 
@@ -250,10 +252,11 @@ struct wire_side {
   uint8_t width;     /* bytes stored: 1, 2, 4, 8 */
   uint16_t argument; /* from 0 */
   uint32_t module, name;
-  uint32_t pad;
+  uint32_t flags; /* of enum wire_side_flag */
   uint64_t offset;
   int64_t value;
 };
+enum wire_side_flag { WIRE_SIDE_ASKED = 1 /* the scenario says it, and not the profile alone */ };
 
 enum wire_module_flag {
   WIRE_PROGRAM = 1,  /* the program itself, whatever its name */
@@ -668,6 +671,7 @@ struct wire_point {
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
   uint32_t last;       /* which of all recorded calls was the last one here */
   uint32_t first;      /* ... and the first one */
+  uint8_t pending;     /* 1 if the stream had bytes that were not yet written, at each call */
   struct wire_frame frames[WIRE_FRAMES];
 };
 

@@ -116,6 +116,9 @@ static void thin_out(struct bench *b, size_t most) {
 
 static int plan_orders(struct bench *b, size_t most, struct err *e) {
   int r = baseline_make(b->recorder, 30000000000u, &b->baseline, e);
+  lab_empty_in_place(b->exec, &b->baseline.in_place);
+  for (unsigned i = 0; i < b->n_workers; i++)
+    lab_empty_in_place(b->workers[i].lab, &b->baseline.in_place);
   if (r >= 0) r = test_take_points(&b->space, b->recorder, e);
   if (r < 0) return r;
   struct campaign_order order = {.points = b->space.points.at,

@@ -89,8 +89,8 @@ def check_kernel(text, header):
 
 SUCCESS = "never|zero|number|count|length|character|pointer|value"
 NUMBERED = (
-    "arguments|cleared|code|descriptor|emptied|file|flags|items|length|message|misnamed|mode|path|returns|size|stream"
-    "|vector"
+    "arguments|cleared|code|descriptor|emptied|file|flags|flushed|items|length|message|misnamed|mode|path|returns|size"
+    "|stream|vector"
 )
 FACT = (
     rf"noreturn|infallible|errno|no-errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
@@ -162,7 +162,7 @@ def check_histories(text):
 
 HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
          "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
-         "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise|thread|control|leave|"
+         "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise|thread|control|leave|pin|map|"
          "spent(?:-by)?")
 
 

@@ -243,6 +243,14 @@ if unshare -Urm mount -t tmpfs -o size=150k x small 2>/dev/null; then
 import json
 kept, more = (json.load(open(n))["experiments"] for n in ("kept.json", "more.json"))
 assert 0 < kept < more, (kept, more)'
+  # Sizes that are enough for nothing, for the database alone, and not for the plan.
+  unshare -Urm sh -c 'for size in 4 64 76; do mount -t tmpfs -o size=${size}k x small
+    "$1" test --campaign small/c --budget 30s -- sort numbers >out.$size 2>err.$size
+    umount small; done' sh "$MURPHY"
+  holds '... it is told as well if it was full before' grep -q 'the disk is full' err.4
+  holds '... where nothing is kept, nothing else is said' test "$(grep -c 'is kept' err.4)" = 0
+  holds '... and whatever could not be written' grep -q 'the disk is full' err.64
+  holds '... before there was a plan, nobody knows what could be tried' test "$(grep -c 'nothing was tried' out.76)" = 0
 else
   skip 'a full disk' 'cannot be arranged here'
 fi

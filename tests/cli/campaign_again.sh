@@ -86,6 +86,27 @@ sed -i 's/"build_id": "/"build_id": "0/g' .murphy/findings/1/finding.json
 run replay 1
 holds '... unless something has' grep -q 'has changed since' err
 
+# --- another environment -------------------------------------------------------------------------------------------------
+
+export LANG=C.UTF-8 SECRET=word
+run test --function malloc --campaign env.murphy -- ./victim
+run replay --campaign env.murphy 1
+holds 'in the same environment nothing is said of it' test "$(grep -c environment err)" = 0
+holds 'of what is no setting of the system only the name is kept' \
+  grep -qE '"SECRET": *\{\}' env.murphy/findings/1/finding.json
+LANG=C SECRET=other MORE=1 run replay --campaign env.murphy 1
+holds 'replay says in what the environment differs' \
+  grep -qxF "murphy: the environment differs from that of the finding: LANG (was C.UTF-8), MORE (was not set)" err
+CI_JOB=1 GITHUB_SHA=2 run replay --campaign env.murphy 1
+holds '... and not which job of a server it is in' test "$(grep -c environment err)" = 0
+LANG=C run verify --campaign env.murphy
+holds '... verify too, once' test "$(grep -c 'differs from that of the finding: LANG (was C.UTF-8)' err)" = 1
+unset LANG
+SHLVL=9 run replay --campaign env.murphy 1
+holds '... and that something is not set any more' grep -qF 'LANG (was C.UTF-8, is not set)' err
+holds '... but not what is of the session only' test "$(grep -c SHLVL err)" = 0
+unset SECRET
+
 # --- without the campaign -------------------------------------------------------------------------------------------------
 
 cat >twice.c <<'END'

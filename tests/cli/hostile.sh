@@ -47,4 +47,11 @@ for way in $ways; do
   holds "$way: nothing is left running" nobody_left "$way"
 done
 
+# Who reads a file can do more with it than read.
+echo precious >input
+stamp=$(stat -c '%a %Y' input)
+run test --budget 5runs --input input -- sh -c 'cat; { echo bad >/proc/self/fd/0; chmod 777 /proc/self/fd/0; } 2>/dev/null; :'
+holds 'input: experiments were made' grep -qE '[1-9][0-9]* of [0-9]+ experiments' out
+holds 'input: the file is not changed' test "$(cat input) $(stat -c '%a %Y' input)" = "precious $stamp"
+
 finish

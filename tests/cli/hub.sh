@@ -270,6 +270,83 @@ more 'a script that writes too many lines' 'while read -r l; do printf "0\n1\n1\
 more '... a little later' 'while read -r l; do echo 0; sleep 0.1; echo 1; done'
 more '... or a piece of a line' 'while read -r l; do printf "0\n1"; done'
 
+more 'an answer without having read the question' 'sleep 1; echo 1; sleep 60'
+
+# Several questions are open at the same time: a script may wait for two, and choose.
+cat >both.py <<'END'
+import json, sys
+number = lambda: json.loads(sys.stdin.readline())["seq"]
+for _ in range(3):
+    a, b = number(), number()
+    print({"order": "0\n1", "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
+sys.stdin.read()
+END
+two() { # two HOW: two processes that ask; what they print, in $open
+  start "$socket" --policy "script=exec python3 $work/both.py $1"
+  for i in 1 2; do
+    "$MURPHY" run hub.xml --hub "$socket" -- ./calls 3 >open.$i 2>/dev/null &
+    pids[i]=$!
+  done
+  wait "${pids[@]}"
+  open=$(cat open.[12])
+}
+yes() { python3 -c 'import json; print(*[a["seq"] for a in map(json.loads, open("hub.log")) if a["inject"]])'; }
+two order
+stop
+holds 'a script that waits for two questions: answers go in their order' test "$(yes)" = '2 4 6'
+holds '... one of each two fails' test "$(tr -cd x <<<"$open")" = xxx
+two numbers
+stop
+holds '... answers with numbers in any order' test "$(yes)" = '2 4 6'
+two twice
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds '... two answers to one question, with others open: exit status 3' test $? = 3
+holds '... with a word' grep -q "answers a question that is not open" hub.err
+holds '... no other question has it as its answer' test "$(tr -cd x <<<"$open")" = ''
+for word in '#' '#x 1' '#1x 1' '#2 1' '#99999999999999999999 1'; do
+  start "$socket" --policy "script=read -r l; echo '$word'; cat"
+  calls 1
+  timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+  wait $hub
+  holds "a number that is none ('$word'): exit status 3, and no fault" test "$?:$(cat out)" = '3:. 3'
+done
+
+start "$socket" --policy 'script=exec <&-; sleep 60'
+calls 2
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds 'a script that reads no questions, but does not end: exit status 3' test "$?:$(cat out)" = '3:.. 3'
+
+# Who has gone is not asked for any more.
+start "$socket" --policy 'script=read -r l; sleep 4; echo 0; while read -r l; do echo "$l" >>late; echo 0; done'
+for i in 1 2 3 4 5 6; do
+  "$MURPHY" run hasty.xml --hub "$socket" -- ./calls 1 >/dev/null 2>&1 &
+  pids[i]=$!
+done
+wait "${pids[@]}"
+calls 1
+stop
+# The first was read; the second was on its way.
+holds 'questions of processes that have gone are not given to the script' test "$(grep -c . late)" -le 2
+holds '... later ones are' grep -q '"seq":7,' late
+unset pids
+
+# Who may ask.
+start "$socket"
+holds 'a local socket is its user'"'"'s alone' test "$(stat -c %a socket)" = 600
+stop
+start "$socket" --mode 0666
+holds '... unless it is said otherwise' test "$(stat -c %a socket)" = 666
+stop
+for mode in 0888 rw 7777 ''; do
+  run hub --mode "$mode" "$socket"
+  refused "a mode that is none: '$mode'" "--mode cannot be '$mode'"
+done
+
+run hub --mode 0666 tcp:127.0.0.1:0
+refused 'a mode of what is no file' '--mode is for local sockets'
+
 start tcp:127.0.0.1:0 --policy nth=2
 address=$(sed -n 's/^listening at //p' hub.out)
 run run --hub "$address" hub.xml -- ./calls 3
@@ -285,10 +362,18 @@ stop
 
 calls 1
 holds 'no hub at the address: exit status 3' test "$status" = 3
-holds '... before anything is run, with the position' grep -q "^murphy: hub.xml:1:1: no hub answers at $socket" err
+holds '... before anything is run, and it is the option that says so' grep -q "^murphy: --hub: no hub answers at $socket" err
 run run --hub tcp:nosuchhost.invalid:77 hub.xml -- ./calls 1
 holds '... of a host that there is not: the same' test "$status" = 3
-holds '... with its name' grep -q '^murphy: hub.xml:1:1: nosuchhost.invalid: ' err
+holds '... with its name' grep -q '^murphy: --hub: nosuchhost.invalid: ' err
+run run --hub unix: hub.xml -- ./calls 1
+refused '... an address that is none: the option, not the line of the scenario' "murphy: --hub: '"
+holds '... nothing else' test "$(grep -c 'hub.xml' err)" = 0
+MURPHY_HUB=udp:a:1 run run hub.xml -- ./calls 1
+refused '... of the variable' "murphy: MURPHY_HUB: 'udp:a:1' is no address of a hub"
+sed "s|<args>|<args><address>unix:$work/nobody</address>|" hub.xml >written.xml
+run run --hub "$socket" written.xml -- ./calls 1
+holds '... of the scenario: with the position' grep -q "^murphy: written.xml:1:[0-9]*: no hub answers at unix:$work/nobody" err
 run run hub.xml -- ./calls 1
 refused 'no address' 'hub.xml:1:1: which hub is not said'
 run run --hub nonsense hub.xml -- ./calls 1
@@ -388,18 +473,49 @@ cc -o changes changes.c
 if [ "$(id -u)" = 0 ]; then
   place=$(mktemp -d "${TMPDIR:-/tmp}/murphy-hub.XXXXXX")
   chmod 755 "$place"
-  (umask 077; start "unix:$place/socket" --policy always; echo $hub >pid)
+  (umask 077; start "unix:$place/socket" --policy always --mode 0666; echo $hub >pid)
   "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
   holds 'a process that is another user now asks' grep -qx fails out
   chmod 700 "$place"
   "$MURPHY" run --hub "unix:$place/socket" hub.xml -- ./changes >out 2>err
   holds '... and goes on where it may not' grep -qx 'goes on' out
   holds '... which is said, with the reason' grep -q 'could not be reached: Permission denied (.* tcp: address); calls' err
+  holds '... and what helps' grep -q 'needs --mode 0666 of the hub' err
   kill "$(cat pid)"
   for ((i = 0; i < 100; i++)); do [ -e "$place/socket" ] || break; sleep 0.1; done
   rm -rf "$place"
 else
   skip 'a process that is another user now asks' 'not root'
+fi
+
+# Workers of nginx, as in docs/replicated.md.
+if [ "$(id -u)" = 0 ] && command -v nginx >/dev/null && command -v curl >/dev/null; then
+  place=$(mktemp -d "${TMPDIR:-/tmp}/murphy-hub.XXXXXX")
+  chmod 755 "$place"
+  port=$((30000 + RANDOM % 2000))
+  echo text >"$place/index.html"
+  cat >"$place/nginx.conf" <<END
+worker_processes 3; daemon off; user nobody nogroup; pid $place/pid; error_log $place/errors;
+events {}
+http { access_log off; server { listen 127.0.0.1:$port reuseport; root $place; } }
+END
+  sed 's/"getppid" return="-1"/"writev" errno="ECONNRESET"/' hub.xml >writev.xml
+  options=$(sed -n 's/^\$ murphy hub \(.*\) --log .* unix:.*socket &$/\1/p' "$MURPHY_SOURCE/docs/replicated.md" | tail -n 1)
+  start "unix:$place/socket" $options
+  "$MURPHY" run --hub "unix:$place/socket" writev.xml -- nginx -e "$place/errors" -c "$place/nginx.conf" >out 2>err &
+  target=$!
+  for ((i = 0; i < 300; i++)); do [ ! -s "$place/pid" ] || break; sleep 0.1; done
+  sleep 1
+  failed=0
+  for ((i = 0; i < 60; i++)); do curl -sf -m 20 -o page "http://127.0.0.1:$port/" || failed=$((failed + 1)); done
+  kill "$(cat "$place/pid")"
+  wait $target
+  stop
+  last="curl, $failed of 60 failed"
+  holds 'nginx, whose workers have changed their user: as the document says' test $failed = 6
+  rm -rf "$place"
+else
+  skip 'nginx, whose workers have changed their user' 'not root, or no nginx'
 fi
 
 # --- a replicated store (docs/replicated.md) --------------------------------------------------------------------------

@@ -157,6 +157,28 @@ holds '... is that of the user' cmp out wanted
 # A murphy that was built with a sanitizer would complain.
 ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} LD_PRELOAD=libm.so.6 run run --fail "$never" -- sh -c 'read x; echo "$LD_PRELOAD"'
 holds '... with his LD_PRELOAD' grep -qx libm.so.6 out
+# A function of his stands before that of libc, though it has no version, and libc has several of them.
+cat >own.c <<'END'
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *to) {
+  *to = (struct timespec){.tv_sec = getppid() ? 78 : clock};
+  return 0;
+}
+END
+cat >asks.c <<'END'
+#include <stdio.h>
+#include <time.h>
+int main(void) {
+  struct timespec now = {0};
+  return clock_gettime(CLOCK_REALTIME, &now) < 0 || printf("%ld\n", (long)now.tv_sec) < 0;
+}
+END
+cc -shared -fPIC -o own.so own.c
+cc -o asks asks.c
+ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} LD_PRELOAD=$PWD/own.so \
+  run run --fail 'clock_gettime:EINVAL when call==9' -- ./asks
+holds '... and what is in it' grep -qx 78 out
 run run --fail "$never" -- sh -c 'read x; ls /proc/self/fd | wc -l'
 ls /proc/self/fd </dev/null 2>/dev/null | wc -l >wanted
 holds 'no descriptor is left open' cmp out wanted
@@ -439,6 +461,15 @@ for compiler in gcc clang 'clang -shared-libasan'; do
   run run --follow --fail 'read:EIO' -- sh -c './sanitized; ./sanitized'
   holds "... as a program that is followed" test "$(grep -cx 'read -1 5' out)" = 2
 done
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  run run --follow --fail 'fsync:EIO' -- setpriv --reuid=65534 --clear-groups -- sh -c true
+  holds 'a program that is not followed, being another user'"'"'s, is told of' grep -qx 'murphy: 1 program was not followed: started as another user, with another root, or of another C library' err
+  run run --follow --fail 'fsync:EIO' -- sh -c '/bin/true'
+  holds '... and nothing where all were' test ! -s err
+else
+  skip 'a program that is not followed is told of' 'not root, or no setpriv'
+fi
 
 # --- reach ------------------------------------------------------------------------------------------------------------
 

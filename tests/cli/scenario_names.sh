@@ -139,6 +139,53 @@ refused 'an argument that there is not' "--fail:20: serve has no argument 4 (it 
 run run --fail 'close:EIO when global("options") == 7' -- ./names
 refused 'a member is no variable' "--fail:23: no global variable 'options'"
 
+# Functions by the names that they were written with; templates have what they are made for in theirs.
+cat >made.cc <<'END'
+#include <unistd.h>
+namespace ns {
+template <typename T> __attribute__((noinline)) int made(T t) { return close((int)t) + 1; }
+struct Kind { __attribute__((noinline)) int method(int t) { return close(t) + 1; } };
+}
+int main(int argc, char **) { ns::Kind k; return ns::made<long>(argc + 4000) + k.method(argc + 50); }
+END
+g++ -g -O1 -o program made.cc || exit 1
+run run --log log --fail 'close:EIO when stack("made<long int>")' -- ./program
+holds 'a template by its name' test "$(wc -l <log)" = 1
+near() { # near NAME WANTED
+  run run --fail "close:EIO when stack(\"$1\")" -- ./program
+  refused "did you mean: $1" "'$1' in $work/program and its libraries (did you mean $2?)"
+}
+near made 'made<long int>'
+near 'made<long>' 'made<long int>'
+near 'ns::made<char>' 'ns::made<long int>'
+near 'mdae<long int>' 'made<long int>'
+near 'Kind::methdo' 'Kind::method'
+near methode method
+run run --fail 'close:EIO when stack("wholly<other>")' -- ./program
+refused '... if there is one' "'wholly<other>' in $work/program and its libraries"
+holds '... no other' test "$(grep -c 'did you mean' err)" = 0
+
+run run --follow --fail 'close:EIO when caller("elsewhere")' -- ./program
+holds 'a name that a program may have which is followed into' test "$status" != 139 -a "$(grep -c 'did you mean' err)" = 0
+
+# Debug information that is in a file of its own, which is gone.
+mkdir split && cd split || exit 1
+cat >apart.c <<'END'
+int close(int);
+static int level = 3;
+static __attribute__((noinline)) int inner(int n) { return close(n) + level++; }
+int main(int argc, char **argv) { return argv ? inner(argc + 50) == 77 : 1; }
+END
+cc -g -gsplit-dwarf -O1 -c apart.c && cc -o ../apart apart.o || exit 1
+cd ..
+run run --log log --fail 'close:EIO when global("level") == 3 and caller("apart.c")' -- ./apart
+holds 'debug information in a .dwo file' test "$(wc -l <log)" = 1
+rm split/*.dwo
+for what in 'global("level") == 3' 'local("inner", "n") == 51' 'stack("innr")'; do
+  run run --fail "close:EIO when $what" -- ./apart
+  refused "... that is not there: $what" "; debug information of apart is in $work/split/"
+done
+
 # Two files with a variable of one name, as static ones may have.
 echo 'static int used = 5; int one(void) { return used++; }' >one.c
 cat >two.c <<'END'

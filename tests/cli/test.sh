@@ -91,7 +91,7 @@ int main(void) {
 }
 END
 cc -g -O1 -w -o loops loops.c
-run test --campaign loop2 --function malloc,read --format json -- ./loops
+run test --campaign loop2 --budget 300s --function malloc,read --format json -- ./loops
 holds 'two loops of one function are two hangs' python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
@@ -248,7 +248,11 @@ else
   holds 'files can be made in folders of others that can be written to' grep -q 'of [0-9]* experiments' out
   holds '... and are not there outside' test ! -e shared/new -a ! -e shared/below/new
   as_other "$MURPHY" test --campaign ../home/old --budget 5runs -- sh -c 'echo more >>file'
-  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users cannot be' err
+  holds 'files of others that cannot be changed are named as the reason' grep -q 'files of other users, or of groups' err
+  echo text >shared/mine && chown 1000:1001 shared/mine && chmod 664 shared/mine
+  (cd shared && HOME=$PWD/../home setpriv --reuid 1000 --regid 1000 --groups 1001 \
+    "$MURPHY" test --campaign ../home/mine --budget 5runs -- sh -c 'echo more >>mine' >../out 2>../err)
+  holds '... and files of another group of the user are' grep -q "of groups other than the user's first" err
 fi
 
 # --- what a stream is ---------------------------------------------------------------------------------------------------
@@ -329,6 +333,29 @@ run test --no-sandbox -- sh -c 'echo "connect: Network is unreachable" >&2; exit
 holds '... which is not to blame where there is no sandbox' grep -qF 'any fault (if it should' err
 refuses 'a baseline that does not end' 'does not end within 1 s' sleep 100
 refuses 'a baseline that writes without end' 'writes without end' cat /dev/zero
+holds '... names the limit' grep -q 'more than 256 MiB' err
+refuses 'a shell that says so of another one' 'more than 256 MiB' sh -c 'cat /dev/zero; exit $?'
+refuses '... and not whatever ends with that number' 'fails with exit status 153' sh -c 'exit 153'
+cat >endless.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  static char block[1 << 20];
+  int fd = open("out.bin", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  char *p = malloc(10);
+  if (fd < 0) return 1;
+  do
+    if (write(fd, block, sizeof block) < 0) return 1;
+  while (!p);
+  return close(fd) < 0;
+}
+END
+cc -g -O0 -w -o endless endless.c
+run test --campaign endless.c1 --function malloc -- ./endless
+holds 'a fault that makes a command write without end' grep -q '^finding 1: hang when malloc' out
+holds '... the limit that ended it is told' grep -q 'how it ended: it wrote until a file had 256 MiB' out
 refuses 'a baseline that varies' 'does not do the same twice' sh -c 'head -c 30 /dev/urandom | base64'
 run test --budget 1runs -- sh -c 'echo $$ 0x$(date +%N) at $(date); mktemp'
 holds 'times, addresses and temporary names are masked' test "$status" -le 1

@@ -22,8 +22,10 @@ cat >library.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <unistd.h>
+char locked[8192] __attribute__((aligned(4096)));
 static void *wait_for_ever(void *p) { for (;;) pause(); return p; }
 __attribute__((constructor)) static void start(void) {
   pthread_t t;
@@ -43,6 +45,12 @@ __attribute__((constructor)) static void start(void) {
   write(1, "hello\n", 6);
 #elif defined CHANGES
   close(creat("changed", 0644));
+#elif defined LOCKED
+  mlock(locked, sizeof locked);
+#elif defined LOCKED_ALL
+  mlockall(MCL_CURRENT);
+#elif defined DISPATCHED
+  prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
 #elif defined CALLS
   free(malloc(3));
 #endif
@@ -182,6 +190,62 @@ with TIMERS 'start timers'
 with OUTPUT write
 with CHANGES write
 with CALLS 'make calls that are tested'
+with LOCKED 'make namespaces or settings that no copy has'
+with LOCKED_ALL 'make namespaces or settings that no copy has'
+with DISPATCHED 'filter system calls'
+
+# What fork(2) does not hand on, and a child can be given: PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG.
+cat >controls.c <<'END'
+#include <sys/prctl.h>
+__attribute__((constructor)) static void start(void) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_PDEATHSIG, 10);
+}
+END
+cat >controlled.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+int main(void) {
+  int reaper = 0, death = 0;
+  prctl(PR_GET_CHILD_SUBREAPER, &reaper);
+  prctl(PR_GET_PDEATHSIG, &death);
+  if (reaper != 1 || death != 10) abort();
+  char *p = malloc(10);
+  printf("%d %d\n", reaper, death);
+  free(p);
+  return 0;
+}
+END
+cc -shared -fPIC -o libcontrols.so controls.c
+cc -o controlled controlled.c -L. -Wl,--no-as-needed -lcontrols -Wl,-rpath,"$PWD"
+run test --budget 20runs --function malloc --format json -- ./controlled
+holds 'settings of constructors are those of forks' test "$(modes exec)" = 0
+holds '... which do not end otherwise' sh -c '! grep -q "SIGABRT\|did not look" out'
+
+# What nobody has thought of: a fork that does not look as the baseline without a fault is made no more.
+cat >born.c <<'END'
+#include <unistd.h>
+static long number;
+__attribute__((constructor)) static void start(void) { number = getpid(); }
+int is_born(void) { return number == getpid(); }
+END
+cat >counts.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int is_born(void);
+int main(void) {
+  puts(is_born() ? "born here" : "born elsewhere");
+  char *p = malloc(10);
+  free(p);
+  return p ? 0 : 1;
+}
+END
+cc -shared -fPIC -o libborn.so born.c
+cc -o counts counts.c -L. -Wl,--no-as-needed -lborn -Wl,-rpath,"$PWD"
+run test --budget 20runs --function malloc --format json -- ./counts
+holds 'forks that are not as the baseline are not made' test "$(modes fork)" = 0 -a "$(modes exec)" -gt 0
+holds '... and why' grep -q 'without faults, it did not look as in the baseline' out
 
 cc -shared -fPIC -w -DCHILDREN -o libCHILDREN.so library.c -lpthread
 cc -o with-CHILDREN program.c -L. -Wl,--no-as-needed -lCHILDREN -Wl,-rpath,"$PWD"
@@ -221,4 +285,76 @@ holds '... where all of them were counted' python3 -c '
 import sqlite3, sys
 rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
 sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
+
+# An overlay counts its folders from its mount on, and who shows their numbers must not see that it is the same one.
+cat >numbers.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(void) {
+  struct stat st;
+  char *p = malloc(10);
+  if (!p || mkdir("made", 0700) || open("made/file", O_WRONLY | O_CREAT, 0600) < 0 || stat("made", &st)) return 1;
+  printf("%ld\n", (long)st.st_ino);
+  return 0;
+}
+END
+cc -w -o /var/tmp/numbers-$$ numbers.c # where no run changes anything, so that its overlay is not in use elsewhere
+run test --campaign numbers --function malloc -- /var/tmp/numbers-$$
+rm -f /var/tmp/numbers-$$
+holds 'numbers of folders are the same in each run' sh -c '! grep -q "varies from run to run" out err'
+
+# ... nor where nobody writes but when something fails, so that the runs without faults show nothing of it.
+cat >log.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void attempt(size_t n) {
+  char *p = malloc(n);
+  int fd = p ? -1 : open("error.log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (fd >= 0) close(fd);
+  free(p);
+}
+int main(void) {
+  struct stat st;
+  int ends[2];
+  if (pipe(ends)) return 1; /* no branches */
+  attempt(100000);
+  attempt(100001);
+  if (lstat("folder", &st)) return 1;
+  for (int i = 0; i < 8; i++) putchar('a' + st.st_ino % 26);
+  puts("");
+  return 0;
+}
+END
+mkdir -p folder
+cc -w -o /var/tmp/log-$$ log.c
+run test --campaign log --function malloc -- /var/tmp/log-$$
+rm -f /var/tmp/log-$$
+holds 'what only faults write changes no numbers' grep -q 'error.log: should not be there' out
+holds '... and no run is different by itself' sh -c '! grep -q "different by itself" out err'
+
+# ... nor where what was made is gone again at the end.
+cat >gone.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void) {
+  struct stat st;
+  char *p = malloc(100000);
+  if (!p) return 0;
+  if (mkdir("work", 0700) || stat("work", &st) || rmdir("work")) return 1;
+  for (int i = 0; i < 8; i++) putchar('a' + st.st_ino % 26);
+  puts("");
+  return 0;
+}
+END
+cc -w -o /var/tmp/gone-$$ gone.c
+run test --campaign gone --function malloc -- /var/tmp/gone-$$
+rm -f /var/tmp/gone-$$
+holds 'a folder that is made and removed has the same number' grep -q '^1 finding' out
 finish

@@ -4,6 +4,7 @@
 #   build: OPTIONS    for the compiler      library: NAME   also made of the source, with -DLIBRARY, and linked
 #   setup: COMMANDS   before it is run      module: NAME    ... and opened by the program
 #   args: WORDS       of the command        stdin: FILE     its standard input
+#   budget: TIME      if 20 s are not enough
 # Of each the bug is found, and its mended twin is not blamed.
 . "$(dirname "$0")/tap.sh"
 [ -z "${MURPHY_SANITIZED:-}" ] || plan_skip 'sanitizers make murphy slow, not the examples'
@@ -23,12 +24,12 @@ compile() { # compile [OPTION]
 }
 
 try() { # try FOLDER [OPTION]: murphy test on the example, built with OPTION
-  local input
-  input=$(field stdin)
+  local input budget
+  input=$(field stdin) budget=$(field budget)
   mkdir "$work/$1" && cd "$work/$1" || exit 1
   compile ${2:+"$2"}
   eval "$(field setup)"
-  run test --budget 20s --format json ${input:+--input "$input"} -- "./$name" $(field args)
+  run test --budget "${budget:-20s}" --format json ${input:+--input "$input"} -- "./$name" $(field args)
 }
 
 for source in "$MURPHY_SOURCE"/tests/examples/more/*; do

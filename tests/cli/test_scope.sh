@@ -357,6 +357,18 @@ else
   skip 'namespaces are refused' 'cannot be arranged here'
 fi
 
+# --- scripts ------------------------------------------------------------------------------------------------------------
+
+seq 20 >lines
+printf '#!/bin/sh\nn=0\nwhile read -r l; do n=$((n + 1)); done <lines\necho $n\n' >count.sh
+chmod +x count.sh
+run test --campaign script.c --budget 20s --function read --errno EIO -- ./count.sh
+holds 'what the interpreter of a script does is told as that' grep -qE '^In calls of /.*, which runs the script' out
+run report --campaign script.c --json
+holds '... in JSON, too' grep -q '"interpreter":true' out
+run test --campaign script.c2 --budget 20s --function read --errno EIO -- sh ./count.sh
+holds '... but not if it is the command' test "$(grep -c 'In calls of' out)" = 0
+
 # --- progress -----------------------------------------------------------------------------------------------------------
 
 seq 2000 >numbers

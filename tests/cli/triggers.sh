@@ -229,6 +229,18 @@ cc -O1 -fno-builtin -U_FORTIFY_SOURCE -o floats floats.c -pthread || exit 1
 printf '<trigger id="t" class="Clobbers" /><function name="snprintf" return="-1"><reftrigger ref="t" /></function>' >floats.xml
 run run --triggers own floats.xml -- ./floats
 accepted 'vector registers and errno are kept, in threads and in a child'
+# Whatever else is asked before, between and behind the questions.
+twice='<trigger id="t" class="Clobbers" /><trigger id="u" class="Clobbers" />'
+for rules in \
+  '<function name="snprintf" return="-1"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="-1" when="arg(2) == 64"><reftrigger ref="t" /></function>' \
+  '<function name="snprintf" return="-1" when="stack(&quot;floats&quot;)"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="unused"><reftrigger ref="t" /></function><function name="snprintf" return="-1" when="stack(&quot;libm.so.6&quot;)" /><function name="snprintf" return="-1"><reftrigger ref="u" /></function>' \
+  '<function name="snprintf" return="-1" when="call == 3000000"><reftrigger ref="t" /></function><function name="snprintf" return="-1"><reftrigger ref="u" /></function>'; do
+  echo "$twice$rules" >floats.xml
+  run run --triggers own floats.xml -- ./floats
+  accepted "... ${rules:0:140}"
+done
 
 # The trigger of LFI's table IV, which hits the one close that matters.
 mkdir unlock
@@ -261,10 +273,15 @@ wrong 'a folder that is a file' 'pipe.c: is not a folder' --triggers pipe.c
 MURPHY_TRIGGERS=nowhere wrong 'a folder of MURPHY_TRIGGERS that is not there' 'nowhere: No such file or directory'
 echo 'int x;' | build own/Empty.so -fvisibility=default
 one Empty
-wrong 'a plugin without an entry' 'Empty.so has no trigger in it' --triggers own
+wrong 'a plugin without an entry' "trigger class 'Empty' is not in $work/own/Empty.so: it has no trigger in it" --triggers own
 echo 'no object' >own/Text.so
 one Text
-wrong 'a plugin that is no shared object' 'Text.so has no trigger in it' --triggers own
+wrong 'a plugin that is no shared object' "trigger class 'Text' is not in $work/own/Text.so: not an ELF file" --triggers own
+one WhollyOther
+mkdir alone && cp own/Text.so alone/plain.so
+wrong '... whatever it is called' "trigger class 'WhollyOther' is not known; $work/alone/plain.so is of no use: not an ELF file" --triggers "$work/alone"
+cp own/Empty.so alone/none.so
+wrong '... and how many there are' "MURPHY_TRIGGER(CLASS, …) makes one), and 1 more such files" --triggers "$work/alone"
 printf '#include <murphy/trigger.h>\n#undef MURPHY_TRIGGER_VERSION\n#define MURPHY_TRIGGER_VERSION 2\nMURPHY_TRIGGER(Newer, .eval = 0);\n' |
   build own/newer.so
 one Newer
@@ -362,9 +379,33 @@ MURPHY_TRIGGER(Ends, .eval = end);\n' "$how" | build own/ends.so || exit 1
   one Ends
   run run --triggers own --log log one.xml -- ./pipe
   holds "a trigger that calls $how: exit status 3" test "$status" = 3
-  holds '... is said to be the trigger'"'"'s' grep -q '^murphy: trigger .t. (class Ends of .*ends.so): .*\(called exit\|not of the program\)' err
+  holds '... is said to be the trigger'"'"'s' \
+    grep -q '^murphy: trigger .t. (class Ends of .*ends.so): .*\(called exit\|no result of the program\)' err
   holds '... also in the log' grep -q '"event":"trigger".*"class":"Ends"' log
 done
+# A program that catches its crashes catches those of a trigger: that it ended so is not its own doing.
+cat >catches.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void caught(int n) {
+  if (getenv("GENTLY")) exit(n);
+  _exit(n);
+}
+int main(void) {
+  char b;
+  (void)!signal(SIGSEGV, caught);
+  return read(0, &b, 1) > 1;
+}
+END
+cc -o catches catches.c || exit 1
+one Needs
+for gently in '' GENTLY=1; do
+  env ${gently:+"$gently"} "$MURPHY" run --triggers own one.xml -- ./catches </dev/null >out 2>err
+  holds "a crash of a trigger that the program handles${gently:+, and calls exit}: exit status 3" test $? = 3
+  holds '... it may be the handler that ended it' grep -q 'a handler of the program for a crash in it' err
+done
+
 # A thread that is in a trigger when the program ends in good order has nothing to do with it.
 build own/waits.so <<'END' || exit 1
 #include <murphy/trigger.h>

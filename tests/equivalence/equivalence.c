@@ -3,48 +3,60 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] [-f FUNCTION] [-d] [-b] -- COMMAND...
+ *   equivalence [-n MOST] [-f FUNCTION] [-s STEADY] [-d] [-b] [-c] -- COMMAND...
  *
  * With -b in branch mode, else by the fork server. With -f only calls of this function fail. With -d those with two
- * faults, behind each that is chosen.
+ * faults, behind each that is chosen. With -c it is known that chance may come to the same each time that exec is asked.
  *
- * What differs in an experiment, then a line of numbers. Of what exec itself does something else from time to time, it
- * is said that it does not repeat. What differs from an exec that repeats is made three times more: if it is like exec
- * in all of them it was once different, else it differs. Exit status: 0 all are equal, 1 some differ, 2 the comparison
- * could not be made, 3 some were once different.
+ * What differs in an experiment, then a line of numbers. What differs from an exec that repeats is made three times
+ * more: if it is like exec in all of them it was once different, else it differs. What exec does not repeat is tried
+ * again where nothing is chance: with the library STEADY in the command, and without random addresses. If it is as by
+ * exec there, it was different by chance; if exec does not repeat even then, it does not repeat; else it differs. With
+ * -c that decides of an exec that repeats, too. Exit status: 0 all are equal, 1 some differ, 2 the comparison could not
+ * be made, 3 some were once different.
  */
 #include "cmd/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { EXEC, FAST, AGAIN, WAYS };
+/* How often exec is asked whether it repeats: a program that draws may come to the same a few times. */
+enum { ASKED = 12 };
+
+enum verdict { EQUAL, DIFFERS, ONCE, CHANCE, UNSTABLE, VERDICTS };
+static const char *const verdict_words[VERDICTS] = {
+    [DIFFERS] = "DIFFERS", [ONCE] = "ONCE DIFFERENT", [CHANCE] = "BY CHANCE", [UNSTABLE] = "DOES NOT REPEAT"};
 
 struct job {
   struct test_space space;
   struct test_writer recording, trying;
   struct lab *recorder, *labs[WAYS];
+  struct lab *steady[WAYS]; /* without chance; made when they are needed */
+  const char *library;      /* what takes chance away; NULL: nothing does */
   struct baseline baseline;
   struct campaign_experiment *experiments;
   size_t n, most;
   const struct campaign_experiment **chosen; /* of the experiments, those that are made */
   size_t n_chosen;
-  bool branch, deep;
+  bool branch, deep, drawn;
   VEC(struct campaign_experiment) pairs;
   struct test_scope scope;
   size_t passes;
-  size_t modes[LAB_MODES], differ, once, unstable;
+  size_t modes[LAB_MODES], verdicts[VERDICTS];
+  char *cwd;
   char why[SANDBOX_WHY];
 };
 
-static struct lab_request request_of(struct job *job, struct test_writer *writer, bool points, bool fork, char *cwd) {
+static struct lab_request request_of(struct job *job, struct test_writer *writer, bool points, bool fork) {
   const struct wire_plan *plan = (const struct wire_plan *)job->space.plan.at;
   *writer = (struct test_writer){.space = &job->space, .points = points};
   return (struct lab_request){.target = &job->space.target,
-                              .cwd = cwd,
+                              .cwd = job->cwd,
                               .envp = environ,
                               .n_functions = plan->functions.n,
                               .points = points,
@@ -55,21 +67,39 @@ static struct lab_request request_of(struct job *job, struct test_writer *writer
                               .context = writer};
 }
 
-static int make_labs(struct job *job, char *cwd, struct err *e) {
+static int make_labs(struct job *job, struct lab *labs[WAYS], struct err *e) {
   const struct processors processors = processors_now();
-  struct lab_request request = request_of(job, &job->recording, true, false, cwd);
-  int r = lab_new(&request, &job->recorder, e);
+  int r = 0;
   for (int i = 0; i < WAYS && r >= 0; i++) {
-    request = request_of(job, &job->trying, false, i == FAST, cwd);
+    struct lab_request request = request_of(job, &job->trying, false, i == FAST);
     /* What the command may use is the same. */
     request.processor = i == FAST ? processors_pick(&processors, 0) : 0;
-    r = lab_new(&request, &job->labs[i], e);
+    r = lab_new(&request, &labs[i], e);
   }
+  return r;
+}
+
+static int make_recorder(struct job *job, struct err *e) {
+  struct lab_request request = request_of(job, &job->recording, true, false);
+  return lab_new(&request, &job->recorder, e);
+}
+
+/* What a lab is made with its command has. */
+static int make_steady(struct job *job, struct err *e) {
+  if (job->steady[0]) return 0;
+  int before = personality(0xffffffff);
+  if (before < 0 || personality((unsigned)before | ADDR_NO_RANDOMIZE) < 0 || setenv("LD_PRELOAD", job->library, 1) < 0)
+    return err_set(e, -errno, "cannot take chance away: %m");
+  int r = make_labs(job, job->steady, e);
+  (void)personality((unsigned)before);
+  (void)unsetenv("LD_PRELOAD");
   return r;
 }
 
 static int plan_all(struct job *job, struct err *e) {
   int r = baseline_make(job->recorder, 30000000000u, &job->baseline, e);
+  for (int i = 0; i < WAYS; i++)
+    lab_empty_in_place(job->labs[i], &job->baseline.in_place);
   if (r >= 0) r = test_take_points(&job->space, job->recorder, e);
   if (r < 0) return r;
   struct campaign_order order = {.points = job->space.points.at,
@@ -123,15 +153,15 @@ static bool same(const struct job *job, const struct lab_result *a, const struct
  * Does exec do it twice? In another lab, so that what a device number does to the content of a file shows here too.
  * Where processes were still running when the command ended, it is chance how far they came.
  */
-static int look_again(struct job *job, const struct lab_order *order, const struct lab_result *first, bool *ret_stable,
-                      struct err *e) {
+static int look_again(struct job *job, struct lab *labs[WAYS], const struct lab_order *order,
+                      const struct lab_result *first, bool *ret_stable, struct err *e) {
   *ret_stable = first->left == 0;
-  for (int i = 0; i < 3 && *ret_stable; i++) {
+  for (int i = 0; i < ASKED && *ret_stable; i++) {
     struct lab_result again;
     struct text what = {0};
     /* What has the time of day in it is another one then. */
     if (i == 2) (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
-    int r = lab_run(job->labs[i % 2 ? EXEC : AGAIN], order, &again, e);
+    int r = lab_run(labs[i % 2 ? EXEC : AGAIN], order, &again, e);
     if (r < 0) return r;
     *ret_stable = same(job, first, &again, &what);
     text_done(&what);
@@ -159,13 +189,13 @@ static int once_done(void *context, size_t i, const struct lab_result *result, s
   return 0;
 }
 
-static int make_once(struct job *job, const struct lab_order *order, enum lab_mode mode, struct once *once,
+static int make_once(struct lab *lab, const struct lab_order *order, enum lab_mode mode, struct once *once,
                      struct err *e) {
   struct lab_result result;
   struct lab_branch b = {
       .orders = order, .n = 1, .wall_ns = order->wall_ns, .done = once_done, .context = once, .first = order->first};
-  if (mode == LAB_BRANCH) return lab_branch(job->labs[FAST], &b, e);
-  int r = lab_run(job->labs[FAST], order, &result, e);
+  if (mode == LAB_BRANCH) return lab_branch(lab, &b, e);
+  int r = lab_run(lab, order, &result, e);
   if (r < 0) return r;
   r = once_done(once, 0, &result, e);
   lab_result_done(&result);
@@ -183,7 +213,7 @@ static int was_once(struct job *job, const struct lab_order *order, const struct
   *ret = true;
   for (int i = 0; i < 3 && r >= 0 && *ret; i++) {
     struct once once = {.job = job, .truth = truth}; /* a branch that is not made is not the same */
-    r = make_once(job, order, mode, &once, e);
+    r = make_once(job->labs[FAST], order, mode, &once, e);
     *ret = once.same;
   }
   return r;
@@ -198,24 +228,55 @@ static void tell(const struct job *job, const struct campaign_experiment *x, con
          what->at ? what->at : "");
 }
 
+/* --- what it was -------------------------------------------------------------------------------------------------- */
+
+/* Without chance: equal, different, or even then exec does not repeat. What cannot be made so is not known. */
+static int try_steady(struct job *job, const struct lab_order *order, enum lab_mode mode, enum verdict *ret,
+                      struct err *e) {
+  struct lab_result truth;
+  bool stable = true;
+  int r = make_steady(job, e);
+  if (r >= 0) r = lab_run(job->steady[EXEC], order, &truth, e);
+  if (r < 0) return r;
+  /* Where the point is not reached there is no branch. */
+  struct once once = {.job = job, .truth = &truth, .same = mode == LAB_BRANCH && !truth.injected};
+  r = make_once(job->steady[FAST], order, mode, &once, e);
+  if (r >= 0 && !once.same) r = look_again(job, job->steady, order, &truth, &stable, e);
+  lab_result_done(&truth);
+  *ret = once.same ? EQUAL : stable ? DIFFERS : UNSTABLE;
+  return r;
+}
+
+/*
+ * Of a result in a fast mode that is not as TRUTH, the one by exec. What takes chance away also takes away what a fast
+ * mode may get wrong, as the time that has gone by since a library was loaded: where exec repeats, that both are the same
+ * then excuses nothing. Only if it is known of a program may chance have come to the same each time that exec was asked,
+ * as for a place in memory that all children of a fork server have.
+ */
+static int judge(struct job *job, const struct lab_order *order, const struct lab_result *truth, enum lab_mode mode,
+                 enum verdict *ret, struct err *e) {
+  bool stable, once = false;
+  enum verdict steady = UNSTABLE;
+  int r = look_again(job, job->labs, order, truth, &stable, e);
+  if (r >= 0 && stable) r = was_once(job, order, truth, mode, &once, e);
+  if (r >= 0 && !once && job->library && (!stable || job->drawn)) r = try_steady(job, order, mode, &steady, e);
+  *ret = once ? ONCE : steady == EQUAL ? CHANCE : stable || steady == DIFFERS ? DIFFERS : UNSTABLE;
+  return r;
+}
+
 /* Of a result in a fast mode: is it what exec shows? */
 static int compare(struct job *job, const struct campaign_experiment *x, const struct lab_result *other,
                    struct err *e) {
   struct lab_order order = order_of(job, x);
   struct lab_result truth;
   struct text what = {0};
-  bool stable = true, once = false;
+  enum verdict verdict = EQUAL;
   int r = lab_run(job->labs[EXEC], &order, &truth, e);
   if (r < 0) return r;
   job->modes[other->mode]++;
-  if (!same(job, &truth, other, &what)) {
-    r = look_again(job, &order, &truth, &stable, e);
-    if (r >= 0 && stable) r = was_once(job, &order, &truth, other->mode, &once, e);
-    if (r >= 0) tell(job, x, other, &what, !stable ? "DOES NOT REPEAT" : once ? "ONCE DIFFERENT" : "DIFFERS");
-    job->differ += r >= 0 && stable && !once;
-    job->once += r >= 0 && stable && once;
-    job->unstable += !stable;
-  }
+  if (!same(job, &truth, other, &what)) r = judge(job, &order, &truth, other->mode, &verdict, e);
+  if (r >= 0 && verdict != EQUAL) tell(job, x, other, &what, verdict_words[verdict]);
+  if (r >= 0) job->verdicts[verdict]++;
   lab_result_done(&truth);
   text_done(&what);
   return r;
@@ -377,33 +438,45 @@ static int choose_pairs(struct job *job, struct err *e) {
   return r;
 }
 
+static void tell_all(const struct job *job) {
+  const size_t *n = job->verdicts;
+  printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch (%zu runs); %zu differ, %zu once different, "
+         "%zu by chance, %zu do not repeat%s%s%s\n",
+         job->n_chosen, job->n, job->modes[LAB_EXEC], job->modes[LAB_FORK], job->modes[LAB_BRANCH], job->passes,
+         n[DIFFERS], n[ONCE], n[CHANCE], n[UNSTABLE], job->why[0] ? " (" : "", job->why, job->why[0] ? ")" : "");
+}
+
+static void free_labs(struct job *job) {
+  lab_free(job->recorder);
+  for (int i = 0; i < WAYS; i++) {
+    lab_free(job->labs[i]);
+    lab_free(job->steady[i]);
+  }
+}
+
 static int compare_all(struct job *job, char **command, struct err *e) {
-  char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
-  int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
+  char *data = NULL, *runtime = NULL;
+  job->cwd = getcwd(NULL, 0);
+  int r = job->cwd ? cmd_data_dir(&data) : -ENOMEM;
   if (r >= 0) r = cmd_runtime(&runtime);
   job->space.data = data;
   job->space.runtime = runtime;
   if (r >= 0) r = test_space_make(command, &job->scope, &job->space, e);
-  if (r >= 0) r = make_labs(job, cwd, e);
+  if (r >= 0) r = make_recorder(job, e);
+  if (r >= 0) r = make_labs(job, job->labs, e);
   if (r >= 0) r = plan_all(job, e);
   if (r >= 0) r = choose(job);
   if (r >= 0 && job->deep) r = choose_pairs(job, e);
   if (r >= 0) r = job->branch ? compare_branch(job, e) : compare_fork(job, e);
-  if (r >= 0)
-    printf("%zu of %zu experiments: %zu exec, %zu fork, %zu branch (%zu runs); %zu differ, %zu once different, "
-           "%zu do not repeat%s%s%s\n",
-           job->n_chosen, job->n, job->modes[LAB_EXEC], job->modes[LAB_FORK], job->modes[LAB_BRANCH], job->passes,
-           job->differ, job->once, job->unstable, job->why[0] ? " (" : "", job->why, job->why[0] ? ")" : "");
-  lab_free(job->recorder);
-  for (int i = 0; i < WAYS; i++)
-    lab_free(job->labs[i]);
+  if (r >= 0) tell_all(job);
+  free_labs(job);
   baseline_done(&job->baseline);
   free(job->experiments);
   free(job->chosen);
   vec_done(&job->pairs);
   vec_done(&job->scope.functions);
   test_space_done(&job->space);
-  free(cwd);
+  free(job->cwd);
   free(data);
   free(runtime);
   return r;
@@ -412,16 +485,18 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:f:db")) >= 0;) {
+  for (int c; (c = getopt(argc, argv, "+n:f:s:dbc")) >= 0;) {
     if (c == '?') return 2;
     if (c == 'n') job.most = strtoul(optarg, NULL, 10);
     if (c == 'f' && vec_push(&job.scope.functions, optarg) < 0) return 2;
+    if (c == 's') job.library = optarg;
     job.branch |= c == 'b';
     job.deep |= c == 'd';
+    job.drawn |= c == 'c';
   }
   if (optind >= argc) return 2;
   int r = compare_all(&job, argv + optind, &e);
   if (r < 0) fprintf(stderr, "equivalence: %s\n", e.text[0] ? e.text : strerror(-r));
   if (r < 0) return 2;
-  return job.differ ? 1 : job.once ? 3 : 0;
+  return job.verdicts[DIFFERS] ? 1 : job.verdicts[ONCE] ? 3 : 0;
 }

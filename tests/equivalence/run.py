@@ -7,8 +7,11 @@ those named, and only failures of F if it is given; or pairs of faults. With --t
 FILE has too, of this run and no other. Every experiment of a program is made, or N of them, or as many as LARGE has for
 it; after M minutes no other program is begun, and J are compared at a time. Needs MURPHY_BUILD.
 
-Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, or could not be
-compared.
+Where nothing but the limits of runs differs, on a machine that does much else, a program is compared again; if that does
+not help it was not compared, and a test is skipped.
+
+Exit status: 0 all are equal, 1 some differ, were once different without a reason why they may, could not be compared,
+or are in FILE without an explanation.
 """
 import argparse
 import collections
@@ -28,6 +31,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MURPHY_BUILD", f"{ROOT}/build")
 
+# When a commit is made, which it has in it.
+DATES = {"GIT_AUTHOR_DATE": "2020-01-01 00:00", "GIT_COMMITTER_DATE": "2020-01-01 00:00"}
 GIT = """git init -q .; git config user.name x; git config user.email x@y; git config core.fsync none
 seq 9 > a; git add a; git commit -qm one; seq 8 > b; git add b; git commit -qm two"""
 PDF = """printf '%%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
@@ -39,10 +44,18 @@ Written by `./dev equivalence{options}`, in one run that ended on {day} and took
 {load} on {processors} processors at its end. Nothing in it was left out or taken from another run.
 
 Every experiment (a failure of one call) is made by exec, which is the truth, and by the fork server or a branch; exit
-status, output, files and the call that failed are compared. Where they are not the same, exec is asked three times
-more: what it does not always do in the same way *does not repeat* and tells nothing. Else the fast mode is asked three
-times more: if all of these are like exec it was *once different*, otherwise it *differs*. What a branch cannot be
-made for is *left to others*, with the reason that was given last. {limits}
+status, output, files and the call that failed are compared. Where they are not the same, exec is asked twelve times
+more. If it always does the same, so is the fast mode, three times: if all of these are like exec it was *once
+different*, else it *differs*. What exec does not always do is tried again where nothing is chance: addresses are not
+random, random numbers are always the same ones, temporary files are numbered, and the time of day goes on with each
+look at it (tests/equivalence/steady.c). What is the same by exec and in the fast mode then was different *by chance*;
+where exec is not always the same even then it *does not repeat* and tells nothing; otherwise it *differs*. So is what
+exec always does judged for {drawn}, of which it is known that chance seldom comes to anything else. What a branch
+cannot be made for is *left to others*, with the reason that was given last. {limits}
+
+A server that is sent requests is not among them: who sends them is another process, so that there are no branches, and
+a port that was used is not free in the next run, so that the fork server is given up for a new network and each run
+begins with exec, as can be seen of the program port.
 """
 
 # Why a fast mode may be once different from an exec that repeats. Sources of our own say it: "once different: WHY."
@@ -54,6 +67,9 @@ ONCE = {
     "pipe_length": "where waitpid fails the child is not waited for, and how far it came is chance",
 }
 
+# Of these chance may come to the same each time that exec is asked, as the remarks below and sources of our own say.
+DRAWN = ("cc1",)
+
 # Why experiments of a program differ or do not repeat, as what differs shows and its source says.
 REMARKS = {
     "sed": "the name of the temporary file, which is random, is in the messages of a rename, close or write that failed"
@@ -62,17 +78,19 @@ REMARKS = {
     "zip": "the temporary file stays where a rename fails, and its name is random",
     "git status": "the index that it writes has times and numbers of devices, which are others in each sandbox",
     "python3": "the message of a fatal error has the address of the thread",
-    "perl": "the order of hashes is random in each run, and with it how often memory is asked for (realloc 83 to 85 "
-            "times in 40 runs without murphy, always 85 with one PERL_HASH_SEED), so that all four runs of exec may agree "
-            "by chance, and another one not",
+    "perl": "the order of hashes is random in each run, from /dev/urandom, and with it how often memory is asked for "
+            "(realloc 83 to 85 times in 40 runs without murphy, always 85 with one PERL_HASH_SEED)",
+    "rg": "hash tables are gone through in an order that is drawn with getrandom, and so is memory asked for; where "
+          "getrandom always draws the same, all 2,838 are equal in branches",
     "cc1": "the message has addresses, and how large the heap is, which depends on where it begins, as do tables that "
-           "are sorted by address. All children of one fork server have one of these places; exec has it in some runs "
-           "(in 4 of 40 the size was another one), so that all runs of exec may agree on another one. Where addresses are "
-           "not random (setarch -R), 99 of 99 are equal",
+           "are sorted by address. All children of one fork server have one of these places, which exec comes upon in "
+           "some runs",
+    "drawn": "memory is asked for as getrandom draws",
+    "placed": "memory is asked for as the place of the heap has it",
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
     "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
-    "git commit": "the commit has the time at which it was made, and temporary files have random names",
+    "git commit": "temporary files have random names, and the index has times and numbers of devices",
     "sqlite3 wal": "the log that stays has a random number at its beginning",
     "pids": "where waitpid fails the child is not waited for, and its output comes when it comes",
     "gcc": "the programs that it starts have temporary files with random names",
@@ -148,8 +166,19 @@ LARGE = dict.fromkeys(
      "bash", "rsync", "lua", "gawk", "zip", "unzip", "patch", "m4"), 120)
 
 
+UNEXPLAINED = "not explained"
+LATE = ", where a run came to its limit"
+ROUNDS = 3  # of a comparison in which runs came to their limit
+NOT_COMPARED = "not compared: runs came to their limit, on a machine that did much else"
+COUNTED = ("exec", "fork", "branch", "differ", "once", "chance", "unstable")
+
+
 def sources():
     return sorted(glob.glob(f"{ROOT}/tests/equivalence/programs/*.c") + glob.glob(f"{ROOT}/tests/examples/*.c"))
+
+
+def own_names():
+    return [os.path.basename(p)[:-2] for p in sources()]
 
 
 def prepare(name, folder):
@@ -158,8 +187,8 @@ def prepare(name, folder):
         command, script = DEBIAN[name]
         if not shutil.which(command[0]):
             return None
-        environment = dict(os.environ, GIT_AUTHOR_DATE="2020-01-01 00:00", GIT_COMMITTER_DATE="2020-01-01 00:00")
-        subprocess.run(["sh", "-ec", script], cwd=folder, check=True, env=environment, stdout=subprocess.DEVNULL)
+        subprocess.run(["sh", "-ec", script], cwd=folder, check=True, env=dict(os.environ, **DATES),
+                       stdout=subprocess.DEVNULL)
         return command
     source = next(p for p in sources() if os.path.basename(p) == name + ".c")
     subprocess.run(["cc", "-g", "-O1", "-w", "-o", f"{folder}/{name}", source, "-lpthread", "-lm"], check=True)
@@ -181,6 +210,15 @@ def may_be_once(name):
     return re.sub(r"\s*\n \* *", " ", words[1]) if words else ONCE.get(name)
 
 
+def by_chance_alone(name):
+    """Its source may say that all that differs from run to run is taken away with chance."""
+    return bool(own_words(name, r"by chance alone"))
+
+
+def unlike_chance(name, said):
+    return by_chance_alone(name) and ", 0 do not repeat" not in said
+
+
 def too_few_branches(name, said):
     """Its source may say how many of its experiments must be made by branches; the others cannot be."""
     wanted = own_words(name, r"by branches: (\d+) of 100")
@@ -199,11 +237,14 @@ def compare(name, mode, arguments, folder):
     command = prepare(name, folder)
     if not command:
         return 0, "not installed"
-    environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C")
-    most = min((n for n in (arguments.most, LARGE.get(name)) if n), default=0)
-    limit = (["-n", str(most)] if most else []) + (["-b"] if mode == "branch" else [])
+    environment = dict(os.environ, MURPHY_DATA=f"{ROOT}/data", MURPHY_RUNTIME=f"{BUILD}/libmurphy-rt.so", LC_ALL="C",
+                       **DATES)
+    most = arguments.most or LARGE.get(name, 0)
+    limit = ["-s", f"{BUILD}/tests/steady.so"] + (["-n", str(most)] if most else [])
+    limit += ["-b"] if mode == "branch" else []
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []
+    limit += ["-c"] if name in DRAWN or by_chance_alone(name) else []
     done = subprocess.run([f"{BUILD}/tests/equivalence", *limit, "--", *command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     said = done.stdout.strip()
@@ -211,42 +252,71 @@ def compare(name, mode, arguments, folder):
         return 1, said + "\ntoo few were made by branches"
     if mode == "branch" and arguments.function and said and unlike_its_words(name, said):
         return 1, said + "\nit was not refused as its source says"
+    if unlike_chance(name, said):
+        return 1, said + "\nit does not repeat without chance"
+    if done.returncode in (1, 3) and is_busy() and came_late(unlike(said)):
+        return 1, said + "\n" + NOT_COMPARED
     if done.returncode == 3:
-        return (0, said) if may_be_once(name) else (1, said + "\nonce different, and nothing says why it may be")
+        if may_be_once(name):
+            return 0, said
+        return 1, said + "\nonce different, and nothing says why it may be"
     return done.returncode, said
+
+
+def unlike(said):
+    """What differed or was once different; LATE behind it if one of the two came to its limit."""
+    found = re.findall(r"^((?:DIFFERS|ONCE DIFFERENT) .*?):?\n(timed out: )?", said, re.MULTILINE)
+    return [line + (LATE if late else "") for line, late in found]
+
+
+def is_busy():
+    """Does the machine do so much else that a run may come to its limit by chance?"""
+    return os.getloadavg()[0] > 2 * os.cpu_count()
+
+
+def came_late(lines):
+    return bool(lines) and all(line.endswith(LATE) for line in lines)
 
 
 def count(said, totals):
     """Adds what the last line of a comparison says, and returns it; what branches refused was not compared."""
     found = re.search(r"(\d+) of (\d+) experiments: (\d+) exec, (\d+) fork, (\d+) branch .*; (\d+) differ, "
-                      r"(\d+) once different, (\d+) do not repeat(?: [(](.*)[)])?", said)
-    if not found:
+                      r"(\d+) once different, (\d+) by chance, (\d+) do not repeat(?: [(](.*)[)])?", said)
+    if not found or said.endswith(NOT_COMPARED):
         return None
-    numbers = [int(n) for n in found.groups()[:8]]
-    for key, n in zip(("exec", "fork", "branch", "differ", "once", "unstable"), numbers[2:]):
+    numbers = [int(n) for n in found.groups()[:9]]
+    for key, n in zip(COUNTED, numbers[2:]):
         totals[key] += n
     totals["experiments"] += sum(numbers[2:5])
-    unlike = re.findall(r"^(?:DIFFERS|ONCE DIFFERENT) .*", said, re.MULTILINE)
-    return (*numbers, found[9], unlike)
+    return (*numbers, found[10], unlike(said))
+
+
+def explanation(name, rows):
+    """Why rows of a program are as they are. That nothing differs without chance explains itself."""
+    known = REMARKS.get(name) or may_be_once(name)
+    if not known and not any(row[5] + row[6] + row[8] for row in rows):
+        known = "without chance all is the same"
+    return known or UNEXPLAINED
 
 
 def explain(results):
     """For each program that was not always the same: what differed, and why."""
     lines = []
     for name in dict.fromkeys(name for name, _ in results):
-        rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:8])]
+        rows = [row for (n, _), row in results.items() if n == name and row and any(row[5:9])]
         if not rows:
             continue
-        lines.append(f"- {name}: {REMARKS.get(name) or may_be_once(name) or 'not explained'}.")
-        unlike = collections.Counter(line.rstrip(":") for row in rows for line in row[9])
-        lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in unlike.items()]
+        lines.append(f"- {name}: {explanation(name, rows)}.")
+        such = collections.Counter(line for row in rows for line in row[10])
+        lines += [f"  - {line}" + (f" ({n} such)" if n > 1 else "") for line, n in such.items()]
     return lines or ["Nothing."]
 
 
 def summary(results, totals):
     return (f"{len(set(name for name, _ in results))} programs, {totals['experiments']} comparisons with exec: "
             f"{totals['fork']} by fork, {totals['branch']} by branch, {totals['exec']} by exec again; "
-            f"{totals['differ']} differ, {totals['once']} once different, {totals['unstable']} do not repeat")
+            f"{totals['differ']} differ, {totals['once']} once different, {totals['chance']} by chance, "
+            f"{totals['unstable']} do not repeat")
 
 
 def head(arguments, begun, absent, late):
@@ -260,25 +330,27 @@ def head(arguments, begun, absent, late):
         limits += f" Not installed: {', '.join(absent)}."
     text = HEAD.format(options="".join(" " + word for word in sys.argv[1:]), processors=os.cpu_count(),
                        day=datetime.date.today(), minutes=round((time.monotonic() - begun) / 60),
-                       load=round(os.getloadavg()[0]), limits=limits)
+                       load=round(os.getloadavg()[0]), limits=limits,
+                       drawn=", ".join([*DRAWN, *filter(by_chance_alone, own_names())]))
     return "\n\n".join(textwrap.fill(part, 120) for part in text.split("\n\n")) + "\n"
 
 
-def table(results, totals, start):
-    """The document: for each program a row for each mode."""
+def table(results, totals, start, busy):
+    """The document: for each program a row for each mode. BUSY: those that the machine had no time for."""
     whole = 0
-    lines = [start, "| program | mode | experiments | compared | differ | once different | do not repeat "
-             "| left to others, since |", "|---|---|---|---|---|---|---|---|"]
+    lines = [start, "| program | mode | experiments | compared | differ | once different | by chance "
+             "| do not repeat | left to others, since |", "|---|---|---|---|---|---|---|---|---|"]
     for (name, mode), row in results.items():
         if row is None:
-            lines.append(f"| {name} | {mode} | | | | | | could not be compared |")
+            why = NOT_COMPARED if (name, mode) in busy else "could not be compared"
+            lines.append(f"| {name} | {mode} | | | | | | | {why} |")
             continue
-        chosen, planned, *made, differ, once, unstable, why, _ = row
+        chosen, planned, *made, differ, once, chance, unstable, why, _ = row
         of = f"{chosen} of {planned}" if chosen < planned else planned
         compared = made[1] + made[2]
         left = f"{chosen - compared}: {why}" if chosen > compared and why else chosen - compared or ""
         whole += chosen == planned and mode == "branch"
-        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {once} | {unstable} | {left} |")
+        lines.append(f"| {name} | {mode} | {of} | {compared} | {differ} | {once} | {chance} | {unstable} | {left} |")
     lines += ["", "What differs or does not repeat, and why:", "", *explain(results), ""]
     lines.append(f"{summary(results, totals)}. Of {whole} programs all experiments were made.")
     return "\n".join(lines) + "\n"
@@ -286,16 +358,19 @@ def table(results, totals, start):
 
 def in_turn(arguments):
     """(name, mode, status, what it said) for each program and mode; a status of None: the time was over before."""
-    own = [os.path.basename(p)[:-2] for p in sources()]
     # Our own and others by turns: a run that is ended has some of both.
-    every = [n for pair in itertools.zip_longest(DEBIAN, own) for n in pair if n]
+    every = [n for pair in itertools.zip_longest(DEBIAN, own_names()) for n in pair if n]
     end = time.monotonic() + arguments.minutes * 60 if arguments.minutes else None
 
     def one(what):
         if end and time.monotonic() > end:
             return *what, None, ""
-        with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
-            return *what, *compare(*what, arguments, folder)
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory(prefix="equivalence-") as folder:
+                status, said = compare(*what, arguments, folder)
+            if not said.endswith(NOT_COMPARED):
+                break
+        return *what, status, said
 
     both = [(name, mode) for name in arguments.names or every for mode in arguments.mode.split(",")]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -317,10 +392,13 @@ def main():
     if arguments.tap and os.environ.get("MURPHY_AGAIN"):
         print("1..0 # SKIP was run with the other compiler")
         return 0
-    bad, results, absent, late, begun = 0, {}, [], [], time.monotonic()
-    totals = dict.fromkeys(("experiments", "exec", "fork", "branch", "differ", "once", "unstable"), 0)
+    bad, results, absent, late, busy, begun = 0, {}, [], [], set(), time.monotonic()
+    totals = dict.fromkeys(("experiments", *COUNTED), 0)
     for number, (name, mode, status, said) in enumerate(in_turn(arguments), 1):
-        bad += bool(status)
+        skipped = arguments.tap and said.endswith(NOT_COMPARED)
+        bad += bool(status) and not skipped
+        if said.endswith(NOT_COMPARED):
+            busy.add((name, mode))
         if status is None or said == "not installed":
             (late if status is None else absent).append(f"{name} ({mode})")
         else:
@@ -330,12 +408,15 @@ def main():
                 print("1..0 # SKIP no namespaces here")
                 return 0
             print("\n".join("# " + line for line in said.splitlines()))
-            print(f"{'not ok' if status else 'ok'} {number} - {name} by {mode}")
+            print(f"{'not ok' if status and not skipped else 'ok'} {number} - {name} by {mode}" +
+                  (f" # SKIP {NOT_COMPARED}" if skipped else ""))
         elif status is not None:
             print(f"{name:14} {mode:6} {said if status or not said else said.splitlines()[-1]}", flush=True)
     if arguments.write:
+        document = table(results, totals, head(arguments, begun, absent, late), busy)
+        bad += f": {UNEXPLAINED}." in document
         with open(arguments.write, "w", encoding="utf-8") as f:
-            f.write(table(results, totals, head(arguments, begun, absent, late)))
+            f.write(document)
     print(f"1..{number}" if arguments.tap else summary(results, totals))
     return 1 if bad else 0
 

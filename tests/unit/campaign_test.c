@@ -167,6 +167,18 @@ static void test_limits(void **state) {
   (void)state;
   assert_int_equal(outcome_with(SIGXFSZ, "", "", EIO, false), OUTCOME_HANG); /* output without end */
   assert_int_equal(outcome_with(SIGXCPU, "", "", EIO, false), OUTCOME_HANG);
+  /* as a shell says it; without such a file it is any number */
+  assert_int_equal(outcome_with((128 + SIGXFSZ) << 8, "", "", EIO, false), OUTCOME_HANDLED);
+  struct observation baseline = run_of(0, "result\n", ""), run = run_of((128 + SIGXFSZ) << 8, "res", "");
+  struct observe_mask mask = {0};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = EIO};
+  run.streams[OBSERVE_OUT].more = CAMPAIGN_FILE_SIZE - 3;
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANG);
+  run.streams[OBSERVE_OUT].more = 0;
+  struct observe_entry large = {.path = "/out", .kind = OBSERVE_FILE, .size = CAMPAIGN_FILE_SIZE};
+  assert_int_equal(vec_push(&run.entries, large), 0);
+  assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANG);
+  vec_done(&run.entries);
 }
 
 static void test_deliberate_end_without_memory(void **state) {

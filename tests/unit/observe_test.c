@@ -249,6 +249,39 @@ static void test_temporary_names_are_learned(void **state) {
   observation_done(&runs[1]);
 }
 
+static struct observation with_file(const char *path) {
+  struct observation o = {0};
+  struct observe_entry e = {.path = path, .kind = OBSERVE_FILE};
+  assert_int_equal(vec_push(&o.entries, e), 0);
+  return o;
+}
+
+/* What is said of a file with BEFORE in it, if there is NOW instead. */
+static void says_of_content(const char *before, size_t n, const char *now, size_t m, const char *expected) {
+  struct observation a = with_file("/x/f"), b = with_file("/x/f");
+  struct observe_mask mask = {0};
+  struct text what = {0};
+  a.entries.at[0].head = before;
+  a.entries.at[0].size = a.entries.at[0].n_head = n;
+  b.entries.at[0].head = now;
+  b.entries.at[0].size = b.entries.at[0].n_head = m;
+  b.entries.at[0].hash = a.entries.at[0].hash + 1;
+  assert_int_equal(observe_compare(&a, &b, &mask, &what), DIFFERS_FILES | DIFFERS_LOSS);
+  assert_string_equal(what.at, expected);
+  text_done(&what);
+  observation_done(&a);
+  observation_done(&b);
+}
+
+static void test_other_content_is_shown(void **state) {
+  (void)state;
+  says_of_content("a\nb\n", 4, "a\nc\n", 4, "/x/f: other content, 4 bytes instead of 4\n- b\n+ c\n");
+  says_of_content("a\n", 2, "", 0, "/x/f: other content, 0 bytes instead of 2\n");
+  says_of_content("\0\1\2", 3, "\0\1\3", 3,
+                  "/x/f: other content, 3 bytes instead of 3\nfrom byte 2 on: 03 instead of 02\n");
+  says_of_content("\0\1\2", 3, "\0\1", 2, "/x/f: other content, 2 bytes instead of 3\nthe same up to byte 2\n");
+}
+
 static void test_lost_file_is_said(void **state) {
   const struct world *w = *state;
   put(w->upper, "result", "x");
@@ -260,13 +293,6 @@ static void test_lost_file_is_said(void **state) {
   assert_non_null(strstr(what.at, "/result: missing\n"));
   text_done(&what);
   observation_done(&with);
-}
-
-static struct observation with_file(const char *path) {
-  struct observation o = {0};
-  struct observe_entry e = {.path = path, .kind = OBSERVE_FILE};
-  assert_int_equal(vec_push(&o.entries, e), 0);
-  return o;
 }
 
 static void test_names_that_are_hashes(void **state) {
@@ -390,6 +416,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_only_changes_count, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_temporary_names_are_learned, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_lost_file_is_said, set_up, tear_down),
+      cmocka_unit_test(test_other_content_is_shown),
       cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),

@@ -105,7 +105,8 @@ static void test_text(void **state) {
   assert_true(strncmp(t, "finding 2: crash (SIGSEGV) when read returns -1 with EIO\n", 57) == 0);
   has(t, "\nfinding 1: hang when");
   has(t, "again: murphy replay 2 --campaign 'some folder'\n");
-  has(t, "2 findings; 2 of 9 experiments at 1 place in 1.5 s: 1 crash 1 hang\n");
+  has(t, "2 findings; 2 of 9 experiments at 1 place in 1.5 s: 1 crash 1 hang\n"
+         "findings are numbered as they were found, and the worst stand first\n");
   has(t, "7 experiments were not made for lack of budget: write 4, read 3\n");
   has(t, "modes: 1 by exec, 1 by fork\n");
   has_not(t, "__libc_start_call_main");
@@ -161,7 +162,8 @@ static void test_folded(void **state) {
   assert_int_equal(report_load(s, ".murphy", &r, NULL), 0);
   r.columns = 40;
   report_text(&r, &t);
-  has(t.at, "2 findings; 2 of 9 experiments at 1\n    place in 1.5 s: 1 crash 1 hang\nmodes: 1 by exec, 1 by fork\n");
+  has(t.at, "2 findings; 2 of 9 experiments at 1\n    place in 1.5 s: 1 crash 1 hang\n");
+  has(t.at, "as they were\n    found, and the worst stand first\nmodes: 1 by exec, 1 by fork\n");
   text_done(&t);
   report_done(&r);
   store_close(s);
@@ -241,7 +243,8 @@ static void test_empty(void **state) {
     forms[i](&r, &t);
     assert_false(t.failed);
     assert_true(t.n > 0);
-    if (i == 0) has(t.at, "not finished: murphy test --resume goes on\n");
+    if (i == 0) has(t.at, "the campaign had not begun: murphy test without --resume begins anew\n");
+    if (i == 0) has_not(t.at, "nothing was tried");
     text_done(&t);
     report_done(&r);
   }

@@ -61,6 +61,7 @@ static bool traced;
 static uint64_t patience_ns;
 static const char *share;
 static bool bare;
+static struct sandbox_places places = {.all = true}, last_places = {.all = true};
 static unsigned processor;
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
@@ -88,8 +89,13 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
     out = memfd_create("out", MFD_CLOEXEC);
-    struct sandbox_job job = {
-        .in = in, .out = out, .error = out, .wall_ns = 2000000000u, .trace = traced, .patience_ns = patience_ns};
+    struct sandbox_job job = {.in = in,
+                              .out = out,
+                              .error = out,
+                              .wall_ns = 2000000000u,
+                              .trace = traced,
+                              .patience_ns = patience_ns,
+                              .in_place = times ? places : last_places};
     if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
   }
   assert_true(pread(out, seen.out, sizeof seen.out - 1, 0) >= 0);
@@ -101,6 +107,13 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
 
 static struct seen run(const struct place *p, const char *script, unsigned times) {
   return run_limited(p, script, times, &(struct sandbox_limits){0});
+}
+
+static struct seen run_anew(const struct place *p, const char *script, unsigned times) {
+  places.all = last_places.all = false;
+  struct seen seen = run(p, script, times);
+  places.all = last_places.all = true;
+  return seen;
 }
 
 static void test_status_and_output(void **state) {
@@ -135,6 +148,160 @@ static void test_shared_folder_stays(void **state) {
   share = NULL;
   assert_string_equal(s.out, "file\n"); /* what the first run put there is seen by the second */
   sandbox_result_done(&s.result);
+}
+
+/* All that can be seen of files and folders which the run before has changed, in each way that there is. */
+static void test_changes_leave_no_trace(void **state) {
+  const struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command,
+                 "cd %s && echo 1 > keep && mkdir -p sub/inner deep/er && echo 2 > sub/file && ln keep sub/link",
+                 p->work);
+  assert_int_equal(system(command), 0);
+  const char *script = "ls -aR; stat -c '%n %h %s %a %u %Y %Z' . sub sub/* deep/er keep; cat keep sub/file 2>&1;"
+                       "echo more >> keep; rm sub/file; rmdir sub/inner; mkdir sub/new; chmod 700 deep; mv deep other;"
+                       "ln -s x link; touch -d @7 sub/link; echo 3 > sub/file; mkfifo pipe; touch -d @9 .";
+  struct seen first = run(p, script, 1), third = run(p, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+  third = run_anew(p, script, 3);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Descriptors in a socket that is in itself: no process has them, and the kernel closes them when it comes to that. */
+static void test_open_files_of_nobody(void **state) {
+  const struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command, "cd %s && echo 1 > keep && mkdir sub", p->work);
+  assert_int_equal(system(command), 0);
+  const char *script = "ls -R; cat keep; exec python3 -c '\n"
+                       "import os, socket\n"
+                       "a, b = socket.socketpair()\n"
+                       "files = [os.open(\"keep\", os.O_WRONLY | os.O_TRUNC), os.open(\"sub\", os.O_RDONLY)]\n"
+                       "os.write(files[0], b\"changed\")\n"
+                       "os.mkdir(\"sub/more\")\n"
+                       "socket.send_fds(a, [b\"x\"], files + [a.fileno(), b.fileno()])\n"
+                       "print(\"sent\")'";
+  struct seen third = run(p, script, 3);
+  sandbox_result_done(&third.result);
+  assert_string_equal(third.out, ".:\nkeep\nsub\n\n./sub:\n1\nsent\n");
+}
+
+/* An overlay counts its folders, from when it was mounted. */
+static void test_folders_have_their_numbers_again(void **state) {
+  const char *script = "mkdir -p a/b; stat -c %i . a a/b /tmp";
+  struct seen first = run_anew(*state, script, 1), third = run_anew(*state, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+  /* Also after runs of which it did not matter, and where these have left nothing behind. */
+  script = "mkdir a; stat -c %i . a /tmp; rmdir a";
+  first = run_anew(*state, script, 1);
+  last_places.all = false;
+  third = run(*state, script, 4);
+  last_places.all = true;
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Layers are emptied in place where that is allowed, from the first time on; elsewhere and otherwise not. */
+static void test_what_is_emptied_in_place(void **state) {
+  const char *script = "mkdir made";
+  struct seen first = run(*state, script, 1), second = run(*state, script, 2), third = run(*state, script, 3);
+  assert_true(first.result.emptied.set == 0);
+  assert_true(second.result.emptied.set == third.result.emptied.set);
+  struct sandbox_places all = second.result.emptied, other = {.names = all.names + 1, .set = UINT64_MAX};
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&second.result);
+  sandbox_result_done(&third.result);
+  const struct sandbox_places tries[] = {all, {.names = all.names, .set = ~all.set}, other};
+  for (size_t i = 0; i < COUNT(tries); i++) {
+    places = last_places = tries[i];
+    third = run(*state, script, 3);
+    places = last_places = (struct sandbox_places){.all = true};
+    sandbox_result_done(&third.result);
+    assert_true(third.result.emptied.set == (i == 0 ? all.set : 0));
+  }
+}
+
+/* An overlay keeps the whiteout of a removed file. */
+static void test_removed_files_are_not_counted(void **state) {
+  const struct place *p = *state;
+  char command[256];
+  (void)snprintf(command, sizeof command, "touch %s/keep %s/other", p->work, p->work);
+  assert_int_equal(system(command), 0);
+  const char *script = "stat -f -c '%c %d' .; rm keep other";
+  struct seen first = run(p, script, 1), third = run(p, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Devices are the machine's own. They can be used, and not changed; so can what is standard input. */
+static void test_devices_are_not_changed(void **state) {
+  struct stat before, after;
+  assert_int_equal(stat("/dev/full", &before), 0);
+  struct seen s =
+      run(*state,
+          "chmod 666 /dev/full 2>/dev/null || echo kept; touch /dev/full 2>/dev/null || echo kept;"
+          "echo x > /dev/null && echo null; head -c 3 /dev/zero | wc -c; echo x 2>&1 > /dev/full || echo full;"
+          "head -c 2 /dev/urandom | wc -c; cat;"
+          "python3 -c 'import os; print(os.fstatvfs(0).f_flag & os.ST_RDONLY)'",
+          1);
+  assert_int_equal(stat("/dev/full", &after), 0);
+  assert_memory_equal(&before.st_ctim, &after.st_ctim, sizeof after.st_ctim);
+  assert_string_equal(strstr(s.out, "null\n") ? strstr(s.out, "null\n") : s.out,
+                      "null\n3\nsh: 1: echo: echo: I/O error\nfull\n2\n1\n");
+  assert_true(strncmp(s.out, "kept\nkept\n", 10) == 0);
+}
+
+/* Settings of namespaces can be read; who may not write them is told so. */
+static void test_settings_are_read_only(void **state) {
+  struct seen s = run(*state,
+                      "cat /proc/sys/kernel/ostype; ls /proc/sys/net/ipv4 | grep -c default_ttl;"
+                      "python3 -c '\n"
+                      "import errno\n"
+                      "try: open(\"/proc/sys/kernel/msgmnb\", \"w\").write(\"777\")\n"
+                      "except OSError as e: print(e.errno in (errno.EROFS, errno.EACCES))';"
+                      "echo 5 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj",
+                      1);
+  assert_string_equal(s.out, "Linux\n1\nTrue\n5\n");
+}
+
+/* What a run sets for the keeper, for the namespace's network or for the device that makes terminals. */
+static void test_settings_are_renewed(void **state) {
+  const char *script = "ionice; cat /proc/1/oom_score_adj /proc/self/oom_score_adj; stat -c %a /dev/pts/ptmx;"
+                       "exec python3 -c '\n"
+                       "import fcntl, os, socket, struct\n"
+                       "s = socket.socket(socket.AF_UNIX)\n"
+                       "def lo(what, value): return fcntl.ioctl(s, what, struct.pack(\"16si12x\", b\"lo\", value))\n"
+                       "print(struct.unpack(\"16si12x\", lo(0x8921, 0))[1])\n"
+                       "def attempt(f, *a):\n"
+                       "  try: f(*a)\n"
+                       "  except OSError: pass\n"
+                       "attempt(lo, 0x8922, 1500)\n"
+                       "attempt(os.chmod, \"/dev/pts/ptmx\", 0o600)\n"
+                       "def oom():\n"
+                       "  with open(\"/proc/1/oom_score_adj\", \"w\") as f: f.write(\"500\")\n"
+                       "attempt(oom)\n"
+                       "if os.geteuid() == 0: os.system(\"ionice -c 2 -n 7 -u 0\")'";
+  struct seen first = run(*state, script, 1), third = run(*state, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
+}
+
+/* Modes, attributes and owners of the folder that a layer lies on, when something in it was changed too. */
+static void test_root_of_a_layer_is_renewed(void **state) {
+  const char *script = "stat -c '%a %u %g' /tmp; getfattr -d /tmp 2>/dev/null; ls -d made 2>/dev/null;"
+                       "echo x > made; setfattr -n user.x -v 1 /tmp 2>/dev/null; chmod 711 /tmp";
+  struct seen first = run(*state, script, 1), third = run(*state, script, 3);
+  sandbox_result_done(&first.result);
+  sandbox_result_done(&third.result);
+  assert_string_equal(first.out, third.out);
 }
 
 /* What belongs to the folder that a layer lies on: there is no new file that would show it. */
@@ -176,11 +343,39 @@ static void test_time_is_limited(void **state) {
   assert_int_equal(WTERMSIG(s.result.status), SIGKILL);
 }
 
-static struct seen run_patiently(const struct place *p, const char *script) {
-  patience_ns = 60000000000u;
+static struct seen run_patiently_for(const struct place *p, const char *script, uint64_t ns) {
+  patience_ns = ns;
   struct seen s = run(p, script, 1);
   patience_ns = 0;
   return s;
+}
+
+static struct seen run_patiently(const struct place *p, const char *script) {
+  return run_patiently_for(p, script, 60000000000u);
+}
+
+/* Pauses that become longer and longer mostly come to an end; short ones that do not are one hang. */
+static void test_longer_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "for p in .2 .4 .8 1.6 3.2; do sleep $p; done; echo late", 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
+  s = run_patiently_for(*state, "while :; do sleep .01; done", 2500000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns < 12000000000u);
+  sandbox_result_done(&s.result);
+}
+
+/* Those that do not grow are a hang earlier; whoever works in between is not at rest at each moment. */
+static void test_steady_pauses(void **state) {
+  struct seen s = run_patiently_for(*state, "while :; do sleep .6; done", 2000000000u);
+  assert_true(s.result.timed_out);
+  assert_true(s.result.wall_ns > 4000000000u && s.result.wall_ns < 11000000000u);
+  sandbox_result_done(&s.result);
+  static const char tries[] = "exec perl -e 'for (1 .. 6) { select undef, undef, undef, .6; $t = (times)[0] + .1; "
+                              "1 while (times)[0] < $t } print \"late\\n\"'";
+  s = run_patiently_for(*state, tries, 2500000000u);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "late\n");
 }
 
 /* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
@@ -212,10 +407,14 @@ static void test_slow_is_not_stuck_without(void **state) {
   bare = true;
   patience_ns = 10000000000u;
   struct seen s = run(*state, "sleep 2.2; echo done", 1);
+  assert_false(s.result.timed_out);
+  assert_string_equal(s.out, "done\n");
+  patience_ns = 2500000000u;
+  s = run(*state, "exec perl -e 'select undef, undef, undef, $_ for .5, 1, 2; print \"late\\n\"'", 1);
   bare = false;
   patience_ns = 0;
   assert_false(s.result.timed_out);
-  assert_string_equal(s.out, "done\n");
+  assert_string_equal(s.out, "late\n");
 }
 
 static void test_memory_is_limited(void **state) {
@@ -398,10 +597,21 @@ int main(void) {
       TEST(test_changes_stay_inside),
       TEST(test_shared_folder_stays),
       TEST(test_folders_themselves_are_renewed),
+      TEST(test_changes_leave_no_trace),
+      TEST(test_open_files_of_nobody),
+      TEST(test_folders_have_their_numbers_again),
+      TEST(test_root_of_a_layer_is_renewed),
+      TEST(test_what_is_emptied_in_place),
+      TEST(test_removed_files_are_not_counted),
+      TEST(test_devices_are_not_changed),
+      TEST(test_settings_are_read_only),
+      TEST(test_settings_are_renewed),
       TEST(test_shared_objects_go_away),
       TEST(test_process_numbers_repeat),
       TEST(test_nothing_is_left_running),
       TEST(test_time_is_limited),
+      TEST(test_longer_pauses),
+      TEST(test_steady_pauses),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_memory_is_limited),

@@ -52,6 +52,21 @@ static void refused(const char *name, int code, const char *why) {
   if (!strstr(e.text, why)) fail_msg("'%s' is not in: %s", why, e.text);
 }
 
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
+
+/* Every reason has words of its own, wherever it is told. */
+static void test_refusals(void **state) {
+  (void)state;
+  const char *(*const tellers[])(uint32_t) = {sandbox_refusal, sandbox_early_refusal};
+  for (size_t t = 0; t < COUNT(tellers); t++) {
+    for (uint32_t i = WIRE_FORK_GOOD + 1; i < WIRE_REFUSALS; i++)
+      for (uint32_t other = WIRE_FORK_GOOD + 1; other < i; other++)
+        if (strcmp(tellers[t](i), tellers[t](other)) == 0) fail_msg("%u and %u: %s", other, i, tellers[t](i));
+    assert_string_equal(tellers[t](WIRE_REFUSALS), tellers[t](WIRE_FORK_UNKNOWN));
+    assert_string_equal(tellers[t](WIRE_FORK_GOOD), tellers[t](WIRE_FORK_UNKNOWN));
+  }
+}
+
 /* --- target ------------------------------------------------------------------------------------------------------- */
 
 static void test_path(void **state) {
@@ -109,6 +124,28 @@ static void test_scripts(void **state) {
   refused(in_folder("lost"), -ENOENT, "its interpreter: /no/such/interpreter");
   put("data", "hello\n", 0755);
   refused(in_folder("data"), -ENOEXEC, "data");
+}
+
+/* A folder that cannot be looked into: nothing is known of what is in it. */
+static void test_closed_folder(void **state) {
+  (void)state;
+  const char *before = getenv("PATH");
+  char *kept = before ? strdup(before) : NULL, *inside = NULL;
+  put("closed", "", 0755);
+  assert_int_equal(unlink(in_folder("closed")), 0);
+  assert_int_equal(mkdir(in_folder("closed"), 0), 0);
+  assert_true(asprintf(&inside, "%s/program", in_folder("closed")) > 0);
+  assert_int_equal(setenv("PATH", in_folder("closed"), 1), 0);
+  assert_int_equal(chmod(folder, 0755), 0);
+  if (getuid() == 0) assert_int_equal(seteuid(65534), 0);
+  refused("program", -ENOENT, "no such command in PATH (");
+  refused("program", -ENOENT, "/closed cannot be searched)");
+  refused(inside, -EACCES, "a folder on the way cannot be searched");
+  if (getuid() == 0) assert_int_equal(seteuid(0), 0);
+  assert_int_equal(rmdir(in_folder("closed")), 0);
+  assert_int_equal(kept ? setenv("PATH", kept, 1) : unsetenv("PATH"), 0);
+  free(kept);
+  free(inside);
 }
 
 static void test_loop(void **state) {
@@ -605,6 +642,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_path),
       cmocka_unit_test(test_scripts),
+      cmocka_unit_test(test_closed_folder),
       cmocka_unit_test(test_loop),
       cmocka_unit_test(test_not_interceptable),
       cmocka_unit_test(test_modules),
@@ -618,6 +656,7 @@ int main(void) {
       cmocka_unit_test(test_left_behind),
       cmocka_unit_test(test_log),
       cmocka_unit_test(test_hostile_events),
+      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_replay),
       cmocka_unit_test(test_bad_replay),
   };

@@ -114,6 +114,7 @@ static int follow(const struct rt_term *t, uint32_t answers) {
 }
 
 static void start(const uint32_t *at, uint32_t n) {
+  rt.rules = rules;
   memory.plan = (struct wire_plan){.code = {.n = n}, .rules = {.n = RULES}};
   rt.plan = &memory.plan;
   rt.code = at;
@@ -123,7 +124,7 @@ static void start(const uint32_t *at, uint32_t n) {
 }
 
 static struct rt_function make(void) {
-  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .rules = rules, .n_rules = 1 + random_below(RULES)};
+  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .n_rules = 1 + random_below(RULES)};
   n_code = 0;
   start(code, CODE);
   for (uint32_t i = 0; i < f.n_rules; i++) {
@@ -152,7 +153,7 @@ static void all_answers(void **state) {
 
 static void others_are_left(void **state) {
   (void)state;
-  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .rules = rules, .n_rules = 1};
+  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .n_rules = 1};
   static const uint32_t counted[] = {OP(WIRE_OP_CALL, 0), OP(WIRE_OP_END, 0)};
   start(counted, 2);
   rules[0] = (struct wire_rule){.code = 0};
@@ -171,7 +172,7 @@ static void others_are_left(void **state) {
 
 /* All rules have the N instructions at SHARED for their condition: is nothing written behind the room? */
 static void share(const uint32_t *shared, uint32_t n) {
-  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .rules = rules, .n_rules = RULES};
+  struct rt_function f = {.how = RT_TALLY, .hook = WIRE_HOOK_NONE, .n_rules = RULES};
   const unsigned char *bytes = (const unsigned char *)memory.terms;
   memset(memory.terms, 0xa5, sizeof memory - offsetof(typeof(memory), terms));
   start(shared, n);

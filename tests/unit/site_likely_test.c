@@ -153,6 +153,28 @@ static void test_who_is_waited_for(void **state) {
   assert_int_equal(site_likely_of(likely, &c, ECHILD, -1), 0);
 }
 
+static void test_who_seeks_writes_first(void **state) {
+  (void)state;
+  struct site_call c = {.function = "fseek", .descriptor = DESCRIPTOR_FILE, .writable = true};
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 0);
+  c.pending = true;
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 2);
+  c.function = "fseeko64";
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 2);
+  c.descriptor = DESCRIPTOR_PIPE;
+  assert_int_equal(site_likely_of(likely, &c, EIO, -1), 0);
+}
+
+static void test_who_tells_later(void **state) {
+  (void)state;
+  assert_true(site_likely_told_by(likely, "gzread", "gzerror"));
+  assert_true(site_likely_told_by(likely, "gzwrite", "gzclose"));
+  assert_true(site_likely_told_by(likely, "__fprintf_chk", "ferror"));
+  /* It forgets what reading has met, but for the end in the middle. */
+  assert_false(site_likely_told_by(likely, "gzread", "gzclose"));
+  assert_false(site_likely_told_by(likely, "gzread", "ferror"));
+}
+
 static void test_standard_output_is_excused(void **state) {
   (void)state;
   assert_true(site_likely_excused(likely, "puts"));
@@ -190,8 +212,10 @@ int main(void) {
       cmocka_unit_test(test_traits),
       cmocka_unit_test(test_close_of_output_loses),
       cmocka_unit_test(test_errnos_of_streams),
+      cmocka_unit_test(test_who_seeks_writes_first),
       cmocka_unit_test(test_where_it_writes_to),
       cmocka_unit_test(test_who_is_waited_for),
+      cmocka_unit_test(test_who_tells_later),
       cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
   };

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
-                      run, several_starts, wait_until)
+                      run, run_beside, several_starts, wait_until)
 
 NEEDS = ["apache2", "ab", "apxs"]
 PAGES = {"static": ("index.html", 100), "PHP": ("info.php", 10)}
@@ -95,7 +95,7 @@ def answers(port):
 def load(server, page, requests):
     """Seconds of the clock and of the processors for a request."""
     before = cpu_seconds(server.pids())
-    text = run([program("ab"), "-q", "-n", str(requests), "-c", "1", f"http://127.0.0.1:{server.port}/{page}"])
+    text = run_beside([program("ab"), "-q", "-n", str(requests), "-c", "1", f"http://127.0.0.1:{server.port}/{page}"])
     server.check()
     found = {line.split(":")[0]: line.split(":")[1].split()[0] for line in text.splitlines() if ":" in line and
              line.split(":")[1].strip()}
@@ -122,6 +122,7 @@ def start(folder, name, triggers, php):
     except Failed:
         server.stop()
         raise
+    server.settle()
     return server
 
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, in_turn, print_table, program, run,
-                      several_starts, wait_until)
+                      run_beside, several_starts, wait_until)
 
 NEEDS = ["mariadbd", "mariadb-install-db", "mariadb-admin", "sysbench"]
 TRANSACTIONS = 50  # a round
@@ -69,12 +69,14 @@ def launch(place, name, text, triggers):
     except Failed:
         server.stop()
         raise
+    server.settle()
     return server
 
 
 def sysbench(server, workload, *more):
-    return run([program("sysbench"), f"--mysql-socket={server.place}/socket", "--mysql-user=root", "--mysql-db=bench",
-                "--db-driver=mysql", "--tables=1", f"--table-size={ROWS}", "--threads=1", workload, *more])
+    return run_beside([program("sysbench"), f"--mysql-socket={server.place}/socket", "--mysql-user=root",
+                       "--mysql-db=bench", "--db-driver=mysql", "--tables=1", f"--table-size={ROWS}", "--threads=1",
+                       workload, *more])
 
 
 def make_data(folder):
@@ -142,6 +144,6 @@ def table(folder, options):
     build_trigger(triggers, "db_state")
     print(f"table IX: {run([program('mariadbd'), '--no-defaults', '--version']).strip()}")
     data = make_data(folder)
-    starts = several_starts(options, lambda: once(folder, data, triggers, options.rounds))
+    starts = several_starts(options, lambda: once(folder, data, triggers, (options.rounds + 1) // 2))
     for what in WORKLOADS:
         print_table(f"{what}, {TRANSACTIONS} transactions a round", [found[what] for found in starts], 1e6)

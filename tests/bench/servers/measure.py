@@ -27,6 +27,19 @@ def program(name):
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
+def one_processor():
+    """
+    Where a server and who asks it run, one after the other: what goes from one processor to another takes as long as it
+    likes. Whatever else there is has the others, murphy as well.
+    """
+    return {max(os.sched_getaffinity(0))}
+
+
+def run_beside(command):
+    """A load for a server that has been settled."""
+    return run(command, preexec_fn=lambda: os.sched_setaffinity(0, one_processor()))
+
+
 def run(command, **options):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, **options)
     if done.returncode != 0:
@@ -105,6 +118,15 @@ class Server:
         all_of_them = children(self.process.pid)
         return all_of_them[1:] if self.under else all_of_them
 
+    def settle(self):
+        """All threads of all its processes go to one processor; those that they start stay there."""
+        for pid in self.pids():
+            for task in os.listdir(f"/proc/{pid}/task"):
+                try:
+                    os.sched_setaffinity(int(task), one_processor())
+                except OSError:
+                    pass  # has ended
+
     def check(self):
         if self.process.poll() is not None:
             with open(self.log, encoding="utf-8", errors="replace") as f:
@@ -131,10 +153,10 @@ WHAT = {CLOCK: "clock", PROCESSOR: "processor"}
 
 def in_turn(servers, rounds, measure):
     """
-    ROUNDS times all servers, with and without triggers in alternation. The first two are without; each of the others, in
-    another order each time, comes between a run of the one and a run of the other. Name -> a list of (what MEASURE
-    returned for it, the mean of what it returned right before and right behind), by round; for the first two without the
-    second.
+    ROUNDS times all servers, with and without triggers in alternation. The first two are without; each of the others,
+    in another order each time, comes between a run of the one and a run of the other. Name -> a list of (what MEASURE
+    returned for it, the mean of what it returned right before and right behind), by round; for the first two without
+    the second.
     """
     bases, order, random_order = servers[:2], list(servers[2:]), random.Random(1)
     found = {s.name: [] for s in servers}
@@ -152,36 +174,31 @@ def in_turn(servers, rounds, measure):
 
 
 def several_starts(options, once):
-    """What ONCE measured in each start of all servers; fewer starts, but two at least, if the time is over before."""
-    end, found = time.monotonic() + options.seconds, []
-    while len(found) < min(2, options.starts) or (len(found) < options.starts and time.monotonic() < end):
+    """What ONCE measured in each start of all servers; fewer starts, but two at least, if more would take too long."""
+    end, found, longest = time.monotonic() + options.seconds, [], 0.0
+    while len(found) < options.starts:
+        begun = time.monotonic()
+        if len(found) >= 2 and begun + longest > end:
+            break
         found.append(once())
+        longest = max(longest, time.monotonic() - begun)
     return found
 
 
-def quiet(values):
-    """The mean of the fastest quarter: what else the machine does makes rounds longer, and never shorter."""
-    return statistics.mean(sorted(values)[:max(1, len(values) // 4)])
-
-
-def of_quiet(starts, name, index):
-    """What NAME takes more than the first two, in percent, by the fastest quarters: mean of the starts, its error."""
-    each = []
-    for start in starts:
-        base = statistics.mean(quiet([own[index] for own, _ in start[b]]) for b in BASES)
-        each.append(100 * (quiet([own[index] for own, _ in start[name]]) / base - 1))
-    return statistics.mean(each), statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
-
-
-def median_of(values, digits=1, sign=""):
+def median_of(values, digits=1, sign="", between="-"):
     """The median, and the quartiles around it, as text."""
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-    return f"{middle:{sign}.{digits}f} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
+    return f"{middle:{sign}.{digits}f} ({low:{sign}.{digits}f}{between}{high:{sign}.{digits}f})"
+
+
+def overheads(pairs, index):
+    """Of each run, in percent of the runs right before and right behind it."""
+    return [100 * (own[index] / beside[index] - 1) for own, beside in pairs]
 
 
 def error_of_median(starts, name, index):
     """How far the median of the overhead would be another in other starts: from what the medians of these differ."""
-    each = [statistics.median(100 * (own[index] / beside[index] - 1) for own, beside in start[name]) for start in starts]
+    each = [statistics.median(overheads(start[name], index)) for start in starts]
     return 1.25 * statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else float("nan")
 
 
@@ -190,14 +207,18 @@ def print_table(title, starts, scale=1.0):
     STARTS: for each start of the servers what in_turn found. Two figures were measured in each round, on the clock and
     of the processors; in microseconds after SCALE.
     """
-    title += f", {len(starts)} starts"
-    for index, what in WHAT.items():
-        print(f"  {title:46} {what + ', us':>26}   {'overhead, % of the runs beside it':>34}   {'fastest quarter, %':>18}")
-        for name in starts[0]:
-            runs = [pair for start in starts for pair in start[name]]
-            line = f"    {name:44} {median_of([scale * own[index] for own, _ in runs]):>26}"
-            if runs[0][1] is not None:
-                over = median_of([100 * (own[index] / beside[index] - 1) for own, beside in runs], 1, "+")
-                mean, error = of_quiet(starts, name, index)
-                line += f"   {over:>25} \u00b1 {error_of_median(starts, name, index):<6.1f}   {mean:+10.1f} \u00b1 {error:.1f}"
-            print(line, flush=True)
+    runs = min(len(pairs) for pairs in starts[0].values())
+    print(f"  {title}; {len(starts)} starts of {runs} rounds")
+    heads = "".join(f"  {what + ', us':>16}  {'overhead, %':>28}" for what in WHAT.values())
+    print(f"    {'':18}{heads}")
+    for name in starts[0]:
+        pairs = [pair for start in starts for pair in start[name]]
+        line = f"    {name:18}"
+        for index in WHAT:
+            line += f"  {median_of([scale * own[index] for own, _ in pairs], 0):>16}"
+            over = ""
+            if pairs[0][1] is not None:
+                median, error = median_of(overheads(pairs, index), 1, "+", " to "), error_of_median(starts, name, index)
+                over = f"{median} \u00b1 {error:.1f}"
+            line += f"  {over:>28}"
+        print(line.rstrip(), flush=True)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Standard input lies outside of the sandbox, and who has it open for reading can do more than read: open it again by
+ * its name below /proc/self/fd, give it another mode or other times. So the command gets it by a mount of which nothing
+ * can be changed: /dev/null as it is inside, and a file out of a copy of all mounts that is read-only.
+ */
+#include "run/keeper.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* The file at PATH, which has no links in it; -1 if it cannot be had in this way. */
+static int open_read_only(const char *path) {
+  int fd = -1, all = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+  if (all < 0) return -1;
+  struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+  if (mount_setattr(all, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0)
+    fd = openat(all, path + 1, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  (void)close(all);
+  return fd;
+}
+
+void input_watch(struct keeper *k) {
+  char *path = k->options->input ? realpath(k->options->input, NULL) : NULL;
+  if (path) k->input = open_read_only(path);
+  free(path);
+}
+
+static bool is_same(const struct stat *a, int fd) {
+  struct stat b;
+  return fd >= 0 && fstat(fd, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+/* Opened anew for each run, which may leave its position and flags behind. */
+static void replace_file(const struct keeper *k, int *fd) {
+  char path[32];
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", k->input);
+  int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (again < 0) return;
+  (void)dup3(again, *fd, O_CLOEXEC);
+  (void)close(again);
+}
+
+void input_replace(const struct keeper *k, int *fd) {
+  struct stat st;
+  if (fstat(*fd, &st) < 0) return;
+  if (S_ISREG(st.st_mode) && is_same(&st, k->input)) replace_file(k, fd);
+  if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3) && k->nothing >= 0) (void)dup3(k->nothing, *fd, O_CLOEXEC);
+}

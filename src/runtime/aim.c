@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the stubs lead.
+ *
+ * An order is about one rule, and all functions but that rule's are passed by in each child of a fork server. Which
+ * these are is found once, in the server: a child has the one function to see to, and writes to one page of the table.
+ */
+#include "aim.h"
+
+#include "condition.h"
+#include "decide.h"
+#include "system.h"
+
+/* Before main of a fork server nothing retires: which rules can fire is for each child to see. */
+void rt_aim(void) {
+  for (uint32_t i = 0; i < rt.shim->n; i++) {
+    struct wire_entry *e = &rt.entries[i];
+    if (e->real != 0 && rt.functions[i].how == RT_GRANTED) rt_store(&e->target, e->count);
+    if (!(rt_load(&rt.busy) & RT_BUSY_EARLY)) rt_retire(i);
+  }
+}
+
+void rt_aim_ahead(void) {
+  rt_order_never = true;
+  rt_aim();
+  rt_order_never = false;
+}
+
+/* To where it led at first, if that was changed; then as the rules are. */
+static void aim_one(uint32_t i) {
+  struct wire_entry *e = &rt.entries[i];
+  uint64_t first = e->real != 0 && rt.functions[i].how == RT_GRANTED ? e->count : e->gate;
+  if (rt_load(&e->target) == e->real && e->real != 0 && !rt_retired(i)) rt_store(&e->target, first);
+}
+
+static bool is_about(const struct wire_order *o, const struct rt_function *f) {
+  return rt_load(&o->armed) && o->rule - f->rule < f->n_rules;
+}
+
+void rt_aim_again(void) {
+  const struct wire_order *order = &rt.area->order, *before = &rt.area->first;
+  bool all = !rt_load(&order->armed);
+  for (uint32_t i = 0; i < rt.shim->n; i++)
+    if (all || is_about(order, &rt.functions[i]) || is_about(before, &rt.functions[i])) aim_one(i);
+}
