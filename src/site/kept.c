@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call. All ways from
- * the call to the end of its function must pass the question, or a flush that has failed and whose failure was noticed,
- * before they come to a call that makes the stream forget, as clearerr does.
+ * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call that writes.
+ * All ways from the call to the end of its function must pass the question, or a flush that has failed and whose
+ * failure was noticed, before they come to a call that makes the stream forget, as clearerr does. Who reads is not
+ * helped so: what was not read is used before, and the end of a file is no failure.
  */
 #include "site/program.h"
 #include "site/relevance_rules.h"
@@ -13,13 +14,22 @@
 #define CALLS_LOOKED_AT 512
 #define ALL_EDGES 0xff
 
+enum { UNSEEN, SEEN, SEEN_ENDING }; /* ENDING: a way leads to an edge that is cut */
+
+/* A call that asks a stream for a failure that it has kept, or that makes it forget. */
+struct telling {
+  uint32_t insn;
+  bool returned; /* it asks, and the answer only goes to who called the function, if that returns something */
+};
+
 struct keeping {
   const struct looking *t;
+  struct flow_events *events; /* for what becomes of an answer */
   const failing_vec *edges;
-  VEC(uint32_t) told; /* calls that ask a stream for a failure that it has kept, or that make it forget, in order */
-  bool asking;        /* one of them asks */
-  uint8_t *cut;       /* by block: kinds of edges behind which the failure is known, as bits */
-  uint8_t *forgotten; /* by block: the stream has forgotten before it is asked there */
+  VEC(struct telling) told; /* in order */
+  bool asking, returning;   /* one of them asks; one is RETURNED */
+  uint8_t *cut;             /* by block: kinds of edges behind which the failure is known, as bits */
+  uint8_t *forgotten;       /* by block: the stream has forgotten before it is asked there */
   uint8_t *seen;
   uint32_t *todo;
 };
@@ -36,15 +46,21 @@ static const struct import *called(const struct keeping *k, uint32_t insn) {
   return c.kind == CALL_SLOT ? program_import(k->t->p, c.target) : NULL;
 }
 
-/* Is what the call INSN returns read in its block? */
-static bool is_read(const struct keeping *k, uint32_t insn) {
-  const struct block *b = &k->t->code->blocks[flow_graph_block(k->t->g, insn)];
-  for (uint32_t i = insn + 1; i < b->first + b->n; i++) {
-    const struct insn *in = &k->t->code->insns[i];
-    if (in->uses & REG_BIT(RAX) && !insn_zeroes(in)) return true;
-    if (in->defs & REG_BIT(RAX)) return false;
+/* Is something done according to what the call INSN returns? To print it is not enough. */
+static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret) {
+  struct flow_start start = {.kind = START_RESULT, .insn = insn};
+  bool used = false, returned = false;
+  k->events->at.n = 0;
+  k->events->torn = false;
+  int r = flow_follow(k->t->g, &start, NULL, k->events);
+  for (size_t i = 0; i < k->events->at.n && r >= 0; i++) {
+    const struct flow_event *e = &k->events->at.at[i];
+    if (e->subject != SUBJECT_VALUE) continue;
+    used |= e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH || e->kind == EVENT_STORE || e->kind == EVENT_USE;
+    returned |= e->kind == EVENT_RETURN;
   }
-  return k->t->code->insns[b->first + b->n - 1].op == OP_RETURN;
+  *ret = (struct telling){insn, !used};
+  return r < 0 ? r : used || returned;
 }
 
 /* Is the written argument ARG of the call INSN of M the stream? */
@@ -57,16 +73,20 @@ static bool gets(const struct keeping *k, uint32_t insn, const struct import *m,
   return c.about[ABOUT_STDOUT] == TRUE_FOR_CALL;
 }
 
-/* What the calls that ask and that make forget do to this stream; of a block the first one behind SITE counts. */
-static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t site) {
+/*
+ * What the calls that ask and that make forget do to this stream; of a block the first one behind SITE counts. NOTHING:
+ * the function returns nothing.
+ */
+static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t site, bool nothing) {
   const struct relevance *r = k->t->p->relevance;
   uint32_t here = flow_graph_block(k->t->g, site);
   bool any = false;
   for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
-    uint32_t insn = k->told.at[i], block = flow_graph_block(k->t->g, insn);
+    uint32_t insn = k->told.at[i].insn, block = flow_graph_block(k->t->g, insn);
     const struct import *m = called(k, insn);
     int forgets = relevance_forgets(r, m->written);
     if ((block == here && insn < site) || k->cut[block] || k->forgotten[block]) continue;
+    if (nothing && k->told.at[i].returned) continue;
     if (!gets(k, insn, m, forgets >= 0 ? forgets : 0, s)) continue;
     k->forgotten[block] = forgets >= 0;
     if (forgets < 0) k->cut[block] = ALL_EDGES;
@@ -76,11 +96,11 @@ static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t sit
 }
 
 /* Which edges are gone for this stream. SITE: the call; a question in its block before it is none. */
-static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) {
+static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site, bool nothing) {
   const struct relevance *r = k->t->p->relevance;
   memset(k->cut, 0, k->t->code->n_blocks);
   memset(k->forgotten, 0, k->t->code->n_blocks);
-  bool any = look_at_told(k, s, site);
+  bool any = look_at_told(k, s, site, nothing);
   for (size_t i = 0; i < k->edges->n && any; i++) {
     const struct failing *f = &k->edges->at[i];
     const struct import *m = called(k, f->insn);
@@ -89,12 +109,41 @@ static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) 
   return any;
 }
 
+/* Does an edge from BLOCK lead out of what was seen, or to where an edge is known to? */
+static bool comes_to_cut(const struct keeping *k, uint32_t block) {
+  const uint32_t *next;
+  const uint8_t *kinds;
+  if (k->cut[block] == ALL_EDGES) return true;
+  uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
+  for (uint32_t i = 0; i < n; i++)
+    if (k->cut[block] >> kinds[i] & 1 || k->seen[next[i]] == SEEN_ENDING) return true;
+  return false;
+}
+
+/* Is there a way to an edge that is cut from each block that was seen? A server that goes round for ever never asks. */
+static bool none_circles(struct keeping *k) {
+  uint32_t left;
+  bool more = true;
+  while (more) {
+    left = 0;
+    more = false;
+    for (uint32_t i = k->t->code->n_blocks; i-- > 0;) {
+      if (k->seen[i] != SEEN) continue;
+      bool ending = comes_to_cut(k, i);
+      if (ending) k->seen[i] = SEEN_ENDING;
+      more |= ending;
+      left += !ending;
+    }
+  }
+  return !left;
+}
+
 /* Do all ways from BLOCK end in an edge that is cut? */
 static bool all_cut(struct keeping *k, uint32_t block) {
   const struct code *code = k->t->code;
   uint32_t n_todo = 0;
   memset(k->seen, 0, code->n_blocks);
-  k->seen[block] = 1;
+  k->seen[block] = SEEN;
   k->todo[n_todo++] = block;
   while (n_todo > 0) {
     const uint32_t *next;
@@ -106,17 +155,18 @@ static bool all_cut(struct keeping *k, uint32_t block) {
     if (!n) return false; /* the end of the function, or of the program */
     for (uint32_t i = 0; i < n; i++) {
       if (k->seen[next[i]] || k->cut[block] >> kinds[i] & 1) continue;
-      k->seen[next[i]] = 1;
+      k->seen[next[i]] = SEEN;
       k->todo[n_todo++] = next[i];
     }
   }
-  return true;
+  return none_circles(k);
 }
 
 static bool stream_of(const struct keeping *k, const struct found *f, uint32_t insn, struct stream *ret) {
   const struct relevance *r = k->t->p->relevance;
   const struct import *m = &k->t->p->imports.at[f->import];
   int kept = relevance_kept(r, m->written);
+  if (relevance_writes(r, m->written) < 0 && relevance_flushes(r, m->written) < 0) return false;
   ret->is_stdout =
       relevance_writes(r, m->written) == ARG_STDOUT || (kept >= 0 && f->call.about[ABOUT_STDOUT] == TRUE_FOR_CALL);
   if (ret->is_stdout) return true;
@@ -129,16 +179,24 @@ static bool stream_of(const struct keeping *k, const struct found *f, uint32_t i
 static int find_told(struct keeping *k) {
   for (uint32_t i = 0; i < k->t->code->n_insns; i++) {
     const struct import *m = called(k, i);
-    bool asks = m && relevance_tells_kept(k->t->p->relevance, m->written) && is_read(k, i);
+    struct telling told = {.insn = i};
+    int asks = m && relevance_tells_kept(k->t->p->relevance, m->written) ? is_answer_used(k, i, &told) : 0;
+    if (asks < 0) return asks;
     if (!asks && (!m || relevance_forgets(k->t->p->relevance, m->written) < 0)) continue;
-    if (vec_push(&k->told, i) < 0) return -ENOMEM;
+    if (vec_push(&k->told, told) < 0) return -ENOMEM;
     k->asking |= asks;
+    k->returning |= asks && told.returned;
   }
   return 0;
 }
 
+/* Is the stream asked on all ways behind INSN? NOTHING as in look_at_told. */
+static bool is_asked(struct keeping *k, const struct stream *s, uint32_t insn, bool nothing) {
+  return cut_edges(k, s, insn, nothing) && all_cut(k, flow_graph_block(k->t->g, insn));
+}
+
 int kept_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) {
-  struct keeping k = {.t = t, .edges = edges};
+  struct keeping k = {.t = t, .events = &w->events, .edges = edges};
   struct stream s;
   uint32_t insn;
   int r = first < w->found.n ? find_told(&k) : 0;
@@ -151,8 +209,9 @@ int kept_find(const struct looking *t, struct worker *w, const failing_vec *edge
   }
   for (size_t i = first; i < w->found.n && k.asking && r >= 0; i++) {
     struct found *f = &w->found.at[i];
-    if (!code_find(t->code, f->at, &insn) || !stream_of(&k, f, insn, &s) || !cut_edges(&k, &s, insn)) continue;
-    f->kept = all_cut(&k, flow_graph_block(t->g, insn));
+    if (!code_find(t->code, f->at, &insn) || !stream_of(&k, f, insn, &s)) continue;
+    f->kept = is_asked(&k, &s, insn, false);
+    f->kept_returned = f->kept && k.returning && !is_asked(&k, &s, insn, true);
   }
   vec_done(&k.told);
   return r;

@@ -48,6 +48,7 @@ struct found {
   bool always, torn;
   bool again;          /* the same was asked before, and there was an answer (again.c) */
   bool kept;           /* a stream keeps the failure, and is asked for it (kept.c) */
+  bool kept_returned;  /* ... but the answer is only returned, which debug information may know better */
   bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   uint64_t refused_at; /* that call, or 0 */
   bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */
