@@ -9,6 +9,7 @@
 
 #define BLOCKS 48 /* that are looked through for where an address was made */
 #define NEAR 12   /* instructions behind a call in which its result is stored, and before a store that make its value */
+#define PART_MAX 4096 /* bytes before a date at which what holds it may begin */
 
 /* The stack slot that the memory operand names, relative to the stack pointer at the entry. */
 static bool slot_of(const struct insn *in, int64_t *ret) {
@@ -122,18 +123,23 @@ static bool is_told(const struct told *t, int64_t slot, uint32_t insn) {
   return false;
 }
 
-/* Does the instruction store what has 32 bits at most, or a time that was told? */
-static bool stores_date(const struct told *t, uint32_t insn) {
+/*
+ * Does the instruction store what has 32 bits at most, or a time that was told? *RET_CONSTANT is set if it is a constant,
+ * which may only stand there until something else comes.
+ */
+static bool stores_date(const struct told *t, uint32_t insn, bool *ret_constant) {
   const struct insn *in = &t->code->insns[insn];
   uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
   int64_t from;
   if (in->op != OP_MOVE || in->size != 8) return false;
+  *ret_constant |= in->src_kind == OPERAND_IMM;
   if (in->src_kind == OPERAND_IMM) return true;
   uint8_t reg = in->src;
   for (uint32_t i = insn; in->src_kind == OPERAND_REG && i-- > first && insn - i <= NEAR;) {
     const struct insn *by = &t->code->insns[i];
     if (!(by->defs & REG_BIT(reg))) continue;
     if (insn_calls(by) || by->dst_kind != OPERAND_REG || by->dst != reg || by->op == OP_OTHER) return false;
+    *ret_constant |= insn_zeroes(by) || (by->op == OP_MOVE && by->src_kind == OPERAND_IMM);
     if (by->size == 4 || (by->op == OP_MOVE && by->from_size <= 4)) return true;
     if (by->op == OP_MOVE && by->src_kind == OPERAND_MEM) return slot_of(by, &from) && is_told(t, from, i);
     if (by->op != OP_MOVE || by->src_kind != OPERAND_REG) return false;
@@ -153,6 +159,24 @@ static bool escapes(const struct told *t, int64_t slot) {
       if (!clock_given_slot(t->g, i, arg, &at) || at != slot) continue;
       if (!m || (relevance_date(t->p->relevance, m->written) < 0 && !tells_slot(t, i, slot))) return true;
     }
+  }
+  return false;
+}
+
+/*
+ * Is the address of something taken that the slot may be a part of, or that of the slot only to be stored? Calls may
+ * fill a structure or an array as a whole.
+ */
+static bool escapes_in_part(const struct told *t, int64_t slot) {
+  int64_t at;
+  for (uint32_t i = 0; i < t->code->n_insns; i++) {
+    const struct insn *in = &t->code->insns[i], *next = i + 1 < t->code->n_insns ? in + 1 : NULL;
+    for (unsigned arg = 0; arg < FLOW_ARGS && insn_calls(in); arg++)
+      if (clock_given_slot(t->g, i, arg, &at) && at < slot && at > slot - PART_MAX) return true;
+    if (in->op != OP_LEA || !slot_of(in, &at) || at > slot || at <= slot - PART_MAX) continue;
+    bool stored = next && next->op == OP_MOVE && next->dst_kind == OPERAND_MEM && next->src_kind == OPERAND_REG &&
+                  next->src == in->dst;
+    if (at != slot || stored) return true;
   }
   return false;
 }
@@ -188,7 +212,7 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
     return variable_is_now(&t, insn, v.value);
   uint32_t last = UINT32_MAX; /* the last call that told the time */
   if (!clock_given_slot(g, insn, arg, &slot) || escapes(&t, slot)) return false;
-  bool told = is_told(&t, slot, insn);
+  bool told = is_told(&t, slot, insn), constant = false;
   for (uint32_t i = 0; i < t.code->n_insns; i++) {
     const struct insn *in = &t.code->insns[i];
     struct flow_call c = insn_calls(in) ? flow_graph_call(g, i) : (struct flow_call){.kind = CALL_POINTER};
@@ -196,8 +220,8 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
     if (m && relevance_tells_now(p->relevance, m->written)) last = i;
     if (!writes_slot(in, slot)) continue;
     bool result = last != UINT32_MAX && stores_result(t.code, last, i);
-    if (!result && !stores_date(&t, i)) return false; /* something else */
+    if (!result && !stores_date(&t, i, &constant)) return false; /* something else */
     told |= flow_graph_leads(g, i, insn);
   }
-  return told;
+  return told && !(constant && escapes_in_part(&t, slot));
 }

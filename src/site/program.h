@@ -193,8 +193,8 @@ int functions_each(struct program *p, size_t n, int (*work)(struct program *, st
 /* The calls of the function at ENTRY. */
 size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
-/* The readers of the array that the variable, which nobody reads by itself, seems to be an element of. */
-size_t functions_array_readers(const struct program *p, uint64_t variable, unsigned size, const struct reader **ret);
+/* May the variable, which nobody reads by itself, be an element of an array that is read? */
+bool functions_maybe_element(const struct program *p, uint64_t variable, unsigned size);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
 /* Does the slot hold a function? */
