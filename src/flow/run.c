@@ -661,12 +661,20 @@ static bool same_choice(const struct run *a, uint32_t x, const struct run *b, ui
   return cc == (other_cc ^ 1) && taken == other_fall && fall == other_taken;
 }
 
+/* Do both come to one jump, of which it is known that it asks something else of each? */
+static bool asks_other(const struct run *a, const struct run *b, uint32_t x) {
+  if (a->g->code.insns[x].op != OP_BRANCH || !a->asked || !b->asked) return false;
+  if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
+  return a->asked != b->asked;
+}
+
 /* Are two runs that ended at X and Y at the same place, in the same state? */
 static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool nothing) {
   const struct code *code = &a->g->code;
   bool returning = code->insns[x].op == OP_RETURN && code->insns[y].op == OP_RETURN;
   if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
   if (x != y && !returning && !same_choice(a, x, b, y)) return false;
+  if (x == y && asks_other(a, b, x)) return false;
   if (!returning && !(same_slots(a, b) && same_slots(b, a))) return false;
   if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
   if (!same_stores(a, b) || !same_stores(b, a)) return false;
