@@ -233,7 +233,7 @@ bad:
   return -1;
 }
 
-int cut_until(int fd, const int *stop, const int *done) {
+__attribute__((noinline)) int cut_until(int fd, const int *stop, const int *done) {
   for (;;) {
     if (ftruncate(fd, 0) < 0) { /* @ftruncate all */
       if (errno == EINTR) continue;
