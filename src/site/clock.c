@@ -124,8 +124,8 @@ static bool is_told(const struct told *t, int64_t slot, uint32_t insn) {
 }
 
 /*
- * Does the instruction store what has 32 bits at most, or a time that was told? *RET_CONSTANT is set if it is a constant,
- * which may only stand there until something else comes.
+ * Does the instruction store what has 32 bits at most, or a time that was told? *RET_CONSTANT is set if it is a
+ * constant, which may only stand there until something else comes.
  */
 static bool stores_date(const struct told *t, uint32_t insn, bool *ret_constant) {
   const struct insn *in = &t->code->insns[insn];

@@ -314,8 +314,8 @@ size_t functions_readers(const struct program *p, uint64_t variable, const struc
 }
 
 /*
- * Where a loop that fills an array was unrolled, its elements are written as variables of their own. What lies behind an
- * array may as well be another member of its structure, so that nobody knows whether its readers are meant.
+ * Where a loop that fills an array was unrolled, its elements are written as variables of their own. What lies behind
+ * an array may as well be another member of its structure, so that nobody knows whether its readers are meant.
  */
 bool functions_maybe_element(const struct program *p, uint64_t variable, unsigned size) {
   size_t low = FIRST_FROM(p->readers.at, p->readers.n, variable, variable);
