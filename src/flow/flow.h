@@ -350,6 +350,8 @@ struct flow_graph_options {
   struct code_options code;
   /* Does the function of this name return the address of errno? May be NULL. */
   bool (*errno_at)(void *context, const char *name);
+  /* Does it leave errno as it is, as the former do? May be NULL. */
+  bool (*keeps_errno)(void *context, const char *name);
   void *context;
 };
 

@@ -50,6 +50,7 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
   int r = code_build(img, entry, &options->code, &worker->scratch, &g->code);
   if (r < 0) return r;
   g->errno_at = options->errno_at;
+  g->keeps_errno = options->keeps_errno;
   g->context = options->context;
   r = walk_start(&g->walk, worker, &g->code);
   if (r < 0) return r;

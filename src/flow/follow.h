@@ -79,6 +79,7 @@ struct flow_graph {
   struct walk walk;
   struct code code;
   bool (*errno_at)(void *context, const char *name);
+  bool (*keeps_errno)(void *context, const char *name);
   void *context;
   const uint32_t *next; /* of all blocks, one after the other */
   const uint8_t *next_kinds;

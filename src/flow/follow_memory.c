@@ -131,7 +131,12 @@ bool follow_is_errno_call(struct flow_graph *g, uint32_t insn) {
 
 /* A call that may set errno anew. */
 static bool changes_errno(struct flow_graph *g, uint32_t insn) {
-  return insn_calls(&g->code.insns[insn]) && !follow_is_errno_call(g, insn);
+  struct image_slot slot;
+  if (!insn_calls(&g->code.insns[insn])) return false;
+  struct flow_call c = flow_graph_call(g, insn);
+  if (c.kind != CALL_SLOT || !image_slot(g->code.image, c.target, &slot) || !slot.name) return true;
+  if (g->errno_at && g->errno_at(g->context, slot.name)) return false;
+  return !g->keeps_errno || !g->keeps_errno(g->context, slot.name);
 }
 
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ struct run {
   bool decided_by_value, decided_by_errno; /* branches on the way */
   struct flow_event flags;
   uint64_t left, right;
+  uint64_t asked;    /* what the flags are of; 0 if that is not known */
   uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
   bool pinned;       /* it was found to be equal to something, so that a constant may stand for it */
   bool unclear;      /* it was asked to be something that is not known */
@@ -256,6 +257,23 @@ static uint64_t done_by(const struct insn *in, uint64_t done, bool known, uint64
   return hash_mix(done ^ hash_mix((known ? narrow(b, in->size) : other) + in->op)) | 1;
 }
 
+/* A number for an operand: its value, or where it came from and what was done to it; 0 if nobody knows. */
+static uint64_t operand_identity(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  const struct insn *in = &r->g->code.insns[insn];
+  uint64_t v;
+  if (read_operand(r, insn, kind, reg, in->size, &v)) return hash_mix(narrow(v, in->size)) | 1;
+  uint64_t done = operand_done(r, insn, kind, reg);
+  return done ? hash_mix(done + 1) | 1 : 0;
+}
+
+static uint64_t question(struct run *r, uint32_t insn) {
+  const struct insn *in = &r->g->code.insns[insn];
+  bool one = in->op == OP_NEG || in->op == OP_NOT;
+  uint64_t a = operand_identity(r, insn, in->dst_kind, in->dst);
+  uint64_t b = one ? 1 : operand_identity(r, insn, in->src_kind, in->src);
+  return a && b ? hash_mix(a ^ hash_mix(b + in->op * 16u + in->size)) | 1 : 0;
+}
+
 static void arithmetic(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t a = 0, b = 0, v = 0, done = operand_done(r, insn, in->dst_kind, in->dst);
@@ -275,6 +293,7 @@ static void arithmetic(struct run *r, uint32_t insn) {
     r->flags_of_value =
         operand_derived(r, insn, in->dst_kind, in->dst) || operand_derived(r, insn, in->src_kind, in->src);
     r->flags_of_errno = operand_errno(r, insn, in->dst_kind, in->dst) || operand_errno(r, insn, in->src_kind, in->src);
+    r->asked = question(r, insn);
     r->flags = (struct flow_event){.op = in->op, .width = in->size};
     r->left = a;
     r->right = b;
@@ -295,7 +314,10 @@ static void forget(struct run *r, uint32_t insn) {
   r->known &= (uint16_t)~in->defs;
   r->derived &= (uint16_t)~in->defs;
   r->guard &= (uint16_t)~in->defs;
-  if (in->flags & INSN_SETS_FLAGS) r->flags_known = false;
+  if (in->flags & INSN_SETS_FLAGS) {
+    r->flags_known = false;
+    r->asked = 0;
+  }
   for (unsigned i = 0; i < REGISTERS; i++)
     if (in->defs & REG_BIT(i)) r->done[i] = 0;
   if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0, 0);
@@ -622,18 +644,28 @@ static uint32_t reached_block(const struct flow_graph *g, uint32_t block, uint8_
 }
 
 /*
- * Do both end in jumps that nobody can decide, and that lead to the same two blocks? A compiler writes the end of a
- * loop once more behind the error.
+ * Do both end in jumps that nobody can decide, but that ask the same and lead to the same two blocks? A compiler writes
+ * the end of a loop once more behind the error.
  */
 static bool same_choice(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
   const struct flow_graph *g = a->g;
   if (g->code.insns[x].op != OP_BRANCH || g->code.insns[y].op != OP_BRANCH) return false;
+  if (!a->asked || a->asked != b->asked) return false;
   if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
   uint32_t one = flow_graph_block(g, x), other = flow_graph_block(g, y);
   uint32_t taken = reached_block(g, one, EDGE_TAKEN), fall = reached_block(g, one, EDGE_FALL);
   uint32_t other_taken = reached_block(g, other, EDGE_TAKEN), other_fall = reached_block(g, other, EDGE_FALL);
   if (taken == UINT32_MAX || fall == UINT32_MAX) return false;
-  return (taken == other_taken && fall == other_fall) || (taken == other_fall && fall == other_taken);
+  uint8_t cc = g->code.insns[x].cc, other_cc = g->code.insns[y].cc;
+  if (cc == other_cc) return taken == other_taken && fall == other_fall;
+  return cc == (other_cc ^ 1) && taken == other_fall && fall == other_taken;
+}
+
+/* Do both come to one jump, of which it is known that it asks something else of each? */
+static bool asks_other(const struct run *a, const struct run *b, uint32_t x) {
+  if (a->g->code.insns[x].op != OP_BRANCH || !a->asked || !b->asked) return false;
+  if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
+  return a->asked != b->asked;
 }
 
 /* Are two runs that ended at X and Y at the same place, in the same state? */
@@ -642,6 +674,7 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
   bool returning = code->insns[x].op == OP_RETURN && code->insns[y].op == OP_RETURN;
   if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
   if (x != y && !returning && !same_choice(a, x, b, y)) return false;
+  if (x == y && asks_other(a, b, x)) return false;
   if (!returning && !(same_slots(a, b) && same_slots(b, a))) return false;
   if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
   if (!same_stores(a, b) || !same_stores(b, a)) return false;

@@ -7,6 +7,9 @@
 
 /* --- knowledge.c -------------------------------------------------------------------------------------------------- */
 
+/* What a function has to do with errno: it returns its address; it leaves it alone. */
+enum { KNOWN_ADDRESS = 1, KNOWN_LEFT_ALONE };
+
 /* An errno of a system call that is not possible if an argument is VALUE, or, if ONLY, that is possible only then. */
 struct errno_condition {
   uint8_t error, arg;
@@ -74,7 +77,7 @@ struct knowledge {
   VEC(struct known_errors) errors;
   VEC(struct errno_condition) conditions;
   struct map noreturn; /* hash of the name */
-  struct map errnos;   /* the same: functions that return the address of errno */
+  struct map errnos;   /* what functions have to do with errno, by hash of the name */
   struct map success;  /* hash of the name to enum profile_success */
   struct map infallible;
   struct map calling; /* hash of the name, mixed with enum calling_fact, to a number: how it is called */

@@ -34,6 +34,12 @@ bool profile_facts_noreturn(void *facts, const char *name) {
 }
 
 bool profile_facts_errno(void *facts, const char *name) {
+  uint64_t known;
+  return map_get(&((struct profile_facts *)facts)->knowledge.errnos, hash_string(name), &known) &&
+         known == KNOWN_ADDRESS;
+}
+
+bool profile_facts_keeps_errno(void *facts, const char *name) {
   return map_get(&((struct profile_facts *)facts)->knowledge.errnos, hash_string(name), NULL);
 }
 

@@ -135,14 +135,15 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
   return lines_bad(at, "not a fact about functions:", kind);
 }
 
-/* noreturn NAME, infallible NAME, errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
+/* noreturn, infallible, errno and no-errno NAME, error VALUE NAME, success KIND NAME, and how it is called */
 static int read_function(struct lines *at, char *line) {
   struct knowledge *k = at->to;
   char *save = NULL, *fact = strtok_r(line, " 	", &save), *name = strtok_r(NULL, " 	", &save);
   if (!name) return lines_bad(at, "a name is missing behind", fact);
   if (strcmp(fact, "noreturn") == 0) return map_put(&k->noreturn, hash_string(name), 1);
   if (strcmp(fact, "infallible") == 0) return map_put(&k->infallible, hash_string(name), 1);
-  if (strcmp(fact, "errno") == 0) return map_put(&k->errnos, hash_string(name), 1);
+  if (strcmp(fact, "errno") == 0) return map_put(&k->errnos, hash_string(name), KNOWN_ADDRESS);
+  if (strcmp(fact, "no-errno") == 0) return map_put(&k->errnos, hash_string(name), KNOWN_LEFT_ALONE);
   if (strcmp(fact, "error") == 0) return read_told(at, name, &save);
   if (strcmp(fact, "success") == 0) return read_success(at, name, &save);
   return read_calling(at, fact, name, &save);

@@ -162,6 +162,8 @@ void profile_facts_free(struct profile_facts *f);
 bool profile_facts_noreturn(void *facts, const char *name);
 /* Does the function of this name return the address of errno? The same. */
 bool profile_facts_errno(void *facts, const char *name);
+/* Does it leave errno as it is? The same. */
+bool profile_facts_keeps_errno(void *facts, const char *name);
 
 /* What a function returns when it succeeds. */
 enum profile_success {

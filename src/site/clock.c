@@ -2,12 +2,14 @@
 /*
  * Arguments that point to a date that is not far away: to a variable of the function that was only ever set by a
  * function that tells the time, from the times of a file, or from a number of 32 bits; or to the times of a file
- * themselves. What depends on such a date does not fail: years leave an int after two thousand million of them.
+ * themselves. So is a variable of the program that was set so right before. What depends on such a date does not fail:
+ * years leave an int after two thousand million of them.
  */
 #include "site/program.h"
 
 #define BLOCKS 48 /* that are looked through for where an address was made */
 #define NEAR 12   /* instructions behind a call in which its result is stored, and before a store that make its value */
+#define PART_MAX 4096 /* bytes before a date at which what holds it may begin */
 
 /* The stack slot that the memory operand names, relative to the stack pointer at the entry. */
 static bool slot_of(const struct insn *in, int64_t *ret) {
@@ -121,18 +123,23 @@ static bool is_told(const struct told *t, int64_t slot, uint32_t insn) {
   return false;
 }
 
-/* Does the instruction store what has 32 bits at most, or a time that was told? */
-static bool stores_date(const struct told *t, uint32_t insn) {
+/*
+ * Does the instruction store what has 32 bits at most, or a time that was told? *RET_CONSTANT is set if it is a
+ * constant, which may only stand there until something else comes.
+ */
+static bool stores_date(const struct told *t, uint32_t insn, bool *ret_constant) {
   const struct insn *in = &t->code->insns[insn];
   uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
   int64_t from;
   if (in->op != OP_MOVE || in->size != 8) return false;
+  *ret_constant |= in->src_kind == OPERAND_IMM;
   if (in->src_kind == OPERAND_IMM) return true;
   uint8_t reg = in->src;
   for (uint32_t i = insn; in->src_kind == OPERAND_REG && i-- > first && insn - i <= NEAR;) {
     const struct insn *by = &t->code->insns[i];
     if (!(by->defs & REG_BIT(reg))) continue;
     if (insn_calls(by) || by->dst_kind != OPERAND_REG || by->dst != reg || by->op == OP_OTHER) return false;
+    *ret_constant |= insn_zeroes(by) || (by->op == OP_MOVE && by->src_kind == OPERAND_IMM);
     if (by->size == 4 || (by->op == OP_MOVE && by->from_size <= 4)) return true;
     if (by->op == OP_MOVE && by->src_kind == OPERAND_MEM) return slot_of(by, &from) && is_told(t, from, i);
     if (by->op != OP_MOVE || by->src_kind != OPERAND_REG) return false;
@@ -156,12 +163,56 @@ static bool escapes(const struct told *t, int64_t slot) {
   return false;
 }
 
+/*
+ * Is the address of something taken that the slot may be a part of, or that of the slot only to be stored? Calls may
+ * fill a structure or an array as a whole.
+ */
+static bool escapes_in_part(const struct told *t, int64_t slot) {
+  int64_t at;
+  for (uint32_t i = 0; i < t->code->n_insns; i++) {
+    const struct insn *in = &t->code->insns[i], *next = i + 1 < t->code->n_insns ? in + 1 : NULL;
+    for (unsigned arg = 0; arg < FLOW_ARGS && insn_calls(in); arg++)
+      if (clock_given_slot(t->g, i, arg, &at) && at < slot && at > slot - PART_MAX) return true;
+    if (in->op != OP_LEA || !slot_of(in, &at) || at > slot || at <= slot - PART_MAX) continue;
+    bool stored = next && next->op == OP_MOVE && next->dst_kind == OPERAND_MEM && next->src_kind == OPERAND_REG &&
+                  next->src == in->dst;
+    if (at != slot || stored) return true;
+  }
+  return false;
+}
+
+/* Does the call CALL tell the time, and is that what the variable of the program at ADDRESS has at INSN? */
+static bool tells_variable(const struct told *t, uint32_t call, uint64_t address, uint32_t insn) {
+  struct flow_call c = flow_graph_call(t->g, call);
+  const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  struct flow_value v;
+  if (!m || !relevance_tells_now(t->p->relevance, m->written)) return false;
+  bool told = flow_graph_argument(t->g, call, 0, &v) && v.kind == VALUE_ADDRESS && !v.raw && v.value == address;
+  for (uint32_t i = call + 1; i < insn; i++) {
+    const struct insn *in = &t->code->insns[i];
+    bool there = in->base == NO_REG && in->index == NO_REG && (uint64_t)in->disp == address && !(in->flags & INSN_FS);
+    if (in->flags & INSN_WRITES_MEM && there) told = in->size == 8 && stores_result(t->code, call, i);
+  }
+  return told;
+}
+
+/* Is it the last call before INSN, in its block, that has put the current time into the variable at ADDRESS? */
+static bool variable_is_now(const struct told *t, uint32_t insn, uint64_t address) {
+  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
+  for (uint32_t i = insn; i-- > first;)
+    if (insn_calls(&t->code->insns[i])) return tells_variable(t, i, address, insn);
+  return false;
+}
+
 bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg) {
   struct told t = {p, g, flow_graph_code(g)};
+  struct flow_value v;
   int64_t slot;
+  if (flow_graph_argument(g, insn, arg, &v) && v.kind == VALUE_ADDRESS && !v.raw)
+    return variable_is_now(&t, insn, v.value);
   uint32_t last = UINT32_MAX; /* the last call that told the time */
   if (!clock_given_slot(g, insn, arg, &slot) || escapes(&t, slot)) return false;
-  bool told = is_told(&t, slot, insn);
+  bool told = is_told(&t, slot, insn), constant = false;
   for (uint32_t i = 0; i < t.code->n_insns; i++) {
     const struct insn *in = &t.code->insns[i];
     struct flow_call c = insn_calls(in) ? flow_graph_call(g, i) : (struct flow_call){.kind = CALL_POINTER};
@@ -169,8 +220,8 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
     if (m && relevance_tells_now(p->relevance, m->written)) last = i;
     if (!writes_slot(in, slot)) continue;
     bool result = last != UINT32_MAX && stores_result(t.code, last, i);
-    if (!result && !stores_date(&t, i)) return false; /* something else */
+    if (!result && !stores_date(&t, i, &constant)) return false; /* something else */
     told |= flow_graph_leads(g, i, insn);
   }
-  return told;
+  return told && !(constant && escapes_in_part(&t, slot));
 }

@@ -70,6 +70,7 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
   set_usual_successes(s, m);
   add_success(s, m, call);
   if (call->lowest) set_successes(s, call->lowest - 1u, 0, 1, false);
+  s->renewed = call->renewed;
 }
 
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {
@@ -96,6 +97,12 @@ bool judge_mixed(const struct program *p, const struct sample *s, const struct f
   return !e->sum || s->n_successes != 1 || !transform_apply(e->ops, p->image, s->successes[0], &v, NULL) || v != 0;
 }
 
+/* Does the comparison ask for the number 0 alone? */
+static bool asks_zero(const struct program *p, const struct flow_event *e) {
+  bool zero = !e->variable && flow_event_holds(e, p->image, 0, 0);
+  return !e->variable && zero != flow_event_holds(e, p->image, 1, 0) && zero != flow_event_holds(e, p->image, ~0ull, 0);
+}
+
 /* Is the error told from the sample's successes, and from MORE if that is not 0? */
 static bool tells(const struct program *p, const struct sample *s, const struct flow_event *e, uint64_t error,
                   uint64_t more, uint64_t variable) {
@@ -106,7 +113,23 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
     one |= differs;
   }
   if (more && flow_event_holds(e, p->image, more, variable) != holds) return true;
+  if (s->renewed && asks_zero(p, e)) return true;
   return s->all ? every : one;
+}
+
+/*
+ * Compilers ask for ranges of lengths at once: "x != -1 && x > 11" is x - 12 <= -14 without a sign, and
+ * "x == -1 || x < 4" is x + 1 < 5. The first number of the range, or, if the error is in it, the first behind it; 0
+ * if there is none.
+ */
+static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e) {
+  uint8_t order = e->cc & ~1;
+  const struct transform *t = e->ops;
+  bool asks = e->op == OP_CMP && !e->variable && e->width == 8 && (order == CC_B || order == CC_BE);
+  if (s->import->success != SUCCESS_LENGTH || !asks || !t || t->next || t->kind != XF_ADD) return 0;
+  uint64_t end = e->imm + (order == CC_BE), by = (uint64_t)t->imm;
+  uint64_t edge = s->errors[0] + by < end ? end - by : 0 - by;
+  return edge < 1u << 30 ? edge : 0;
 }
 
 /*
@@ -119,6 +142,8 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
 uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
+  uint64_t edge = edge_of_range(s, e);
+  if (edge) return edge;
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
   if (m->success == SUCCESS_LENGTH) return e->imm + 1 < s->count ? e->imm + 1 : 0;

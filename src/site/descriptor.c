@@ -121,6 +121,7 @@ static enum access opened_for(const struct looking *t, const struct import *m, u
                               const struct relevance_opener *o) {
   if (o->access == ACCESS_READ) return OPEN_READ;
   if (o->access == ACCESS_WRITE) return OPEN_WRITE;
+  if (o->access == ACCESS_BOTH) return OPEN_BOTH;
   int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg);
   if (o->access == ACCESS_LIKE || arg < 0 || arg >= FLOW_ARGS) return OPEN_UNKNOWN;
   return o->access == ACCESS_FLAGS ? access_by_flags(t, insn, (unsigned)arg) : access_by_mode(t, insn, (unsigned)arg);
@@ -232,8 +233,8 @@ static void look_at_thing(const struct looking *t, uint32_t insn, const struct t
     tell_written(c, FALSE_FOR_CALL);
     return;
   }
-  /* Only what ends it is about all that was done with it. */
-  bool look = closes && access != OPEN_READ && access != OPEN_WRITE;
+  /* What ends it is about all that was done with it; so is all else, where it is known that it can be written to. */
+  bool look = access == OPEN_BOTH || (closes && access == OPEN_UNKNOWN);
   tell_written(c, is_written(access, look ? treated(t, insn, thing) : HANDED_ON));
 }
 

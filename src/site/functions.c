@@ -314,16 +314,15 @@ size_t functions_readers(const struct program *p, uint64_t variable, const struc
 }
 
 /*
- * Where a loop that fills an array was unrolled, its elements are written as variables of their own. A variable that is
- * written and never read is no variable: compilers leave such ones out.
+ * Where a loop that fills an array was unrolled, its elements are written as variables of their own. What lies behind
+ * an array may as well be another member of its structure, so that nobody knows whether its readers are meant.
  */
-size_t functions_array_readers(const struct program *p, uint64_t variable, unsigned size, const struct reader **ret) {
+bool functions_maybe_element(const struct program *p, uint64_t variable, unsigned size) {
   size_t low = FIRST_FROM(p->readers.at, p->readers.n, variable, variable);
-  if (!low || (low < p->readers.n && p->readers.at[low].variable == variable)) return 0;
+  if (!low || (low < p->readers.n && p->readers.at[low].variable == variable)) return false;
   const struct reader *last = &p->readers.at[low - 1];
   uint64_t distance = variable - last->variable;
-  if (!last->array || !size || distance % size || distance / size > ARRAY_MAX) return 0;
-  return functions_readers(p, last->variable, ret);
+  return last->array && size && distance % size == 0 && distance / size <= ARRAY_MAX;
 }
 
 static bool exported(const struct program *p, uint64_t entry) {

@@ -35,6 +35,7 @@ struct flow_graph_options gather_options(struct program *p, struct worker *w) {
   return (struct flow_graph_options){
       .code = {.max_insns = FUNCTION_INSNS, .unreached = true, .noreturn = flow_probe_noreturn, .context = &w->probe},
       .errno_at = profile_facts_errno,
+      .keeps_errno = profile_facts_keeps_errno,
       .context = p->facts,
   };
 }
@@ -63,6 +64,8 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
   uint64_t lowest;
   if (m->success == SUCCESS_NUMBER && neighbours_lowest(t->p, t->g, insn, m, &lowest))
     c->lowest = (uint8_t)(1 + lowest);
+  else if (m->success == SUCCESS_NUMBER)
+    c->renewed = neighbours_renewed(t->p, t->g, insn, m);
 }
 
 /* --- a site ------------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ void guard_choose(struct program *p) {
   for (size_t i = 0; i < p->found.n; i++) {
     struct found *f = &p->found.at[i];
     if (f->guard_nothing.errors & ~f->guard.errors && functions_no_result(p, f->entry)) f->guard = f->guard_nothing;
+    if (f->kept_returned && functions_no_result(p, f->entry)) f->kept = false;
   }
 }
 

@@ -409,8 +409,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
-    if (!n && (n = functions_array_readers(j->p, e->imm, e->width, &r)) > 0) start.offset = (int64_t)r->variable;
-    out->cut |= n > CALLERS_MAX;
+    out->cut |= n > CALLERS_MAX || functions_maybe_element(j->p, e->imm, e->width);
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
       judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), GIVEN_NOT, out);
   }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call. All ways from
- * the call to the end of its function must pass the question, or a flush that has failed and whose failure was noticed.
+ * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call that writes.
+ * All ways from the call to the end of its function must pass the question, or a flush that has failed and whose
+ * failure was noticed, before they come to a call that makes the stream forget, as clearerr does. Who reads is not
+ * helped so: what was not read is used before, and the end of a file is no failure.
  */
 #include "site/program.h"
 #include "site/relevance_rules.h"
@@ -12,11 +14,22 @@
 #define CALLS_LOOKED_AT 512
 #define ALL_EDGES 0xff
 
+enum { UNSEEN, SEEN, SEEN_ENDING }; /* ENDING: a way leads to an edge that is cut */
+
+/* A call that asks a stream for a failure that it has kept, or that makes it forget. */
+struct telling {
+  uint32_t insn;
+  bool returned; /* it asks, and the answer only goes to who called the function, if that returns something */
+};
+
 struct keeping {
   const struct looking *t;
+  struct flow_events *events; /* for what becomes of an answer */
   const failing_vec *edges;
-  VEC(uint32_t) asking; /* calls that ask a stream for a failure that it has kept, and whose answer is read */
-  uint8_t *cut;         /* by block: kinds of edges behind which the failure is known, as bits */
+  VEC(struct telling) told; /* in order */
+  bool asking, returning;   /* one of them asks; one is RETURNED */
+  uint8_t *cut;             /* by block: kinds of edges behind which the failure is known, as bits */
+  uint8_t *forgotten;       /* by block: the stream has forgotten before it is asked there */
   uint8_t *seen;
   uint32_t *todo;
 };
@@ -33,15 +46,21 @@ static const struct import *called(const struct keeping *k, uint32_t insn) {
   return c.kind == CALL_SLOT ? program_import(k->t->p, c.target) : NULL;
 }
 
-/* Is what the call INSN returns read in its block? */
-static bool is_read(const struct keeping *k, uint32_t insn) {
-  const struct block *b = &k->t->code->blocks[flow_graph_block(k->t->g, insn)];
-  for (uint32_t i = insn + 1; i < b->first + b->n; i++) {
-    const struct insn *in = &k->t->code->insns[i];
-    if (in->uses & REG_BIT(RAX) && !insn_zeroes(in)) return true;
-    if (in->defs & REG_BIT(RAX)) return false;
+/* Is something done according to what the call INSN returns? To print it is not enough. */
+static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret) {
+  struct flow_start start = {.kind = START_RESULT, .insn = insn};
+  bool used = false, returned = false;
+  k->events->at.n = 0;
+  k->events->torn = false;
+  int r = flow_follow(k->t->g, &start, NULL, k->events);
+  for (size_t i = 0; i < k->events->at.n && r >= 0; i++) {
+    const struct flow_event *e = &k->events->at.at[i];
+    if (e->subject != SUBJECT_VALUE) continue;
+    used |= e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH || e->kind == EVENT_STORE || e->kind == EVENT_USE;
+    returned |= e->kind == EVENT_RETURN;
   }
-  return k->t->code->insns[b->first + b->n - 1].op == OP_RETURN;
+  *ret = (struct telling){insn, !used};
+  return r < 0 ? r : used || returned;
 }
 
 /* Is the written argument ARG of the call INSN of M the stream? */
@@ -54,18 +73,34 @@ static bool gets(const struct keeping *k, uint32_t insn, const struct import *m,
   return c.about[ABOUT_STDOUT] == TRUE_FOR_CALL;
 }
 
-/* Which edges are gone for this stream. SITE: the call; a question in its block before it is none. */
-static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) {
+/*
+ * What the calls that ask and that make forget do to this stream; of a block the first one behind SITE counts. NOTHING:
+ * the function returns nothing.
+ */
+static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t site, bool nothing) {
   const struct relevance *r = k->t->p->relevance;
   uint32_t here = flow_graph_block(k->t->g, site);
   bool any = false;
-  memset(k->cut, 0, k->t->code->n_blocks);
-  for (size_t i = 0; i < k->asking.n && i < CALLS_LOOKED_AT; i++) {
-    uint32_t insn = k->asking.at[i], block = flow_graph_block(k->t->g, insn);
-    if ((block == here && insn < site) || !gets(k, insn, called(k, insn), 0, s)) continue;
-    k->cut[block] = ALL_EDGES;
-    any = true;
+  for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
+    uint32_t insn = k->told.at[i].insn, block = flow_graph_block(k->t->g, insn);
+    const struct import *m = called(k, insn);
+    int forgets = relevance_forgets(r, m->written);
+    if ((block == here && insn < site) || k->cut[block] || k->forgotten[block]) continue;
+    if (nothing && k->told.at[i].returned) continue;
+    if (!gets(k, insn, m, forgets >= 0 ? forgets : 0, s)) continue;
+    k->forgotten[block] = forgets >= 0;
+    if (forgets < 0) k->cut[block] = ALL_EDGES;
+    any |= forgets < 0;
   }
+  return any;
+}
+
+/* Which edges are gone for this stream. SITE: the call; a question in its block before it is none. */
+static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site, bool nothing) {
+  const struct relevance *r = k->t->p->relevance;
+  memset(k->cut, 0, k->t->code->n_blocks);
+  memset(k->forgotten, 0, k->t->code->n_blocks);
+  bool any = look_at_told(k, s, site, nothing);
   for (size_t i = 0; i < k->edges->n && any; i++) {
     const struct failing *f = &k->edges->at[i];
     const struct import *m = called(k, f->insn);
@@ -74,33 +109,64 @@ static bool cut_edges(struct keeping *k, const struct stream *s, uint32_t site) 
   return any;
 }
 
+/* Does an edge from BLOCK lead out of what was seen, or to where an edge is known to? */
+static bool comes_to_cut(const struct keeping *k, uint32_t block) {
+  const uint32_t *next;
+  const uint8_t *kinds;
+  if (k->cut[block] == ALL_EDGES) return true;
+  uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
+  for (uint32_t i = 0; i < n; i++)
+    if (k->cut[block] >> kinds[i] & 1 || k->seen[next[i]] == SEEN_ENDING) return true;
+  return false;
+}
+
+/* Is there a way to an edge that is cut from each block that was seen? A server that goes round for ever never asks. */
+static bool none_circles(struct keeping *k) {
+  uint32_t left;
+  bool more = true;
+  while (more) {
+    left = 0;
+    more = false;
+    for (uint32_t i = k->t->code->n_blocks; i-- > 0;) {
+      if (k->seen[i] != SEEN) continue;
+      bool ending = comes_to_cut(k, i);
+      if (ending) k->seen[i] = SEEN_ENDING;
+      more |= ending;
+      left += !ending;
+    }
+  }
+  return !left;
+}
+
 /* Do all ways from BLOCK end in an edge that is cut? */
 static bool all_cut(struct keeping *k, uint32_t block) {
   const struct code *code = k->t->code;
   uint32_t n_todo = 0;
   memset(k->seen, 0, code->n_blocks);
-  k->seen[block] = 1;
+  k->seen[block] = SEEN;
   k->todo[n_todo++] = block;
   while (n_todo > 0) {
     const uint32_t *next;
     const uint8_t *kinds;
     block = k->todo[--n_todo];
+    if (k->forgotten[block]) return false;
     if (k->cut[block] == ALL_EDGES) continue;
     uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
     if (!n) return false; /* the end of the function, or of the program */
     for (uint32_t i = 0; i < n; i++) {
       if (k->seen[next[i]] || k->cut[block] >> kinds[i] & 1) continue;
-      k->seen[next[i]] = 1;
+      k->seen[next[i]] = SEEN;
       k->todo[n_todo++] = next[i];
     }
   }
-  return true;
+  return none_circles(k);
 }
 
 static bool stream_of(const struct keeping *k, const struct found *f, uint32_t insn, struct stream *ret) {
   const struct relevance *r = k->t->p->relevance;
   const struct import *m = &k->t->p->imports.at[f->import];
   int kept = relevance_kept(r, m->written);
+  if (relevance_writes(r, m->written) < 0 && relevance_flushes(r, m->written) < 0) return false;
   ret->is_stdout =
       relevance_writes(r, m->written) == ARG_STDOUT || (kept >= 0 && f->call.about[ABOUT_STDOUT] == TRUE_FOR_CALL);
   if (ret->is_stdout) return true;
@@ -110,31 +176,43 @@ static bool stream_of(const struct keeping *k, const struct found *f, uint32_t i
   return ret->thing.known;
 }
 
-static int find_questions(struct keeping *k) {
+static int find_told(struct keeping *k) {
   for (uint32_t i = 0; i < k->t->code->n_insns; i++) {
     const struct import *m = called(k, i);
-    if (!m || !relevance_tells_kept(k->t->p->relevance, m->written) || !is_read(k, i)) continue;
-    if (vec_push(&k->asking, i) < 0) return -ENOMEM;
+    struct telling told = {.insn = i};
+    int asks = m && relevance_tells_kept(k->t->p->relevance, m->written) ? is_answer_used(k, i, &told) : 0;
+    if (asks < 0) return asks;
+    if (!asks && (!m || relevance_forgets(k->t->p->relevance, m->written) < 0)) continue;
+    if (vec_push(&k->told, told) < 0) return -ENOMEM;
+    k->asking |= asks;
+    k->returning |= asks && told.returned;
   }
   return 0;
 }
 
+/* Is the stream asked on all ways behind INSN? NOTHING as in look_at_told. */
+static bool is_asked(struct keeping *k, const struct stream *s, uint32_t insn, bool nothing) {
+  return cut_edges(k, s, insn, nothing) && all_cut(k, flow_graph_block(k->t->g, insn));
+}
+
 int kept_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) {
-  struct keeping k = {.t = t, .edges = edges};
+  struct keeping k = {.t = t, .events = &w->events, .edges = edges};
   struct stream s;
   uint32_t insn;
-  int r = first < w->found.n ? find_questions(&k) : 0;
-  if (r >= 0 && k.asking.n) {
+  int r = first < w->found.n ? find_told(&k) : 0;
+  if (r >= 0 && k.asking) {
     k.cut = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
+    k.forgotten = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
     k.seen = arena_alloc(&w->flow.scratch, t->code->n_blocks + 1);
     k.todo = arena_alloc(&w->flow.scratch, (t->code->n_blocks + 1) * sizeof *k.todo);
-    if (!k.cut || !k.seen || !k.todo) r = -ENOMEM;
+    if (!k.cut || !k.forgotten || !k.seen || !k.todo) r = -ENOMEM;
   }
-  for (size_t i = first; i < w->found.n && k.asking.n && r >= 0; i++) {
+  for (size_t i = first; i < w->found.n && k.asking && r >= 0; i++) {
     struct found *f = &w->found.at[i];
-    if (!code_find(t->code, f->at, &insn) || !stream_of(&k, f, insn, &s) || !cut_edges(&k, &s, insn)) continue;
-    f->kept = all_cut(&k, flow_graph_block(t->g, insn));
+    if (!code_find(t->code, f->at, &insn) || !stream_of(&k, f, insn, &s)) continue;
+    f->kept = is_asked(&k, &s, insn, false);
+    f->kept_returned = f->kept && k.returning && !is_asked(&k, &s, insn, true);
   }
-  vec_done(&k.asking);
+  vec_done(&k.told);
   return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one call tells of the next. A descriptor that was just closed is the one that the next opening gets, so that to
- * compare with it is a check: "close(0); if (open(tty, O_RDWR) != 0)". And a call that gets the error of the one before
- * and refuses it, which is looked at, has noticed it: "if (fstat(open(path, O_RDONLY), &st) < 0)".
+ * compare with it is a check: "close(0); if (open(tty, O_RDWR) != 0)"; so it is if a loop has closed them all. And a
+ * call that gets the error of the one before and refuses it, which is looked at, has noticed it:
+ * "if (fstat(open(path, O_RDONLY), &st) < 0)".
  */
 #include "site/program.h"
 
@@ -10,6 +11,7 @@
 
 #define BLOCKS_BACK 4
 #define BLOCKS_ON 16
+#define CALLS_BACK 24
 #define STANDARD 3 /* descriptors with a meaning of their own */
 
 /* --- the lowest descriptor ---------------------------------------------------------------------------------------- */
@@ -27,26 +29,63 @@ static uint64_t closed_by(const struct program *p, struct flow_graph *g, uint32_
   return v.value;
 }
 
-bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
-                       uint64_t *ret) {
+/* Does one of the calls between CLOSE and INSN, as they stand in the code, open something on the way? */
+static bool opens_between(const struct program *p, struct flow_graph *g, uint32_t close, uint32_t insn) {
+  const struct code *code = flow_graph_code(g);
+  for (uint32_t i = close + 1; i < insn; i++) {
+    const struct import *m = insn_calls(&code->insns[i]) ? called(p, g, i) : NULL;
+    if (!m || !relevance_opens(p->relevance, m->written)) continue;
+    if (flow_graph_leads(g, close, i) && flow_graph_leads(g, i, insn)) return true;
+  }
+  return false;
+}
+
+/* Is CLOSE, which closes what is no constant, in a loop before INSN, which is not in it? */
+static bool closes_many(struct flow_graph *g, uint32_t close, uint32_t insn) {
+  struct flow_value v;
+  if (flow_graph_argument(g, close, 0, &v) && v.kind == VALUE_CONST) return false;
+  return flow_graph_leads(g, close, close) && flow_graph_leads(g, close, insn) && !flow_graph_leads(g, insn, close);
+}
+
+bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m) {
   const struct code *code = flow_graph_code(g);
   const struct relevance_opener *o = relevance_opens(p->relevance, m->written);
+  unsigned looked = 0;
+  for (uint32_t i = insn; o && o->result && i-- > 0 && looked < CALLS_BACK;) {
+    const struct import *before = insn_calls(&code->insns[i]) ? called(p, g, i) : NULL;
+    looked += insn_calls(&code->insns[i]);
+    if (!before || !relevance_closes(p->relevance, before->written) || !closes_many(g, i, insn)) continue;
+    return !opens_between(p, g, i, insn);
+  }
+  return false;
+}
+
+/* Of the calls right before INSN, the lowest standard descriptor that one closes; STANDARD if none does. */
+static uint64_t closed_before(const struct program *p, struct flow_graph *g, uint32_t insn) {
+  const struct code *code = flow_graph_code(g);
   uint32_t block = flow_graph_block(g, insn), at = insn;
-  *ret = STANDARD;
-  if (!o || !o->result) return false;
+  uint64_t lowest = STANDARD;
   for (unsigned n = 0; n < BLOCKS_BACK; n++) {
     const struct block *b = &code->blocks[block];
     while (at-- > b->first) {
       if (!insn_calls(&code->insns[at])) continue;
       const struct import *before = called(p, g, at);
-      if (!before || relevance_opens(p->relevance, before->written)) return *ret < STANDARD;
+      if (!before || relevance_opens(p->relevance, before->written)) return lowest;
       uint64_t closed = closed_by(p, g, at, before);
-      if (closed < *ret) *ret = closed;
+      if (closed < lowest) lowest = closed;
     }
     if (b->n_preds != 1) break;
     block = code->edges[b->preds].from;
     at = code->blocks[block].first + code->blocks[block].n;
   }
+  return lowest;
+}
+
+bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+                       uint64_t *ret) {
+  const struct relevance_opener *o = relevance_opens(p->relevance, m->written);
+  if (!o || !o->result) return false;
+  *ret = closed_before(p, g, insn);
   return *ret < STANDARD;
 }
 

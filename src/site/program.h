@@ -48,6 +48,7 @@ struct found {
   bool always, torn;
   bool again;          /* the same was asked before, and there was an answer (again.c) */
   bool kept;           /* a stream keeps the failure, and is asked for it (kept.c) */
+  bool kept_returned;  /* ... but the answer is only returned, which debug information may know better */
   bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   uint64_t refused_at; /* that call, or 0 */
   bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */
@@ -192,8 +193,8 @@ int functions_each(struct program *p, size_t n, int (*work)(struct program *, st
 /* The calls of the function at ENTRY. */
 size_t functions_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
 size_t functions_readers(const struct program *p, uint64_t variable, const struct reader **ret);
-/* The readers of the array that the variable, which nobody reads by itself, seems to be an element of. */
-size_t functions_array_readers(const struct program *p, uint64_t variable, unsigned size, const struct reader **ret);
+/* May the variable, which nobody reads by itself, be an element of an array that is read? */
+bool functions_maybe_element(const struct program *p, uint64_t variable, unsigned size);
 /* May it be called from where nobody sees it: exported, or its address is taken? */
 bool functions_visible(const struct program *p, uint64_t entry);
 /* Does the slot hold a function? */
@@ -224,6 +225,7 @@ struct sample {
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];
   unsigned n_successes;
   bool all;       /* a comparison must tell an error from all of them, not from one */
+  bool renewed;   /* 0 is a success to who asks for it alone */
   uint64_t count; /* how much was asked for; 0 if that is not known */
 };
 
@@ -340,6 +342,8 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 /* Does the call INSN of M get a descriptor that was closed just before? Which one. */
 bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
                        uint64_t *ret);
+/* Has a loop closed descriptors before the call INSN of M, and nothing was opened since? */
+bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m);
 /*
  * The call that gets what the call INSN of M returns, refuses an error, and is passed on every way before anything else
  * is done with it; 0 if there is none. EVENTS: of that value.

@@ -369,7 +369,7 @@ static int add_opener(const struct reader *rd, const char *name, void *context) 
 
 /* opens NAMES PLACE THING KIND ACCESS */
 static int read_opens(const struct reader *rd, char **words, size_t n) {
-  static const char *const accesses[] = {"read", "write", "flags:", "mode:", "like:"};
+  static const char *const accesses[] = {"read", "write", "flags:", "mode:", "like:", "both"};
   if (n != 6) return bad(rd, "not 'NAMES PLACE THING KIND ACCESS' behind", words[0]);
   struct relevance_opener *o = arena_zalloc(&rd->r->arena, sizeof *o);
   if (!o) return -ENOMEM;
@@ -413,6 +413,7 @@ static int read_fact(const struct reader *rd, char **words, size_t n) {
   if (strcmp(fact, "again") == 0) return each_name(rd, words[1], add_again, n > 2 ? words[2] : NULL);
   if (strcmp(fact, "absent") == 0) return each_name(rd, words[1], add_mark, &rd->r->absent);
   if (strcmp(fact, "kept") == 0) return read_kept(rd, words, n);
+  if (strcmp(fact, "forgets") == 0) return read_role(rd, words, n, &rd->r->forgetters);
   static const char *const roles[] = {"reads", "writes", "flushes", "closes", "on"};
   for (size_t i = 0; i < COUNT(roles); i++)
     if (strcmp(fact, roles[i]) == 0) return read_descriptor(rd, words, n);
@@ -488,10 +489,11 @@ int relevance_new(struct relevance **ret) {
 
 void relevance_free(struct relevance *r) {
   if (!r) return;
-  struct map *maps[] = {&r->constants,   &r->known,      &r->answers, &r->nothing,  &r->kept,    &r->groups,
-                        &r->descriptors, &r->effects,    &r->openers, &r->aliases,  &r->writers, &r->closers,
-                        &r->again,       &r->again_ends, &r->told_by, &r->absent,   &r->now,     &r->now_behind,
-                        &r->now_offsets, &r->dates,      &r->readers, &r->flushers, &r->tellers, &r->after_failure};
+  struct map *maps[] = {&r->constants, &r->known,       &r->answers,    &r->nothing,     &r->kept,
+                        &r->groups,    &r->descriptors, &r->effects,    &r->openers,     &r->aliases,
+                        &r->writers,   &r->closers,     &r->again,      &r->again_ends,  &r->told_by,
+                        &r->absent,    &r->now,         &r->now_behind, &r->now_offsets, &r->dates,
+                        &r->readers,   &r->flushers,    &r->tellers,    &r->forgetters,  &r->after_failure};
   for (size_t i = 0; i < COUNT(maps); i++)
     map_done(maps[i]);
   map_done(&r->rules_of);

@@ -56,12 +56,13 @@ struct relevance_call {
   unsigned known; /* bit I: argument I is the constant ARGS[I] */
   uint64_t args[RELEVANCE_ARGS];
   uint8_t lowest;          /* 1 + the descriptor that it gets if it succeeds; 0 if that is not known */
+  bool renewed;            /* the descriptor may be 0, since a loop has closed many */
   unsigned current;        /* bit I: argument I points to the current time */
   unsigned fixed;          /* bit I: argument I points to what the program has in memory that nobody writes to */
   uint8_t about[SUBJECTS]; /* enum answer */
 };
 
-enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE };
+enum open_access { ACCESS_READ, ACCESS_WRITE, ACCESS_FLAGS, ACCESS_MODE, ACCESS_LIKE, ACCESS_BOTH };
 
 /* What a function opens; KIND is the subject that its result is then, or SUBJECTS if that is none of them. */
 struct relevance_opener {
@@ -114,6 +115,8 @@ bool relevance_now_offset(const struct relevance *r, const char *name, int64_t o
 int relevance_date(const struct relevance *r, const char *name);
 /* The argument with the stream that keeps the failure, or -1. */
 int relevance_kept(const struct relevance *r, const char *name);
+/* The argument with the stream that it makes forget such a failure, or -1. */
+int relevance_forgets(const struct relevance *r, const char *name);
 /* What the function does with NULL, or with -1, as its argument ARG. */
 enum effect relevance_effect(const struct relevance *r, const char *name, unsigned arg, bool null);
 const struct relevance_opener *relevance_opens(const struct relevance *r, const char *name);

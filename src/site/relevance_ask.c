@@ -124,6 +124,7 @@ int relevance_now_behind(const struct relevance *r, const char *name) {
 }
 
 int relevance_kept(const struct relevance *r, const char *name) { return role(&r->kept, name); }
+int relevance_forgets(const struct relevance *r, const char *name) { return role(&r->forgetters, name); }
 int relevance_descriptor(const struct relevance *r, const char *name) { return role(&r->descriptors, name); }
 int relevance_writes(const struct relevance *r, const char *name) { return role(&r->writers, name); }
 int relevance_flushes(const struct relevance *r, const char *name) { return role(&r->flushers, name); }

@@ -42,7 +42,8 @@ struct alias {
 struct relevance {
   struct arena arena;
   struct map constants, known, answers, nothing, again, again_ends, told_by, absent, now, now_behind, now_offsets,
-      dates, kept, descriptors, writers, closers, readers, flushers, tellers, after_failure, effects, openers, aliases;
+      dates, kept, descriptors, writers, closers, readers, flushers, tellers, forgetters, after_failure, effects,
+      openers, aliases;
   const struct alias *first_alias, **last_alias;
   struct map groups;   /* hash of the name to its members: strings behind each other, the last one empty */
   struct map rules_of; /* hash of the name to its first rule + 1 */

@@ -93,8 +93,8 @@ NUMBERED = (
     "|stream|vector"
 )
 FACT = (
-    rf"noreturn|infallible|errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned|done"
-    rf"|foreseen|object|only|throws|variadic|(?:{NUMBERED}) \d+"
+    rf"noreturn|infallible|errno|no-errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
+    rf"|done|foreseen|object|only|throws|variadic|(?:{NUMBERED}) \d+"
     r"|stream (?:stdin|stdout)"
 )
 

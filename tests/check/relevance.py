@@ -53,10 +53,11 @@ LINES = {
     "absent": rf"(?P<names>{NAMES})",
     "now": rf"(?P<names>{NAMES})(?: \d(?: \d+(?:,\d+)*)?)?",
     "kept": rf"(?P<names>{NAMES}) [0-5] (?P<others>{NAMES})",
+    "forgets": rf"(?P<names>{NAMES}) [0-5]",
     "null": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "minus": rf"(?P<names>{NAMES}) (?P<arguments>{ARGUMENTS}) (?P<effect>{EFFECT})",
     "opens": rf"(?P<names>{NAMES}) (?P<place>ret|arg[0-5]\[[0-9]\]) (?:fd|stream|dir) (?:{KIND}) "
-    r"(?:read|write|(?:flags|mode|like):[0-5])",
+    r"(?:read|write|both|(?:flags|mode|like):[0-5])",
     "writes": rf"(?P<names>{NAMES}) (?:[0-5]|stdout)",
     "flushes": rf"(?P<names>{NAMES}) [0-5]",
     "closes": rf"(?P<names>{NAMES}) [0-5]",

@@ -382,6 +382,10 @@ int two(long n, long k) { time_t t = n, u = k; return localtime(&t) ? localtime(
 int behind_it(time_t *t, long k) { if (!localtime(t)) return 0; *t = k; return localtime(t)->tm_year; }
 time_t all;
 int fixed(long k) { if (!localtime(&all)) return 0; all = k; return localtime(&all)->tm_year; }
+int kept(void) { all = time(NULL); return localtime(&all)->tm_year; }
+int kept_behind(void) { time(&all); return localtime(&all)->tm_year; }
+int kept_other(long k) { all = time(NULL); all = k; return localtime(&all)->tm_year; }
+int kept_later(long k) { all = time(NULL) * k; return localtime(&all)->tm_year; }
 int pointer(const time_t *t) { return localtime(t) ? localtime(t)->tm_year : 0; }
 int narrow(const unsigned *n) { time_t t = *n; return localtime(&t)->tm_year; }
 int sign(const int *n) { time_t t = n[1]; return localtime(&t)->tm_year; }
@@ -408,7 +412,7 @@ int main(int c, char **v) {
   time_t t = c;
   return result() + behind() + input() + either(c) + clock_of() + twice(c) + stored(c, **v) + filled(c) + two(c, **v) +
          behind_it(&t, **v) + fixed(c) + pointer(&t) + narrow((void *)v) + sign((void *)v) + preset() + wide((void *)v) +
-         file(*v) + size(*v) + copied(*v) + several((void *)v, c);
+         file(*v) + size(*v) + copied(*v) + several((void *)v, c) + kept() + kept_behind() + kept_other(c) + kept_later(c);
 }
 C
 for level in 0 2; do
@@ -422,7 +426,22 @@ for level in 0 2; do
     and all(at("localtime", f)["quiet"] for f in ("result", "behind", "clock_of", "twice", "pointer"))
     and not any(at("localtime", f)["quiet"] for f in ("stored", "filled", "two", "behind_it", "fixed"))
     and not at("localtime", "input")["quiet"] and not at("gmtime", "either")["quiet"]'
+  holds "so it is with a variable of the program at -O$level" json '
+    all(at("localtime", f)["quiet"] for f in ("kept", "kept_behind"))
+    and not any(at("localtime", f)["quiet"] for f in ("kept_other", "kept_later"))'
 done
+
+# A temporary file is open for both; who has not written to it loses nothing.
+cat >temporary.c <<'C'
+#include <stdio.h>
+int unwritten(char *to) { FILE *f = tmpfile(); if (!f || !fread(to, 1, 8, f)) return -1; fclose(f); return 0; }
+int written(const char *s) { FILE *f = tmpfile(); if (!f || fputs(s, f) < 0) return -1; fclose(f); return 0; }
+int main(int c, char **v) { return unwritten(v[0]) + written(v[c - 1]); }
+C
+${CC:-cc} -O2 -g -fno-inline temporary.c -o temporary || exit 1
+run check --format json --verdict none temporary
+holds 'a temporary file that nothing was written to is closed' json '
+  at("fclose", "unwritten")["quiet"] and not at("fclose", "written")["quiet"]'
 
 # A failure that the next call notices is noticed.
 cat >next.c <<'C'

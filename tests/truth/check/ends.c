@@ -218,6 +218,33 @@ done:
   return rc;
 }
 
+/* Two questions that lead to the same two places are still two. */
+int remove_strictly(const char *path, int strict, int verbose) {
+  if (unlink(path) < 0) { /* @unlink all */
+    if (errno == EACCES) return -2;
+    if (strict) goto bad;
+  } else {
+    if (verbose < 0) goto bad;
+  }
+  puts("done"); /* @puts? none ignored */
+  return 0;
+bad:
+  puts("bad"); /* @puts? none ignored */
+  return -1;
+}
+
+__attribute__((noinline)) int cut_until(int fd, const int *stop, const int *done) {
+  for (;;) {
+    if (ftruncate(fd, 0) < 0) { /* @ftruncate all */
+      if (errno == EINTR) continue;
+      if (*stop) return -1;
+    } else if (*done) {
+      return -1;
+    }
+    usleep(1); /* @usleep none ignored */
+  }
+}
+
 int main(int argc, char **argv) {
   struct job j = {.fd = argc, .buffer = malloc(64)}; /* @malloc all */
   if (!j.buffer || argc < 4) return 2;
@@ -238,5 +265,7 @@ int main(int argc, char **argv) {
   if (grow(&j) < 0) r |= 32;
   if (lock_pages(j.buffer, 64) < 0) r |= 64;
   if (listen_on(0) < 0) r |= 128;
+  r |= remove_strictly(argv[3], argc > 5, argc - 7);
+  if (argc > 6) r |= cut_until(0, &j.fd, &j.tries);
   return r;
 }

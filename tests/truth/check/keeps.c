@@ -228,6 +228,131 @@ static NOINLINE int use_other(const char *tty)
 	return 0;
 }
 
+/* A stream keeps its failure until it is told to forget it. */
+static NOINLINE int put_kept(FILE *f, const char *text)
+{
+	fprintf(f, "%s:", text); /* @fprintf all */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_cleared(FILE *f, const char *text)
+{
+	fprintf(f, "%s;", text); /* @fprintf none ignored */
+	clearerr(f); /* @clearerr any */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_rewound(FILE *f, const char *text)
+{
+	fprintf(f, "%s!", text); /* @fprintf none ignored */
+	if (calls > 1)
+		rewind(f); /* @rewind any */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int put_elsewhere(FILE *f, const char *text, const char *path)
+{
+	fprintf(f, "%s?", text); /* @fprintf none ignored */
+	if (!freopen(path, "w", f)) /* @freopen all */
+		note("nowhere");
+	fprintf(f, "%s.", text); /* @fprintf all */
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+/* The other stream is cleared; this one is cleared before, and when it was asked. */
+static NOINLINE int put_first(FILE *f, FILE *other, const char *text)
+{
+	clearerr(f); /* @clearerr any */
+	fprintf(f, "%s,", text); /* @fprintf all */
+	clearerr(other); /* @clearerr any */
+	int bad = ferror(f); /* @ferror any */
+
+	clearerr(f); /* @clearerr any */
+	return bad ? -1 : 0;
+}
+
+/* Asked once, and never again. */
+static NOINLINE void serve(FILE *f, const char *text)
+{
+	fprintf(f, "%s begins", text); /* @fprintf all */
+	if (ferror(f)) /* @ferror any */
+		exit(1);
+	for (;;) {
+		fprintf(f, "%s goes on", text); /* @fprintf none ignored */
+		if (calls++ > 100)
+			sleep(1); /* @sleep any */
+	}
+}
+
+/* The answer goes nowhere, or only to people. */
+static NOINLINE void put_unasked(FILE *f, const char *text)
+{
+	fprintf(f, "%s-", text); /* @fprintf none ignored */
+	ferror(f); /* @ferror any */
+}
+
+static NOINLINE void put_printed(FILE *f, const char *text)
+{
+	fprintf(f, "%s+", text); /* @fprintf none ignored */
+	int bad = ferror(f); /* @ferror any */
+
+	fprintf(stderr, "%d %d", bad, 1); /* @fprintf none ignored */
+}
+
+/* What was not read is used before anybody asks, and the end of the file is no failure. */
+static NOINLINE int get_used(FILE *f, char *to)
+{
+	struct {
+		unsigned length;
+		char name[60];
+	} head;
+
+	fread(&head, sizeof head, 1, f); /* @fread none ignored */
+	memcpy(to, head.name, head.length);
+	return ferror(f) ? -1 : 0; /* @ferror any */
+}
+
+static NOINLINE int get_counted(FILE *f)
+{
+	static int n[256];
+	int c = fgetc(f); /* @fgetc/getc none used/dereferenced */
+
+	n[c]++;
+	return ferror(f) ? -1 : n[3]; /* @ferror any */
+}
+
+/* Not an element of the array, though it lies behind it. */
+struct opened {
+	int fds[2], log;
+};
+
+struct opened opened;
+
+static NOINLINE void open_both(char **paths)
+{
+	for (int i = 0; i < 2; i++)
+		opened.fds[i] = open(paths[i], O_RDONLY); /* @open all */
+}
+
+static NOINLINE void open_log(const char *path)
+{
+	opened.log = open(path, O_WRONLY); /* @open none used/ignored */
+}
+
+static NOINLINE int sum_opened(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (opened.fds[i] < 0)
+			return -1;
+		sum += opened.fds[i];
+	}
+	return sum;
+}
+
+static NOINLINE long say_opened(const struct opened *o) { return write(o->log, "x", 1) < 0; } /* @write all */
+
 int main(int argc, char **argv)
 {
 	char buffer[256];
@@ -252,6 +377,16 @@ int main(int argc, char **argv)
 	if (!has_text(&text))
 		return 1;
 	n += use_terminal(argv[1]) + use_other(argv[2]);
+	n += put_kept(stderr, argv[1]) + put_cleared(stderr, argv[1]) + put_rewound(stderr, argv[1]);
+	n += put_elsewhere(stderr, argv[1], argv[2]) + put_first(stderr, stdin, argv[1]);
+	put_unasked(stderr, argv[1]);
+	put_printed(stderr, argv[1]);
+	n += get_used(stdin, buffer) + get_counted(stdin);
+	open_both(argv + 1);
+	open_log(argv[1]);
+	n += sum_opened(argc) + say_opened(&opened);
+	if (argc > 9)
+		serve(stderr, argv[1]);
 	n += set_time(&tv) + set_mode(AT_FDCWD, argv[1]) + start(&t) + work(o, argv[1], argv[2]) + close_many();
 	return n > 100 || strcmp(last, p) == 0;
 }
