@@ -77,7 +77,7 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
 void settings_watch(struct keeper *k);
 bool settings_renew(const struct keeper *k);
 
-/* The file that is standard input (input.c): found, while there are no layers; the same for the command to read only. */
+/* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */
 void input_watch(struct keeper *k);
 void input_replace(const struct keeper *k, int *fd);
 
