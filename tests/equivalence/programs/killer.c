@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kills all that it may, and leaves others running. */
+/*
+ * Kills all that it may, and leaves others running.
+ *
+ * once different: whoever is left is killed when the first process ends, and whether it came to its pause by then is chance.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

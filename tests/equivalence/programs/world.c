@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows all that a program can see of how it was started. */
+/*
+ * Shows all that a program can see of how it was started.
+ *
+ * once different: where waitpid fails the child is not waited for, and its output comes when it comes.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
