@@ -199,9 +199,9 @@ static void test_damage_is_said(void **state) {
   struct store *s = NULL;
   struct err e = {0};
   store_close(open_store(true));
-  in_folder("dd if=/dev/urandom of=campaign.db bs=512 seek=2 count=8 conv=notrunc 2>/dev/null");
+  in_folder("tr '\\0' '\\245' </dev/zero | dd of=campaign.db bs=512 seek=2 count=8 conv=notrunc 2>/dev/null");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
-  in_folder("head -c 100 /dev/urandom > campaign.db");
+  in_folder("tr '\\0' '\\245' </dev/zero | head -c 100 > campaign.db");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
   in_folder(": > campaign.db");
   assert_int_equal(store_open(folder, false, &s, &e), -EUCLEAN);
