@@ -126,38 +126,33 @@ def check_functions(text):
         yield len(lines), "no function"
 
 
-def check_languages(text):
-    """Mistakes in the list of libraries that belong to languages, as (line, what)."""
+def check_list(text, start, pattern, what):
+    """Mistakes in a list with one word a line, in order, as (line, what)."""
     lines = text.split("\n")
-    yield from check_start(lines, "murphy libraries of languages")
+    yield from check_start(lines, start)
     if lines[-1] != "":
         yield len(lines), "no newline at the end"
     found = []
     for at, line in enumerate(lines, 1):
         if line == "" or line.startswith("#"):
             continue
-        if not re.fullmatch(r"lib[A-Za-z0-9_+.-]+\.so(\.[0-9]+)*|compiler [A-Za-z0-9_+.-]+", line):
-            yield at, f"not the name of a library, nor a compiler: {line!r}"
+        if not re.fullmatch(pattern, line):
+            yield at, f"{what}: {line!r}"
         if found and line <= found[-1]:
             yield at, f"{line!r} is not in order, or stands twice"
         found.append(line)
+
+
+def check_languages(text):
+    """Mistakes in the list of libraries that belong to languages."""
+    return check_list(text, "murphy libraries of languages",
+                      r"lib[A-Za-z0-9_+.-]+\.so(\.[0-9]+)*|compiler [A-Za-z0-9_+.-]+",
+                      "not the name of a library, nor a compiler")
 
 
 def check_histories(text):
-    """Mistakes in the list of files that have what was typed, as (line, what)."""
-    lines = text.split("\n")
-    yield from check_start(lines, "murphy histories")
-    if lines[-1] != "":
-        yield len(lines), "no newline at the end"
-    found = []
-    for at, line in enumerate(lines, 1):
-        if line == "" or line.startswith("#"):
-            continue
-        if not re.fullmatch(r"\.[*]?[A-Za-z0-9_.-]{3,}", line):
-            yield at, f"not a pattern for a hidden file in HOME: {line!r}"
-        if found and line <= found[-1]:
-            yield at, f"{line!r} is not in order, or stands twice"
-        found.append(line)
+    """Mistakes in the list of files that have what was typed."""
+    return check_list(text, "murphy histories", r"\.[*]?[A-Za-z0-9_.-]{3,}", "not a pattern for a hidden file in HOME")
 
 
 HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
