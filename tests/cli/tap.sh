@@ -69,6 +69,17 @@ holds() {
   result $? "$name"
 }
 
+# Runs COMMAND beside this script, at most N of them at once; `wait` waits for the last: at_once N COMMAND...
+at_once() {
+  while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done
+  shift
+  "$@" &
+}
+
+# Leaves what `run` left in this folder for `resume_run`, which takes it up as if murphy had been run just now.
+keep_run() { printf '%s\n' "$status" "$last" >kept; }
+resume_run() { { read -r status && read -r last; } <kept; }
+
 library() { # the path of a library that murphy itself needs: library libz
   ldd "$MURPHY" | awk -v name="$1.so" 'index($1, name) == 1 { print $3; exit }'
 }

@@ -8,26 +8,36 @@ examples=$MURPHY_SOURCE/tests/examples
 
 compile() { # compile NAME [OPTION]
   if [ -e "$examples/$1.cc" ]; then
-    c++ -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.cc"
+    c++ -g -O1 -w ${2:+"$2"} -o "$1" "$examples/$1.cc"
   else
-    cc -g -O1 -w ${2:+"$2"} -o "$1${2:+-fixed}" "$examples/$1.c" -lpthread
+    cc -g -O1 -w ${2:+"$2"} -o "$1" "$examples/$1.c" -lpthread
   fi
 }
 
 # --- examples: the bug is found, and its mended twin is not blamed ------------------------------------------------------
+
+try() { # try FOLDER [OPTION]: murphy test on the example, built with OPTION
+  mkdir "$work/$1" && cd "$work/$1" || exit 1
+  compile "$name" ${2:+"$2"}
+  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name"
+  keep_run
+}
 
 # All of them in the release build; sanitizers make murphy slow, not the examples.
 # Of two processes that race on a busy machine, one may be late: pipe_length is for ./dev try.
 chosen=$(cd "$examples" && ls *.c *.cc | grep -v pipe_length)
 [ -z "${MURPHY_SANITIZED:-}" ] || chosen='alloc_deref.c fclose_ignored.c'
 for source in $chosen; do
-  source=$examples/$source
-  name=$(basename "${source%.*}")
-  expected=$(sed -n 's/^ \* expect: //p' "$source")
-  depth=$(sed -n 's/^ \* depth: //p' "$source")
-  compile "$name"
-  compile "$name" -DFIXED
-  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name"
+  name=${source%.*}
+  depth=$(sed -n 's/^ \* depth: //p' "$examples/$source")
+  at_once 3 try "$name"
+  at_once 3 try "$name-fixed" -DFIXED
+done
+wait
+for source in $chosen; do
+  name=${source%.*}
+  expected=$(sed -n 's/^ \* expect: //p' "$examples/$source")
+  cd "$work/$name" && resume_run
   holds "$name: $expected is found" python3 -c '
 import json, sys
 found = json.load(open("out"))["findings"]
@@ -36,9 +46,10 @@ sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] > 0.5 for f in foun
 import json, sys
 found = json.load(open("out"))["findings"]
 sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
-  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name-fixed"
+  cd "$work/$name-fixed" && resume_run
   holds "$name: nothing is found once it is mended" test "$status" = 0
 done
+cd "$work" || exit 1
 
 # --- one loop is one hang, wherever in it the program is met -----------------------------------------------------------
 

@@ -2,7 +2,6 @@
 /*
  * If there is no memory, it waits for some: for ever, or it gives up after 14 attempts, with a little work before each.
  *
- * budget: 60s
  * expect: hang
  */
 #include <stdio.h>
