@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # murphy test on programs of the system and on the examples: what is found, what is not, and what is refused.
 . "$(dirname "$0")/tap.sh"
+[ -z "${MURPHY_AGAIN:-}" ] || plan_skip 'was run with the other compiler'
 
 needs_sandbox
 examples=$MURPHY_SOURCE/tests/examples

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How murphy test makes its experiments: by branches or the fork server where that is sound, else by exec, with the reason.
 . "$(dirname "$0")/tap.sh"
+[ -z "${MURPHY_AGAIN:-}" ] || plan_skip 'was run with the other compiler'
 
 needs_sandbox
 
