@@ -101,6 +101,7 @@ struct layer {
   unsigned below;     /* number of that one's upper folder */
   bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
+  bool uncovered;     /* ... and only its changes are left of it */
   struct upper trunk;
   bool changed; /* when it was looked at last */
   char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
@@ -157,6 +158,8 @@ void layers_done(struct layers *l);
  * (STATE, of enum wire_branch_state). A negative errno, with the reason in *ret_why, if that cannot be.
  */
 int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, struct err *e) MUST_USE;
+/* The child has ended: its overlays go, and what it has changed is left. */
+int layers_uncover(struct layers *l, struct err *e) MUST_USE;
 /*
  * The trunk's again. -ESTALE if a child that RAN has changed a layer that it shared with the trunk, whose world is
  * lost.
