@@ -103,8 +103,10 @@ struct layer {
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
   bool uncovered;     /* ... and only its changes are left of it */
   struct upper trunk;
-  bool changed; /* when it was looked at last */
-  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
+  bool spare;            /* an overlay waits for the next child, with an empty upper folder of this number: spare_*() */
+  unsigned spare_number; /* ... */
+  bool changed;          /* when it was looked at last */
+  char *sample;          /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
 enum { FOREIGN_MAX = 4 };
@@ -165,6 +167,8 @@ int layers_uncover(struct layers *l, struct err *e) MUST_USE;
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
+/* The trunk has ended: nothing waits for a child any more. */
+void layers_drop_spares(struct layers *l);
 /* Removes all that is in the folder TOP, as far as that can be. */
 void layers_empty(int top);
 void copied_done(copied_list *c);

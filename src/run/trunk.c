@@ -268,6 +268,7 @@ int trunk_serve(struct keeper *k, const struct keeper_request *request, const in
   if (k->trunk) (void)kill(k->trunk, SIGKILL);
   k->trunk = 0;
   a.left = keeper_end_others(k);
+  layers_drop_spares(&k->layers);
   a.ended = t.ended;
   a.status = k->trunk_status;
   return keeper_answer_with(k, request, &a, &(struct keeper_stack){0});
