@@ -309,7 +309,10 @@ int spare_take(const struct layers *l, struct layer *layer, const char *target, 
   layer->spare = false;
   /* By way of the overlay, so that it knows them. */
   const struct timespec times[2] = {st.st_atim, st.st_mtim};
-  return utimensat(AT_FDCWD, target, times, 0) < 0 ? failed("renew", target, e) : 0;
+  if (utimensat(AT_FDCWD, target, times, 0) == 0) return 0;
+  r = failed("renew", target, e);
+  (void)umount2(target, MNT_DETACH);
+  return r;
 }
 
 bool spare_put_aside(struct layers *l, size_t i, const char *target) {
