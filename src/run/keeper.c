@@ -309,6 +309,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
                      .branches = -1,
                      .queues = -1,
                      .connections = -1,
+                     .loopback = -1,
                      .oom = -1,
                      .terminals = -1,
                      .nothing = -1,

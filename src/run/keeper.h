@@ -22,6 +22,7 @@ struct keeper {
   int queues;       /* the folder of message queues, or -1 */
   off_t no_queues;  /* its size when it is empty */
   int connections;  /* descriptor of how many there are, or -1 */
+  int loopback;     /* a socket of its network, or -1 */
   int mtu;          /* of the loopback device; -1 if it is not known */
   short flags;      /* ... */
   int io;           /* the keeper's priority for input and output at first; -1 if it is not known */

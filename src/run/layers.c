@@ -95,17 +95,24 @@ static int make_like(const char *path, const char *from, const struct stat *like
   return utimensat(AT_FDCWD, path, times, 0) < 0 ? failed("make", path, e) : 0;
 }
 
-static int make_upper(const struct layers *l, unsigned number, const char *from, struct err *e) {
-  struct stat like;
-  if (stat(from, &like) < 0) return failed("look at", from, e);
+/* Its folders, of which the one for changes is like nothing yet. */
+static int make_upper_folders(const struct layers *l, unsigned number, struct err *e) {
   char path[PATH_MAX];
-  const char *const parts[] = {"", "/w"};
+  const char *const parts[] = {"", "/w", "/u"};
   for (size_t i = 0; i < COUNT(parts); i++) {
     int r = upper_path(l, number, parts[i], path, e);
     if (r < 0) return r;
     if (mkdir(path, 0700) < 0) return failed("make", path, e);
   }
-  int r = upper_path(l, number, "/u", path, e);
+  return 0;
+}
+
+static int make_upper(const struct layers *l, unsigned number, const char *from, struct err *e) {
+  struct stat like;
+  char path[PATH_MAX];
+  if (stat(from, &like) < 0) return failed("look at", from, e);
+  int r = make_upper_folders(l, number, e);
+  if (r == 0) r = upper_path(l, number, "/u", path, e);
   return r < 0 ? r : make_like(path, from, &like, e);
 }
 
@@ -661,10 +668,19 @@ struct roots {
   int trunk, child, upper;
 };
 
+/* The copy becomes what is seen at TARGET, by an overlay of its own. */
+static int cover(struct layers *l, struct layer *layer, unsigned number, const char *target, struct err *e) {
+  struct text t = {0};
+  int r = overlay_options(l, layer->at, number, &t, e);
+  if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
+    r = failed("lay an overlay over", layer->at, e);
+  text_done(&t);
+  return r;
+}
+
 static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint64_t *budget, struct roots *roots,
                     copied_list *list, struct err *e) {
   char target[PATH_MAX], path[PATH_MAX];
-  struct text t = {0};
   int r = inside(l, layer->at, target, e);
   if (r == 0) r = upper_path(l, layer->upper.number, "/u", path, e);
   if (r < 0) return r;
@@ -672,10 +688,7 @@ static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint
   roots->upper = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (roots->trunk < 0 || roots->upper < 0) return failed("read", path, e);
   r = copy_upper(l, roots->upper, number, budget, list, e);
-  if (r == 0) r = overlay_options(l, layer->at, number, &t, e);
-  if (r == 0 && mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, t.at) < 0)
-    r = failed("lay an overlay over", layer->at, e);
-  text_done(&t);
+  if (r == 0) r = layer->spare ? spare_take(l, layer, target, e) : cover(l, layer, number, target, e);
   if (r < 0) return r;
   layer->trunk = layer->upper;
   layer->upper = watch_upper(l, number, layer_is_changed(layer));
@@ -687,10 +700,14 @@ static int lay_copy(struct layers *l, struct layer *layer, unsigned number, uint
 static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget, struct err *e) {
   struct roots roots = {-1, -1, -1};
   copied_list list = {0};
-  unsigned number = l->next++;
-  int r = make_upper(l, number, layer->at, e);
+  if (!spare_fits(l, layer)) spare_drop(l, layer);
+  unsigned number = layer->spare ? layer->spare_number : l->next++;
+  int r = layer->spare ? 0 : make_upper_folders(l, number, e); /* the copy makes it like the trunk's */
   if (r == 0) r = lay_copy(l, layer, number, budget, &roots, &list, e);
-  if (r < 0 && !layer->branched) upper_remove(l, number);
+  if (r < 0 && layer->spare)
+    spare_drop(l, layer);
+  else if (r < 0 && !layer->branched)
+    upper_remove(l, number);
   if (r == 0) r = numbers_add(&l->numbers, layer, l->cwd, roots.trunk, roots.child, roots.upper, &list);
   const int all[] = {roots.trunk, roots.child, roots.upper};
   for (size_t i = 0; i < COUNT(all); i++)
@@ -727,19 +744,40 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
   return r;
 }
 
-int layers_unbranch(struct layers *l, bool ran, struct err *e) {
+/* The child's overlay goes, or waits for another one; what it has changed is still there. */
+static int uncover(struct layers *l, size_t i, struct err *e) {
+  struct layer *layer = &l->at.at[i];
   char target[PATH_MAX];
+  int r = inside(l, layer->at, target, e);
+  if (r == 0 && !spare_put_aside(l, i, target) && umount2(target, MNT_DETACH) < 0) r = failed("renew", target, e);
+  layer->uncovered = r == 0;
+  return r;
+}
+
+int layers_uncover(struct layers *l, struct err *e) {
+  int r = 0;
+  for (size_t i = 0; i < l->at.n && r == 0; i++)
+    if (l->at.at[i].branched) r = uncover(l, i, e);
+  return r;
+}
+
+int layers_unbranch(struct layers *l, bool ran, struct err *e) {
   bool lost = ran && has_shared_changes(l);
   int r = 0;
   for (size_t i = 0; i < l->at.n && r == 0; i++) {
     struct layer *layer = &l->at.at[i];
     if (!layer->branched) continue;
-    r = inside(l, layer->at, target, e);
+    if (!layer->uncovered) r = uncover(l, i, e);
+    if (r == 0 && !spare_empty(l, layer)) upper_remove(l, layer->upper.number);
     upper_forget(&layer->upper);
-    if (r == 0) r = layer_take_off(l, target, layer->upper.number, e);
     layer->upper = layer->trunk;
-    layer->branched = false;
+    layer->branched = layer->uncovered = false;
   }
   if (r == 0) r = shm_renew(l, e);
   return r < 0 ? r : lost ? -ESTALE : 0;
+}
+
+void layers_drop_spares(struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    spare_drop(l, &l->at.at[i]);
 }

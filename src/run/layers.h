@@ -57,3 +57,18 @@ int shm_renew(struct layers *l, struct err *e) MUST_USE;
 int overlay_forget(const char *target) MUST_USE;
 /* Does this kernel do so? Looked at once, in the folder STAGE. */
 bool overlay_forgets(const char *stage);
+
+/*
+ * Overlays for one child after the other, since a mount and its end cost more than all else. A child's overlay is moved
+ * aside, forgets what it knows, and its upper folder is emptied; the next one's copy goes there. Only where the numbers
+ * of folders, which go on, do not show: in layers that may be emptied in place.
+ */
+/* Is there one, and would it look like the trunk's? */
+bool spare_fits(const struct layers *l, const struct layer *layer);
+/* With the copy in its upper folder: it is laid over TARGET, and is no spare any more. */
+int spare_take(const struct layers *l, struct layer *layer, const char *target, struct err *e) MUST_USE;
+/* The overlay of a child that has ended goes from TARGET. False: it is still there. */
+bool spare_put_aside(struct layers *l, size_t i, const char *target);
+/* Nobody looks at the child's changes any more: it is a spare, if it can be. False: its upper folder must go. */
+bool spare_empty(const struct layers *l, struct layer *layer);
+void spare_drop(const struct layers *l, struct layer *layer);

@@ -23,25 +23,25 @@ static void bring_loopback_up(void) {
   (void)close(fd);
 }
 
-/* What the program may have set of the loopback device; a socket of another kind than those which are counted. */
-static void look_at_loopback(int *ret_mtu, short *ret_flags) {
+/* What the program may have set of the loopback device. */
+static void look_at_loopback(const struct keeper *k, int *ret_mtu, short *ret_flags) {
   struct ifreq mtu = {.ifr_name = "lo"}, flags = {.ifr_name = "lo"};
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  *ret_mtu = fd < 0 || ioctl(fd, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
-  *ret_flags = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
-  if (fd >= 0) (void)close(fd);
+  *ret_mtu = k->loopback < 0 || ioctl(k->loopback, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
+  *ret_flags = k->loopback < 0 || ioctl(k->loopback, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
 }
 
 static bool is_loopback_changed(const struct keeper *k) {
   int mtu;
   short flags;
-  look_at_loopback(&mtu, &flags);
+  look_at_loopback(k, &mtu, &flags);
   return mtu != k->mtu || flags != k->flags;
 }
 
 void network_watch(struct keeper *k) {
   bring_loopback_up();
-  look_at_loopback(&k->mtu, &k->flags);
+  /* Of another kind than those which are counted. */
+  k->loopback = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  look_at_loopback(k, &k->mtu, &k->flags);
   k->connections = open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC);
 }
 
@@ -61,7 +61,8 @@ int network_renew(struct keeper *k, struct err *e) {
   if (k->connections >= 0) (void)close(k->connections);
   /* Trunks could not find it any more. */
   if (k->branches >= 0) (void)close(k->branches);
-  k->connections = k->branches = -1;
+  if (k->loopback >= 0) (void)close(k->loopback);
+  k->connections = k->branches = k->loopback = -1;
   if (unshare(CLONE_NEWNET) < 0) return err_set(e, -errno, "sandbox: cannot renew the network: %m");
   network_watch(k);
   return 0;

@@ -282,3 +282,73 @@ struct sandbox_places layers_emptied(const struct layers *l) {
     if (l->at.at[i].upper.emptied) p.set |= (uint64_t)1 << i;
   return p;
 }
+
+/* --- for one child after the other -------------------------------------------------------------------------------- */
+
+static int aside_path(const struct layers *l, unsigned number, char out[PATH_MAX], struct err *e) {
+  return upper_path(l, number, "/aside", out, e);
+}
+
+/* The overlay keeps what it knows of its own root, so that must be the same. */
+bool spare_fits(const struct layers *l, const struct layer *layer) {
+  char path[PATH_MAX];
+  struct stat has, wanted;
+  if (!layer->spare || upper_path(l, layer->spare_number, "/u", path, NULL) < 0 || stat(path, &has) < 0) return false;
+  if (upper_path(l, layer->upper.number, "/u", path, NULL) < 0 || stat(path, &wanted) < 0) return false;
+  return has.st_mode == wanted.st_mode && has.st_uid == wanted.st_uid && has.st_gid == wanted.st_gid;
+}
+
+int spare_take(const struct layers *l, struct layer *layer, const char *target, struct err *e) {
+  char path[PATH_MAX];
+  struct stat st;
+  int r = upper_path(l, layer->spare_number, "/u", path, e);
+  if (r == 0 && stat(path, &st) < 0) r = failed("look at", path, e);
+  if (r == 0) r = aside_path(l, layer->spare_number, path, e);
+  if (r < 0) return r;
+  if (mount(path, target, NULL, MS_MOVE, NULL) < 0) return failed("move", path, e);
+  layer->spare = false;
+  /* By way of the overlay, so that it knows them. */
+  const struct timespec times[2] = {st.st_atim, st.st_mtim};
+  if (utimensat(AT_FDCWD, target, times, 0) == 0) return 0;
+  r = failed("renew", target, e);
+  (void)umount2(target, MNT_DETACH);
+  return r;
+}
+
+bool spare_put_aside(struct layers *l, size_t i, const char *target) {
+  struct layer *layer = &l->at.at[i];
+  char path[PATH_MAX];
+  if (!may_stay(l, i) || layer_has_shared(l, layer) || !may_forget(l)) return false;
+  if (aside_path(l, layer->upper.number, path, NULL) < 0 || (mkdir(path, 0700) < 0 && errno != EEXIST)) return false;
+  if (mount(target, path, NULL, MS_MOVE, NULL) < 0) return false;
+  int r = overlay_forget(path);
+  layer->spare = r == 0;
+  layer->spare_number = layer->upper.number;
+  if (r < 0 && r != -ENOENT) (void)umount2(path, MNT_DETACH);
+  return true;
+}
+
+bool spare_empty(const struct layers *l, struct layer *layer) {
+  char path[PATH_MAX];
+  struct stat st;
+  if (!layer->spare) return false;
+  int folder =
+      upper_path(l, layer->upper.number, "/u", path, NULL) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool good = folder >= 0 && has_same_root(&layer->upper, path, folder) && has_same_work(l, &layer->upper);
+  if (good) {
+    layers_empty(folder);
+    (void)fremovexattr(folder, "user.overlay.impure");
+    good = fstat(folder, &st) == 0 && st.st_nlink == 2;
+  }
+  if (folder >= 0) (void)close(folder);
+  if (!good) spare_drop(l, layer);
+  return true;
+}
+
+void spare_drop(const struct layers *l, struct layer *layer) {
+  char path[PATH_MAX];
+  if (!layer->spare) return;
+  if (aside_path(l, layer->spare_number, path, NULL) == 0) (void)umount2(path, MNT_DETACH);
+  upper_remove(l, layer->spare_number);
+  layer->spare = false;
+}

@@ -101,9 +101,12 @@ struct layer {
   unsigned below;     /* number of that one's upper folder */
   bool branches;      /* children of trunks get one of their own here, since some run has changed it */
   bool branched;      /* it is there: `upper` is the child's, `trunk` the trunk's */
+  bool uncovered;     /* ... and only its changes are left of it */
   struct upper trunk;
-  bool changed; /* when it was looked at last */
-  char *sample; /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
+  bool spare;            /* an overlay waits for the next child, with an empty upper folder of this number: spare_*() */
+  unsigned spare_number; /* ... */
+  bool changed;          /* when it was looked at last */
+  char *sample;          /* path in it of a file that is no folder and that nobody has changed; NULL if none is known */
 };
 
 enum { FOREIGN_MAX = 4 };
@@ -157,11 +160,15 @@ void layers_done(struct layers *l);
  * (STATE, of enum wire_branch_state). A negative errno, with the reason in *ret_why, if that cannot be.
  */
 int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, struct err *e) MUST_USE;
+/* The child has ended: its overlays go, and what it has changed is left. */
+int layers_uncover(struct layers *l, struct err *e) MUST_USE;
 /*
  * The trunk's again. -ESTALE if a child that RAN has changed a layer that it shared with the trunk, whose world is
  * lost.
  */
 int layers_unbranch(struct layers *l, bool ran, struct err *e) MUST_USE;
+/* The trunk has ended: nothing waits for a child any more. */
+void layers_drop_spares(struct layers *l);
 /* Removes all that is in the folder TOP, as far as that can be. */
 void layers_empty(int top);
 void copied_done(copied_list *c);

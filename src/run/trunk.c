@@ -117,11 +117,17 @@ static int tell_child(const struct trunk *t, pid_t pid, uint32_t order) {
   stack_clear(&stack);
   uint64_t start = keeper_now();
   keeper_watch(t->k, pid, start, t->request, &a, &stack);
+  struct err e = {0};
   int r = keeper_answer_with(t->k, t->request, &a, &stack);
-  /* murphy looks at what the child has left behind. */
+  /*
+   * murphy looks at what the child has left behind, in the folders below the overlays. Meanwhile these go: the kernel
+   * lets whoever takes one off wait until no processor is looking at it.
+   */
+  int uncovered = layers_uncover(&t->k->layers, &e);
   struct keeper_request go;
   size_t n = 0;
   if (r == 0 && message_receive(t->k->socket, &go, sizeof go, NULL, 0, &n) <= 0) _exit(0);
+  if (r == 0) r = uncovered;
   return r < 0 ? r : go.branch ? 0 : -ECANCELED;
 }
 
@@ -262,6 +268,7 @@ int trunk_serve(struct keeper *k, const struct keeper_request *request, const in
   if (k->trunk) (void)kill(k->trunk, SIGKILL);
   k->trunk = 0;
   a.left = keeper_end_others(k);
+  layers_drop_spares(&k->layers);
   a.ended = t.ended;
   a.status = k->trunk_status;
   return keeper_answer_with(k, request, &a, &(struct keeper_stack){0});

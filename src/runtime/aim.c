@@ -7,6 +7,7 @@
  */
 #include "aim.h"
 
+#include "branch.h"
 #include "condition.h"
 #include "decide.h"
 #include "system.h"
@@ -37,9 +38,20 @@ static bool is_about(const struct wire_order *o, const struct rt_function *f) {
   return rt_load(&o->armed) && o->rule - f->rule < f->n_rules;
 }
 
+/* May the function have to be seen? In a trunk no order is armed, and its children's are what it looks for. */
+static bool is_asked(const struct rt_function *f) {
+  const struct wire_order *order = &rt.area->order;
+  if (is_about(order, f) || is_about(&rt.area->first, f)) return true;
+  return rt_trunk() ? rt_trunk_asks(f->rule, f->n_rules) : !rt_load(&order->armed);
+}
+
 void rt_aim_again(void) {
-  const struct wire_order *order = &rt.area->order, *before = &rt.area->first;
-  bool all = !rt_load(&order->armed);
   for (uint32_t i = 0; i < rt.shim->n; i++)
-    if (all || is_about(order, &rt.functions[i]) || is_about(before, &rt.functions[i])) aim_one(i);
+    if (is_asked(&rt.functions[i])) aim_one(i);
+}
+
+/* What leads around the runtime already does so for good: one page of the table is written to, or a few. */
+void rt_aim_branch(void) {
+  for (uint32_t i = 0; i < rt.shim->n; i++)
+    if (rt_load(&rt.entries[i].target) != rt.entries[i].real) rt_retire(i);
 }

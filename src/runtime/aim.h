@@ -10,3 +10,5 @@ void rt_aim(void) RT_HIDDEN;
 void rt_aim_ahead(void) RT_HIDDEN;
 /* In a child of such a server, whose order is there: what rt_aim would do. */
 void rt_aim_again(void) RT_HIDDEN;
+/* In a child of a trunk, which has its order: around the runtime, where only other orders kept the trunk from it. */
+void rt_aim_branch(void) RT_HIDDEN;

@@ -84,6 +84,12 @@ void rt_trunk_start(long server) {
   if (!say_hello()) trunk.n = 0;
 }
 
+bool rt_trunk_asks(uint32_t rule, uint32_t n_rules) {
+  for (uint32_t i = 0; i < trunk.n; i++)
+    if (trunk.orders[i].rule - rule < n_rules) return true;
+  return false;
+}
+
 uint64_t rt_trunk_shown(uint64_t number) { return (uint32_t)number == rt_trunk_pid ? trunk.shown : number; }
 
 uint64_t rt_trunk_meant(uint64_t number) {
@@ -108,7 +114,7 @@ static void become(const struct rt_call *c, const struct wire_branch *b, uint32_
     o->around = rt_point_around(c);
   }
   rt_store(&o->armed, 1);
-  rt_aim();
+  rt_aim_branch();
 }
 
 /* The child's files, folder and number. If they cannot be had it ends before it was anything. */

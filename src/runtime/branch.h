@@ -6,6 +6,8 @@
 
 /* This process is to be the trunk; SERVER is the number of the one that it is a fork of, and that waits. */
 void rt_trunk_start(long server) RT_HIDDEN;
+/* Is an order of the trunk's children about one of these rules? */
+bool rt_trunk_asks(uint32_t rule, uint32_t n_rules) RT_HIDDEN;
 /* The number that a trunk shows in place of NUMBER: its own, if that is what it is. */
 uint64_t rt_trunk_shown(uint64_t number) RT_HIDDEN;
 /* And the other way, of a process or, with a minus, of a group: the number that a program means by NUMBER. */

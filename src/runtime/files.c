@@ -17,6 +17,7 @@
 
 #define MOST 64
 #define PATH_ROOM 4096
+#define PATHS_ROOM 8192
 
 /* KIND_ANEW: a standard stream's file, but opened by the program itself, as /dev/stdout can be. */
 enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_ANEW, KIND_SAME };
@@ -24,13 +25,15 @@ enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_ANEW, KIND_SAME };
 struct file {
   int fd, like; /* of KIND_STANDARD and KIND_ANEW: which one; of KIND_SAME: the descriptor that it is a copy of */
   enum kind kind;
+  const char *path; /* as the trunk has found it, for its children; NULL if there was no room */
   uint64_t device, inode;
 };
 
 static struct file list[MOST];
 static uint32_t n_list;
 static struct file standard[3];
-static char path[PATH_ROOM];
+static char path[PATH_ROOM], paths[PATHS_ROOM];
+static size_t n_paths;
 static uint64_t written[MOST];
 static uint32_t n_written;
 static long original; /* the process that has the standard streams as they were given */
@@ -76,6 +79,16 @@ bool rt_files_path(int fd, char *to, size_t size) {
 
 /* ... in `path`. */
 static bool find_path(int fd) { return rt_files_path(fd, path, sizeof path); }
+
+/* A child would have to ask the kernel, and the first look into its folder in /proc costs more than all others. */
+static const char *keep_path(void) {
+  size_t n = rt_length(path) + 1;
+  if (n > sizeof paths - n_paths) return NULL;
+  char *to = paths + n_paths;
+  rt_copy_text(to, n, path);
+  n_paths += n;
+  return to;
+}
 
 /* The kernel lists locks of the file behind the rest. */
 static bool note_locks(int fd) {
@@ -148,6 +161,7 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
       return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
   if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  f->path = keep_path();
   if (is_watched(f->fd)) return WIRE_FORK_FILES;
   if (S_ISREG(s->st_mode)) note_written(f->fd);
   reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
@@ -168,6 +182,7 @@ static enum wire_refusal add(void *context, int fd) {
 
 enum wire_refusal rt_files_list(const uint64_t **ret, uint32_t *ret_n) {
   n_list = n_written = 0;
+  n_paths = 0;
   reading = false;
   rt_locks_forget();
   enum wire_refusal r = rt_sound_each_file(add, NULL);
@@ -204,6 +219,7 @@ static long open_like(const struct file *f, int file) {
   long flags = status_flags(f->fd);
   if (flags < 0) return flags;
   flags &= ~(long)(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
+  if (file < 0 && f->path) return open_plain(f->path, flags);
   if (file < 0) return find_path(f->fd) ? open_plain(path, flags) : -1;
   name_entry(path, "fd/", file);
   return rt_system(SYS_openat, AT_FDCWD, (long)path, (flags & ~(long)O_NOFOLLOW) | O_CLOEXEC, 0, 0, 0);
