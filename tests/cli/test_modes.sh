@@ -286,6 +286,32 @@ import sqlite3, sys
 rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
 sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
 
+# What is open is named, if it is known.
+cc -w -O1 -fno-builtin -o descriptors "$(dirname "$0")/../equivalence/programs/descriptors.c"
+cat >kinds.expected <<'END'
+epoll is used
+files are open that a fork would share
+files are open that have no name
+inotify, eventfd or the like is used
+io_uring is used
+pipes are open
+sockets are open
+timers run
+END
+python3 -c '
+import ctypes, sys
+sys.exit(ctypes.CDLL(None).syscall(425, 1, ctypes.create_string_buffer(120)) < 0)' || sed -i /io_uring/d kinds.expected
+for try in 1 2; do # as above
+  run test --campaign "descriptors$try" --function malloc -- ./descriptors
+  python3 -c '
+import sqlite3, sys
+facts = sqlite3.connect(sys.argv[1]).execute("SELECT name FROM fact WHERE name GLOB \"why_fork: *\"")
+print("\n".join(sorted(name[len("why_fork: "):] for name, in facts)))' "descriptors$try/campaign.db" >kinds
+  LC_ALL=C comm -13 kinds kinds.expected >absent
+  [ -s absent ] || break
+done
+holds 'each kind of open file is a reason of its own' test ! -s absent
+
 # Which of its calls it makes is drawn for each program that is started: some of those that were recorded never come.
 cat >drawn.c <<'END'
 #include <stdlib.h>
