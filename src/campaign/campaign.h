@@ -246,6 +246,7 @@ struct lab_branch {
   int (*done)(void *context, size_t i, const struct lab_result *result, struct err *e);
   void *context;
   char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
+  const char **whys;     /* out, if not NULL: for each order the reason; NULL if it was made, or none is known */
   /*
    * What the run from which they branch must look like at its end, since no fault but `first` is injected there; NULL
    * if nothing is known. The first time in a lab, it is tried without any branch.

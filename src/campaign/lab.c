@@ -427,11 +427,16 @@ static int child_done(void *context, uint32_t order, const struct sandbox_result
   return r;
 }
 
+/* A call that comes has a child or a refusal, if the run goes on to its end. What the program becomes does not ask. */
 static void find_why(const struct branching *g) {
+  const char *unmet = g->ended ? "the program that others branch from did not make the call" : NULL;
   struct wire_branch is;
-  for (uint32_t i = 0; i < g->b->n && !g->b->why[0]; i++)
-    if (run_area_branch(&g->l->area, i, &is) && !is.made && is.refusal)
-      (void)snprintf(g->b->why, sizeof g->b->why, "%s", sandbox_refusal(is.refusal));
+  for (uint32_t i = 0; i < g->b->n; i++) {
+    if (!run_area_branch(&g->l->area, i, &is) || is.made) continue;
+    const char *refusal = is.refusal ? sandbox_refusal(is.refusal) : NULL;
+    if (refusal && !g->b->why[0]) (void)snprintf(g->b->why, sizeof g->b->why, "%s", refusal);
+    if (g->b->whys) g->b->whys[g->index[i]] = refusal ? refusal : unmet;
+  }
 }
 
 /* The first lines of a difference, as one. */
@@ -448,10 +453,10 @@ static void keep_what(struct lab *l, const struct text *what) {
 static int trunk_ended(void *context, const struct sandbox_result *from, struct err *e) {
   struct branching *g = context;
   struct lab_result *result = g->b->expected ? calloc(1, sizeof *result) : NULL;
+  g->ended = true;
   if (!g->b->expected) return 0;
   if (!result) return err_set(e, -ENOMEM, "out of memory");
   int r = see(g->l, from, g->l->out, g->l->error, result, e);
-  g->ended = true;
   struct text what = {0};
   g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, &what) != 0;
   if (g->b->unlike) keep_what(g->l, &what);
@@ -522,8 +527,10 @@ int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
   b->why[0] = '\0';
   b->unlike = false;
   if (!g.index) return err_set(e, -ENOMEM, "out of memory");
-  for (size_t i = 0; i < b->n; i++)
+  for (size_t i = 0; i < b->n; i++) {
     g.index[i] = i;
+    if (b->whys) b->whys[i] = NULL;
+  }
   qsort_r(g.index, b->n, sizeof *g.index, by_hash, (void *)(uintptr_t)b->orders);
   int r = prove_trunk(l, b, e);
   if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);

@@ -24,7 +24,9 @@ struct batch {
   held_list held;
   size_t later; /* of the n, those that were put off */
   uint64_t hung_ns;
-  char why[SANDBOX_WHY]; /* as of the last struct lab_branch */
+  /* As of the last struct lab_branch: why there was no branch, and for each of the n. */
+  char why[SANDBOX_WHY];
+  const char *whys[LAB_BRANCHES], *found[LAB_BRANCHES];
 };
 
 /* What else is to be made where a failure is known waits until everything else was tried. */
@@ -306,6 +308,7 @@ static int branch_once(struct batch *b, size_t *ret_made) {
                               .until_ns = sweep_latest(b->st->s),
                               .done = branch_done,
                               .context = b,
+                              .whys = b->found,
                               .expected = expected_of(b),
                               .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
                               .first = b->orders[0].first};
@@ -321,8 +324,10 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   if (!b->st->why[0]) memcpy(b->st->why, branch.why, sizeof b->st->why);
   memcpy(b->why, branch.why, sizeof b->why);
   (void)pthread_mutex_unlock(&b->st->lock);
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
     made += b->made[b->index[i]];
+    b->whys[b->index[i]] = b->found[i];
+  }
   sweep_note_cost(b->st, CHOICE_BRANCH, took > b->hung_ns ? took - b->hung_ns : 0, made);
   b->hung_ns = 0;
   *ret_made = made;
@@ -344,7 +349,7 @@ static int branch_batch(struct batch *b, size_t *ret_made) {
   return r;
 }
 
-/* WHY: for people; NULL for that of the sweep. */
+/* WHY: for people, where an experiment has no reason of its own; NULL for that of the sweep, for all. */
 static int make_rest(struct batch *b, const char *why, size_t *ret_made) {
   int r = 0;
   *ret_made = 0;
@@ -352,7 +357,7 @@ static int make_rest(struct batch *b, const char *why, size_t *ret_made) {
     const struct sweep *s = b->st->s;
     if (sweep_is_over(s)) break;
     if (b->made[i]) continue;
-    r = sweep_make(b->st, b->l, b->taken[i], why, false);
+    r = sweep_make(b->st, b->l, b->taken[i], why && b->whys[i] ? b->whys[i] : why, false);
     *ret_made += r == 0;
   }
   return r;
@@ -376,6 +381,7 @@ static size_t next_size(size_t size, uint64_t took) {
 
 static void take_batch(struct batch *b, size_t size) {
   memset(b->made, 0, sizeof b->made);
+  memset(b->whys, 0, sizeof b->whys);
   b->later = 0;
   b->why[0] = '\0';
   for (b->n = 0; b->n < size && sweep_take(b->st, b->n ? &b->taken[0] : NULL, &b->taken[b->n]);)

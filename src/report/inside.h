@@ -12,6 +12,8 @@ void report_doubt(const struct store_doubt *d, struct text *to);
 bool report_is_unsure(const struct report *r);
 /* How experiments were made, and why not all in the fastest way. */
 void report_modes(const struct report *r, struct text *to);
+/* Of what report.reasons has: the reason, if it is why experiments were made in MODE; or NULL. */
+const char *report_reason(const struct report_count *c, const char *mode);
 /* Where the call that failed stands: the innermost frame, all NULL if there is none. */
 const struct store_frame *report_site(const struct report_finding *f);
 /* "main", "./lib/parse.c:17" or "prog+0x1234": the function as people know it, else the module; and the place. */

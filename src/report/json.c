@@ -120,6 +120,18 @@ static void add_doubts(const struct report *r, struct text *to) {
   text_add(to, "],");
 }
 
+static void add_reasons(const struct report *r, const char *mode, struct text *to) {
+  bool first = true;
+  for (size_t i = 0; i < r->reasons.n; i++) {
+    const char *reason = report_reason(&r->reasons.at[i], mode);
+    if (!reason) continue;
+    if (!first) text_add(to, ",");
+    text_add_json(to, reason);
+    text_addf(to, ":%" PRIu64, r->reasons.at[i].n);
+    first = false;
+  }
+}
+
 void report_json(const struct report *r, struct text *to) {
   text_addf(to, "{\"command\":%s,\"baseline\":%s", r->command[0] ? r->command : "[]",
             r->baseline[0] ? r->baseline : "{}");
@@ -132,7 +144,11 @@ void report_json(const struct report *r, struct text *to) {
   add_text("why_exec", r->why_exec, to);
   text_add(to, ",");
   add_text("why_fork", r->why_fork, to);
-  text_add(to, "},\"outcomes\":{");
+  text_add(to, ",\"reasons\":{\"exec\":{");
+  add_reasons(r, "exec", to);
+  text_add(to, "},\"fork\":{");
+  add_reasons(r, "fork", to);
+  text_add(to, "}}},\"outcomes\":{");
   for (size_t i = 0; i < r->outcomes.n; i++)
     text_addf(to, "%s\"%s\":%" PRIu64, i ? "," : "", r->outcomes.at[i].name, r->outcomes.at[i].n);
   text_addf(to, "},\"unconfirmed\":%" PRIu64 ",", r->unconfirmed);

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* Of each mode; the others are counted together. */
+enum { SHOWN_REASONS = 4 };
+
 struct loader {
   struct report *to;
   const char *folder;
@@ -48,6 +51,7 @@ static int load_facts(struct store *s, struct report *r) {
 
 DEFINE_COUNTER(outcomes)
 DEFINE_COUNTER(modes)
+DEFINE_COUNTER(reasons)
 DEFINE_COUNTER(left)
 DEFINE_COUNTER(functions)
 
@@ -66,6 +70,7 @@ static int add_total(void *context, const char *name, uint64_t n) {
 static int load_counts(struct store *s, struct report *r, struct err *e) {
   int code = store_counts(s, STORE_OUTCOMES, add_outcomes, r, e);
   if (code == 0) code = store_counts(s, STORE_MODES, add_modes, r, e);
+  if (code == 0) code = store_counts(s, STORE_REASONS, add_reasons, r, e);
   if (code == 0) code = store_counts(s, STORE_LEFT, add_left, r, e);
   if (code == 0) code = store_counts(s, STORE_FUNCTIONS, add_functions, r, e);
   return code < 0 ? code : store_counts(s, STORE_TOTALS, add_total, r, e);
@@ -222,6 +227,7 @@ int report_load(struct store *s, const char *folder, struct report *ret, struct 
 void report_done(struct report *r) {
   vec_done(&r->outcomes);
   vec_done(&r->modes);
+  vec_done(&r->reasons);
   vec_done(&r->left);
   vec_done(&r->functions);
   vec_done(&r->findings);
@@ -261,12 +267,40 @@ bool report_is_unsure(const struct report *r) {
   return false;
 }
 
+const char *report_reason(const struct report_count *c, const char *mode) {
+  size_t n = strlen(mode);
+  bool of = strncmp(c->name, "why_", 4) == 0 && strncmp(c->name + 4, mode, n) == 0 && c->name[4 + n] == ':';
+  return of ? c->name + 4 + n + 2 : NULL;
+}
+
+/* Several with their numbers; one alone, or what is known of a campaign that did not count them, without. */
+static void add_reasons_of(const struct report *r, const char *mode, const char *why, struct text *to) {
+  uint64_t rest = 0;
+  size_t n = 0, shown = 0;
+  for (size_t i = 0; i < r->reasons.n; i++)
+    n += report_reason(&r->reasons.at[i], mode) != NULL;
+  if (n < 2) {
+    if (why[0]) text_addf(to, " (%s)", why);
+    return;
+  }
+  for (size_t i = 0; i < r->reasons.n; i++) {
+    const struct report_count *c = &r->reasons.at[i];
+    const char *reason = report_reason(c, mode);
+    if (reason && shown < SHOWN_REASONS)
+      text_addf(to, "%s%" PRIu64 ": %s", shown++ ? "; " : " (", c->n, reason);
+    else if (reason)
+      rest += c->n;
+  }
+  if (rest) text_addf(to, "; %" PRIu64 ": others", rest);
+  text_add(to, ")");
+}
+
 void report_modes(const struct report *r, struct text *to) {
   for (size_t i = 0; i < r->modes.n; i++) {
     const char *name = r->modes.at[i].name;
     const char *why = strcmp(name, "exec") == 0 ? r->why_exec : strcmp(name, "fork") == 0 ? r->why_fork : "";
     text_addf(to, "%s%" PRIu64 " by %s", i ? ", " : "", r->modes.at[i].n, name);
-    if (why[0]) text_addf(to, " (%s)", why);
+    add_reasons_of(r, name, why, to);
   }
 }
 

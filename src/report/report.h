@@ -41,6 +41,7 @@ struct report {
   double seconds;
   uint64_t points, planned, done, unconfirmed, excused, pairs; /* pairs: done with two faults */
   VEC(struct report_count) outcomes, modes, left, functions;
+  VEC(struct report_count) reasons;    /* "why_MODE: REASON", the most first: of each of the two above */
   VEC(struct report_finding) findings; /* the worst first */
   VEC(struct store_doubt) doubts;
   unsigned columns; /* of the terminal that report_text is for; 0 if it is for none */

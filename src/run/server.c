@@ -71,6 +71,12 @@ const char *sandbox_refusal(uint32_t refusal) {
       [WIRE_FORK_FILTERED] = "system calls are filtered",
       [WIRE_FORK_APART] = "the process has namespaces or settings that no copy has",
       [WIRE_FORK_SPENT] = "the program looks at its processor time",
+      [WIRE_FORK_SOCKETS] = "sockets are open",
+      [WIRE_FORK_PIPES] = "pipes are open",
+      [WIRE_FORK_NAMELESS] = "files are open that have no name",
+      [WIRE_FORK_EPOLL] = "epoll is used",
+      [WIRE_FORK_RINGS] = "io_uring is used",
+      [WIRE_FORK_EVENTS] = "inotify, eventfd or the like is used",
   };
   const char *word = refusal < WIRE_REFUSALS ? words[refusal] : NULL;
   return word ? word : words[WIRE_FORK_UNKNOWN];

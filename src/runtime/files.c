@@ -151,6 +151,24 @@ static bool is_watched(int fd) {
   return rt_system(SYS_fcntl, fd, F_GETOWN, 0, 0, 0, 0) != 0 || rt_system(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) != 0;
 }
 
+/* What has no file type is named by the kernel. */
+static enum wire_refusal judge_nameless(int fd) {
+  path[0] = 0;
+  (void)find_path(fd);
+  if (rt_behind(path, "anon_inode:[eventpoll]")) return WIRE_FORK_EPOLL;
+  if (rt_behind(path, "anon_inode:[io_uring]")) return WIRE_FORK_RINGS;
+  return rt_behind(path, "anon_inode:[timerfd]") ? WIRE_FORK_TIMERS : WIRE_FORK_EVENTS;
+}
+
+/* Why what is neither a file nor a folder with a name cannot be opened again; WIRE_FORK_GOOD for what can. */
+static enum wire_refusal judge_type(int fd, const struct stat *s) {
+  if (S_ISSOCK(s->st_mode)) return WIRE_FORK_SOCKETS;
+  if (S_ISFIFO(s->st_mode)) return WIRE_FORK_PIPES;
+  if (!(s->st_mode & S_IFMT)) return judge_nameless(fd);
+  if (!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) return WIRE_FORK_FILES;
+  return s->st_nlink == 0 ? WIRE_FORK_NAMELESS : WIRE_FORK_GOOD;
+}
+
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->device = s->st_dev;
   f->inode = s->st_ino;
@@ -160,7 +178,9 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
     if (standard[i].fd == i && standard[i].device == f->device && standard[i].inode == f->inode)
       return judge_standard(f, i, s);
   f->kind = KIND_AGAIN;
-  if ((!S_ISREG(s->st_mode) && !S_ISDIR(s->st_mode)) || s->st_nlink == 0 || !find_path(f->fd)) return WIRE_FORK_FILES;
+  enum wire_refusal type = judge_type(f->fd, s);
+  if (type != WIRE_FORK_GOOD) return type;
+  if (!find_path(f->fd)) return WIRE_FORK_FILES;
   f->path = keep_path();
   if (is_watched(f->fd)) return WIRE_FORK_FILES;
   if (S_ISREG(s->st_mode)) note_written(f->fd);

@@ -184,10 +184,8 @@ static int count_row(sqlite3_stmt *st, void *closure) {
 
 int store_counts(struct store *s, enum store_count what, int (*function)(void *, const char *, uint64_t), void *context,
                  struct err *e) {
-  static const enum statement statements[] = {[STORE_OUTCOMES] = COUNT_OUTCOMES,
-                                              [STORE_MODES] = COUNT_MODES,
-                                              [STORE_LEFT] = COUNT_LEFT,
-                                              [STORE_FUNCTIONS] = COUNT_FUNCTIONS,
-                                              [STORE_TOTALS] = COUNT_TOTALS};
+  static const enum statement statements[] = {
+      [STORE_OUTCOMES] = COUNT_OUTCOMES, [STORE_MODES] = COUNT_MODES,         [STORE_REASONS] = COUNT_REASONS,
+      [STORE_LEFT] = COUNT_LEFT,         [STORE_FUNCTIONS] = COUNT_FUNCTIONS, [STORE_TOTALS] = COUNT_TOTALS};
   return each(s, statements[what], count_row, &(struct count_reader){function, context}, e);
 }

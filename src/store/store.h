@@ -166,6 +166,7 @@ int store_frames(struct store *s, int64_t finding, enum store_stack stack,
 enum store_count {
   STORE_OUTCOMES,
   STORE_MODES,
+  STORE_REASONS,   /* the facts "why_MODE: REASON"; most first */
   STORE_LEFT,      /* planned and not made, by function; most first */
   STORE_FUNCTIONS, /* planned, by function */
   STORE_TOTALS,    /* "points", "planned", "done", "unconfirmed", "excused" */

@@ -62,6 +62,7 @@ const char *const store_sql[STATEMENTS] = {
                "ORDER BY n",
     [COUNT_OUTCOMES] = "SELECT outcome, COUNT(*) FROM experiment GROUP BY outcome",
     [COUNT_MODES] = "SELECT mode, COUNT(*) FROM experiment GROUP BY mode",
+    [COUNT_REASONS] = "SELECT name, CAST(value AS INTEGER) FROM fact WHERE name GLOB 'why_*: *' ORDER BY 2 DESC, 1",
     [COUNT_LEFT] = "SELECT l.function, l.experiments - IFNULL(d.n, 0) AS missing FROM planned l LEFT JOIN "
                    "(SELECT p.function AS function, COUNT(*) AS n FROM experiment x JOIN point p ON p.id = x.point "
                    "GROUP BY p.function) d ON d.function = l.function WHERE missing > 0 "

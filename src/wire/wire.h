@@ -729,7 +729,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 4 /* 4: FILTERED, APART and SPENT of enum wire_refusal */
+#define WIRE_SERVER_VERSION 5 /* 5: from SOCKETS on in enum wire_refusal */
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -756,6 +756,13 @@ enum wire_refusal {
   WIRE_FORK_FILTERED, /* system calls may be forbidden, those of the runtime too */
   WIRE_FORK_APART,    /* it has gone into other namespaces, or has settings that no child can have */
   WIRE_FORK_SPENT,    /* it was told how much time of processors it has used, which a child has not */
+  /* As FILES, where it is known what they are: */
+  WIRE_FORK_SOCKETS,
+  WIRE_FORK_PIPES,
+  WIRE_FORK_NAMELESS, /* files that were removed, or never had a name */
+  WIRE_FORK_EPOLL,
+  WIRE_FORK_RINGS,  /* io_uring */
+  WIRE_FORK_EVENTS, /* others that the kernel tells something by */
   WIRE_REFUSALS,
 };
 

@@ -287,6 +287,52 @@ import sqlite3, sys
 rows = sqlite3.connect("reasons2/campaign.db").execute("SELECT value FROM fact WHERE name GLOB \"why_fork: *\"")
 sys.exit(sum(int(r[0]) for r in rows) != int(sys.argv[1]))' "$(modes fork)"
 
+# What is open is named, if it is known.
+cc -w -O1 -fno-builtin -o descriptors "$(dirname "$0")/../equivalence/programs/descriptors.c"
+cat >kinds.expected <<'END'
+epoll is used
+files are open that a fork would share
+files are open that have no name
+inotify, eventfd or the like is used
+io_uring is used
+pipes are open
+sockets are open
+timers run
+END
+python3 -c '
+import ctypes, sys
+sys.exit(ctypes.CDLL(None).syscall(425, 1, ctypes.create_string_buffer(120)) < 0)' || sed -i /io_uring/d kinds.expected
+for try in 1 2; do # as above
+  run test --campaign "descriptors$try" --function malloc -- ./descriptors
+  python3 -c '
+import sqlite3, sys
+facts = sqlite3.connect(sys.argv[1]).execute("SELECT name FROM fact WHERE name GLOB \"why_fork: *\"")
+print("\n".join(sorted(name[len("why_fork: "):] for name, in facts)))' "descriptors$try/campaign.db" >kinds
+  LC_ALL=C comm -13 kinds kinds.expected >absent
+  [ -s absent ] || break
+done
+holds 'each kind of open file is a reason of its own' test ! -s absent
+
+# Which of its calls it makes is drawn for each program that is started: some of those that were recorded never come.
+cat >drawn.c <<'END'
+#include <stdlib.h>
+#include <sys/auxv.h>
+#define SOME(n) static __attribute__((noinline)) void call##n(void) { free(calloc(1, n + 10)); }
+#define EACH(do) do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11) do(12) do(13) do(14) \
+  do(15) do(16) do(17) do(18) do(19) do(20) do(21) do(22) do(23) do(24) do(25) do(26) do(27) do(28) do(29) do(30) do(31)
+EACH(SOME)
+#define MADE(n) if (bits >> n & 1) call##n();
+int main(void) {
+  unsigned bits = *(unsigned *)getauxval(AT_RANDOM);
+  EACH(MADE)
+  return 0;
+}
+END
+cc -w -O1 -fno-builtin -o drawn drawn.c
+run test --campaign drawn1 --function calloc --format json -- ./drawn
+holds 'a call that does not come is the reason why there was no branch' \
+  test "$(modes why_fork)" = 'the program that others branch from did not make the call'
+
 # An overlay counts its folders from its mount on, and who shows their numbers must not see that it is the same one.
 cat >numbers.c <<'END'
 #include <fcntl.h>

@@ -3,10 +3,11 @@
  * Makes every experiment of a command in each mode, and compares what could be seen: exit status, output, files, and
  * which call failed. exec is the truth; what exec itself does not do twice is left out, and counted.
  *
- *   equivalence [-n MOST] [-f FUNCTION] [-s STEADY] [-d] [-b] [-c] -- COMMAND...
+ *   equivalence [-n MOST] [-f FUNCTION] [-s STEADY] [-i INPUT] [-d] [-b] [-c] -- COMMAND...
  *
- * With -b in branch mode, else by the fork server. With -f only calls of this function fail. With -d those with two
- * faults, behind each that is chosen. With -c it is known that chance may come to the same each time that exec is asked.
+ * With -b in branch mode, else by the fork server. With -f only calls of this function fail. With -i the command reads
+ * this file, else nothing. With -d those with two faults, behind each that is chosen. With -c it is known that chance
+ * may come to the same each time that exec is asked.
  *
  * What differs in an experiment, then a line of numbers. What differs from an exec that repeats is made three times
  * more: if it is like exec in all of them it was once different, else it differs. What exec does not repeat is tried
@@ -38,6 +39,7 @@ struct job {
   struct lab *recorder, *labs[WAYS];
   struct lab *steady[WAYS]; /* without chance; made when they are needed */
   const char *library;      /* what takes chance away; NULL: nothing does */
+  const char *input;        /* what the command reads; NULL: nothing */
   struct baseline baseline;
   struct campaign_experiment *experiments;
   size_t n, most;
@@ -57,6 +59,7 @@ static struct lab_request request_of(struct job *job, struct test_writer *writer
   *writer = (struct test_writer){.space = &job->space, .points = points};
   return (struct lab_request){.target = &job->space.target,
                               .cwd = job->cwd,
+                              .input = job->input,
                               .envp = environ,
                               .n_functions = plan->functions.n,
                               .points = points,
@@ -310,6 +313,7 @@ struct pass {
   bool *made;
   size_t n_held, index[PASS_MOST], held[PASS_MOST];
   struct lab_result results[PASS_MOST];
+  const char *whys[PASS_MOST];
 };
 
 /* What was seen is taken from RESULT. */
@@ -349,12 +353,15 @@ static int pass_once(struct job *job, struct pass *p, size_t first, size_t *from
                          .wall_ns = orders[0].wall_ns,
                          .done = one_done,
                          .context = p,
+                         .whys = p->whys,
                          .expected = first ? NULL : &job->baseline.runs[0].seen,
                          .mask = &job->baseline.mask,
                          .first = orders[0].first};
   int r = n ? lab_branch(job->labs[FAST], &b, e) : 0;
   int compared = compare_held(p, r >= 0 && !b.unlike, e);
   if (b.why[0]) memcpy(job->why, b.why, sizeof job->why);
+  for (size_t i = 0; i < n && !b.why[0]; i++)
+    if (p->whys[i]) (void)snprintf(job->why, sizeof job->why, "%s", p->whys[i]);
   free(orders);
   job->passes += n > 0;
   return r < 0 ? r : compared;
@@ -485,11 +492,12 @@ static int compare_all(struct job *job, char **command, struct err *e) {
 int main(int argc, char **argv) {
   struct job job = {0};
   struct err e = {0};
-  for (int c; (c = getopt(argc, argv, "+n:f:s:dbc")) >= 0;) {
+  for (int c; (c = getopt(argc, argv, "+n:f:s:i:dbc")) >= 0;) {
     if (c == '?') return 2;
     if (c == 'n') job.most = strtoul(optarg, NULL, 10);
     if (c == 'f' && vec_push(&job.scope.functions, optarg) < 0) return 2;
     if (c == 's') job.library = optarg;
+    if (c == 'i') job.input = optarg;
     job.branch |= c == 'b';
     job.deep |= c == 'd';
     job.drawn |= c == 'c';

@@ -96,7 +96,8 @@ REMARKS = {
     "gcc": "the programs that it starts have temporary files with random names",
 }
 
-# Name → a command, and what is in its folder before.
+# Name → a command, and what is in its folder before; a file of this name is what the command reads.
+INPUT = "stdin"
 DEBIAN = {
     "ls": (["ls", "-l", "tree"], "mkdir tree; for i in $(seq 40); do mkdir tree/$i; ln -s $i tree/link$i; done"),
     "sort": (["sort", "-r", "lines"], "seq 2000 | shuf --random-source=/bin/ls > lines"),
@@ -155,6 +156,7 @@ echo '<s:stylesheet version="1.0" xmlns:s="http://www.w3.org/1999/XSL/Transform"
     "rsync": (["rsync", "-r", "--no-whole-file", "tree/", "copy"], "mkdir tree; seq 99 > tree/a; seq 9 > tree/b"),
     "jq": (["jq", ".a", "a.json"], "echo '{\"a\": [1, 2]}' > a.json"),
     "ed": (["ed", "-s", "lines"], "seq 9 > lines"),
+    "ed input": (["ed", "-s", "lines"], "seq 9 > lines; printf '3d\n1,5s/4/four/p\nw\nq\n' > stdin"),
     "bc": (["bc", "-q", "sum"], "printf '2^100\nquit\n' > sum"),
     "m4": (["m4", "in"], "echo 'define(a, b)a' > in"),
     "patch": (["patch", "-s", "a", "d"], "seq 9 > a; sed s/5/five/ a > b; diff -u a b > d || true"),
@@ -241,6 +243,7 @@ def compare(name, mode, arguments, folder):
                        **DATES)
     most = arguments.most or LARGE.get(name, 0)
     limit = ["-s", f"{BUILD}/tests/steady.so"] + (["-n", str(most)] if most else [])
+    limit += ["-i", f"{folder}/{INPUT}"] if os.path.exists(f"{folder}/{INPUT}") else []
     limit += ["-b"] if mode == "branch" else []
     limit += ["-f", arguments.function] if arguments.function else []
     limit += ["-d"] if arguments.pairs else []

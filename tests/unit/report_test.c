@@ -98,6 +98,32 @@ static void has_not(const char *text, const char *part) {
   if (strstr(text, part)) fail_msg("'%s' in: %s", part, text);
 }
 
+/* Why experiments were not made in a faster way, with their numbers if there are several. */
+static void test_reasons(void **state) {
+  (void)state;
+  struct store *s = make_store();
+  struct report r;
+  struct text text = {0}, json = {0};
+  assert_int_equal(store_set(s, "why_exec", "it is old", NULL), 0);
+  assert_int_equal(store_set(s, "why_fork", "timers \"run\"", NULL), 0);
+  static const char *const more[] = {"a", "b", "c", "d"};
+  for (size_t i = 0; i < COUNT(more); i++) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "why_fork: %s", more[i]);
+    assert_int_equal(store_set(s, name, i < 2 ? "9" : "2", NULL), 0);
+  }
+  assert_int_equal(store_set(s, "why_fork: timers \"run\"", "10", NULL), 0);
+  assert_int_equal(report_load(s, "some folder", &r, NULL), 0);
+  report_text(&r, &text);
+  has(text.at, "modes: 1 by exec (it is old), 1 by fork (10: timers \"run\"; 9: a; 9: b; 2: c; 2: others)\n");
+  report_json(&r, &json);
+  has(json.at, "\"reasons\":{\"exec\":{},\"fork\":{\"timers \\\"run\\\"\":10,\"a\":9,\"b\":9,\"c\":2,\"d\":2}}}");
+  text_done(&text);
+  text_done(&json);
+  report_done(&r);
+  store_close(s);
+}
+
 static void test_text(void **state) {
   (void)state;
   char *t = made(report_text);
@@ -255,6 +281,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_reasons, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_folded, set_up, tear_down),
       cmocka_unit_test(test_nothing_tried),
       cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is open and has a state that nobody can copy. refused: files are open that a fork would share. */
+/* What is open and has a state that nobody can copy: each kind is a reason of its own (tests/cli/test_modes.sh). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
