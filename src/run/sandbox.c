@@ -238,6 +238,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->status = a.status;
   ret->timed_out = a.timed_out;
   ret->wall_ns = a.wall_ns;
+  ret->asks_ns = a.asks_ns;
   ret->usage = a.usage;
   ret->left = a.left;
   ret->forked = a.forked;
@@ -259,6 +260,7 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   struct keeper_request request = {.wall_ns = job->wall_ns,
                                    .patience_ns = job->patience_ns,
                                    .trace = job->trace,
+                                   .brief = job->brief,
                                    .fork = job->fork && !job->trace,
                                    .until_ns = job->until_ns,
                                    .in_place = job->in_place};

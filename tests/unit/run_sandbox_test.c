@@ -59,6 +59,7 @@ static int tear_down(void **state) {
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
 static bool traced;
 static uint64_t patience_ns;
+static bool brief;
 static const char *share;
 static bool bare;
 static struct sandbox_places places = {.all = true}, last_places = {.all = true};
@@ -95,6 +96,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                               .wall_ns = 2000000000u,
                               .trace = traced,
                               .patience_ns = patience_ns,
+                              .brief = brief,
                               .in_place = times ? places : last_places};
     if (sandbox_run(s, &job, &seen.result, &e) < 0) fail_msg("%s", e.text);
   }
@@ -378,6 +380,21 @@ static void test_steady_pauses(void **state) {
   assert_string_equal(s.out, "late\n");
 }
 
+/* Nobody waits for pauses: how long that would take is said. Who computes without end is stuck in any case. */
+static void test_brief_runs(void **state) {
+  brief = true;
+  struct seen s = run_patiently_for(*state, "while :; do sleep .6; done", 10000000000u);
+  struct seen busy = run_patiently_for(*state, "while :; do :; done", 10000000000u);
+  struct seen ends = run_patiently_for(*state, "sleep 2.5; echo late", 10000000000u);
+  brief = false;
+  assert_true(s.result.timed_out && busy.result.timed_out && !ends.result.timed_out);
+  assert_true(s.result.asks_ns > 10000000000u && s.result.asks_ns <= 30000000000u);
+  assert_true(s.result.wall_ns < 10000000000u);
+  assert_int_equal(busy.result.asks_ns, 0);
+  assert_int_equal(ends.result.asks_ns, 0);
+  sandbox_result_done(&s.result);
+}
+
 /* Who sleeps and then gives up is not stuck; who computes, or waits for what cannot come, is. */
 static void test_slow_is_not_stuck(void **state) {
   assert_true(run(*state, "sleep 3; echo late", 1).result.timed_out);
@@ -612,6 +629,7 @@ int main(void) {
       TEST(test_time_is_limited),
       TEST(test_longer_pauses),
       TEST(test_steady_pauses),
+      TEST(test_brief_runs),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_memory_is_limited),
