@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -410,6 +411,19 @@ static void test_slow_is_not_stuck(void **state) {
   sandbox_result_done(&s.result);
 }
 
+/* What belongs to the user or the session, and to no process, is not there in the next run. */
+static void test_keys_and_nice_values(void **state) {
+  static const char keys[] = "perl -e 'for (-4, -3) { print syscall(250, 11, $_, 0, 0), \" \"; "
+                             "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(248, $t, $n, $v, 1, $_) }'";
+  struct seen s = run(*state, keys, 2);
+  if (s.out[0] != '-') assert_string_equal(s.out, "0 0 "); /* a kernel may have no keys */
+  if (getuid() != 0) return; /* the others cannot take it back */
+  s = run(*state, "nice; perl -e 'setpriority(2, 0, 7)'", 2);
+  char now[16];
+  (void)snprintf(now, sizeof now, "%d\n", getpriority(PRIO_PROCESS, 0));
+  assert_string_equal(s.out, now);
+}
+
 /* 900 processes that only wait, where 400 are allowed. */
 static void test_processes_are_limited(void **state) {
   const char *script = "n=0; while [ $n -lt 900 ]; do sleep 1000 & n=$((n+1)); done; echo all";
@@ -628,6 +642,7 @@ int main(void) {
       TEST(test_nothing_is_left_running),
       TEST(test_time_is_limited),
       TEST(test_longer_pauses),
+      TEST(test_keys_and_nice_values),
       TEST(test_steady_pauses),
       TEST(test_brief_runs),
       TEST(test_slow_is_not_stuck),
