@@ -205,11 +205,12 @@ static uint64_t expected_of(const struct patience *p, uint64_t now) {
   return !p->napped || known ? most_of(p, now) : p->most_ns * NAP_TIMES;
 }
 
-/* Nobody waits now: it is only looked at for long enough to tell whether somebody should. */
+/* Who takes longer than most is not waited for now, but looked at for long enough to tell that. */
 static bool is_put_off(struct patience *p, uint64_t now) {
   if (!p->brief || now - p->since < LOOK_NS) return false;
-  p->asks = expected_of(p, now);
-  return true;
+  uint64_t expected = expected_of(p, now);
+  p->asks = expected > p->most_ns ? expected : 0;
+  return p->asks;
 }
 
 static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end && time > p->end ? p->end : time; }

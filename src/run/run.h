@@ -304,7 +304,7 @@ struct sandbox_job {
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times; 3 times that at most
                            if it sleeps long, and 6 times if it sleeps longer and longer */
-  bool brief;           /* whether it may be about to end is looked at, and not waited for: `asks_ns` */
+  bool brief;           /* if that is more than patience_ns it is not waited for, but said: `asks_ns` */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
   struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */
