@@ -96,7 +96,8 @@ static int check_status(const struct lab *l, const struct lab_result *r, struct 
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
   (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
-  (void)snprintf(way, sizeof way, "if it should, let a shell say so: sh -c 'COMMAND; test $? = %d'", WEXITSTATUS(status));
+  (void)snprintf(way, sizeof way, "if it should, let a shell say so: sh -c 'COMMAND; test $? = %d'",
+                 WEXITSTATUS(status));
   return refuse_end(l, r, how, way, e);
 }
 

@@ -85,7 +85,7 @@ struct repeats {
   bool cut;    /* the time was over; then TRACED is not there */
   bool learnt; /* it must be judged again, since more varies than was known; likewise */
   bool steady;
-  uint64_t asks_ns; /* of a hang: it is not sure yet, and takes so long; 0 otherwise */
+  uint64_t asks_ns;         /* of a hang: it is not sure yet, and takes so long; 0 otherwise */
   struct lab_result traced; /* the last run */
 };
 

@@ -417,7 +417,7 @@ static void test_keys_and_nice_values(void **state) {
                              "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(248, $t, $n, $v, 1, $_) }'";
   struct seen s = run(*state, keys, 2);
   if (s.out[0] != '-') assert_string_equal(s.out, "0 0 "); /* a kernel may have no keys */
-  if (getuid() != 0) return; /* the others cannot take it back */
+  if (getuid() != 0) return;                               /* the others cannot take it back */
   s = run(*state, "nice; perl -e 'setpriority(2, 0, 7)'", 2);
   char now[16];
   (void)snprintf(now, sizeof now, "%d\n", getpriority(PRIO_PROCESS, 0));
