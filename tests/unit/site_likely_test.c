@@ -206,6 +206,11 @@ static void test_ends_are_no_failures(void **state) {
   struct site_call c = {.function = "readdir"};
   assert_int_equal(site_likely_of(likely, &c, 0, 0), 0);
   assert_true(site_likely_of(likely, &c, EIO, 0) > 0);
+  c.function = "fallocate"; /* nor does it look for a name */
+  assert_int_equal(site_likely_of(likely, &c, ENOENT, -1), 0);
+  assert_true(site_likely_of(likely, &c, ENOSPC, -1) > 0);
+  c.function = "nftw";
+  assert_int_equal(site_likely_of(likely, &c, ENOSPC, -1), 0);
   c.function = "getc";
   assert_true(site_likely_of(likely, &c, 0, -1) > 0);
   c.function = "fgets";
