@@ -369,7 +369,7 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
 }
 
 /*
- * What has hung in a branch is made so that there is no doubt, at once; or LASTING, if it waited for that. If it ends then,
+ * What has hung in a branch is made so that there is no doubt, at once; or LASTING, if it waited for that. If it ends,
  * what it is else is seen.
  */
 static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, bool lasting, struct lab_result *ret,

@@ -2,8 +2,8 @@
 /*
  * What a run can set for processes that are not its own: the keeper's and the fork server's priority for input and
  * output, their nice value, how soon the keeper is killed where memory is short, the device that makes terminals, and
- * the keys that all processes of a user or of a session share. All of it is looked at before each run. The keeper's nice
- * value only who has rights outside can take back (sandbox.c).
+ * the keys that all processes of a user or of a session share. All of it is looked at before each run. The keeper's
+ * nice value only who has rights outside can take back (sandbox.c).
  */
 #include "run/keeper.h"
 
