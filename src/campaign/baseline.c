@@ -83,7 +83,7 @@ static int refuse_end(const struct lab *l, const struct lab_result *r, const cha
 
 static int check_status(const struct lab *l, const struct lab_result *r, struct err *e) {
   int status = r->seen.status;
-  char how[64];
+  char how[64], way[96];
   if (campaign_wrote_too_much(&r->seen))
     return err_set(e, -ECANCELED,
                    "the command writes without end, without any fault: more than %u MiB to a file or its output, which "
@@ -96,7 +96,9 @@ static int check_status(const struct lab *l, const struct lab_result *r, struct 
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return 0;
   (void)snprintf(how, sizeof how, "fails with exit status %d", WEXITSTATUS(status));
-  return refuse_end(l, r, how, "if it should, let a shell say so: sh -c 'COMMAND || true'", e);
+  (void)snprintf(way, sizeof way, "if it should, let a shell say so: sh -c 'COMMAND; test $? = %d'",
+                 WEXITSTATUS(status));
+  return refuse_end(l, r, how, way, e);
 }
 
 static int check_run(const struct lab *l, const struct lab_result *r, uint64_t wall_ns, struct err *e) {

@@ -199,7 +199,7 @@ struct lab_order {
   uint64_t hash, nth;
   uint32_t rule, fault;
   bool armed, onwards;
-  bool trace;
+  bool trace, brief; /* as of struct sandbox_job */
   uint64_t wall_ns;
   uint64_t patience_ns; /* as of struct sandbox_job */
   uint64_t until_ns;    /* ... */
@@ -217,7 +217,8 @@ struct lab_result {
   bool attached;           /* the runtime was there */
   struct wire_event event; /* the first injection */
   uint64_t wall_ns;
-  uint64_t memory; /* most resident bytes */
+  uint64_t asks_ns; /* as of struct sandbox_result */
+  uint64_t memory;  /* most resident bytes */
   size_t n_frames;
   struct image_process_frame frames[SANDBOX_FRAMES];
   enum lab_mode mode;

@@ -309,6 +309,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
   ret->timed_out = from->timed_out;
   ret->wall_ns = from->wall_ns;
+  ret->asks_ns = from->asks_ns;
   ret->left = from->left;
   see_tree(&from->tree, &ret->tree);
   ret->memory = (uint64_t)from->usage.ru_maxrss * 1024;
@@ -349,6 +350,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
                             .until_ns = order->until_ns,
                             .in_place = l->in_place,
                             .trace = order->trace || l->watch,
+                            .brief = order->brief,
                             .fork = l->fork && !l->unforked && !order->trace};
   int r;
   unsigned tries = 0;

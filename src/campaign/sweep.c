@@ -84,9 +84,11 @@ static bool take_one(struct sweep_state *st, const size_t *with, size_t *ret) {
       return true;
     }
   }
-  while (st->next_later < st->later.n && fits(s, st->later.at[st->next_later], with)) {
+  for (size_t n = st->later.n - st->next_later; n > 0 && fits(s, st->later.at[st->next_later], with); n--) {
     *ret = st->later.at[st->next_later++];
-    if (!st->hung[s->experiments[*ret].point]) return true;
+    size_t point = s->experiments[*ret].point;
+    if (st->hung[point]) continue;
+    if (!st->waits[point] || vec_push(&st->later, *ret) < 0) return true;
   }
   return false;
 }
@@ -111,11 +113,16 @@ void sweep_fail(struct sweep_state *st, int r) {
 static void work(void *context, unsigned worker) {
   struct sweep_state *st = context;
   size_t experiment;
-  struct processors before = lab_settle(st->s->labs[worker]);
-  if (st->s->branch) sweep_work_in_batches(st, st->s->labs[worker]);
-  while (sweep_take(st, NULL, &experiment)) {
-    int r = sweep_make(st, st->s->labs[worker], experiment, NULL, false);
+  struct lab *l = st->s->labs[worker];
+  struct processors before = lab_settle(l);
+  if (st->s->branch) sweep_work_in_batches(st, l);
+  for (bool more = true; more;) {
+    more = sweep_make_waiting(st, l, false);
+    if (more) continue;
+    more = sweep_take(st, NULL, &experiment);
+    int r = more ? sweep_make(st, l, experiment, NULL, KNOWN_NOT) : 0;
     if (r < 0) sweep_fail(st, r);
+    if (!more) more = sweep_make_waiting(st, l, true);
   }
   lab_leave(&before);
 }
@@ -143,12 +150,16 @@ int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
-  st.failed = calloc(2 * (n_points + 1), sizeof *st.failed);
+  st.failed = calloc(3 * (n_points + 1), sizeof *st.failed);
   if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
   st.hung = st.failed + n_points + 1;
+  st.waits = st.hung + n_points + 1;
   st.n_points = n_points;
+  st.started = sweep_now();
   st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
+  int told = sweep_end_waiting(&st);
+  if (st.r == 0) st.r = told;
   free(st.failed);
   vec_done(&st.later);
   map_done(&st.counting);

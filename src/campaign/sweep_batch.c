@@ -276,7 +276,7 @@ static int release(struct batch *b, bool trusted) {
   int r = result ? 0 : -ENOMEM;
   for (size_t i = 0; i < b->held.n; i++) {
     struct held *h = &b->held.at[i];
-    if (r == 0 && trusted) r = sweep_tell_held(b->st, b->l, h, result);
+    if (r == 0 && trusted) r = sweep_tell_held(b->st, b->l, h, NULL, result);
     for (size_t k = 0; !trusted && k < b->n; k++)
       if (b->taken[k] == h->experiment) b->made[k] = false;
     sweep_held_done(h);
@@ -332,7 +332,8 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   b->hung_ns = 0;
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
-  r = sweep_make(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself", b->hung);
+  r = sweep_make(b->st, b->l, b->taken[b->again], "a new failure is looked at by itself",
+                 b->hung ? KNOWN_HUNG : KNOWN_NOT);
   b->made[b->again] = true;
   *ret_made = made + 1;
   put_off(b);
@@ -357,7 +358,7 @@ static int make_rest(struct batch *b, const char *why, size_t *ret_made) {
     const struct sweep *s = b->st->s;
     if (sweep_is_over(s)) break;
     if (b->made[i]) continue;
-    r = sweep_make(b->st, b->l, b->taken[i], why && b->whys[i] ? b->whys[i] : why, false);
+    r = sweep_make(b->st, b->l, b->taken[i], why && b->whys[i] ? b->whys[i] : why, KNOWN_NOT);
     *ret_made += r == 0;
   }
   return r;
@@ -423,6 +424,8 @@ void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
     if (r == 0) r = make_refused(b);
     if (r < 0) sweep_fail(st, r);
     size = next_size(size, sweep_now() - start);
+    while (sweep_make_waiting(st, l, false)) {
+    }
   } while (b->n > 0 && !is_distrusted(st) && is_worth_it(b));
   vec_done(&b->held);
   free(b);

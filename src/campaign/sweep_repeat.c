@@ -68,6 +68,7 @@ static int repeat_runs(struct sweep_state *st, struct lab *l, size_t experiment,
                        struct repeats *ret, struct err *e) {
   struct lab_order order = sweep_order(st->s, experiment);
   if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
+  order.brief = outcome == OUTCOME_HANG;
   bool last = false;
   /* The last one may be traced: what it leaves in the area has the names for both stacks. */
   for (unsigned i = 0; i < ret->n; i++) {
@@ -77,6 +78,7 @@ static int repeat_runs(struct sweep_state *st, struct lab *l, size_t experiment,
     if (r < 0) return r;
     bool failed;
     ret->cut = sweep_is_cut(st->s, &ret->traced);
+    ret->asks_ns = ret->traced.asks_ns;
     ret->same += sweep_judge(st, experiment, &ret->traced, NULL, &failed) == outcome && failed;
     if (!last || ret->cut) lab_result_done(&ret->traced);
     if (ret->cut) return 0;

@@ -66,8 +66,7 @@ static void add_crash(const struct sweep *s, struct finding *f, const struct lab
   f->failure.crash = (struct campaign_stack){.at = f->crash, .n = number_crash(s, traced, f->crash)};
 }
 
-/* The number of the finding with the same cause, from 1; 0 if there is none. The lock is held. */
-static size_t find_cause(const struct sweep_state *st, const struct finding *f) {
+size_t sweep_find_cause(const struct sweep_state *st, const struct finding *f) {
   for (size_t i = 0; i < st->findings.n; i++)
     if (campaign_same_cause(&st->findings.at[i]->failure, &f->failure)) return i + 1;
   return 0;
@@ -94,10 +93,12 @@ static bool is_confirmed(enum outcome outcome, double precision) {
   return outcome == OUTCOME_HANG ? precision >= 1 : outcome == OUTCOME_SILENT ? precision > 0.5 : precision > 0;
 }
 
+const char sweep_no_time[] = "no time was left to make sure of it";
+
 /* Why it is no finding. */
 static void add_doubt(const struct repeats *t, enum outcome outcome, struct text *to) {
   if (!t)
-    text_add(to, "no time was left to make sure of it");
+    text_add(to, sweep_no_time);
   else if (outcome == OUTCOME_HANG)
     text_add(to, "it came to its end when it was given more time");
   else if (!t->steady)
@@ -106,8 +107,7 @@ static void add_doubt(const struct repeats *t, enum outcome outcome, struct text
     text_addf(to, "it came again in %u of %u repeats", t->same, t->n);
 }
 
-/* Each hang costs as much as hundreds of other experiments: those of the same call, by whatever way, wait as well. */
-static void put_call_off(struct sweep_state *st, size_t point) {
+void sweep_put_call_off(struct sweep_state *st, size_t point) {
   uint64_t site = st->s->points[point].site;
   st->failed[point] = true;
   for (size_t i = 0; site && i < st->n_points; i++)
@@ -120,16 +120,18 @@ static int tell(struct sweep_state *st, const struct sweep_done *d) {
   if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
   if (d->finding && d->outcome == OUTCOME_HANG) {
     st->hung[s->experiments[d->experiment].point] = true;
-    put_call_off(st, s->experiments[d->experiment].point);
+    sweep_put_call_off(st, s->experiments[d->experiment].point);
   }
   int r = s->sink.done(s->sink.context, d, &st->e);
   if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
   return r;
 }
 
-/* To make sure of a hang takes long: is there time for it, or for most of it? */
+/* To look at a hang once more takes long: is there time for it? */
 static bool has_time(const struct sweep *s, enum outcome outcome) {
-  return outcome != OUTCOME_HANG || !s->deadline || sweep_now() + CAMPAIGN_PATIENCE_NS / 2 < s->deadline;
+  struct lab_order order = {.wall_ns = s->wall_ns};
+  campaign_be_patient(&order);
+  return outcome != OUTCOME_HANG || !s->deadline || sweep_now() + order.wall_ns < s->deadline;
 }
 
 static int keep_error(struct sweep_state *st, int r, const struct err *e) {
@@ -160,7 +162,7 @@ static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct fi
   d->precision = sweep_precision(t);
   (void)pthread_mutex_lock(&st->lock);
   bool confirmed = is_confirmed(d->outcome, d->precision);
-  if (confirmed && !(d->finding = find_cause(st, f))) {
+  if (confirmed && !(d->finding = sweep_find_cause(st, f))) {
     d->is_new = true;
     r = sweep_add_finding(st, f, &d->finding);
   }
@@ -189,7 +191,7 @@ static bool hold_stream(const struct observe_stream *from, struct observe_stream
   return true;
 }
 
-static int hold(held_list *held, const struct sweep_done *d) {
+int sweep_hold(const struct sweep_done *d, bool streams, struct held *ret) {
   const struct lab_result *r = d->result;
   struct held add = {.experiment = d->experiment,
                      .outcome = d->outcome,
@@ -199,14 +201,23 @@ static int hold(held_list *held, const struct sweep_done *d) {
                      .status = r->seen.status,
                      .injected = r->injected,
                      .attached = r->attached,
+                     .mode = r->mode,
                      .left = r->left,
                      .wall_ns = r->wall_ns,
                      .memory = r->memory,
                      .finding = d->finding};
   bool good = add.difference;
-  for (size_t i = 0; i < OBSERVE_STREAMS && good && d->finding; i++)
+  for (size_t i = 0; i < OBSERVE_STREAMS && good && streams; i++)
     good = hold_stream(&r->seen.streams[i], &add.streams[i]);
-  if (good && vec_push(held, add) == 0) return 0;
+  if (!good) sweep_held_done(&add);
+  if (good) *ret = add;
+  return good ? 0 : -ENOMEM;
+}
+
+static int hold(held_list *held, const struct sweep_done *d) {
+  struct held add;
+  if (sweep_hold(d, d->finding != 0, &add) < 0) return -ENOMEM;
+  if (vec_push(held, add) == 0) return 0;
   sweep_held_done(&add);
   return -ENOMEM;
 }
@@ -219,13 +230,14 @@ enum { AGAIN = 1, JUDGE_AGAIN = 2 };
 enum branch_hang {
   HANG_NONE,   /* there was none */
   HANG_STAYED, /* it hung with more time, too: this is that run */
+  HANG_ASKS,   /* ... but may give up later */
   HANG_ENDED,  /* it came to its end when it was given more time */
 };
 
 static int tell_ended(struct sweep_state *st, struct sweep_done *d) {
   d->traced = d->result; /* it was repeated, and none was the same */
   (void)pthread_mutex_lock(&st->lock);
-  put_call_off(st, st->s->experiments[d->experiment].point);
+  sweep_put_call_off(st, st->s->experiments[d->experiment].point);
   int r = tell_doubt(st, d, &(struct repeats){.n = 1, .steady = true});
   (void)pthread_mutex_unlock(&st->lock);
   return r;
@@ -240,12 +252,13 @@ static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_do
   /* If it was traced, where it ended is known already; to make sure of one more hang there would take long. */
   if (d->outcome != OUTCOME_SILENT) add_crash(st->s, f, d->result);
   (void)pthread_mutex_lock(&st->lock);
-  d->finding = find_cause(st, f);
-  bool unsure = !d->finding && !held && !sure && !has_time(st->s, d->outcome);
+  d->finding = sweep_find_cause(st, f);
+  bool unsure = !d->finding && !held && hung == HANG_NONE && !has_time(st->s, d->outcome);
   int r = d->finding && !held ? tell(st, d) : unsure ? tell_doubt(st, d, NULL) : 0;
   (void)pthread_mutex_unlock(&st->lock);
   if (held) return d->finding ? hold(held, d) : AGAIN;
   if (d->finding || unsure) return r;
+  if (hung == HANG_ASKS && d->outcome == OUTCOME_HANG) return sweep_wait(st, d, f, d->result->asks_ns);
   if (sure) return tell_repeated(st, d, f, &(struct repeats){.same = 1, .n = 1, .steady = true}, d->result);
 
   struct repeats t;
@@ -260,7 +273,8 @@ static int handle_failure(struct sweep_state *st, struct lab *l, struct sweep_do
     (void)pthread_mutex_unlock(&st->lock);
   }
   if (t.cut) return r;
-  r = stop ? 0 : tell_repeated(st, d, f, &t, &t.traced);
+  if (t.asks_ns) add_crash(st->s, f, &t.traced);
+  r = stop ? 0 : t.asks_ns ? sweep_wait(st, d, f, t.asks_ns) : tell_repeated(st, d, f, &t, &t.traced);
   lab_result_done(&t.traced);
   return r;
 }
@@ -272,7 +286,8 @@ static int tell_locked(struct sweep_state *st, const struct sweep_done *d) {
   return r;
 }
 
-int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h, struct lab_result *result) {
+int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h, const char *doubt,
+                    struct lab_result *result) {
   result->event = h->event;
   result->first = h->first;
   result->seen.status = h->status;
@@ -281,14 +296,15 @@ int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct he
   result->left = h->left;
   result->wall_ns = h->wall_ns;
   result->memory = h->memory;
-  result->mode = LAB_BRANCH;
+  result->mode = h->mode;
   memcpy(result->seen.streams, h->streams, sizeof h->streams);
   struct sweep_done d = {.experiment = h->experiment,
                          .outcome = h->outcome,
                          .lab = l,
                          .result = result,
                          .difference = h->difference,
-                         .finding = h->finding};
+                         .finding = h->finding,
+                         .doubt = doubt};
   return tell_locked(st, &d);
 }
 
@@ -352,14 +368,18 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
   (void)pthread_mutex_unlock(&st->lock);
 }
 
-/* What has hung in a branch is made so that there is no doubt, at once. If it ends then, what it is else is seen. */
-static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, struct lab_result *ret,
+/*
+ * What has hung in a branch is made so that there is no doubt, at once; or LASTING, if it waited for that. If it ends,
+ * what it is else is seen.
+ */
+static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, bool lasting, struct lab_result *ret,
                      enum branch_hang *ret_hang, struct err *e) {
   struct lab_order order = sweep_order(st->s, experiment);
   campaign_be_patient(&order);
   order.trace = true;
+  order.brief = !lasting;
   int r = lab_run(l, &order, ret, e);
-  *ret_hang = HANG_STAYED;
+  *ret_hang = r == 0 && ret->asks_ns ? HANG_ASKS : HANG_STAYED;
   if (r < 0 || ret->timed_out) return r;
   *ret_hang = HANG_ENDED;
   lab_result_done(ret);
@@ -367,15 +387,16 @@ static int run_again(struct sweep_state *st, struct lab *l, size_t experiment, s
   return lab_run(l, &order, ret, e);
 }
 
-int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, bool hung) {
+int sweep_make(struct sweep_state *st, struct lab *l, size_t experiment, const char *why, enum sweep_known known) {
   struct lab_order order = sweep_order(st->s, experiment);
   struct lab_result result;
   struct err e = {0};
   enum branch_hang hang = HANG_NONE;
   uint64_t start = sweep_now();
-  int r = hung ? run_again(st, l, experiment, &result, &hang, &e) : lab_run(l, &order, &result, &e);
+  int r = known == KNOWN_NOT ? lab_run(l, &order, &result, &e)
+                             : run_again(st, l, experiment, known == KNOWN_WAITS, &result, &hang, &e);
   if (r < 0) return keep_error(st, r, &e);
-  if (!result.timed_out && !hung) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
+  if (!result.timed_out && known == KNOWN_NOT) sweep_note_cost(st, CHOICE_RUN, sweep_now() - start, 1);
   (void)pthread_mutex_lock(&st->lock); /* another lab may just find a reason */
   if (!result.why[0]) (void)snprintf(result.why, sizeof result.why, "%s", why ? why : reason(st));
   (void)pthread_mutex_unlock(&st->lock);

@@ -60,13 +60,18 @@ static int place_make(struct test_setup *s, const struct lab_order *order, struc
 
 /*
  * How gdb is to start the command: by a shell that gets neither the preloaded library nor the command's input, since it
- * would be taken for the command.
+ * would be taken for the command. gdb gives it a path; the command gets the name that it was called by, which it may
+ * look at, and the shell finds it by that as murphy did.
  */
 static const char *wrapper_of(const struct test_setup *s, struct arena *arena, const char *preload) {
   struct text t = {0}, script = {0};
   text_add(&script, "LD_PRELOAD=");
   text_add_shell(&script, preload);
-  text_add(&script, "; export LD_PRELOAD; exec \"$@\"");
+  const char *name = s->space.target.argv[0];
+  bool named = name && *name && *name != '-';
+  text_add(&script, named ? "; export LD_PRELOAD; shift; exec " : "; export LD_PRELOAD; exec");
+  if (named) text_add_shell(&script, name);
+  text_add(&script, " \"$@\"");
   if (s->is->input) text_add(&script, " <");
   if (s->is->input) text_add_shell(&script, s->is->input);
   text_add(&t, "set exec-wrapper sh -c ");

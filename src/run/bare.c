@@ -139,6 +139,7 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   struct patience p = {.start = begin,
                        .wall_ns = request->wall_ns,
                        .most_ns = request->patience_ns,
+                       .brief = request->brief,
                        .only = pid,
                        .end = request->until_ns};
   bool ended = a.code < 0;
@@ -147,6 +148,7 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   }
   if (!ended) {
     a.timed_out = true;
+    a.asks_ns = p.asks;
     if (request->trace) trace_interrupted(trace_stuck(pid), &stack);
     (void)kill(pid, SIGKILL);
     (void)wait_for(pid, 0, &a, &stack);

@@ -96,6 +96,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   struct patience p = {.start = start,
                        .wall_ns = request->wall_ns,
                        .most_ns = request->patience_ns,
+                       .brief = request->brief,
                        .but = {k->server.pid, k->trunk},
                        .end = request->until_ns};
   uint64_t until = patience_first(&p);
@@ -104,6 +105,7 @@ void keeper_watch(struct keeper *k, pid_t pid, uint64_t start, const struct keep
   }
   if (!ended) {
     a->timed_out = true;
+    a->asks_ns = p.asks;
     if (request->trace) trace_interrupted(trace_stuck(pid), stack);
     keeper_end_crowd(k);
     (void)keeper_wait(k, pid, 0, a, stack);

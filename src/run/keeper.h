@@ -25,6 +25,7 @@ struct keeper {
   int loopback;     /* a socket of its network, or -1 */
   int mtu;          /* of the loopback device; -1 if it is not known */
   short flags;      /* ... */
+  long session;     /* number of its session's keys, or -1 */
   int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
   int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
   int terminals;    /* where terminals are made, or -1 */
@@ -76,7 +77,7 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
  * it was. True if the server has others than it had, and must go.
  */
 void settings_watch(struct keeper *k);
-bool settings_renew(const struct keeper *k);
+bool settings_renew(struct keeper *k);
 
 /* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */
 void input_watch(struct keeper *k);

@@ -199,6 +199,20 @@ static bool may_end(const struct patience *p, const struct glance *g, uint64_t n
   return g->waits || moved;
 }
 
+/* How long it may take until that is known; of naps that were not seen to their end, nothing is. */
+static uint64_t expected_of(const struct patience *p, uint64_t now) {
+  bool known = p->before || p->nap <= 2 * (uint64_t)GLANCE_NS;
+  return !p->napped || known ? most_of(p, now) : p->most_ns * NAP_TIMES;
+}
+
+/* Who takes longer than most is not waited for now, but looked at for long enough to tell that. */
+static bool is_put_off(struct patience *p, uint64_t now) {
+  if (!p->brief || now - p->since < LOOK_NS) return false;
+  uint64_t expected = expected_of(p, now);
+  p->asks = expected > p->most_ns ? expected : 0;
+  return p->asks;
+}
+
 static uint64_t at_most(const struct patience *p, uint64_t time) { return p->end && time > p->end ? p->end : time; }
 
 uint64_t patience_first(const struct patience *p) { return p->wall_ns ? at_most(p, p->start + p->wall_ns) : p->end; }
@@ -216,5 +230,6 @@ uint64_t patience_until(struct patience *p, uint64_t now) {
     uint64_t left = p->wall_ns - had;
     return at_most(p, now + (left > SHORTEST_NS ? left : SHORTEST_NS));
   }
-  return p->most_ns && may_end(p, &g, now, had, moved) ? at_most(p, now + GLANCE_NS) : 0;
+  if (!p->most_ns || !may_end(p, &g, now, had, moved) || is_put_off(p, now)) return 0;
+  return at_most(p, now + GLANCE_NS);
 }

@@ -304,6 +304,7 @@ struct sandbox_job {
   bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
   uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times; 3 times that at most
                            if it sleeps long, and 6 times if it sleeps longer and longer */
+  bool brief;           /* if that is more than patience_ns it is not waited for, but said: `asks_ns` */
   bool fork;            /* by the fork server, if that is possible; never with trace */
   uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
   struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */
@@ -329,6 +330,7 @@ struct sandbox_result {
   int status;     /* as of waitpid */
   bool timed_out; /* killed by murphy */
   uint64_t wall_ns;
+  uint64_t asks_ns; /* of a brief run that was killed: it could take so long to make sure of it; 0 if it is sure */
   struct rusage usage;
   unsigned left;                 /* processes that still ran when the command had ended, and were killed */
   struct sandbox_places emptied; /* these were emptied in place since they were mounted, before this run */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 struct sandbox {
   struct sandbox_options options;
   pid_t outer;
+  pid_t keeper; /* 0 if it is not known */
+  int nice;     /* its nice value at first */
   int socket;
   char note[sizeof((struct keeper_answer *)NULL)->text];
 };
@@ -105,6 +108,25 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
   _exit(pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+/* --- its nice value ----------------------------------------------------------------------------------------------- */
+
+/* The only child of the outer process. */
+static void find_keeper(struct sandbox *s) {
+  char path[64], text[16] = "";
+  (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)s->outer, (int)s->outer);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  if (read(fd, text, sizeof text - 1) > 0) s->keeper = (pid_t)strtol(text, NULL, 10);
+  (void)close(fd);
+  s->nice = s->keeper > 0 ? getpriority(PRIO_PROCESS, (id_t)s->keeper) : 0;
+}
+
+/* A command can make all processes of its user nicer, the keeper too; it takes rights outside to take that back. */
+static void renew_nice(const struct sandbox *s) {
+  if (s->keeper > 0 && getpriority(PRIO_PROCESS, (id_t)s->keeper) > s->nice)
+    (void)setpriority(PRIO_PROCESS, (id_t)s->keeper, s->nice);
+}
+
 /* The keeper's first words: it is ready, or why not. */
 static int hear_ready(struct sandbox *s, struct err *e) {
   struct keeper_answer a;
@@ -115,6 +137,7 @@ static int hear_ready(struct sandbox *s, struct err *e) {
   a.text[sizeof a.text - 1] = '\0';
   if (a.code < 0) return err_set(e, a.code, "%s", a.text);
   memcpy(s->note, a.text, sizeof s->note);
+  if (!s->options.bare) find_keeper(s);
   return 0;
 }
 
@@ -238,6 +261,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->status = a.status;
   ret->timed_out = a.timed_out;
   ret->wall_ns = a.wall_ns;
+  ret->asks_ns = a.asks_ns;
   ret->usage = a.usage;
   ret->left = a.left;
   ret->forked = a.forked;
@@ -251,6 +275,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
 }
 
 static int ask(struct sandbox *s, const struct keeper_request *request, const int *fds, size_t n, struct err *e) {
+  if (n) renew_nice(s); /* a run begins */
   int r = message_send(s->socket, request, sizeof *request, fds, n);
   return r < 0 ? err_set(e, r, "sandbox: cannot be reached: %s", strerror(-r)) : 0;
 }
@@ -259,6 +284,7 @@ int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox
   struct keeper_request request = {.wall_ns = job->wall_ns,
                                    .patience_ns = job->patience_ns,
                                    .trace = job->trace,
+                                   .brief = job->brief,
                                    .fork = job->fork && !job->trace,
                                    .until_ns = job->until_ns,
                                    .in_place = job->in_place};

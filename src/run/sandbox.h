@@ -19,7 +19,7 @@
 struct keeper_request {
   uint64_t wall_ns;
   uint64_t patience_ns;
-  bool trace, fork;
+  bool trace, fork, brief;
   uint64_t until_ns;
   struct sandbox_places in_place; /* as of a job */
   bool branch; /* a whole run of a trunk; each of its children is answered, and the answer must be answered */
@@ -40,7 +40,7 @@ struct keeper_stack {
 struct keeper_answer {
   int32_t code; /* 0, or a negative errno with `text` */
   int32_t status;
-  uint64_t wall_ns;
+  uint64_t wall_ns, asks_ns;
   uint32_t left, n_layers;
   int32_t order; /* of a branch: which one; -1 when the trunk has ended */
   bool timed_out, forked;
@@ -237,6 +237,8 @@ struct patience {
   uint64_t napped;       /* when it was last seen to sleep for a limited time */
   uint64_t used;         /* time on a processor, when it was looked at first, or slept */
   uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */
+  bool brief;            /* as of a job */
+  uint64_t asks;         /* of one that is brief: as of a result */
 };
 /* When a run that begins at START is looked at first; 0 for never. */
 uint64_t patience_first(const struct patience *p);

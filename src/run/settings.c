@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a run can set for processes that are not its own: the keeper's and the fork server's priority for input and
- * output, how soon the keeper is killed where memory is short, and the device that makes terminals. All of it is looked
- * at before each run. Not so the nice value: only who has rights outside can take that back.
+ * output, their nice value, how soon the keeper is killed where memory is short, the device that makes terminals, and
+ * the keys that all processes of a user or of a session share. All of it is looked at before each run. The keeper's
+ * nice value only who has rights outside can take back (sandbox.c).
  */
 #include "run/keeper.h"
 
 #include <fcntl.h>
 #include <linux/ioprio.h>
+#include <linux/keyctl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,9 +25,34 @@ static int read_oom(int fd) {
   return (int)strtol(text, NULL, 10);
 }
 
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static long key_control(int what, long ring) { return syscall(SYS_keyctl, what, ring, NULL, 0); }
+
+/* The session's keys may be those of whoever started murphy: nothing of these is for the command. */
+static void begin_session(struct keeper *k) {
+  (void)key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
+  k->session = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING);
+}
+
+/* The user's keys are those of this user in this namespace, and of nobody outside. True if the session is another. */
+static bool renew_keys(struct keeper *k) {
+  if (k->session < 0) return false;
+  if (key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0) (void)key_control(KEYCTL_CLEAR, KEY_SPEC_USER_KEYRING);
+  long n = key_control(KEYCTL_READ, KEY_SPEC_SESSION_KEYRING);
+  bool same = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING) == k->session;
+  if (same && n == 0) return false;
+  if (same && n > 0 && key_control(KEYCTL_CLEAR, KEY_SPEC_SESSION_KEYRING) == 0) return false;
+  begin_session(k);
+  return true;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
 void settings_watch(struct keeper *k) {
   char path[PATH_MAX + 16];
   k->io = io_of(0);
+  begin_session(k);
   k->oom = open("/proc/1/oom_score_adj", O_RDWR | O_CLOEXEC);
   k->no_oom = read_oom(k->oom);
   (void)snprintf(path, sizeof path, "%s/dev/pts/ptmx", k->root);
@@ -54,9 +82,16 @@ static void renew_terminals(const struct keeper *k) {
   (void)chmod(path, k->ptmx.st_mode & 07777);
 }
 
-bool settings_renew(const struct keeper *k) {
+static bool is_server_other(const struct keeper *k) {
+  if (!k->server.pid) return false;
+  return (k->io >= 0 && io_of(k->server.pid) != k->io) ||
+         getpriority(PRIO_PROCESS, (id_t)k->server.pid) != getpriority(PRIO_PROCESS, 0);
+}
+
+bool settings_renew(struct keeper *k) {
   if (k->io >= 0 && io_of(0) != k->io) (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, k->io);
   renew_oom(k);
   renew_terminals(k);
-  return k->io >= 0 && k->server.pid && io_of(k->server.pid) != k->io;
+  bool keys = renew_keys(k);
+  return is_server_other(k) || (keys && k->server.pid);
 }

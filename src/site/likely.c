@@ -89,13 +89,24 @@ bool site_likely_closes(const struct site_likely *l, const char *function) {
   return relevance_closes(l->relevance, relevance_written(l->relevance, function));
 }
 
+/* Its error looks like the end of a file that is read. */
+static bool is_input(const struct relevance *r, const char *written) {
+  return relevance_nothing(r, written) && relevance_descriptor(r, written) >= 0;
+}
+
+/* ... and without an errno is nothing else, since no stream keeps that it was one. */
+static bool is_end(const struct relevance *r, const char *written) {
+  return is_input(r, written) && relevance_kept(r, written) < 0;
+}
+
 int site_likely_of(const struct site_likely *l, const struct site_call *c, int error, int64_t retval) {
   struct relevance_call call = tell(l->relevance, c);
   if (!relevance_knows(l->relevance, call.name) || relevance_answers(l->relevance, call.name)) return 0;
   enum cause cause = relevance_cause(l->relevance, call.name, error, retval);
   /* A failure whose errno is not known may be the end of the input, or any that the function is known for; but a code
    * is that one and no other. */
-  if (cause == CAUSE_INPUT && !error && retval <= 0) return (int)relevance_fails_outside(l->relevance, &call);
+  if (cause == CAUSE_INPUT && !error && retval <= 0)
+    return is_end(l->relevance, call.name) ? 0 : (int)relevance_fails_outside(l->relevance, &call);
   if (relevance_is_inside(cause)) return 0;
   return (int)relevance_likelihood(l->relevance, &call, error, retval);
 }
@@ -118,11 +129,6 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
   bool leaves = relevance_unnoticed(l->relevance, &call) == WORST_LEAK;
   return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0) |
          (leaves ? SITE_LEAVES : 0);
-}
-
-/* Its error looks like the end of a file that is read. */
-static bool is_input(const struct relevance *r, const char *written) {
-  return relevance_nothing(r, written) && relevance_descriptor(r, written) >= 0;
 }
 
 bool site_likely_excused(const struct site_likely *l, const char *function) {

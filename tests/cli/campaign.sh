@@ -107,6 +107,14 @@ if command -v gdb >/dev/null; then
   holds 'gdb stops at the call that is to fail' grep -q 'in save (word=' out
   holds '... with the frame of the program selected, not of the runtime' grep -Eq '^at it:(save|main) ' out
   holds '... and goes on into the crash' grep -q SIGSEGV out
+  cat >named.c <<'EOF'
+#include <string.h>
+int main(int n, char **v) { return strchr(v[0], '/') ? 0 : strdup(v[0])[0] != 'n'; }
+EOF
+  mkdir bin && cc -g -w -fno-builtin -o bin/named named.c
+  PATH=$PWD/bin:$PATH run test --budget 20s --campaign by_name --function strdup -- named
+  PATH=$PWD/bin:$PATH run replay --campaign by_name 1 --gdb -- -batch -ex 'echo at it:' -ex 'info symbol $pc'
+  holds '... of a command that is called by its name, too' grep -q '^at it:main ' out
 else
   skip 'gdb stops at the call' 'no gdb'
 fi

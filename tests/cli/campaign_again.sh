@@ -101,6 +101,23 @@ CI_JOB=1 GITHUB_SHA=2 run replay --campaign env.murphy 1
 holds '... and not which job of a server it is in' test "$(grep -c environment err)" = 0
 LANG=C run verify --campaign env.murphy
 holds '... verify too, once' test "$(grep -c 'differs from that of the finding: LANG (was C.UTF-8)' err)" = 1
+cat >two.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  char *p = malloc(10), *q;
+  *p = 1;
+  q = strdup("word");
+  return q[0] != 'w';
+}
+END
+cc -g -O0 -w -fno-builtin -o two two.c
+run test --function malloc,strdup --campaign two.murphy -- ./two
+sed 's/C\.UTF-8/de_DE.UTF-8/' two.murphy/findings/2/finding.json >other && mv other two.murphy/findings/2/finding.json
+LANG=C run verify --campaign two.murphy
+holds 'findings of several environments are each compared with their own' \
+  test "$(grep -o 'of the finding: LANG (was [^)]*)' err | sort | tr -d '\n')" = \
+  'of the finding: LANG (was C.UTF-8)of the finding: LANG (was de_DE.UTF-8)'
 unset LANG
 SHLVL=9 run replay --campaign env.murphy 1
 holds '... and that something is not set any more' grep -qF 'LANG (was C.UTF-8, is not set)' err

@@ -458,7 +458,7 @@ struct one {
   struct campaign_fault fault;
   struct campaign_experiment experiment;
   struct sweep sweep;
-  bool failed[2];
+  bool failed[3];
   struct finding finding, *findings[1];
   struct sweep_state st;
   _Alignas(64) char lab[1 << 16];
@@ -485,6 +485,7 @@ static struct one *make_one(void) {
                                .lock = PTHREAD_MUTEX_INITIALIZER,
                                .failed = &o->failed[0],
                                .hung = &o->failed[1],
+                               .waits = &o->failed[2],
                                .mask = &o->baseline.mask};
   o->st.findings.at = o->findings;
   o->st.findings.n = 1;
@@ -511,7 +512,7 @@ static void test_known_failures_of_branches_are_held(void **state) {
   assert_int_equal(o->told.n, 0);
   assert_int_equal(held.n, 1);
   memset(result, 0, sizeof *result);
-  assert_int_equal(sweep_tell_held(&o->st, (struct lab *)(void *)o->lab, &held.at[0], result), 0);
+  assert_int_equal(sweep_tell_held(&o->st, (struct lab *)(void *)o->lab, &held.at[0], NULL, result), 0);
   assert_int_equal(o->told.n, 1);
   assert_int_equal(o->told.finding, 1);
   assert_string_equal(o->told.out, "res");
@@ -528,7 +529,7 @@ static void test_hangs_of_a_call_wait(void **state) {
   struct lab_result *result = calloc(1, sizeof *result);
   const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
   const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
-  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, waits[COUNT(points)] = {0};
   size_t next = 0;
   assert_non_null(result);
   o->sweep.points = points;
@@ -537,6 +538,7 @@ static void test_hangs_of_a_call_wait(void **state) {
   o->st.n_points = COUNT(points);
   o->st.failed = failed;
   o->st.hung = hung;
+  o->st.waits = waits;
   o->finding.failure.outcome = OUTCOME_HANG;
   o->finding.failure.signal = 0;
   *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001, .n_frames = 1};
@@ -550,6 +552,73 @@ static void test_hangs_of_a_call_wait(void **state) {
   assert_true(sweep_take(&o->st, NULL, &next) && next == 2);
   assert_false(sweep_take(&o->st, NULL, &next)); /* this very stack is not tried again */
   vec_done(&o->st.later);
+  free(result);
+  free(o);
+}
+
+/* A hang that would take longer than is left waits, others of its call do so too, and in the end it is told. */
+static void test_hangs_that_wait(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab *l = (struct lab *)(void *)o->lab;
+  struct lab_result *result = calloc(1, sizeof *result);
+  const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
+  const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 2}, {.point = 1}};
+  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, waits[COUNT(points)] = {0};
+  struct finding f = {.failure = {.outcome = OUTCOME_HANG}};
+  size_t next = 0;
+  assert_non_null(result);
+  o->sweep.points = points;
+  o->sweep.experiments = experiments;
+  o->sweep.n_experiments = COUNT(experiments);
+  o->sweep.n_labs = 1;
+  o->sweep.labs = &l;
+  o->st.n_points = COUNT(points);
+  o->st.failed = failed;
+  o->st.hung = hung;
+  o->st.waits = waits;
+  o->st.started = sweep_now();
+  o->sweep.deadline = o->st.started + 1000000000000u;
+  *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001};
+  result->seen = run_of(SIGKILL, "tick\n", "");
+  struct sweep_done d = {.outcome = OUTCOME_HANG, .lab = l, .result = result, .difference = ""};
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 0);
+  assert_int_equal(sweep_wait(&o->st, &d, &f, 2000000000000u), 0);
+  assert_false(sweep_make_waiting(&o->st, l, false));
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 2);
+  assert_false(sweep_take(&o->st, NULL, &next)); /* the other one is of the same call */
+  assert_int_equal(o->told.n, 0);
+  assert_true(sweep_make_waiting(&o->st, l, true)); /* there is no time: what waited behind it need not */
+  assert_false(sweep_make_waiting(&o->st, l, true));
+  assert_true(sweep_take(&o->st, NULL, &next) && next == 1);
+  assert_int_equal(sweep_end_waiting(&o->st), 0);
+  assert_int_equal(o->told.n, 1);
+  assert_string_equal(o->told.doubt, "no time was left to make sure of it");
+  assert_string_equal(o->told.out, "tick\n");
+  vec_done(&o->st.later);
+  free(result);
+  free(o);
+}
+
+/* What waits has the same cause as what was found meanwhile. */
+static void test_hangs_that_are_known_in_the_end(void **state) {
+  (void)state;
+  struct one *o = make_one();
+  struct lab *l = (struct lab *)(void *)o->lab;
+  struct lab_result *result = calloc(1, sizeof *result);
+  assert_non_null(result);
+  o->finding.failure.outcome = OUTCOME_HANG;
+  o->finding.failure.signal = 0;
+  struct finding f = o->finding;
+  *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001};
+  result->seen = run_of(SIGKILL, "", "");
+  struct sweep_done d = {.outcome = OUTCOME_HANG, .lab = l, .result = result, .difference = ""};
+  assert_int_equal(sweep_wait(&o->st, &d, &f, 30000000000u), 0);
+  assert_true(sweep_make_waiting(&o->st, l, true));
+  assert_int_equal(o->told.n, 1);
+  assert_int_equal(o->told.finding, 1);
+  assert_int_equal(sweep_end_waiting(&o->st), 0);
+  assert_int_equal(o->told.n, 1);
   free(result);
   free(o);
 }
@@ -595,6 +664,8 @@ int main(void) {
       cmocka_unit_test(test_the_cheaper_way),
       cmocka_unit_test(test_known_failures_of_branches_are_held),
       cmocka_unit_test(test_hangs_of_a_call_wait),
+      cmocka_unit_test(test_hangs_that_wait),
+      cmocka_unit_test(test_hangs_that_are_known_in_the_end),
       cmocka_unit_test(test_hangs_at_the_end_of_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

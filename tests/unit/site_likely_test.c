@@ -200,6 +200,23 @@ static void test_input_is_quiet(void **state) {
   assert_false(site_likely_excused(likely, "readdir"));
 }
 
+/* Without an errno, no more entries are the end of the directory; of a stream, ferror tells what it was. */
+static void test_ends_are_no_failures(void **state) {
+  (void)state;
+  struct site_call c = {.function = "readdir"};
+  assert_int_equal(site_likely_of(likely, &c, 0, 0), 0);
+  assert_true(site_likely_of(likely, &c, EIO, 0) > 0);
+  c.function = "fallocate"; /* nor does it look for a name */
+  assert_int_equal(site_likely_of(likely, &c, ENOENT, -1), 0);
+  assert_true(site_likely_of(likely, &c, ENOSPC, -1) > 0);
+  c.function = "nftw";
+  assert_int_equal(site_likely_of(likely, &c, ENOSPC, -1), 0);
+  c.function = "getc";
+  assert_true(site_likely_of(likely, &c, 0, -1) > 0);
+  c.function = "fgets";
+  assert_true(site_likely_of(likely, &c, 0, 0) > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptors_decide),
@@ -218,6 +235,7 @@ int main(void) {
       cmocka_unit_test(test_who_tells_later),
       cmocka_unit_test(test_standard_output_is_excused),
       cmocka_unit_test(test_input_is_quiet),
+      cmocka_unit_test(test_ends_are_no_failures),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

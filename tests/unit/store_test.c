@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -267,6 +268,40 @@ static void test_full_disk(void **state) {
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
+/* A quota that is used up is a full disk; a disk that is broken is not, whatever SQLite was about to do. */
+static int write_error;
+
+static ssize_t failing_write(int fd, const void *from, size_t n, off_t at) {
+  (void)fd, (void)from, (void)n, (void)at;
+  errno = write_error;
+  return -1;
+}
+
+static int set_with_error(int error, struct err *e) {
+  sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+  static const char *const calls[] = {"pwrite", "pwrite64"};
+  struct store *s = open_store(true);
+  write_error = error;
+  for (size_t i = 0; i < COUNT(calls); i++)
+    (void)vfs->xSetSystemCall(vfs, calls[i], (sqlite3_syscall_ptr)failing_write);
+  int r = store_set(s, "a", "1", e);
+  if (r == 0) r = store_flush(s, e);
+  for (size_t i = 0; i < COUNT(calls); i++)
+    (void)vfs->xSetSystemCall(vfs, calls[i], NULL);
+  store_close(s);
+  return r;
+}
+
+static void test_which_errors_are_a_full_disk(void **state) {
+  (void)state;
+  struct err e = {0};
+  assert_int_equal(set_with_error(EDQUOT, &e), -ENOSPC);
+  assert_non_null(strstr(e.text, "the disk is full"));
+  in_folder("rm -f campaign.db*");
+  assert_int_equal(set_with_error(EIO, &e), -EIO);
+  assert_null(strstr(e.text, "full"));
+}
+
 static void test_folder_of_others(void **state) {
   (void)state;
   struct store_folder f = {.fd = -1};
@@ -329,6 +364,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_damage_is_said, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_killed_keeps_what_was_flushed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_which_errors_are_a_full_disk, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_folder_of_others, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_folder_comes_and_goes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_earlier_campaign_is_kept, set_up, tear_down),
