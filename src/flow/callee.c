@@ -21,7 +21,10 @@ static const struct flow_results *syscall_results(struct evaluation *e, const st
   if (known == FLOW_UNKNOWN) bits[0] = 1ull << ENOSYS;
   uint64_t key = hash_bytes(bits, sizeof bits) + known;
   if (map_get(e->syscalls, key, &p)) return (const struct flow_results *)(uintptr_t)p;
-  struct flow_result *r = arena_zalloc(e->arena, (ERRNO_MAX + 2) * sizeof *r);
+  unsigned n = 0;
+  for (unsigned i = 0; i < COUNT(bits); i++)
+    n += (unsigned)__builtin_popcountll(bits[i]);
+  struct flow_result *r = arena_zalloc(e->arena, (n + 1) * sizeof *r);
   struct flow_results *rs = arena_zalloc(e->arena, sizeof *rs);
   if (!r || !rs) {
     e->failed = true;

@@ -259,7 +259,7 @@ struct flow_worker {
   struct flow_room {
     void *at;
     size_t cap;
-  } rooms[7];                /* memory of vectors of the function before */
+  } rooms[6];                /* memory of vectors of the function before */
   struct origin_mark *marks; /* of the questions so far; in the keep arena */
   uint32_t stamp;            /* the last question */
   bool brief;                /* evidence is not looked for at any price */

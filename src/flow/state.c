@@ -54,57 +54,76 @@ static uint64_t state_hash(const struct state *s, uint32_t block) {
   return mix(h, s->table_case);
 }
 
-struct work_item *state_work(struct walk *w) {
-  if (w->spare.n) return w->spare.at[--w->spare.n];
-  return arena_alloc(&w->worker->scratch, sizeof(struct work_item));
-}
+/* There are one or two of each mostly, and to call memcpy takes longer than to copy these; an asm keeps loops loops. */
+#define LISTS(name, type)                                                                                              \
+  static inline void copy_##name(type *to, const type *from, unsigned n) {                                             \
+    for (unsigned i = 0; i < n; i++) {                                                                                 \
+      to[i] = from[i];                                                                                                 \
+      __asm__("" : "+r"(i));                                                                                           \
+    }                                                                                                                  \
+  }
+LISTS(items, struct item)
+LISTS(guards, struct flow_guard)
+LISTS(stores, struct flow_store)
 
 void state_copy(struct state *to, const struct state *from) {
-  memcpy(to, from, offsetof(struct state, items));
-  memcpy(to->items, from->items, from->n_items * sizeof *to->items);
-  memcpy(to->guards, from->guards, from->n_guards * sizeof *to->guards);
-  memcpy(to->stores, from->stores, from->n_stores * sizeof *to->stores);
+  memcpy(to, from, STATE_HEAD);
+  copy_items(to->items, from->items, from->n_items);
+  copy_guards(to->guards, from->guards, from->n_guards);
+  copy_stores(to->stores, from->stores, from->n_stores);
 }
 
-/* So many ways at once are more than the budget is meant for. */
-static void add_work(struct walk *w, struct work_item *k) {
-  if (w->work.n >= WORK_MAX) {
+#define WORDS(bytes) ((bytes) / sizeof(uint64_t))
+
+/* What a state takes on the stack of work, in words: its lists, its head, and where it goes on. */
+static size_t state_words(const struct state *s) {
+  return WORDS(s->n_items * sizeof *s->items + s->n_guards * sizeof *s->guards + s->n_stores * sizeof *s->stores +
+               STATE_HEAD) +
+         1;
+}
+
+/* The head comes last, so that it is found from the top of the stack. */
+void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s) {
+  size_t n = state_words(s);
+  if (w->n_work >= WORK_MAX) { /* so many ways at once are more than the budget is meant for */
     w->steps = w->budget;
     return;
   }
-  if (vec_push(&w->work, k) < 0) w->failed = true;
-}
-
-/* A copy of STATE for later, in the middle of a block. */
-void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s) {
-  struct work_item *k = state_work(w);
-  if (!k) {
+  if (w->work.n + n > w->work.cap && vec_reserve(&w->work, w->work.n + n) < 0) {
     w->failed = true;
     return;
   }
-  k->block = block;
-  k->position = position;
-  state_copy(&k->state, s);
-  add_work(w, k);
+  uint64_t *to = w->work.at + w->work.n;
+  w->work.n += n;
+  w->n_work++;
+  copy_items((struct item *)to, s->items, s->n_items);
+  to += WORDS(s->n_items * sizeof *s->items);
+  copy_guards((struct flow_guard *)to, s->guards, s->n_guards);
+  to += WORDS(s->n_guards * sizeof *s->guards);
+  copy_stores((struct flow_store *)to, s->stores, s->n_stores);
+  to += WORDS(s->n_stores * sizeof *s->stores);
+  memcpy(to, s, STATE_HEAD);
+  to[WORDS(STATE_HEAD)] = (uint64_t)block << 32 | position;
 }
 
-void state_push_on(struct walk *w, uint32_t block, struct work_item *k) {
-  k->block = block;
-  k->position = w->code->blocks[block].n;
-  add_work(w, k);
+void state_pop(struct walk *w, struct work_item *ret) {
+  struct state *s = &ret->state;
+  const uint64_t *from = w->work.at + w->work.n - 1;
+  ret->block = (uint32_t)(*from >> 32);
+  ret->position = (uint32_t)*from;
+  memcpy(s, from -= WORDS(STATE_HEAD), STATE_HEAD);
+  copy_stores(s->stores, (const struct flow_store *)(from -= WORDS(s->n_stores * sizeof *s->stores)), s->n_stores);
+  copy_guards(s->guards, (const struct flow_guard *)(from -= WORDS(s->n_guards * sizeof *s->guards)), s->n_guards);
+  copy_items(s->items, (const struct item *)(from -= WORDS(s->n_items * sizeof *s->items)), s->n_items);
+  w->work.n = (size_t)(from - w->work.at);
+  w->n_work--;
 }
 
-/* Continues at the end of a block, if no state like this was there before. */
-void state_push_end(struct walk *w, uint32_t block, struct work_item *k) {
-  uint64_t h = state_hash(&k->state, block);
-  k->block = block;
-  k->position = w->code->blocks[block].n;
-  bool seen = map_get(w->visited, h, NULL);
-  if (!seen && map_put(w->visited, h, 1) < 0) w->failed = true;
-  if (!seen)
-    add_work(w, k);
-  else if (vec_push(&w->spare, k) < 0)
-    w->failed = true;
+void state_push_end(struct walk *w, uint32_t block, const struct state *s) {
+  uint64_t h = state_hash(s, block);
+  if (map_get(w->visited, h, NULL)) return;
+  if (map_put(w->visited, h, 1) < 0) w->failed = true;
+  state_push(w, block, w->code->blocks[block].n, s);
 }
 
 void state_add_guard(struct state *s, struct flow_guard g) {
@@ -124,9 +143,9 @@ void state_emit(struct walk *w, const struct state *s) {
   if (map_get(w->emitted, h, NULL) || w->outcomes.n >= OUTCOMES_MAX) return;
   struct flow_outcome o = {
       .ret = s->ret, .shared = s->shared, .narrow = s->narrow, .n_guards = s->n_guards, .n_stores = s->n_stores};
-  struct arena *keep = &w->worker->keep;
-  o.guards = s->n_guards ? arena_memdup(keep, s->guards, s->n_guards * sizeof *s->guards) : NULL;
-  o.stores = s->n_stores ? arena_memdup(keep, s->stores, s->n_stores * sizeof *s->stores) : NULL;
+  struct arena *scratch = &w->worker->scratch; /* this walk may come to nothing */
+  o.guards = s->n_guards ? arena_memdup(scratch, s->guards, s->n_guards * sizeof *s->guards) : NULL;
+  o.stores = s->n_stores ? arena_memdup(scratch, s->stores, s->n_stores * sizeof *s->stores) : NULL;
   if (map_put(w->emitted, h, 1) < 0 || vec_push(&w->outcomes, o) < 0 || (s->n_guards && !o.guards) ||
       (s->n_stores && !o.stores))
     w->failed = true;

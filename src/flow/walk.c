@@ -304,28 +304,26 @@ static bool skippable(const struct state *s, const struct block *b) {
   return true;
 }
 
-static void push_preds(struct walk *w, uint32_t block, const struct state *s) {
+/* The state is the block's no longer: what differs from one way to the next is written into it. */
+static void push_preds(struct walk *w, uint32_t block, struct state *s) {
   const struct block *b = &w->code->blocks[block];
+  uint32_t table_case = s->table_case;
+  uint8_t n_pending = s->n_pending;
+  if (!state_live(s)) s->distance++;
   for (uint32_t i = 0; i < b->n_preds; i++) {
     const struct edge *e = &w->code->edges[b->preds + i];
     const struct block *from = &w->code->blocks[e->from];
-    const struct insn *last = &w->code->insns[from->first + from->n - 1];
-    struct work_item *k = state_work(w);
-    if (!k) {
-      w->failed = true;
-      return;
+    s->n_pending = n_pending;
+    s->table_case = e->kind == EDGE_CASE ? e->value : table_case;
+    if ((e->kind == EDGE_TAKEN || e->kind == EDGE_FALL) && n_pending < PENDING) {
+      uint8_t cc = w->code->insns[from->first + from->n - 1].cc;
+      s->pending[s->n_pending++] = e->kind == EDGE_TAKEN ? cc : cc ^ 1;
     }
-    struct state *next = &k->state;
-    state_copy(next, s);
-    if ((e->kind == EDGE_TAKEN || e->kind == EDGE_FALL) && next->n_pending < PENDING)
-      next->pending[next->n_pending++] = e->kind == EDGE_TAKEN ? last->cc : last->cc ^ 1;
-    if (e->kind == EDGE_CASE) next->table_case = e->value;
-    if (!state_live(next)) next->distance++;
     /* A block that leads nowhere else is told from others by where it leads to. */
     if (e->kind == EDGE_PLAIN && !w->kernel)
-      state_push_on(w, e->from, k);
+      state_push(w, e->from, from->n, s);
     else
-      state_push_end(w, e->from, k);
+      state_push_end(w, e->from, s);
   }
 }
 
@@ -371,16 +369,16 @@ static void walk_block(struct walk *w, struct work_item *k) {
 }
 
 /* Is it known that the budget is not enough? Every way that waits takes a step at least. */
-static bool hopeless(const struct walk *w) { return w->steps + w->work.n > w->budget || w->outcomes.n >= OUTCOMES_MAX; }
+static bool hopeless(const struct walk *w) { return w->steps + w->n_work > w->budget || w->outcomes.n >= OUTCOMES_MAX; }
 
 /* What is found before the budget is spent counts only if nothing simpler can be tried. */
 static bool run(struct walk *w) {
-  while (w->work.n && !w->failed) {
+  struct work_item k;
+  while (w->n_work && !w->failed) {
     if (!w->simple && hopeless(w)) return false;
-    struct work_item *k = w->work.at[--w->work.n];
     if (++w->steps > w->budget) return false;
-    walk_block(w, k);
-    if (vec_push(&w->spare, k) < 0) w->failed = true;
+    state_pop(w, &k);
+    walk_block(w, &k);
   }
   return true;
 }
@@ -438,7 +436,7 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   if (w->kernel && e->simple) w->budget *= KERNEL_PATIENCE;
   if (w->worker->brief && w->code->n_blocks > BRIEF_BLOCKS && !e->simple) return false;
   if (w->worker->brief && w->budget > BRIEF_STEPS) w->budget = BRIEF_STEPS;
-  w->work.n = 0;
+  w->work.n = w->n_work = 0;
   w->outcomes.n = 0;
   map_clear(w->visited);
   map_clear(w->emitted);
@@ -507,11 +505,13 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
   const struct flow_value *kept = flow_args_none;
   if (!only && w->calls.at[call].kind != CALL_POINTER) {
     struct flow_value args[FLOW_ARGS];
+    bool any = false;
     for (unsigned k = 0; k < FLOW_ARGS; k++) {
       args[k] = argument(w, call, k);
+      any |= memcmp(&args[k], &flow_args_none[k], sizeof args[k]) != 0;
       use_value(used, &args[k], ASKED_MADE);
     }
-    kept = arena_memdup(&w->worker->keep, args, sizeof args);
+    kept = any ? arena_memdup(&w->worker->keep, args, sizeof args) : flow_args_none;
     if (!kept) w->failed = true;
   }
   w->calls.at[call].args = kept ? kept : flow_args_none;
@@ -547,11 +547,33 @@ static void find_arguments(struct walk *w) {
       w->calls.at[i].asked = used.at[i];
 }
 
+/* A copy of LIST that stays; LIKE, which is one, if that says the same. */
+static const void *keep_list(struct walk *w, const void *list, size_t size, const void *like, size_t like_size) {
+  if (!size) return NULL;
+  return size == like_size && memcmp(list, like, size) == 0 ? like : arena_memdup(&w->worker->keep, list, size);
+}
+
+/* The conditions and stores of the outcomes; neighbours often share them. */
+static int keep_lists(struct walk *w) {
+  struct flow_outcome none = {0}, *before = &none;
+  for (size_t i = 0; i < w->outcomes.n; i++) {
+    struct flow_outcome *o = &w->outcomes.at[i];
+    o->guards =
+        keep_list(w, o->guards, o->n_guards * sizeof *o->guards, before->guards, before->n_guards * sizeof *o->guards);
+    o->stores =
+        keep_list(w, o->stores, o->n_stores * sizeof *o->stores, before->stores, before->n_stores * sizeof *o->stores);
+    if ((o->n_guards && !o->guards) || (o->n_stores && !o->stores)) return -ENOMEM;
+    before = o;
+  }
+  return 0;
+}
+
 static int keep(struct walk *w, struct flow_summary *ret) {
   struct flow_summary s = {.n_calls = (uint32_t)w->calls.n, .n_outcomes = (uint32_t)w->outcomes.n};
   s.calls = arena_memdup(&w->worker->keep, w->calls.at, w->calls.n * sizeof *w->calls.at);
+  if ((!s.calls && s.n_calls) || keep_lists(w) < 0) return -ENOMEM;
   s.outcomes = arena_memdup(&w->worker->keep, w->outcomes.at, w->outcomes.n * sizeof *w->outcomes.at);
-  if ((!s.calls && s.n_calls) || (!s.outcomes && s.n_outcomes)) return -ENOMEM;
+  if (!s.outcomes && s.n_outcomes) return -ENOMEM;
   s.problems = ret->problems;
   s.pure = ret->pure;
   s.makes_calls = ret->makes_calls;
@@ -572,24 +594,22 @@ static int keep(struct walk *w, struct flow_summary *ret) {
 static void take_rooms(struct walk *w) {
   struct flow_room *r = w->worker->rooms;
   room_take(&w->work, &r[0]);
-  room_take(&w->spare, &r[1]);
-  room_take(&w->origin_values, &r[2]);
-  room_take(&w->calls, &r[3]);
-  room_take(&w->call_insn, &r[4]);
-  room_take(&w->outcomes, &r[5]);
-  room_take(&w->predicates, &r[6]);
+  room_take(&w->origin_values, &r[1]);
+  room_take(&w->calls, &r[2]);
+  room_take(&w->call_insn, &r[3]);
+  room_take(&w->outcomes, &r[4]);
+  room_take(&w->predicates, &r[5]);
 }
 
 void walk_done(struct walk *w) {
   if (!w->worker) return;
   struct flow_room *r = w->worker->rooms;
   room_give(&w->work, &r[0]);
-  room_give(&w->spare, &r[1]);
-  room_give(&w->origin_values, &r[2]);
-  room_give(&w->calls, &r[3]);
-  room_give(&w->call_insn, &r[4]);
-  room_give(&w->outcomes, &r[5]);
-  room_give(&w->predicates, &r[6]);
+  room_give(&w->origin_values, &r[1]);
+  room_give(&w->calls, &r[2]);
+  room_give(&w->call_insn, &r[3]);
+  room_give(&w->outcomes, &r[4]);
+  room_give(&w->predicates, &r[5]);
 }
 
 #define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */

@@ -4,6 +4,8 @@
 
 #include "flow/flow.h"
 
+#include <stddef.h>
+
 /* --- chains (transform.c) ----------------------------------------------------------------------------------------- */
 
 /* Puts an operation in front. False if the chain gets too long or there is no memory, which W then says. */
@@ -80,6 +82,12 @@ struct work_item {
   struct state state;
 };
 
+/* The first words of a state, which say how much there is of the rest. */
+#define STATE_HEAD offsetof(struct state, items)
+_Static_assert(STATE_HEAD % 8 == 0 && sizeof(struct item) % 8 == 0 && sizeof(struct flow_guard) % 8 == 0 &&
+                   sizeof(struct flow_store) % 8 == 0,
+               "states are kept as words");
+
 #define ORIGIN_MARKS 256
 
 struct origin_entry {
@@ -92,8 +100,8 @@ struct walk {
   const struct image *image;
   const struct code *code;
   const struct flow_assume *assume; /* or NULL */
-  VEC(struct work_item *) work;
-  VEC(struct work_item *) spare;
+  VEC(uint64_t) work;               /* a stack of N_WORK states, of each only what is in use */
+  unsigned n_work;
   struct map *visited;    /* hashes of (block, state) */
   struct map *emitted;    /* hashes of outcomes */
   struct map *origins;    /* (instruction, location) to an entry */
@@ -224,14 +232,12 @@ static inline bool store_like_errno(const struct flow_store *s) {
 
 /* Copies what is in use. */
 void state_copy(struct state *to, const struct state *from);
-/* Room for a state; NULL if there is no memory. */
-struct work_item *state_work(struct walk *w);
-/* A copy for later, in the middle of a block. */
+/* A copy for later, before POSITION of a block. */
 void state_push(struct walk *w, uint32_t block, uint32_t position, const struct state *s);
-/* Continues at the end of a block, if no state like this was there before. */
-void state_push_end(struct walk *w, uint32_t block, struct work_item *k);
-/* The same, whatever was there before. */
-void state_push_on(struct walk *w, uint32_t block, struct work_item *k);
+/* Takes the newest of the copies; there is one. */
+void state_pop(struct walk *w, struct work_item *ret);
+/* A copy for later at the end of a block, if no state like this was there before. */
+void state_push_end(struct walk *w, uint32_t block, const struct state *s);
 void state_add_guard(struct state *s, struct flow_guard g);
 /* The way has come to its end: an outcome. */
 void state_emit(struct walk *w, const struct state *s);

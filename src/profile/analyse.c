@@ -16,12 +16,13 @@ static const struct flow_reach near_reach = {.value = 4, .condition = 2, .made =
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
 int analysis_make_world(const struct profile_request *request, struct analysis *a) {
+  const struct knowledge *functions = request->facts ? &request->facts->knowledge : &a->knowledge;
   struct flow_world_options o = {
       .syscalls = knowledge_syscall,
       .syscall_args = knowledge_syscall_args,
       .syscalls_context = &a->knowledge,
       .noreturn = knowledge_noreturn,
-      .noreturn_context = &a->knowledge,
+      .noreturn_context = (void *)functions,
       .infallible = request->trusting ? knowledge_infallible : NULL,
       .reach = request->brief ? near_reach : (struct flow_reach){0},
       .workers = request->workers,

@@ -80,10 +80,15 @@ struct knowledge {
   struct map errnos;   /* what functions have to do with errno, by hash of the name */
   struct map success;  /* hash of the name to enum profile_success */
   struct map infallible;
+  struct map called;  /* hash of the name to a set of enum calling_fact: most names have none */
   struct map calling; /* hash of the name, mixed with enum calling_fact, to a number: how it is called */
   VEC(struct told_error) told;
   uint64_t hash;              /* of the files' bytes */
   char *kernel, *kernel_note; /* as in struct profile, or NULL */
+};
+
+struct profile_facts {
+  struct knowledge knowledge;
 };
 
 /* Reads the data folder. A missing folder or a bad line is an error that says where. */

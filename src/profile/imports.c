@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct profile_facts {
-  struct knowledge knowledge;
-};
-
 int profile_facts_load(const char *data, struct profile_facts **ret, struct err *e) {
   struct profile_facts *f = calloc(1, sizeof *f);
   if (!f) return -ENOMEM;
@@ -97,36 +93,42 @@ bool profile_facts_by_errno(const struct profile_facts *facts, const char *name,
   return true;
 }
 
+/* TOLD: the facts that there are of the name. */
+static int role(const struct profile_facts *facts, uint64_t told, enum calling_fact fact, uint64_t name_hash) {
+  return told >> fact & 1 ? calling_of(facts, fact, name_hash) : -1;
+}
+
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name) {
-  uint64_t hash = hash_string(name);
-  int stream = calling_of(facts, CALL_STREAM, hash);
+  uint64_t hash = hash_string(name), told = 0;
+  (void)map_get(&facts->knowledge.called, hash, &told);
+  int stream = role(facts, told, CALL_STREAM, hash);
   struct profile_roles roles = {
-      .descriptor = calling_of(facts, CALL_DESCRIPTOR, hash),
-      .size = calling_of(facts, CALL_SIZE, hash),
+      .descriptor = role(facts, told, CALL_DESCRIPTOR, hash),
+      .size = role(facts, told, CALL_SIZE, hash),
       .stream = stream < STREAM_STDIN ? stream : -1,
       .variable = stream == STREAM_STDIN    ? "stdin"
                   : stream == STREAM_STDOUT ? "stdout"
                                             : NULL,
-      .cleared = calling_of(facts, CALL_CLEARED, hash),
-      .emptied = calling_of(facts, CALL_EMPTIED, hash),
-      .flushed = calling_of(facts, CALL_FLUSHED, hash),
-      .arguments = calling_of(facts, CALL_ARGUMENTS, hash),
-      .length = calling_of(facts, CALL_LENGTH, hash),
-      .items = calling_of(facts, CALL_ITEMS, hash),
-      .vector = calling_of(facts, CALL_VECTOR, hash),
-      .message = calling_of(facts, CALL_MESSAGE, hash),
-      .path = calling_of(facts, CALL_PATH, hash),
-      .flags = calling_of(facts, CALL_FLAGS, hash),
-      .mode = calling_of(facts, CALL_MODE, hash),
-      .file = calling_of(facts, CALL_FILE, hash),
-      .code = calling_of(facts, CALL_CODE, hash),
-      .misnamed = calling_of(facts, CALL_MISNAMED, hash),
-      .variadic = calling_of(facts, CALL_VARIADIC, hash) >= 0,
-      .throws = calling_of(facts, CALL_THROWS, hash) >= 0,
-      .returns = calling_of(facts, CALL_RETURNS, hash),
-      .foreseen = calling_of(facts, CALL_FORESEEN, hash) >= 0,
-      .object = calling_of(facts, CALL_OBJECT, hash) >= 0,
-      .only = calling_of(facts, CALL_ONLY, hash) >= 0,
+      .cleared = role(facts, told, CALL_CLEARED, hash),
+      .emptied = role(facts, told, CALL_EMPTIED, hash),
+      .flushed = role(facts, told, CALL_FLUSHED, hash),
+      .arguments = role(facts, told, CALL_ARGUMENTS, hash),
+      .length = role(facts, told, CALL_LENGTH, hash),
+      .items = role(facts, told, CALL_ITEMS, hash),
+      .vector = role(facts, told, CALL_VECTOR, hash),
+      .message = role(facts, told, CALL_MESSAGE, hash),
+      .path = role(facts, told, CALL_PATH, hash),
+      .flags = role(facts, told, CALL_FLAGS, hash),
+      .mode = role(facts, told, CALL_MODE, hash),
+      .file = role(facts, told, CALL_FILE, hash),
+      .code = role(facts, told, CALL_CODE, hash),
+      .misnamed = role(facts, told, CALL_MISNAMED, hash),
+      .variadic = role(facts, told, CALL_VARIADIC, hash) >= 0,
+      .throws = role(facts, told, CALL_THROWS, hash) >= 0,
+      .returns = role(facts, told, CALL_RETURNS, hash),
+      .foreseen = role(facts, told, CALL_FORESEEN, hash) >= 0,
+      .object = role(facts, told, CALL_OBJECT, hash) >= 0,
+      .only = role(facts, told, CALL_ONLY, hash) >= 0,
   };
   return roles;
 }
@@ -225,7 +227,11 @@ struct reading {
 static void read_part(void *context, unsigned worker) {
   struct reading *r = context;
   if (worker + 1 == r->n) r->libraries = image_set_needs(r->program, &r->a->set, &r->why);
-  if (worker == 0) r->data = knowledge_load(r->request->data, r->request->no_cache, &r->a->knowledge, r->e);
+  const struct profile_request *q = r->request;
+  if (worker == 0 && q->facts)
+    r->data = knowledge_load_kernel(q->data, q->no_cache, &r->a->knowledge, r->e);
+  else if (worker == 0)
+    r->data = knowledge_load(q->data, q->no_cache, &r->a->knowledge, r->e);
 }
 
 static int read_all(const struct profile_request *request, const struct image *program, struct analysis *a,

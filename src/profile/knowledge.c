@@ -130,7 +130,10 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
     const char *name = kinds[i].argument ? strtok_r(NULL, " 	", save) : word;
     if (!name) return lines_bad(at, "a name is missing behind", word);
     int r = kinds[i].argument ? read_argument(at, i, word, &n) : 0;
-    return r < 0 ? r : map_put(&k->calling, calling_key(i, name), n);
+    uint64_t hash = hash_string(name), facts = 0;
+    (void)map_get(&k->called, hash, &facts);
+    if (r >= 0) r = map_put(&k->called, hash, facts | 1ull << i);
+    return r < 0 ? r : map_put(&k->calling, calling_key_of(i, hash), n);
   }
   return lines_bad(at, "not a fact about functions:", kind);
 }
@@ -192,6 +195,7 @@ void knowledge_done(struct knowledge *k) {
   map_done(&k->errnos);
   map_done(&k->success);
   map_done(&k->infallible);
+  map_done(&k->called);
   map_done(&k->calling);
   vec_done(&k->told);
   vec_done(&k->errors);

@@ -7,13 +7,10 @@
  * reports it: the place of what is wrong is found by looking back into the bytes.
  */
 #include "profile/format.h"
+#include "xml/xml.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include <libxml/SAX2.h>
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
 
 enum attribute {
   FORMAT,
@@ -90,6 +87,7 @@ struct element {
 struct reader {
   const struct profile_source *source;
   struct profile_builder *b;
+  const struct xml_library *xml;
   xmlParserCtxtPtr parser;
   int result;                      /* the first error; nothing is done after it */
   unsigned inside[N_ELEMENTS + 1]; /* which elements are open */
@@ -477,7 +475,7 @@ static const struct element elements[N_ELEMENTS] = {
 
 static void fail(struct reader *r, int result) {
   r->result = result;
-  xmlStopParser(r->parser);
+  r->xml->stop(r->parser);
 }
 
 /* The element of this name where the reader is, or a message for its tag at START. */
@@ -615,7 +613,7 @@ static int read_document(struct reader *r) {
       .cdataBlock = on_text,
       .serror = on_error,
   };
-  r->parser = xmlCreateMemoryParserCtxt(r->source->bytes, (int)r->source->size);
+  r->parser = r->xml->create(r->source->bytes, (int)r->source->size);
   if (!r->parser) return no_memory(r);
   *r->parser->sax = handler;
   r->parser->userData = r;
@@ -623,8 +621,8 @@ static int read_document(struct reader *r) {
    * The bytes are UTF-8, whatever the file says of itself. Entities are replaced, because libxml2 would otherwise leave
    * an &amp; in an attribute half-escaped; without a document type there are but the five of XML.
    */
-  (void)xmlCtxtUseOptions(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
-  (void)xmlParseDocument(r->parser);
+  (void)r->xml->use_options(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
+  (void)r->xml->parse(r->parser);
   if (r->result == 0 && r->parser->errNo == XML_ERR_NO_MEMORY) return no_memory(r);
   if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0)) return FAIL_AT(r, r->source->size, "this is not XML");
   return r->result;
@@ -632,13 +630,15 @@ static int read_document(struct reader *r) {
 
 int profile_load_xml(const struct profile_source *s, struct profile_builder *b) {
   struct reader r = {.source = s, .b = b};
+  int result = xml_library(&r.xml, s->e);
+  if (result < 0) return result == -ENOMEM ? no_memory(&r) : result;
   /* What libxml2 cannot tell a parser, that it has no memory for one, it prints; unless this thread says otherwise. */
-  xmlStructuredErrorFunc before = xmlStructuredError;
-  void *context_before = xmlStructuredErrorContext;
-  xmlSetStructuredErrorFunc(&r, on_error);
-  int result = read_document(&r);
-  xmlSetStructuredErrorFunc(context_before, before);
-  xmlFreeParserCtxt(r.parser);
+  xmlStructuredErrorFunc before = *r.xml->error_handler();
+  void *context_before = *r.xml->error_context();
+  r.xml->set_error_handler(&r, on_error);
+  result = read_document(&r);
+  r.xml->set_error_handler(context_before, before);
+  r.xml->free(r.parser);
   text_done(&r.text);
   arena_done(&r.scratch);
   return result;

@@ -128,9 +128,10 @@ struct profile_request {
   const char *modules;     /* folder of its modules; NULL to look for it where packages put it */
   bool all_ways;           /* through all of a kernel's tables, those that ordinary programs do not meet too */
   bool no_cache;
-  bool trusting;    /* what data/functions says does not fail hands no error on to who calls it */
-  bool brief;       /* errors that come from far below a function, through many calls, need not be found */
-  unsigned workers; /* threads; 0 for one a processor */
+  bool trusting; /* what data/functions says does not fail hands no error on to who calls it */
+  bool brief;    /* errors that come from far below a function, through many calls, need not be found */
+  const struct profile_facts *facts; /* for profile_imports: what data/functions says, if it was read; or NULL */
+  unsigned workers;                  /* threads; 0 for one a processor */
   /* Called now and then from one thread at a time while the analysis runs; may be NULL. */
   void (*progress)(void *context, size_t done, size_t total);
   void *context;

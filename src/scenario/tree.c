@@ -7,13 +7,10 @@
  * Fragments as the LFI paper prints them have no root element; they get one, and positions stay those of the file.
  */
 #include "scenario/tree.h"
+#include "xml/xml.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include <libxml/SAX2.h>
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
 
 #define DEPTH_MAX 16
 
@@ -26,6 +23,7 @@ struct reader {
   const char *bytes; /* what libxml2 reads: the source's, or those with a root around them */
   size_t size;
   size_t inserted_at, inserted; /* what was put in front of the first element */
+  const struct xml_library *xml;
   xmlParserCtxtPtr parser;
   int result; /* the first error; nothing is done after it */
   struct xml_node *root, *inside;
@@ -50,7 +48,7 @@ static size_t offset_now(const struct reader *r) {
 
 static void fail(struct reader *r, int result) {
   r->result = result;
-  xmlStopParser(r->parser);
+  r->xml->stop(r->parser);
 }
 
 #define FAIL(r, offset, ...) fail(r, source_error((r)->source, in_source(r, offset), (r)->e, -EINVAL, __VA_ARGS__))
@@ -257,7 +255,7 @@ static void read_document(struct reader *r) {
       .cdataBlock = on_text,
       .serror = on_error,
   };
-  r->parser = xmlCreateMemoryParserCtxt(r->bytes, (int)r->size);
+  r->parser = r->xml->create(r->bytes, (int)r->size);
   if (!r->parser) {
     r->result = source_no_memory(r->source, r->e);
     return;
@@ -265,23 +263,25 @@ static void read_document(struct reader *r) {
   *r->parser->sax = handler;
   r->parser->userData = r;
   /* As for profiles: the bytes are UTF-8, and the only entities are XML's own five. */
-  (void)xmlCtxtUseOptions(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
-  (void)xmlParseDocument(r->parser);
+  (void)r->xml->use_options(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
+  (void)r->xml->parse(r->parser);
   if (r->result == 0 && r->parser->errNo == XML_ERR_NO_MEMORY) no_memory(r);
   if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0 || !r->root)) FAIL(r, r->size, "this is not XML");
 }
 
 int xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) {
   struct reader r = {.arena = a, .source = source, .e = e};
-  if (!add_root(&r)) return source_no_memory(source, e);
+  int loaded = xml_library(&r.xml, e);
+  if (loaded < 0 && loaded != -ENOMEM) return loaded;
+  if (loaded < 0 || !add_root(&r)) return source_no_memory(source, e);
   /* What libxml2 cannot tell a parser, that it has no memory for one, it prints; unless this thread says otherwise. */
-  xmlStructuredErrorFunc before = xmlStructuredError;
-  void *context_before = xmlStructuredErrorContext;
-  xmlSetStructuredErrorFunc(&r, on_error);
+  xmlStructuredErrorFunc before = *r.xml->error_handler();
+  void *context_before = *r.xml->error_context();
+  r.xml->set_error_handler(&r, on_error);
   read_document(&r);
-  xmlSetStructuredErrorFunc(context_before, before);
-  xmlFreeParserCtxt(r.parser);
-  xmlResetLastError(); /* it keeps a copy of the message */
+  r.xml->set_error_handler(context_before, before);
+  r.xml->free(r.parser);
+  r.xml->forget_error(); /* it keeps a copy of the message */
   for (size_t i = 0; i < COUNT(r.content); i++)
     text_done(&r.content[i]);
   if (r.result == 0) *ret = r.root;

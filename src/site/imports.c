@@ -160,7 +160,7 @@ static int find_written(const struct program *p, name_vec *ret) {
 
 int imports_profile(struct program *p, struct profile *ret, struct err *e) {
   struct profile_request wanted = {
-      .data = p->request->data, .workers = p->request->workers, .trusting = true, .brief = true};
+      .data = p->request->data, .workers = p->request->workers, .trusting = true, .brief = true, .facts = p->facts};
   name_vec names = {0};
   int r = find_written(p, &names);
   if (r >= 0) r = profile_imports(&wanted, p->image, names.at, names.n, ret, e);

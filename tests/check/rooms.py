@@ -11,13 +11,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Room → the rooms it may use, as the design has it. `mutate` and `cluster` get their lines when they come.
 ROOMS = {
     "base": "",
+    "xml": "base",
     "wire": "",
     "image": "base",
     "code": "base image",
     "flow": "base image code",
-    "profile": "base image code flow",
+    "profile": "base xml image code flow",
     "site": "base image code flow profile",
-    "scenario": "base wire profile site",
+    "scenario": "base xml wire profile site",
     "shim": "base wire image",
     "runtime": "wire",
     "run": "base wire shim image",
@@ -44,7 +45,7 @@ LIBRARIES = {
     "gelf.h": {"image"},
     "sqlite3": {"store"},
     "llvm-c/": {"mutate"},
-    "libxml/": {"profile", "scenario"},
+    "libxml/": {"xml"},
     "jansson": {"profile", "scenario", "run", "report", "cmd"},
 }
 

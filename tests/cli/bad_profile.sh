@@ -20,6 +20,15 @@ try() {
 run profile --profile good.xml
 accepted 'a good profile'
 
+# The library that reads XML is loaded only for that.
+xml=$(sed -n 's/.*MURPHY_LIBXML "\(.*\)".*/\1/p' "$(dirname "$MURPHY")/config.h" 2>/dev/null)
+mkdir broken
+echo 'not a library' >"broken/${xml:-libxml2.so.2}"
+LD_LIBRARY_PATH=$PWD/broken run profile --profile good.xml
+refused 'a library for XML that cannot be loaded' 'install libxml2'
+LD_LIBRARY_PATH=$PWD/broken run profile --profile good.json
+accepted 'a profile without XML needs no library for XML'
+
 try 'a profile that does not exist' nowhere.xml nowhere.xml
 mkdir folder
 try 'a directory as profile' folder folder
