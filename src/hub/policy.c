@@ -13,8 +13,12 @@ static const struct {
   enum hub_policy_kind kind;
   bool number;
 } policies[] = {
-    {"round-robin", HUB_ROUND_ROBIN, false}, {"nth", HUB_NTH, true},        {"at-most", HUB_AT_MOST, true},
-    {"script", HUB_SCRIPT, false},           {"choose", HUB_SCRIPT, false}, {"always", HUB_ALWAYS, false},
+    {"round-robin", HUB_ROUND_ROBIN, false},
+    {"nth", HUB_NTH, true},
+    {"at-most", HUB_AT_MOST, true},
+    {"script", HUB_SCRIPT, false},
+    {"choose", HUB_SCRIPT, false},
+    {"always", HUB_ALWAYS, false},
     {"never", HUB_NEVER, false},
 };
 

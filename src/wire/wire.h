@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
+#define WIRE_VERSION 4 /* 3: wire_side has `flags`; 4: WIRE_HOOK_END */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -120,6 +120,7 @@ enum wire_hook {
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
+  WIRE_HOOK_END,        /* ends the process without a destructor being run */
   WIRE_HOOK_OUTPUT,     /* as many bytes as it returns were written to descriptor `descriptor` */
   WIRE_HOOK_MESSAGES,   /* (descriptor, struct mmsghdr *, ...): what of as many as it returns says was written */
   WIRE_HOOK_CLOSE_ALL,  /* (first): all descriptors from that one on will be others */
@@ -715,6 +716,8 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
+  WIRE_TROUBLE_CRASH,   /* it has crashed, and a handler of the program has ended the process for this */
+  WIRE_TROUBLE_HANDLER, /* a handler of the program has ended the process in the middle of it, not known what for */
   WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };

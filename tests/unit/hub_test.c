@@ -107,8 +107,8 @@ static void processes_are_told_apart(void **unused) {
 
 static void policies_are_understood(void **unused) {
   (void)unused;
-  static const char *const bad[] = {"",        "nth",    "nth=",    "nth=0", "nth=x",
-                                    "never=1", "script", "script=", "choose", "choose=", "robin", "at-most=-1"};
+  static const char *const bad[] = {"",       "nth",     "nth=",   "nth=0",   "nth=x", "never=1",
+                                    "script", "script=", "choose", "choose=", "robin", "at-most=-1"};
   struct hub_policy p = {0};
   for (size_t i = 0; i < COUNT(bad); i++) {
     struct err e = {0};
