@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 4 /* 3: wire_side has `flags`; 4: WIRE_HOOK_END */
+#define WIRE_VERSION 4 /* 4: WIRE_HOOK_END, troubles */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -120,7 +120,6 @@ enum wire_hook {
   WIRE_HOOK_SELF,   /* returns the number of this process, or of one that may be its parent */
   WIRE_HOOK_LOCK,   /* a lock is held if it returns 0 */
   WIRE_HOOK_UNLOCK,
-  WIRE_HOOK_END,        /* ends the process without a destructor being run */
   WIRE_HOOK_OUTPUT,     /* as many bytes as it returns were written to descriptor `descriptor` */
   WIRE_HOOK_MESSAGES,   /* (descriptor, struct mmsghdr *, ...): what of as many as it returns says was written */
   WIRE_HOOK_CLOSE_ALL,  /* (first): all descriptors from that one on will be others */
@@ -154,6 +153,7 @@ enum wire_hook {
   WIRE_HOOK_SPENT_BY,   /* (clock, ...): the same of some clocks */
   WIRE_HOOK_PIN,        /* locks memory */
   WIRE_HOOK_MAP,        /* (address, size, protection, flags, ...): maps memory, and may lock it */
+  WIRE_HOOK_END,        /* ends the process without a destructor being run */
   WIRE_HOOK_COUNT,
 };
 
@@ -176,9 +176,9 @@ static inline bool wire_hook_starts(uint32_t kind) {
   }
 }
 
-/* Is it of use only to processes that are forked before main, or later? What is new for these stands at the end. */
+/* Is it of use only to processes that are forked before main, or later? They stand together. */
 static inline bool wire_hook_is_trunks(enum wire_hook hook) {
-  return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook < WIRE_HOOK_COUNT);
+  return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook <= WIRE_HOOK_MAP);
 }
 
 enum wire_rule_flag {
