@@ -542,7 +542,9 @@ replicated() { # replicated FOLDER CFLAGS...
   for i in 1 2 3; do
     rm -rf "$1"
     mkdir "$1"
-    bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" $((20000 + RANDOM % 10000)) "${@:2}" >out 2>err
+    # From another folder, with the binary's path from there, as the document has it.
+    (cd / && MURPHY=${MURPHY#/} bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" \
+      $((20000 + RANDOM % 10000)) "${@:2}") >out 2>err
     status=$?
     [ $status = 3 ] || break
   done
