@@ -298,10 +298,11 @@ struct wire_place {
  * such places.
  */
 #define WIRE_PATTERN_MAX 64 /* frames in a pattern */
+#define WIRE_AGAIN 8        /* from this bit of the flags on: how many frames right before it say the same */
 enum wire_pattern_flag { WIRE_NEXT = 2, WIRE_WITHIN = 4 };
 struct wire_pattern {
   uint32_t place;
-  uint32_t flags;  /* WIRE_LAST, WIRE_NEXT, WIRE_WITHIN */
+  uint32_t flags;  /* WIRE_LAST, WIRE_NEXT, WIRE_WITHIN; and WIRE_AGAIN */
   uint32_t within; /* a set of places; 0 without WIRE_WITHIN */
 };
 
