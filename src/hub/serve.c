@@ -215,8 +215,8 @@ static int answer_pending(struct hub *h, const struct script_word *word, struct 
 }
 
 /*
- * May the script get another question? One that chooses may at any time. Another has one at a time: were there two, what
- * it says too much about the one would be taken for its answer to the other.
+ * May the script get another question? One that chooses may at any time. Another has one at a time: were there two,
+ * what it says too much about the one would be taken for its answer to the other.
  */
 static bool has_next(const struct hub *h) {
   return h->given < h->pending.n && (h->given == 0 || h->options->policy.choose);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a handler of the program was called for, from what the kernel has left on its stack. The number of the signal is
- * not there for certain, but what it has blocked is: the signal itself, unless the program wants it otherwise, and those
- * of its sa_mask.
+ * not there for certain, but what it has blocked is: the signal itself, unless the program wants it otherwise, and
+ * those of its sa_mask.
  */
 #include <signal.h>
 

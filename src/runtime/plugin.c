@@ -226,8 +226,8 @@ static void end_plugins(void) {
 }
 
 /*
- * The process ends by C: of a handler of the program's that came in the middle of a plugin it is known whether the plugin
- * is to blame.
+ * The process ends by C: of a handler of the program's that came in the middle of a plugin it is known whether the
+ * plugin is to blame.
  */
 static void note_end(const struct rt_call *c, uint32_t trigger) {
   switch (rt_ending(c, rt_self.asking)) {

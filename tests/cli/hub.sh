@@ -280,7 +280,8 @@ wait "${pids[@]}"
 timeout 30 tail --pid=$hub -f /dev/null || kill $hub
 wait $hub
 holds 'a script that writes too many lines, asked by several: exit status 3' test $? = 3
-holds '... one question was given, and no other has the answer' test "$(grep -c . seen):$(cat open.[123] | tr -cd x)" = 1:
+holds '... one question was given, and no other has the answer' \
+  test "$(grep -c . seen):$(cat open.[123] | tr -cd x)" = 1:
 unset pids
 
 more 'an answer without having read the question' 'sleep 1; echo 1; sleep 60'
@@ -291,7 +292,8 @@ import json, sys
 number = lambda: json.loads(sys.stdin.readline())["seq"]
 for _ in range(3):
     a, b = number(), number()
-    print({"without": f"#{a} 0\n1", "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
+    print({"without": f"#{a} 0\n1",
+           "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
 sys.stdin.read()
 END
 two() { # two HOW [POLICY]: two processes that ask; what they print, in $open
