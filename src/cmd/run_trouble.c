@@ -47,11 +47,16 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_GONE] = "the hub could not be reached",
     [WIRE_TROUBLE_LATE] = "the hub did not answer in time; calls went on",
     [WIRE_TROUBLE_WRONG] = "what answered is no hub of this version; calls went on",
-    [WIRE_TROUBLE_EXIT] = "it, or a handler of the program for a crash in it, has called exit, and so ended process",
+    [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
+    [WIRE_TROUBLE_CRASH] = "it has crashed, and a handler of the program for that has ended process",
+    [WIRE_TROUBLE_HANDLER] = "a handler of the program for a signal that came in it has ended process",
     [WIRE_TROUBLE_FULL] = "more threads asked than can at once; their calls went on",
 };
 
-static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || kind == WIRE_TROUBLE_EXIT; }
+/* The process was ended in the middle of it. */
+static bool is_end(uint32_t kind) { return kind >= WIRE_TROUBLE_EXIT && kind <= WIRE_TROUBLE_HANDLER; }
+
+static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || is_end(kind); }
 
 /* Of a hub: questions were not answered. */
 static bool is_silence(uint32_t kind) { return kind < WIRE_TROUBLE_COUNT && !is_fatal(kind); }
@@ -104,7 +109,7 @@ static int tell_trouble(const struct wire_plan *plan, const struct wire_trouble 
     text_add(&what, ": ");
     text_add_plain(&what, trouble->text);
   }
-  if (trouble->kind == WIRE_TROUBLE_EXIT) text_addf(&what, " %" PRIu32, trouble->pid);
+  if (is_end(trouble->kind)) text_addf(&what, " %" PRIu32, trouble->pid);
   if (is_silence(trouble->kind)) text_addf(&what, " (%" PRIu32 " in all)", unanswered);
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, is_fatal(trouble->kind), log, e);
   text_done(&what);
@@ -130,8 +135,8 @@ static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, c
     text_addf(&what, ", by %s: a crash of the trigger, not of the program", name ? name : "a signal");
   } else if (ended) {
     text_addf(&what,
-              ", with exit status %d: the trigger has ended it, or a handler of the program for a crash in it; this "
-              "is no result of the program",
+              ", with exit status %d: the trigger has ended it, or a handler of the program by a system call; this is "
+              "no result of the program",
               end->status);
   }
   int r = what.failed ? -ENOMEM : tell(plan, t, what.at, crash || ended, log, e);

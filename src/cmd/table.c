@@ -314,8 +314,8 @@ static const struct cmd_option hub_options[] = {
      .letter = 'p',
      .name = "policy",
      .argument = "POLICY",
-     .help = "Which calls fail: round-robin, nth=N, at-most=N, script=COMMAND, always or never; by default "
-             "round-robin."},
+     .help = "Which calls fail: round-robin, nth=N, at-most=N, script=COMMAND, choose=COMMAND, always or never; by "
+             "default round-robin."},
     {.id = OPT_HUB_EVERY,
      .name = "every",
      .argument = "N",

@@ -44,11 +44,12 @@ struct hub_policy {
   enum hub_policy_kind kind;
   uint64_t n;
   const char *script; /* for sh -c */
+  bool choose;        /* it may have several questions open, and says which one it answers */
   uint64_t every, limit,
       after; /* at least this many calls from one fault to the next; faults; calls before the first */
 };
 
-/* round-robin, nth=N, at-most=N, script=COMMAND, always, never. The text must live as long. */
+/* round-robin, nth=N, at-most=N, script=COMMAND, choose=COMMAND, always, never. The text must live as long. */
 int hub_policy_parse(const char *text, struct hub_policy *ret, struct err *e) MUST_USE;
 
 /* A process that has asked; the same one whatever connections it has. */

@@ -13,8 +13,13 @@ static const struct {
   enum hub_policy_kind kind;
   bool number;
 } policies[] = {
-    {"round-robin", HUB_ROUND_ROBIN, false}, {"nth", HUB_NTH, true},        {"at-most", HUB_AT_MOST, true},
-    {"script", HUB_SCRIPT, false},           {"always", HUB_ALWAYS, false}, {"never", HUB_NEVER, false},
+    {"round-robin", HUB_ROUND_ROBIN, false},
+    {"nth", HUB_NTH, true},
+    {"at-most", HUB_AT_MOST, true},
+    {"script", HUB_SCRIPT, false},
+    {"choose", HUB_SCRIPT, false},
+    {"always", HUB_ALWAYS, false},
+    {"never", HUB_NEVER, false},
 };
 
 static int unknown_policy(const char *text, struct err *e) {
@@ -26,7 +31,8 @@ static int unknown_policy(const char *text, struct err *e) {
   near = name_nearest(word, names, COUNT(names));
   if (near) return err_set(e, -EINVAL, "--policy cannot be '%.60s' (did you mean '%s'?)", text, near);
   return err_set(e, -EINVAL,
-                 "--policy cannot be '%.60s' (it is round-robin, nth=N, at-most=N, script=COMMAND, always or never)",
+                 "--policy cannot be '%.60s' (it is round-robin, nth=N, at-most=N, script=COMMAND, choose=COMMAND, "
+                 "always or never)",
                  text);
 }
 
@@ -40,12 +46,14 @@ int hub_policy_parse(const char *text, struct hub_policy *ret, struct err *e) {
   bool script = policies[i].kind == HUB_SCRIPT;
   if (policies[i].number && (number_parse(value, &number) < 0 || number < 1))
     return err_set(e, -EINVAL, "--policy %s needs a number from 1 on (as %s=3)", policies[i].name, policies[i].name);
-  if (script && !*value) return err_set(e, -EINVAL, "--policy script needs a command (as script='./decide.py')");
+  if (script && !*value)
+    return err_set(e, -EINVAL, "--policy %s needs a command (as %s='./decide.py')", policies[i].name, policies[i].name);
   if (!policies[i].number && !script && text[n])
     return err_set(e, -EINVAL, "--policy %s takes no value", policies[i].name);
   ret->kind = policies[i].kind;
   ret->n = (uint64_t)number;
   ret->script = script ? value : NULL;
+  ret->choose = script && *text == 'c';
   return 0;
 }
 

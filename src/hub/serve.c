@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hub's loop: connections, whole messages, answers. A script may have several questions open.
+ * The hub's loop: connections, whole messages, answers. A script has one question open, unless it is one that
+ * chooses among several.
  */
 #include "hub/script.h"
 
@@ -94,6 +95,8 @@ static int script_failed(const struct hub *h, int r, struct err *e) {
   const char *script = h->options->policy.script;
   if (r == -ENOMEM) return no_memory(e);
   if (r == -ENOENT) return err_set(e, -ECANCELED, "'%s' answers a question that is not open, or is none", script);
+  if (r == -EINVAL)
+    return err_set(e, -ECANCELED, "'%s' does not say which question it answers (as '#12 yes', by its seq)", script);
   if (r == -E2BIG)
     return err_set(e, -ECANCELED, "'%s' writes more than it is asked (a line for each question is wanted)", script);
   return err_set(e, -ECANCELED, "'%s' has ended, and nobody decides any more", script);
@@ -201,6 +204,7 @@ static size_t which_pending(const struct hub *h, const struct script_word *word)
 
 static int answer_pending(struct hub *h, const struct script_word *word, struct err *e) {
   size_t which = which_pending(h, word);
+  if (h->options->policy.choose && !word->numbered) return script_failed(h, -EINVAL, e);
   if (which == NOBODY) return script_failed(h, word->numbered ? -ENOENT : -E2BIG, e);
   struct pending p = take_pending(h, which);
   size_t i = who_waits(h, &p);
@@ -208,6 +212,14 @@ static int answer_pending(struct hub *h, const struct script_word *word, struct 
   bool answer = hub_decide(&h->state, p.index, &word->says);
   if (!send_answer(h->clients.at[i].fd, p.ask.head.number, answer)) drop_client(h, i);
   return write_log(h, &p.process, &p.ask, p.number, answer, e);
+}
+
+/*
+ * May the script get another question? One that chooses may at any time. Another has one at a time: were there two,
+ * what it says too much about the one would be taken for its answer to the other.
+ */
+static bool has_next(const struct hub *h) {
+  return h->given < h->pending.n && (h->given == 0 || h->options->policy.choose);
 }
 
 /* The next question that somebody still waits for. */
@@ -228,7 +240,7 @@ static int serve_script(struct hub *h, short in, short out, struct err *e) {
     told = answer_pending(h, &word, e);
   if (told >= 0 && h->given == 0 && h->script.from.n > 0) r = -E2BIG;
   if (in & POLLERR && r >= 0) r = -EPIPE;
-  if (told >= 0 && r >= 0 && in && h->script.to.n == 0) told = give_next(h, e);
+  if (told >= 0 && r >= 0 && in && h->script.to.n == 0 && has_next(h)) told = give_next(h, e);
   if (told < 0) return told;
   int flushed = script_flush(&h->script);
   if (r >= 0) r = flushed;
@@ -281,7 +293,7 @@ static int fill_polled(struct hub *h) {
       [POLL_SIGNAL] = {.fd = h->signals, .events = POLLIN},
       [POLL_LISTEN] = {.fd = h->full ? -1 : h->listener, .events = POLLIN},
       [POLL_SCRIPT_OUT] = {.fd = h->script.out, .events = POLLIN},
-      [POLL_SCRIPT_IN] = {.fd = h->script.to.n || h->given < h->pending.n ? h->script.in : -1, .events = POLLOUT},
+      [POLL_SCRIPT_IN] = {.fd = h->script.to.n || has_next(h) ? h->script.in : -1, .events = POLLOUT},
   };
   int r = 0;
   for (size_t i = 0; i < POLL_FIRST && r >= 0; i++)

@@ -36,6 +36,8 @@ extern struct rt_plugin *rt_plugins RT_HIDDEN;
 bool rt_plugin_start(void) RT_HIDDEN;
 /* This process is about to become another program, whatever its other threads are doing. */
 void rt_plugin_leave(void) RT_HIDDEN;
+/* This thread ends the process by C, which does not return. */
+void rt_plugin_end(const struct rt_call *c) RT_HIDDEN;
 /* This thread is in no plugin any more: it has jumped out of it. */
 void rt_plugin_left(void) RT_HIDDEN;
 /* A trigger that is no plugin that can be asked. */

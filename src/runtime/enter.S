@@ -108,13 +108,11 @@ murphy_rt_enter:
 	mov	rt + RT_FUNCTIONS(%rip), %rsi
 	lea	(%rsi, %r11, 2), %rsi
 	mov	FUNCTION_REAL(%rsi), %rdx
-	test	%rdx, %rdx
-	jz	.Lfully
-	mov	%rdx, REAL(%rsp)
-	incq	TALLY(%rcx, %r11)
 	mov	FUNCTION_ASK(%rsi), %rdi
 	test	%rdi, %rdi
-	jz	.Ldecide
+	jz	.Lunasked
+	mov	%rdx, REAL(%rsp) /* not 0, of a function that has somebody to ask */
+	incq	TALLY(%rcx, %r11)
 	mov	FUNCTION_TERMS(%rsi), %rcx
 	mov	%rcx, TERM(%rsp)
 	each_vector save_vector
@@ -140,11 +138,9 @@ murphy_rt_enter:
 	mov	%rcx, %fs:SELF_ASKING(%rax)
 	mov	PLUGIN_MARK(%rdi), %ecx
 	mov	%ecx, MARK_TRIGGER(%rsi)
-	mov	(%rdx, %r11, 2), %rax
-	mov	8(%rdx, %r11, 2), %rcx
+	movups	(%rdx, %r11, 2), %xmm0
 	mov	16(%rdx, %r11, 2), %rdx
-	mov	%rax, TOLD(%rsp)
-	mov	%rcx, TOLD + 8(%rsp)
+	movups	%xmm0, TOLD(%rsp)
 	mov	%rdx, TOLD + 16(%rsp)
 	mov	%rsp, TOLD + 24(%rsp)
 	mov	FRAME(%rsp), %rcx
@@ -160,11 +156,10 @@ murphy_rt_enter:
 	mov	%ecx, %fs:(%rdx)
 .Lanswered:
 	mov	TERM(%rsp), %rsi
-	cmp	$1, %eax
-	sbb	%rcx, %rcx /* -1 if the answer is no */
-	movzwl	6(%rsi, %rcx, 2), %ecx
-	test	%ecx, %ecx
-	jnz	.Lbehind
+	test	%eax, %eax
+	jnz	.Lyes
+	cmpw	$0, 4(%rsi)
+	jne	.Lno
 .Lpass_asked:
 	each_vector load_vector
 .Lpass:
@@ -176,6 +171,13 @@ murphy_rt_enter:
 	.cfi_adjust_cfa_offset FRAME
 
 	/* What the rules say behind the answer. */
+.Lyes:
+	movzwl	6(%rsi), %ecx
+	test	%ecx, %ecx
+	jnz	.Lbehind
+	jmp	.Lpass_asked
+.Lno:
+	movzwl	4(%rsi), %ecx
 .Lbehind:
 	lea	(%rsi, %rcx, 8), %rsi
 	mov	%rsi, TERM(%rsp)
@@ -223,7 +225,11 @@ murphy_rt_enter:
 	mov	%rsp, %rdi
 	call	rt_decide_fully
 	jmp	.Ldecided
-.Ldecide:
+.Lunasked:
+	test	%rdx, %rdx
+	jz	.Lfully
+	mov	%rdx, REAL(%rsp)
+	incq	TALLY(%rcx, %r11)
 	complete_call %rax
 	mov	%rsp, %rdi
 	call	rt_decide

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "apart.h"
+#include "ask.h"
 #include "modules.h"
 #include "names.h"
 #include "numbers.h"
@@ -206,6 +207,9 @@ enum rt_action rt_hook(struct rt_call *c, const struct rt_function *f) {
     return hook_loader(c, hook);
   case WIRE_HOOK_FORK:
     return hook_fork(c);
+  case WIRE_HOOK_END:
+    rt_plugin_end(c);
+    return RT_PASS;
   case WIRE_HOOK_LOOK:
   case WIRE_HOOK_LOOK_FILE:
   case WIRE_HOOK_LOOK_AT:

@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include "ask.h"
+#include "interrupted.h"
 #include "link.h"
 #include <murphy/trigger.h>
 #include "process.h"
@@ -225,17 +226,47 @@ static void end_plugins(void) {
 }
 
 /*
+ * The process ends by C: of a handler of the program's that came in the middle of a plugin it is known whether the
+ * plugin is to blame.
+ */
+static void note_end(const struct rt_call *c, uint32_t trigger) {
+  switch (rt_ending(c, rt_self.asking)) {
+  case RT_ENDING_PLAIN:
+    return rt_trouble(WIRE_TROUBLE_EXIT, trigger, 0, NULL);
+  case RT_ENDING_CRASH:
+    return rt_trouble(WIRE_TROUBLE_CRASH, trigger, 0, NULL);
+  case RT_ENDING_HANDLER:
+    return rt_trouble(WIRE_TROUBLE_HANDLER, trigger, 0, NULL);
+  case RT_ENDING_SIGNAL:
+    return;
+  }
+}
+
+/* In the thread that ends the process. One that has asked nobody has no entry. */
+static void note_own(const struct rt_call *c, uint32_t pid) {
+  struct wire_asking *mark = rt_self.mark;
+  bool own = mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
+  uint32_t trigger = own && rt_asking((uint64_t)c->sp) ? rt_load(&mark->trigger) : 0;
+  if (trigger == 0) return;
+  note_end(c, trigger - 1);
+  rt_store(&mark->trigger, 0);
+}
+
+/* The program calls _exit. What a plugin calls itself does not come here. */
+void rt_plugin_end(const struct rt_call *c) {
+  uint32_t pid = plugins ? rt_pid_if_known() : 0;
+  if (pid) note_own(c, pid);
+}
+
+/*
  * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
- * plugins, which is no fault of these. A process that has asked nobody has no entry.
+ * plugins, which is no fault of these.
  */
 __attribute__((destructor)) static void note_exit(void) {
-  uint32_t pid = plugins ? rt_pid_if_known() : 0, trigger;
-  struct wire_asking *mark = rt_self.mark;
-  bool own = pid && mark && rt_load(&mark->owner) == ((uint64_t)pid << 32 | rt_tid());
-  if (own && rt_asking((uint64_t)__builtin_frame_address(0)) && (trigger = rt_load(&mark->trigger)) != 0) {
-    rt_trouble(WIRE_TROUBLE_EXIT, trigger - 1, 0, NULL);
-    rt_store(&mark->trigger, 0);
-  }
+  uint32_t pid = plugins ? rt_pid_if_known() : 0;
+  uint64_t *frame = __builtin_frame_address(0);
+  const struct rt_call here = {.sp = frame + 1, .rbp = frame[0]};
+  if (pid) note_own(&here, pid);
   if (pid) forgive(pid);
   end_plugins();
 }

@@ -39,13 +39,30 @@ struct matching {
   uint64_t last, ever;
 };
 
+/* May frame I of the pattern be the next one, behind what the frames before have matched? */
+static inline bool possible(const struct matching *p, unsigned i, bool first) {
+  bool next = p->at[i].flags & WIRE_NEXT;
+  return i == 0 ? first || !next : (next ? p->last : p->ever) >> (i - 1) & 1;
+}
+
+/*
+ * A function that calls itself, of which some calls were inlined and others not: the frames before have matched some of
+ * the pattern's, and as many as are still missing up to frame I are one within the other in this frame.
+ */
+static bool goes_on(const struct matching *p, const struct rt_modules *m, unsigned i, uint64_t pc, bool first) {
+  unsigned again = p->at[i].flags >> WIRE_AGAIN;
+  const struct wire_pattern *run = &p->at[i - again];
+  for (unsigned k = 1; k < again; k++)
+    if (run[k].flags & WIRE_WITHIN && possible(p, i - k, first) && rt_in_range(m, run[k].within, pc)) return true;
+  return false;
+}
+
 /* One more frame of the stack; true if the whole pattern is there. */
 static bool match(struct matching *p, const struct rt_modules *m, uint64_t pc, bool first) {
   uint64_t now = 0;
   for (unsigned i = 0; i < p->n; i++) {
-    bool next = p->at[i].flags & WIRE_NEXT;
-    bool possible = i == 0 ? first || !next : (next ? p->last : p->ever) >> (i - 1) & 1;
-    if (possible && rt_in_range(m, p->at[i].place, pc)) now |= 1ull << i;
+    if (possible(p, i, first) && rt_in_range(m, p->at[i].place, pc)) now |= 1ull << i;
+    if (p->at[i].flags >> WIRE_AGAIN > 1 && goes_on(p, m, i, pc, first)) now |= 1ull << i;
     bool within = i > 0 && p->at[i].flags & WIRE_WITHIN && now >> (i - 1) & 1;
     if (within && rt_in_range(m, p->at[i].within, pc)) now |= 1ull << i;
   }

@@ -20,7 +20,8 @@ bool plan_about(const struct plan *p, const struct rule *rule, const char *name)
 static enum wire_hook wanted(const struct plan *p, enum wire_hook kind) {
   bool locks = kind == WIRE_HOOK_LOCK || kind == WIRE_HOOK_UNLOCK;
   bool written = kind >= WIRE_HOOK_OUTPUT && kind <= WIRE_HOOK_STREAM;
-  return (locks && !p->locks) || (written && !p->written) ? WIRE_HOOK_NONE : kind;
+  bool end = kind == WIRE_HOOK_END;
+  return (locks && !p->locks) || (written && !p->written) || (end && !p->plugins) ? WIRE_HOOK_NONE : kind;
 }
 
 enum wire_hook plan_hook(const struct plan *p, const char *name) {

@@ -183,12 +183,20 @@ static int add_within(struct emitter *m, const struct scenario_frame *frames, si
   return 0;
 }
 
+/* How many frames right before frame I are the same. */
+static uint32_t count_again(const struct scenario_frame *frames, size_t i) {
+  uint32_t n = 0;
+  while (n < i && same_frame(&frames[i - n - 1], &frames[i]))
+    n++;
+  return n;
+}
+
 int emit_stack(struct emitter *m, const struct scenario_frame *frames, size_t n, bool sites, struct where at) {
   struct plan *p = m->plan;
   size_t first = p->patterns.n;
   uint32_t before = 0;
   for (size_t i = 0; i < n; i++) {
-    struct wire_pattern pattern = {.flags = i + 1 == n ? WIRE_LAST : 0};
+    struct wire_pattern pattern = {.flags = (i + 1 == n ? WIRE_LAST : 0) | count_again(frames, i) << WIRE_AGAIN};
     int r = emit_places(m, &frames[i], at, &pattern.place);
     if (r < 0) return r;
     if (sites && n == 1 && is_call(m, &frames[i], pattern.place)) return emit(m, WIRE_OP_CALLER, pattern.place);

@@ -32,6 +32,7 @@ static const char *const kinds[] = {
     [WIRE_HOOK_FORK] = "fork",
     [WIRE_HOOK_LOCK] = "lock",
     [WIRE_HOOK_UNLOCK] = "unlock",
+    [WIRE_HOOK_END] = "end",
     [WIRE_HOOK_OUTPUT] = "output",
     [WIRE_HOOK_MESSAGES] = "messages",
     [WIRE_HOOK_CLOSE_ALL] = "close-all",

@@ -50,6 +50,7 @@ static int find(struct plan *p, const struct expr *x) {
     p->written = true;
     return plan_thread_slot(p, NULL, NULL);
   case EXPR_TRIGGER:
+    p->plugins |= x->trigger->class == &class_custom;
     x = x->trigger->class->expr ? x->trigger->class->expr(x->trigger) : NULL;
     return x ? find(p, x) : 0;
   default:

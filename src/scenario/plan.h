@@ -76,6 +76,7 @@ struct plan {
   struct map thread_slots; /* what has state of its own for each thread to its slot */
   uint32_t n_thread_slots; /* 0: none is used */
   bool locks, written;     /* they are asked for */
+  bool plugins;            /* so are triggers of somebody's own */
   VEC(uint16_t) tables;
   VEC(struct wire_variable) variables;
   VEC(struct wire_location) locations;

@@ -120,7 +120,8 @@ static const char *check_places(const struct wire_plan *p) {
     if (row->cfa >= WIRE_CFA_COUNT) return "a bad row for unwinding";
   const struct wire_pattern *pattern = array(p, p->patterns);
   for (uint32_t i = 0, frames = 0; i < p->patterns.n; i++, pattern++) {
-    if (pattern->place >= p->places.n || pattern->within >= p->places.n || ++frames > WIRE_PATTERN_MAX)
+    if (pattern->place >= p->places.n || pattern->within >= p->places.n || ++frames > WIRE_PATTERN_MAX ||
+        pattern->flags >> WIRE_AGAIN >= frames)
       return "a bad pattern of frames";
     if (pattern->flags & WIRE_LAST) frames = 0;
   }

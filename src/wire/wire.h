@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
+#define WIRE_VERSION 4 /* 4: WIRE_HOOK_END, troubles */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -153,6 +153,7 @@ enum wire_hook {
   WIRE_HOOK_SPENT_BY,   /* (clock, ...): the same of some clocks */
   WIRE_HOOK_PIN,        /* locks memory */
   WIRE_HOOK_MAP,        /* (address, size, protection, flags, ...): maps memory, and may lock it */
+  WIRE_HOOK_END,        /* ends the process without a destructor being run */
   WIRE_HOOK_COUNT,
 };
 
@@ -175,9 +176,9 @@ static inline bool wire_hook_starts(uint32_t kind) {
   }
 }
 
-/* Is it of use only to processes that are forked before main, or later? What is new for these stands at the end. */
+/* Is it of use only to processes that are forked before main, or later? They stand together. */
 static inline bool wire_hook_is_trunks(enum wire_hook hook) {
-  return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook < WIRE_HOOK_COUNT);
+  return hook == WIRE_HOOK_LOOK || hook == WIRE_HOOK_SELF || (hook >= WIRE_HOOK_LOOK_FILE && hook <= WIRE_HOOK_MAP);
 }
 
 enum wire_rule_flag {
@@ -297,10 +298,11 @@ struct wire_place {
  * such places.
  */
 #define WIRE_PATTERN_MAX 64 /* frames in a pattern */
+#define WIRE_AGAIN 8        /* from this bit of the flags on: how many frames right before it say the same */
 enum wire_pattern_flag { WIRE_NEXT = 2, WIRE_WITHIN = 4 };
 struct wire_pattern {
   uint32_t place;
-  uint32_t flags;  /* WIRE_LAST, WIRE_NEXT, WIRE_WITHIN */
+  uint32_t flags;  /* WIRE_LAST, WIRE_NEXT, WIRE_WITHIN; and WIRE_AGAIN */
   uint32_t within; /* a set of places; 0 without WIRE_WITHIN */
 };
 
@@ -715,6 +717,8 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_LATE,    /* the hub did not answer in time */
   WIRE_TROUBLE_WRONG,   /* what answered is no hub, or one of another version */
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
+  WIRE_TROUBLE_CRASH,   /* it has crashed, and a handler of the program has ended the process for this */
+  WIRE_TROUBLE_HANDLER, /* a handler of the program has ended the process in the middle of it, not known what for */
   WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };

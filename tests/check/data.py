@@ -158,7 +158,7 @@ def check_histories(text):
 HOOKS = ("close(?:-all|-some)?|dup|fcntl|stream|lock|output|messages|unlock|execve|execveat|execv|execvp|execvpe|execl|"
          "execlp|execle|system|spawn|dlopen|dlclose|dlsym|dlvsym|dladdr|main|fork|look(?:-file|-at)?(?:-old)?|look-x|tell|"
          "move|entry|entry-into|entries|scan(?:-at)?|raw|self|whom|whom2|whoms|advise|thread|control|leave|pin|map|"
-         "spent(?:-by)?")
+         "spent(?:-by)?|end")
 
 
 def check_hooks(text):

@@ -271,19 +271,34 @@ more 'a script that writes too many lines' 'while read -r l; do printf "0\n1\n1\
 more '... a little later' 'while read -r l; do echo 0; sleep 0.1; echo 1; done'
 more '... or a piece of a line' 'while read -r l; do printf "0\n1"; done'
 
+# With others that wait, too: the next question is given behind the answer.
+start "$socket" --policy 'script=while read -r l; do echo "$l" >>seen; printf "0\n1\n"; sleep 0.1; done'
+for i in 1 2 3; do
+  "$MURPHY" run hub.xml --hub "$socket" -- ./calls 2 >open.$i 2>/dev/null &
+  pids[i]=$!
+done
+wait "${pids[@]}"
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds 'a script that writes too many lines, asked by several: exit status 3' test $? = 3
+holds '... one question was given, and no other has the answer' \
+  test "$(grep -c . seen):$(cat open.[123] | tr -cd x)" = 1:
+unset pids
+
 more 'an answer without having read the question' 'sleep 1; echo 1; sleep 60'
 
-# Several questions are open at the same time: a script may wait for two, and choose.
+# Several questions are open at the same time: a script may wait for two, and choose; it says what it answers.
 cat >both.py <<'END'
 import json, sys
 number = lambda: json.loads(sys.stdin.readline())["seq"]
 for _ in range(3):
     a, b = number(), number()
-    print({"order": "0\n1", "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
+    print({"without": f"#{a} 0\n1",
+           "numbers": f"#{b} 1\n#{a} no", "twice": f"#{a} 0\n#{a} 1\n#{b} 0"}[sys.argv[1]], flush=True)
 sys.stdin.read()
 END
-two() { # two HOW: two processes that ask; what they print, in $open
-  start "$socket" --policy "script=exec python3 $work/both.py $1"
+two() { # two HOW [POLICY]: two processes that ask; what they print, in $open
+  start "$socket" --policy "${2:-choose}=exec python3 $work/both.py $1"
   for i in 1 2; do
     "$MURPHY" run hub.xml --hub "$socket" -- ./calls 3 >open.$i 2>/dev/null &
     pids[i]=$!
@@ -292,13 +307,16 @@ two() { # two HOW: two processes that ask; what they print, in $open
   open=$(cat open.[12])
 }
 yes() { python3 -c 'import json; print(*[a["seq"] for a in map(json.loads, open("hub.log")) if a["inject"]])'; }
-two order
-stop
-holds 'a script that waits for two questions: answers go in their order' test "$(yes)" = '2 4 6'
-holds '... one of each two fails' test "$(tr -cd x <<<"$open")" = xxx
 two numbers
 stop
-holds '... answers with numbers in any order' test "$(yes)" = '2 4 6'
+holds 'a script that waits for two questions, and answers in any order' test "$(yes)" = '2 4 6'
+holds '... one of each two fails' test "$(tr -cd x <<<"$open")" = xxx
+two without
+timeout 30 tail --pid=$hub -f /dev/null || kill $hub
+wait $hub
+holds '... an answer without a number: exit status 3' test $? = 3
+holds '... with a word' grep -q "does not say which question it answers" hub.err
+holds '... and no question has it as its answer' test "$(tr -cd x <<<"$open")" = ''
 two twice
 timeout 30 tail --pid=$hub -f /dev/null || kill $hub
 wait $hub
@@ -527,7 +545,9 @@ replicated() { # replicated FOLDER CFLAGS...
   for i in 1 2 3; do
     rm -rf "$1"
     mkdir "$1"
-    bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" $((20000 + RANDOM % 10000)) "${@:2}" >out 2>err
+    # From another folder, with the binary's path from there, as the document has it.
+    (cd / && MURPHY=${MURPHY#/} bash "$MURPHY_SOURCE/tests/replicated/run.sh" "$work/$1" \
+      $((20000 + RANDOM % 10000)) "${@:2}") >out 2>err
     status=$?
     [ $status = 3 ] || break
   done

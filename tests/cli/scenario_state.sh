@@ -174,8 +174,9 @@ int main(int argc, char **argv) { return argv ? down(argc - 1) == 77 : 1; }
 END
 cc -g -O3 -fno-optimize-sibling-calls -o again again.c || exit 1
 good=0
-for depth in 1 2 4; do
-  for n in 2 3 5 6 8; do
+# The last is deeper than what is inlined at once: some of its calls are frames of their own, with others inside.
+for depth in 1 2 4 7; do
+  for n in 2 3 5 6 7 8; do
     rm -f log
     run run --log log --fail "close:EIO when stack($(printf '"down",%.0s' $(seq $((n - 1))))\"down\")" -- ./again $(seq $depth)
     [ "$(wc -l <log)" = $((n <= depth + 1)) ] || { good=1; echo "# $n of $((depth + 1))"; }

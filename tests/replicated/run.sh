@@ -5,7 +5,8 @@
 # the three ports is somebody else's.
 set -u
 here=$(dirname "$(readlink -f "$0")")
-murphy=${MURPHY:?the binary}
+# Also one that is named from the folder where this was started.
+murphy=$(readlink -f "$(command -v "${MURPHY:?the binary}")") || exit 1
 cd "$1" || exit 1
 port=$2
 shift 2

@@ -107,8 +107,8 @@ static void processes_are_told_apart(void **unused) {
 
 static void policies_are_understood(void **unused) {
   (void)unused;
-  static const char *const bad[] = {"",        "nth",    "nth=",    "nth=0", "nth=x",
-                                    "never=1", "script", "script=", "robin", "at-most=-1"};
+  static const char *const bad[] = {"",       "nth",     "nth=",   "nth=0",   "nth=x", "never=1",
+                                    "script", "script=", "choose", "choose=", "robin", "at-most=-1"};
   struct hub_policy p = {0};
   for (size_t i = 0; i < COUNT(bad); i++) {
     struct err e = {0};
@@ -118,6 +118,10 @@ static void policies_are_understood(void **unused) {
   struct err e = {0};
   assert_int_equal(hub_policy_parse("script=a=b", &p, &e), 0);
   assert_string_equal(p.script, "a=b");
+  assert_false(p.choose);
+  assert_int_equal(hub_policy_parse("choose=a=b", &p, &e), 0);
+  assert_string_equal(p.script, "a=b");
+  assert_true(p.choose);
 }
 
 static void addresses_come_back(void **unused) {
