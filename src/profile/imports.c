@@ -127,6 +127,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .foreseen = calling_of(facts, CALL_FORESEEN, hash) >= 0,
       .object = calling_of(facts, CALL_OBJECT, hash) >= 0,
       .only = calling_of(facts, CALL_ONLY, hash) >= 0,
+      .starts = calling_of(facts, CALL_STARTS, hash),
+      .hands = calling_of(facts, CALL_HANDS, hash),
   };
   return roles;
 }
