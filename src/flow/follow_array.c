@@ -4,8 +4,8 @@
  * not known; which array it is an element of, often is.
  *
  * The address is followed backward through copies and through what is added to it, on all ways, to one root: a place on
- * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one, or
- * a place in the image.
+ * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one or
+ * behind an argument, or a place in the image.
  */
 #include "flow/follow.h"
 
@@ -14,7 +14,7 @@
 #define MEMBERS (1ll << 32) /* offsets of members behind one pointer */
 #define NEAR 12             /* instructions in which an index is made */
 
-enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_MEMBER, ROOT_IMAGE };
+enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_MEMBER, ROOT_BEHIND, ROOT_IMAGE };
 
 struct trace {
   uint32_t block, position;
@@ -23,7 +23,7 @@ struct trace {
 };
 
 struct search {
-  const struct flow_graph *g;
+  struct flow_graph *g;
   struct trace traces[TRACES_MAX];
   unsigned n, done;
   bool indexed; /* something that is not known was added, or the same again and again */
@@ -147,10 +147,18 @@ static bool is_member(const struct flow_graph *g, uint32_t block, uint32_t posit
   return follow_base_slot(g, block, position, ret);
 }
 
+/* Does it read a member behind what is an argument of the function? */
+static bool is_behind_argument(struct flow_graph *g, const struct insn *in, struct flow_place *ret) {
+  if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
+  uint32_t insn = (uint32_t)(in - g->code.insns);
+  return operand_place(&g->walk, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
+}
+
 /* The instruction that T has come to has made the register. */
 static void through(struct search *s, struct trace t) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[t.block].first + t.position];
   int32_t slot;
+  struct flow_place place;
   bool moved = in->op == OP_MOVE && in->size == 8 && !(in->flags & INSN_SIGNED);
   bool added = in->op == OP_ADD || in->op == OP_SUB;
   bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM && is_address(s->g->code.image, (uint64_t)in->imm);
@@ -166,6 +174,8 @@ static void through(struct search *s, struct trace t) {
     through_slot(s, slot, t);
   else if (moved && is_member(s->g, t.block, t.position, &slot))
     found(s, ROOT_MEMBER, (int64_t)slot * MEMBERS + in->disp, t.added);
+  else if (moved && is_behind_argument(s->g, in, &place))
+    found(s, ROOT_BEHIND, place.arg * MEMBERS + place.offset, t.added);
   else if (added && in->src_kind == OPERAND_IMM)
     go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
   else if (in->op == OP_ADD && in->src_kind == OPERAND_REG)
@@ -246,7 +256,7 @@ static bool find_root(struct search *s, uint32_t block, uint32_t position) {
   return find_root_by(s, block, position, true);
 }
 
-bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
+bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
   struct search s = {.g = g, .aside = true};
   if (!find_root(&s, block, position) || s.kind != ROOT_IMAGE) return false;
   *ret = (uint64_t)(s.root + s.added);
@@ -262,7 +272,7 @@ static void fill_element(const struct search *s, unsigned size, struct fact *ret
   ret->size = (uint8_t)size;
 }
 
-bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
+bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct search s = {.g = g, .aside = true};
   bool made = find_root(&s, block, position) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
@@ -272,7 +282,7 @@ bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t positio
   return true;
 }
 
-bool follow_stack_address(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret) {
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret) {
   struct search s = {.g = g};
   go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
   if (!find_origin(&s) || s.indexed || s.kind != ROOT_STACK) return false;
@@ -280,7 +290,7 @@ bool follow_stack_address(const struct flow_graph *g, uint32_t block, uint32_t p
   return true;
 }
 
-bool follow_element_behind(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
+bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
                            unsigned size, struct fact *ret) {
   struct search s = {.g = g, .aside = true};
   struct trace start = {.block = block, .position = position};

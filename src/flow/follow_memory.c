@@ -142,7 +142,7 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
 
 /* Of an array at a known place, the first element is known as such, too: compilers unroll loops. */
-static bool is_element(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact e = {0};
   int32_t slot;
@@ -415,9 +415,17 @@ struct pointer {
   uint8_t copy; /* a register that calls keep and that holds it, too; NO_REG if there is none */
 };
 
+/* A register that calls keep and that holds what REG does before INSN; or NO_REG. */
+static uint8_t copy_of(const struct flow_graph *g, uint32_t insn, uint8_t reg) {
+  uint64_t identity = origin_identity(&g->walk, insn, reg);
+  for (uint8_t i = 0; i < REGISTERS; i++)
+    if (CALL_KEEPS & REG_BIT(i) && i != RSP && origin_identity(&g->walk, insn, i) == identity) return i;
+  return NO_REG;
+}
+
 static struct pointer pointer_of(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
-  struct pointer p = {.copy = NO_REG};
+  struct pointer p = {.copy = copy_of(g, first + position, reg)};
   for (uint32_t i = position; i-- > 0;) {
     const struct insn *def = &g->code.insns[first + i];
     if (insn_calls(def) && CALL_CLOBBERS & REG_BIT(reg)) return p;
