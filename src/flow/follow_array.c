@@ -4,8 +4,8 @@
  * not known; which array it is an element of, often is.
  *
  * The address is followed backward through copies and through what is added to it, on all ways, to one root: a place on
- * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one or
- * behind an argument, or a place in the image.
+ * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one
+ * or behind an argument, or a place in the image.
  */
 #include "flow/follow.h"
 
