@@ -23,7 +23,8 @@ VERDICT is relative to the errors that the function really returns:
            (write(...) != n), in a switch, or of errno where errno is the sign; here or in the callers, callees or
            later functions of this program that the value reaches; asserting and giving up are noticing, and so is
            ending a loop. To accept some errors on purpose (errno != ENOENT) is noticing them. A stream that is asked
-           for the failure that it has kept (ferror), in the same function and on every way behind, tells of it; fclose alone does not.
+           for the failure that it has kept (ferror), in the same function and on every way behind, tells of it; fclose
+           alone does not.
     some   some errors are noticed and the others go on as success: one error number of several, or -1 that matters
            only together with some values of errno. missing= names errors that must be among those not noticed.
     none   no error is noticed: ignored, used as it is, or compared only with what does not tell success from failure
