@@ -145,9 +145,14 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
 /* --- follow_array.c ----------------------------------------------------------------------------------------------- */
 
 /* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
-bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+/* The same for SIZE bytes at OFFSET behind the pointer that REG holds before the instruction: is that an element's? */
+bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
+                           unsigned size, struct fact *ret);
+/* Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? */
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret);
 /* Is it one of an array in the image? *RET is where the element 0 is. */
-bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
+bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
 /* Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT? */
 bool follow_is_first(const struct fact *f, const struct insn *in);
 

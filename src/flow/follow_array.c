@@ -4,16 +4,17 @@
  * not known; which array it is an element of, often is.
  *
  * The address is followed backward through copies and through what is added to it, on all ways, to one root: a place on
- * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, or a place in the
- * image.
+ * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one
+ * or behind an argument, or a place in the image.
  */
 #include "flow/follow.h"
 
 #define INSNS_MAX 4000 /* of a function that is looked through for who sets a slot */
 #define TRACES_MAX 24
-#define NEAR 12 /* instructions in which an index is made */
+#define MEMBERS (1ll << 32) /* offsets of members behind one pointer */
+#define NEAR 12             /* instructions in which an index is made */
 
-enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_IMAGE };
+enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_MEMBER, ROOT_BEHIND, ROOT_IMAGE };
 
 struct trace {
   uint32_t block, position;
@@ -22,7 +23,7 @@ struct trace {
 };
 
 struct search {
-  const struct flow_graph *g;
+  struct flow_graph *g;
   struct trace traces[TRACES_MAX];
   unsigned n, done;
   bool indexed; /* something that is not known was added, or the same again and again */
@@ -63,6 +64,10 @@ static bool is_index(const struct flow_graph *g, uint32_t block, uint32_t positi
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
     const struct insn *def = &g->code.insns[first + i];
     if (!(def->defs & REG_BIT(reg))) continue;
+    if (def->op == OP_MOVE && def->src_kind == OPERAND_REG && def->size == 8 && !(def->flags & INSN_SIGNED)) {
+      reg = def->src;
+      continue;
+    }
     if (def->op == OP_LEA) return def->base == NO_REG && def->index != NO_REG;
     return def->op == OP_SHL || def->op == OP_MUL || def->size < 8 || def->flags & INSN_SIGNED;
   }
@@ -135,10 +140,25 @@ static void through_slot(struct search *s, int32_t slot, struct trace t) {
   go_on(s, t, s->g->code.insns[insn].src, 0);
 }
 
+/* Does the instruction read a member behind a pointer that was just read from a slot of the stack? */
+static bool is_member(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
+  return follow_base_slot(g, block, position, ret);
+}
+
+/* Does it read a member behind what is an argument of the function? */
+static bool is_behind_argument(struct flow_graph *g, const struct insn *in, struct flow_place *ret) {
+  if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
+  uint32_t insn = (uint32_t)(in - g->code.insns);
+  return operand_place(&g->walk, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
+}
+
 /* The instruction that T has come to has made the register. */
 static void through(struct search *s, struct trace t) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[t.block].first + t.position];
   int32_t slot;
+  struct flow_place place;
   bool moved = in->op == OP_MOVE && in->size == 8 && !(in->flags & INSN_SIGNED);
   bool added = in->op == OP_ADD || in->op == OP_SUB;
   bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM && is_address(s->g->code.image, (uint64_t)in->imm);
@@ -152,6 +172,10 @@ static void through(struct search *s, struct trace t) {
     go_on(s, t, in->src, 0);
   else if (moved && in->src_kind == OPERAND_MEM && insn_slot(in, &slot))
     through_slot(s, slot, t);
+  else if (moved && is_member(s->g, t.block, t.position, &slot))
+    found(s, ROOT_MEMBER, (int64_t)slot * MEMBERS + in->disp, t.added);
+  else if (moved && is_behind_argument(s->g, in, &place))
+    found(s, ROOT_BEHIND, place.arg * MEMBERS + place.offset, t.added);
   else if (added && in->src_kind == OPERAND_IMM)
     go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
   else if (in->op == OP_ADD && in->src_kind == OPERAND_REG)
@@ -192,6 +216,15 @@ static void backward(struct search *s, struct trace t) {
   }
 }
 
+/* Goes back to the one root of what was begun with. */
+static bool find_origin(struct search *s) {
+  while (s->done < s->n && !s->failed)
+    backward(s, s->traces[s->done++]);
+  return !s->failed && s->kind != ROOT_NONE;
+}
+
+static bool find_one(struct search *s) { return find_origin(s) && s->indexed; }
+
 /* SWAPPED: the other one of two registers is the pointer. */
 static bool find_root_by(struct search *s, uint32_t block, uint32_t position, bool swapped) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[block].first + position];
@@ -211,9 +244,7 @@ static bool find_root_by(struct search *s, uint32_t block, uint32_t position, bo
     sum(s, start, in->base, in->index, in->scale <= 1);
   else
     go_on(s, start, in->base, 0);
-  while (s->done < s->n && !s->failed)
-    backward(s, s->traces[s->done++]);
-  return !s->failed && s->indexed && s->kind != ROOT_NONE;
+  return find_one(s);
 }
 
 /* Looks for the array that the memory operand is an element of. */
@@ -225,25 +256,52 @@ static bool find_root(struct search *s, uint32_t block, uint32_t position) {
   return find_root_by(s, block, position, true);
 }
 
-bool follow_image_array(const struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
+bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
   struct search s = {.g = g, .aside = true};
   if (!find_root(&s, block, position) || s.kind != ROOT_IMAGE) return false;
   *ret = (uint64_t)(s.root + s.added);
   return image_is_mapped(g->code.image, *ret);
 }
 
-bool follow_element(const struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
+static void fill_element(const struct search *s, unsigned size, struct fact *ret) {
+  bool fixed = s->kind == ROOT_STACK || s->kind == ROOT_IMAGE;
+  ret->where = FACT_ELEMENT;
+  ret->reg = s->kind;
+  ret->imm = (uint64_t)(fixed ? s->root + s->added : s->root);
+  ret->disp = fixed ? 0 : s->added;
+  ret->size = (uint8_t)size;
+}
+
+bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct search s = {.g = g, .aside = true};
   bool made = find_root(&s, block, position) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
   if (!made) s = (struct search){.g = g};
   if (!made && !find_root(&s, block, position)) return false;
-  ret->where = FACT_ELEMENT;
-  ret->reg = s.kind;
-  bool fixed = s.kind == ROOT_STACK || s.kind == ROOT_IMAGE;
-  ret->imm = (uint64_t)(fixed ? s.root + s.added : s.root);
-  ret->disp = fixed ? 0 : s.added;
-  ret->size = in->size;
+  fill_element(&s, in->size, ret);
+  return true;
+}
+
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret) {
+  struct search s = {.g = g};
+  go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
+  if (!find_origin(&s) || s.indexed || s.kind != ROOT_STACK) return false;
+  *ret = (int32_t)(s.root + s.added);
+  return true;
+}
+
+bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
+                           unsigned size, struct fact *ret) {
+  struct search s = {.g = g, .aside = true};
+  struct trace start = {.block = block, .position = position};
+  go_on(&s, start, reg, offset);
+  bool made = find_one(&s) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
+  if (!made) {
+    s = (struct search){.g = g};
+    go_on(&s, start, reg, offset);
+  }
+  if (!made && !find_one(&s)) return false;
+  fill_element(&s, size, ret);
   return true;
 }
 

@@ -142,7 +142,7 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
 
 /* Of an array at a known place, the first element is known as such, too: compilers unroll loops. */
-static bool is_element(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact e = {0};
   int32_t slot;
@@ -406,25 +406,43 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
 
 /* --- behind an argument ------------------------------------------------------------------------------------------- */
 
-/* Where a register's value was made just before: a stack address (the slot), or a copy of another register. */
-static bool pointer_of(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret_slot,
-                       uint8_t *ret_reg) {
+/* How a register's value came to be just before. */
+struct pointer {
+  bool on_stack; /* it is a stack address: SLOT */
+  int32_t slot;
+  bool held; /* it was read from HELD_IN, a slot of the stack, which holds it still */
+  int32_t held_in;
+  uint8_t copy; /* a register that calls keep and that holds it, too; NO_REG if there is none */
+};
+
+/* A register that calls keep and that holds what REG does before INSN; or NO_REG. */
+static uint8_t copy_of(const struct flow_graph *g, uint32_t insn, uint8_t reg) {
+  uint64_t identity = origin_identity(&g->walk, insn, reg);
+  for (uint8_t i = 0; i < REGISTERS; i++)
+    if (CALL_KEEPS & REG_BIT(i) && i != RSP && origin_identity(&g->walk, insn, i) == identity) return i;
+  return NO_REG;
+}
+
+static struct pointer pointer_of(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
-  *ret_reg = NO_REG;
+  struct pointer p = {.copy = copy_of(g, first + position, reg)};
   for (uint32_t i = position; i-- > 0;) {
     const struct insn *def = &g->code.insns[first + i];
-    if (insn_calls(def) && CALL_CLOBBERS & REG_BIT(reg)) return false;
+    if (insn_calls(def) && CALL_CLOBBERS & REG_BIT(reg)) return p;
     if (!(def->defs & REG_BIT(reg))) continue;
-    if (def->op == OP_LEA && insn_slot(def, ret_slot)) return true;
-    if (def->op != OP_MOVE || def->size != 8 || def->src_kind != OPERAND_REG) return false;
+    p.on_stack = def->op == OP_LEA && insn_slot(def, &p.slot);
+    if (p.on_stack || def->op != OP_MOVE || def->size != 8) return p;
+    p.held = def->src_kind == OPERAND_MEM && insn_slot(def, &p.held_in);
+    if (p.held || def->src_kind != OPERAND_REG) return p;
     if (def->src == RSP && def->sp != SP_UNKNOWN) {
-      *ret_slot = def->sp;
-      return true;
+      p.on_stack = true;
+      p.slot = def->sp;
+      return p;
     }
     reg = def->src;
-    if (CALL_KEEPS & REG_BIT(reg)) *ret_reg = reg;
+    if (CALL_KEEPS & REG_BIT(reg)) p.copy = reg;
   }
-  return false;
+  return p;
 }
 
 /* The place that the pointer's origin names, OFFSET bytes behind it. */
@@ -454,23 +472,31 @@ static bool place_of(struct flow_value v, int64_t offset, struct flow_place *p) 
 void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position) {
   struct fact f = {.size = start->size};
   struct flow_value v;
-  uint8_t copy;
-  int32_t slot;
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
-  bool on_stack = pointer_of(g, block, position, code_argument_registers[start->arg], &slot, &copy);
-  if (on_stack) {
+  uint8_t reg = code_argument_registers[start->arg];
+  struct pointer p = pointer_of(g, block, position, reg);
+  if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, &p.slot);
+  if (p.on_stack) {
     f.where = FACT_SLOT;
-    f.slot = slot + (int32_t)start->offset;
+    f.slot = p.slot + (int32_t)start->offset;
     follow_push(g, block, position + 1, &f);
   }
-  if (copy != NO_REG) { /* which is where compilers may read even what is on the stack */
+  f.disp = start->offset;
+  if (p.held) { /* unoptimised code reads it from there again */
+    f.where = FACT_BEHIND_SLOT;
+    f.slot = p.held_in;
+    follow_push(g, block, position + 1, &f);
+  }
+  f.slot = 0;
+  if (p.copy != NO_REG) { /* which is where compilers may read even what is on the stack */
     f.where = FACT_BEHIND_REG;
-    f.slot = 0;
-    f.reg = copy;
-    f.disp = start->offset;
+    f.reg = p.copy;
     follow_push(g, block, position + 1, &f);
   }
-  if (on_stack) return;
+  if (p.on_stack) return;
+  struct fact element = {0};
+  if (follow_element_behind(g, block, position, reg, start->offset, start->size, &element))
+    follow_push(g, block, position + 1, &element);
   if (!flow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
   f.where = FACT_PLACE;
   f.reg = 0;

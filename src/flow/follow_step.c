@@ -203,11 +203,12 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
   if (in->op == OP_SUB) flags.op = OP_SUB;
   if (in->op == OP_SUB || in->op == OP_XOR) set_flags(g, f, block, position, flags);
   if (in->op == OP_OR && in->dst_kind == OPERAND_REG) { /* nothing of it is lost: a|b is tested for both */
-    struct fact after = *f;
+    struct fact after = *f, zero = {.op = OP_TEST, .imm = ~0ull};
     after.where = FACT_REG;
     after.reg = in->dst;
     follow_push(g, block, position + 1, &after);
-    set_flags(g, f, block, position, (struct fact){.op = OP_TEST, .imm = ~0ull});
+    if (f->differs) zero = (struct fact){.op = OP_CMP, .variable = true, .differs = true};
+    set_flags(g, f, block, position, zero);
     return;
   }
   if (in->op == OP_OR && dst) { /* the same, in memory */
@@ -263,7 +264,7 @@ static bool is_rounding(struct flow_graph *g, const struct fact *f, uint8_t op, 
 
 static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
   struct fact plain = *of, *f = &plain;
-  plain.differs = false; /* what is made of a difference is none */
+  plain.differs = false; /* what is made of a difference is none, unless more differences are put into it */
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   uint64_t imm = 0;
@@ -296,7 +297,7 @@ static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t blo
            other_constant(g, insn, in->dst_kind, in->dst, &imm))
     from_constant(g, f, block, position, imm);
   else if (!is_rounding(g, f, in->op, imm))
-    with_variable(g, f, block, position, dst);
+    with_variable(g, in->op == OP_OR ? of : f, block, position, dst);
 }
 
 /* --- the value is an operand -------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ struct run_slot {
   int32_t at;
   uint64_t value, done;
   bool known, derived;
+  uint8_t size; /* 0 if it is not in the frame, where nobody but this function finds it */
 };
 
 struct run {
@@ -170,12 +171,14 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
     return;
   }
   if (in->dst_kind != OPERAND_MEM) return;
-  if (!insn_slot(in, &at)) note_store(r, in);
+  bool on_stack = insn_slot(in, &at);
+  if (!on_stack) note_store(r, in);
   if (!memory_key(r, insn, &at)) return;
   struct run_slot *s = slot_at(r, at);
   if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];
-  if (s)
-    *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
+  if (!s) return;
+  *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
+  s->size = on_stack && in->base == RBP ? in->size : 0; /* others may be arguments of calls */
 }
 
 static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
@@ -534,34 +537,39 @@ static bool same_content(const struct run *a, struct content x, const struct run
   return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
 }
 
-static bool same_slots(struct run *a, struct run *b) {
-  for (unsigned i = 0; i < a->n_slots; i++) {
-    const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
-    struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
-    if (y) there = (struct content){y->value, y->done, y->known, y->derived};
-    if (!same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) return false;
-  }
-  return true;
+/* A register, or a slot of the stack. */
+struct watched {
+  unsigned reg;
+  int32_t slot;
+  uint8_t size; /* of the slot, or 0 */
+};
+
+#define STRUCTURE_MAX 256 /* bytes that a structure on the stack is thought to have */
+
+static bool overlaps(const struct watched *w, int32_t at, unsigned size) {
+  return at < w->slot + w->size && w->slot < at + (int32_t)(size ? size : 8);
 }
 
-static bool same_stores(const struct run *a, const struct run *b) {
-  for (unsigned i = 0; i < a->n_stores; i++) {
-    bool found = false;
-    for (unsigned k = 0; k < b->n_stores; k++)
-      found |= a->stores[i] == b->stores[k];
-    if (!found) return false;
-  }
-  return true;
+static bool reads(const struct insn *in, const struct watched *w) {
+  int32_t at;
+  if (!w->size) return in->uses & REG_BIT(w->reg) && !insn_zeroes(in);
+  if (in->op == OP_POP) return in->sp == SP_UNKNOWN || overlaps(w, in->sp, 8);
+  bool memory = in->src_kind == OPERAND_MEM || (in->dst_kind == OPERAND_MEM && in->op != OP_MOVE);
+  if (!memory || in->op == OP_LEA) return false;
+  if (insn_slot(in, &at)) return overlaps(w, at, in->from_size > in->size ? in->from_size : in->size);
+  return in->base == RSP || in->base == RBP; /* an element of an array */
 }
 
-static struct content of_register(const struct run *r, unsigned i) {
-  return (struct content){r->regs[i], r->done[i], r->known >> i & 1, r->derived >> i & 1};
+static bool writes(const struct insn *in, const struct watched *w) {
+  int32_t at;
+  if (!w->size) return in->defs & REG_BIT(w->reg);
+  return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->size >= w->size && insn_slot(in, &at) && at == w->slot;
 }
 
 #define LIVE_BLOCKS 64
 
-/* Is the register read behind the instruction INSN before it is written? */
-static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
+/* Is it read behind the instruction INSN before it is written? */
+static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
   uint32_t todo[LIVE_BLOCKS], seen[LIVE_BLOCKS], n_todo = 0, n_seen = 0;
   uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
   for (;;) {
@@ -569,8 +577,8 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
     bool dead = false;
     for (; position < b->n && !dead; position++) {
       const struct insn *in = &g->code.insns[b->first + position];
-      if (in->uses & REG_BIT(reg) && !insn_zeroes(in)) return true;
-      dead = in->defs & REG_BIT(reg);
+      if (reads(in, w)) return true;
+      dead = writes(in, w);
     }
     const uint32_t *next;
     uint32_t n = dead ? 0 : flow_graph_next(g, block, &next, NULL);
@@ -589,6 +597,40 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, unsigned reg) {
   }
 }
 
+/* Unoptimised code leaves copies on the stack that nobody reads again, as of what a switch is about. */
+static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct run_slot *s) {
+  if (!s->size) return true;
+  for (uint32_t i = 0; i < g->code.n_escaped; i++)
+    if (g->code.escaped[i] < s->at + s->size && s->at - g->code.escaped[i] < STRUCTURE_MAX) return true;
+  return is_live(g, insn, &(struct watched){.slot = s->at, .size = s->size});
+}
+
+/* END: where both are. */
+static bool same_slots(struct run *a, struct run *b, uint32_t end) {
+  for (unsigned i = 0; i < a->n_slots; i++) {
+    const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
+    struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
+    if (y) there = (struct content){y->value, y->done, y->known, y->derived};
+    if (same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) continue;
+    if (is_slot_live(a->g, end, x)) return false;
+  }
+  return true;
+}
+
+static bool same_stores(const struct run *a, const struct run *b) {
+  for (unsigned i = 0; i < a->n_stores; i++) {
+    bool found = false;
+    for (unsigned k = 0; k < b->n_stores; k++)
+      found |= a->stores[i] == b->stores[k];
+    if (!found) return false;
+  }
+  return true;
+}
+
+static struct content of_register(const struct run *r, unsigned i) {
+  return (struct content){r->regs[i], r->done[i], r->known >> i & 1, r->derived >> i & 1};
+}
+
 /* Was the result kept over calls and brought back for the return? Scratch registers may hold anything. */
 static bool result_is_meant(const struct run *r) {
   const struct insn *in = &r->g->code.insns[r->result_by];
@@ -605,7 +647,7 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
     if (returning && left && ((!x.known && y.derived) || (!y.known && x.derived)))
       continue; /* a left-over: nothing is returned */
     if (returning && !x.known && !y.known && a->result_by != b->result_by) return false;
-    if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, i))) return false;
+    if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, &(struct watched){.reg = i}))) return false;
   }
   return true;
 }
@@ -675,7 +717,7 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
   if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
   if (x != y && !returning && !same_choice(a, x, b, y)) return false;
   if (x == y && asks_other(a, b, x)) return false;
-  if (!returning && !(same_slots(a, b) && same_slots(b, a))) return false;
+  if (!returning && !(same_slots(a, b, x) && same_slots(b, a, x))) return false;
   if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
   if (!same_stores(a, b) || !same_stores(b, a)) return false;
   return (returning && nothing) || same_registers(a, b, x, returning);

@@ -61,6 +61,8 @@ enum calling_fact {
   CALL_FORESEEN,
   CALL_OBJECT,
   CALL_ONLY,
+  CALL_STARTS,
+  CALL_HANDS,
 };
 static inline uint64_t calling_key_of(enum calling_fact fact, uint64_t name_hash) {
   return hash_mix(name_hash + (unsigned)fact);

@@ -129,6 +129,8 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .foreseen = role(facts, told, CALL_FORESEEN, hash) >= 0,
       .object = role(facts, told, CALL_OBJECT, hash) >= 0,
       .only = role(facts, told, CALL_ONLY, hash) >= 0,
+      .starts = role(facts, told, CALL_STARTS, hash),
+      .hands = role(facts, told, CALL_HANDS, hash),
   };
   return roles;
 }

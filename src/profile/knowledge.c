@@ -121,7 +121,8 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_BY_ERRNO] = {"by-errno", true},   [CALL_FILE] = {"file", true},
       [CALL_RETURNS] = {"returns", true},     [CALL_FORESEEN] = {"foreseen", false},
       [CALL_FLUSHED] = {"flushed", true},     [CALL_OBJECT] = {"object", false},
-      [CALL_ONLY] = {"only", false},
+      [CALL_ONLY] = {"only", false},          [CALL_STARTS] = {"starts", true},
+      [CALL_HANDS] = {"hands", true},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

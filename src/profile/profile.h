@@ -217,6 +217,8 @@ struct profile_roles {
   bool foreseen;        /* callers may know what it returns when it succeeds */
   bool object;          /* it returns an object that somebody else may have made */
   bool only;            /* its errors are those of profile_facts_errors: other constants of its code are answers */
+  int starts;           /* a function that it calls, with the argument behind it, while the caller goes on */
+  int hands;            /* a function that it calls until that returns something else than 0, which it returns then */
 };
 struct profile_roles profile_facts_roles(const struct profile_facts *facts, const char *name);
 

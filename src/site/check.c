@@ -23,6 +23,8 @@ static void program_done(struct program *p) {
     vec_done(&w->referenced);
     vec_done(&w->given);
     vec_done(&w->pointer_calls);
+    vec_done(&w->started);
+    vec_done(&w->handed);
     vec_done(&w->tables);
     vec_done(&w->fresh);
     vec_done(&w->events.at);
@@ -40,6 +42,8 @@ static void program_done(struct program *p) {
   vec_done(&p->calls);
   vec_done(&p->readers);
   vec_done(&p->pointer_calls);
+  vec_done(&p->started);
+  vec_done(&p->handed);
   vec_done(&p->questions);
   for (size_t i = 0; i < p->n_overlays; i++)
     profile_done(&p->overlays[i]);

@@ -68,6 +68,7 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
   for (unsigned i = 0; i < m->n_errors; i++)
     s->errors[i] = (uint64_t)m->errors[i];
   set_usual_successes(s, m);
+  if (s->count && m->success == SUCCESS_COUNT) s->successes[0] = s->count;
   add_success(s, m, call);
   if (call->lowest) set_successes(s, call->lowest - 1u, 0, 1, false);
   s->renewed = call->renewed;

@@ -97,6 +97,13 @@ static int by_callee(const void *x, const void *y) {
   return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
+static int by_started(const void *x, const void *y) {
+  const struct started *a = x, *b = y;
+  if (a->to != b->to) return a->to < b->to ? -1 : 1;
+  if (a->at != b->at) return a->at < b->at ? -1 : 1;
+  return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
 static int by_variable(const void *x, const void *y) {
   const struct reader *a = x, *b = y;
   if (a->variable != b->variable) return a->variable < b->variable ? -1 : 1;
@@ -122,6 +129,10 @@ static int merge_worker(struct program *p, const struct worker *w) {
     r = map_put(&p->given_set, w->given.at[i], 1);
   for (size_t i = 0; i < w->pointer_calls.n && r >= 0; i++)
     r = vec_push(&p->pointer_calls, w->pointer_calls.at[i]);
+  for (size_t i = 0; i < w->started.n && r >= 0; i++)
+    r = vec_push(&p->started, w->started.at[i]);
+  for (size_t i = 0; i < w->handed.n && r >= 0; i++)
+    r = vec_push(&p->handed, w->handed.at[i]);
   return r;
 }
 
@@ -193,7 +204,10 @@ bool functions_in_slot(const struct image *img, const struct image_slot *s) {
   return s->kind == SLOT_IMPORT || (s->kind == SLOT_LOCAL && image_is_code(img, s->value));
 }
 
-/* Does a table of virtual functions begin at AT? Before it are the offset to the top and the type's description. */
+/*
+ * Does a table of virtual functions begin at AT? Before it are the offset to the top and the type's description, which
+ * begins with a pointer itself; a name, as in tables of commands, does not.
+ */
 static bool starts_virtual(const struct program *p, uint64_t at) {
   struct image_slot slot;
   const void *bytes = at >= 16 ? image_bytes(p->image, at - 16, 16) : NULL;
@@ -201,7 +215,8 @@ static bool starts_virtual(const struct program *p, uint64_t at) {
   if (!bytes || image_slot(p->image, at - 16, &slot)) return false;
   memcpy(words, bytes, sizeof words);
   if (words[0] > 0 || words[0] < -(1 << 20)) return false;
-  return image_slot(p->image, at - 8, &slot) || words[1] == 0;
+  if (!image_slot(p->image, at - 8, &slot)) return words[1] == 0;
+  return slot.kind != SLOT_LOCAL || image_slot(p->image, slot.value, &slot);
 }
 
 /* Tables that pointers in memory point to. */
@@ -254,6 +269,8 @@ static int merge(struct program *p) {
   if (p->found.n) qsort(p->found.at, p->found.n, sizeof *p->found.at, by_site);
   if (p->calls.n) qsort(p->calls.at, p->calls.n, sizeof *p->calls.at, by_callee);
   if (p->pointer_calls.n) qsort(p->pointer_calls.at, p->pointer_calls.n, sizeof *p->pointer_calls.at, by_callee);
+  if (p->started.n) qsort(p->started.at, p->started.n, sizeof *p->started.at, by_started);
+  if (p->handed.n) qsort(p->handed.at, p->handed.n, sizeof *p->handed.at, by_callee);
   if (p->readers.n) qsort(p->readers.at, p->readers.n, sizeof *p->readers.at, by_variable);
   drop_twins(p);
   return 0;
@@ -302,6 +319,22 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
   while (n < p->calls.n && p->calls.at[n].to == entry)
     n++;
   *ret = n > low ? p->calls.at + low : NULL;
+  return n - low;
+}
+
+size_t functions_handed(const struct program *p, uint64_t entry, const struct inner_call **ret) {
+  size_t low = FIRST_FROM(p->handed.at, p->handed.n, to, entry), n = low;
+  while (n < p->handed.n && p->handed.at[n].to == entry)
+    n++;
+  *ret = n > low ? p->handed.at + low : NULL;
+  return n - low;
+}
+
+size_t functions_starters(const struct program *p, uint64_t entry, const struct started **ret) {
+  size_t low = FIRST_FROM(p->started.at, p->started.n, to, entry), n = low;
+  while (n < p->started.n && p->started.at[n].to == entry)
+    n++;
+  *ret = n > low ? p->started.at + low : NULL;
   return n - low;
 }
 

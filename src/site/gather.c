@@ -236,13 +236,32 @@ static int gather_slot_call(struct gathering *t, uint32_t insn, uint64_t variabl
   return vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, slot.value});
 }
 
+/* The function of the program that is argument ARG of the call; 0 if it is not known. */
+static uint64_t function_given(const struct gathering *t, uint32_t insn, int arg) {
+  struct flow_value v;
+  bool known = arg >= 0 && flow_graph_argument(t->g, insn, (unsigned)arg, &v) && v.kind == VALUE_ADDRESS;
+  return known && !v.raw && !v.ops ? v.value : 0;
+}
+
+/* A call of a library's function, which may call one of the program in its turn. */
+static int gather_import(struct gathering *t, uint32_t insn, uint64_t slot) {
+  const struct import *m = program_import(t->p, slot);
+  uint64_t at = t->code->insns[insn].address, to;
+  int r = add_site(t, insn, slot);
+  if (r >= 0 && m && (to = function_given(t, insn, m->starts)) != 0)
+    r = vec_push(&t->w->started, (struct started){at, t->entry, to, (uint8_t)(m->starts + 1)});
+  if (r >= 0 && m && (to = function_given(t, insn, m->hands)) != 0)
+    r = vec_push(&t->w->handed, (struct inner_call){at, t->entry, to});
+  return r;
+}
+
 static int gather_call(struct gathering *t, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, insn);
   int64_t offset;
   bool table;
   int r = 0;
   if (c.kind == CALL_SLOT && !program_import(t->p, c.target)) return gather_slot_call(t, insn, c.target);
-  if (c.kind == CALL_SLOT) return add_site(t, insn, c.target);
+  if (c.kind == CALL_SLOT) return gather_import(t, insn, c.target);
   if (c.kind == CALL_POINTER) r = gather_slot_call(t, insn, called_variable(t, insn));
   if (r < 0) return r;
   struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};

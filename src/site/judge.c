@@ -191,13 +191,14 @@ static struct list list_of_giver(const struct list *l, const struct question *q)
 }
 
 /*
- * Calls through pointers that may be calls of the function: the errors that each of them notices, as bits; 0 if there
- * are none, or nobody knows what one of them does.
+ * Calls through pointers that may be calls of the function, or of libraries that return what it does: the errors that
+ * each of them notices, as bits; 0 if there are none, or nobody knows what one of them does.
  */
 static uint64_t ask_pointer_callers(struct judging *j, const struct list *l, const struct sample *s,
                                     struct judgement *out) {
   const struct inner_call *c;
-  size_t n = l->depth < DEPTH_MAX ? functions_pointer_callers(j->p, l->entry, &c) : 0;
+  size_t n = l->depth < DEPTH_MAX ? functions_handed(j->p, l->entry, &c) : 0;
+  if (!n && l->depth < DEPTH_MAX) n = functions_pointer_callers(j->p, l->entry, &c);
   uint64_t every = n ? ~0ull : 0;
   for (size_t i = 0; i < n && every; i++) {
     const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
@@ -398,6 +399,18 @@ static void judge_given(struct judging *j, const struct list *l, const struct sa
   }
 }
 
+/* A thread stores it behind what it was started with: who has started it finds it there. */
+static void at_thread_store(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+                            struct judgement *out) {
+  const struct started *c;
+  size_t n = e->place == STORE_BEHIND_ARGUMENT && e->arg == 0 ? functions_starters(j->p, l->entry, &c) : 0;
+  out->cut |= n > CALLERS_MAX;
+  for (size_t i = 0; i < n && i < CALLERS_MAX; i++) {
+    struct flow_start start = {.kind = START_BEHIND, .arg = c[i].arg, .size = e->width, .offset = (int64_t)e->imm};
+    judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), GIVEN_NOT, out);
+  }
+}
+
 /* It is stored where other functions find it: who reads the variable, or called with a pointer to it, may check. */
 static void at_store(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                      struct judgement *out) {
@@ -424,6 +437,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
     out->cut |= n > CALLERS_MAX;
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
       judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), GIVEN_NOT, out);
+    at_thread_store(j, l, s, e, out);
   }
 }
 

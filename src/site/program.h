@@ -21,6 +21,8 @@ struct import {
   bool looked_at; /* somebody looks at what it returns */
   int8_t size;    /* the written argument that says how much, or -1 */
   int8_t returns; /* the one that it returns when it succeeds, or -1 */
+  int8_t starts;  /* the one that is a function, which another thread calls with the argument behind it, or -1 */
+  int8_t hands;   /* the one that is a function, whose result it returns unless that is 0, or -1 */
   bool floating;  /* it returns a floating-point number: errno alone tells that it has failed */
   bool returned;  /* it returns the number of the error, and errno says nothing */
   bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
@@ -66,6 +68,12 @@ struct inner_call {
   uint64_t at, entry, to;
 };
 
+/* A call of a library that has another thread call TO, with argument ARG. */
+struct started {
+  uint64_t at, entry, to;
+  uint8_t arg;
+};
+
 /* What became of a value at another place of the program. */
 struct question {
   uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
@@ -99,8 +107,10 @@ struct worker {
   VEC(uint64_t) referenced;             /* functions whose address is taken */
   VEC(uint64_t) given;                  /* ... and goes to a library, as far as can be seen */
   VEC(struct inner_call) pointer_calls; /* through pointers; TO: see functions_pointer_callers */
-  VEC(uint64_t) tables;                 /* of functions, where they begin */
-  VEC(uint64_t) fresh;                  /* functions that only a call or a reference tells of */
+  VEC(struct started) started;
+  VEC(struct inner_call) handed; /* calls of libraries that return what TO does, which they are given */
+  VEC(uint64_t) tables;          /* of functions, where they begin */
+  VEC(uint64_t) fresh;           /* functions that only a call or a reference tells of */
   struct flow_events events;
 };
 
@@ -128,6 +138,8 @@ struct program {
   VEC(struct inner_call) calls;         /* by TO */
   VEC(struct reader) readers;           /* by variable */
   VEC(struct inner_call) pointer_calls; /* by TO */
+  VEC(struct started) started;          /* by TO */
+  VEC(struct inner_call) handed;        /* by TO */
   struct map part_set, referenced_set, given_set;
   struct map virtual_of; /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
   struct map table_of;   /* the same for those in other tables of functions */
@@ -211,6 +223,10 @@ bool functions_in_slot(const struct image *img, const struct image_slot *s);
  * POINTER_AT, or 0.
  */
 size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
+/* The calls of libraries that return what it does. */
+size_t functions_handed(const struct program *p, uint64_t entry, const struct inner_call **ret);
+/* Where threads are started with it. */
+size_t functions_starters(const struct program *p, uint64_t entry, const struct started **ret);
 /* Does it return nothing, as debug information says? */
 bool functions_no_result(struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */

@@ -23,7 +23,8 @@ VERDICT is relative to the errors that the function really returns:
            (write(...) != n), in a switch, or of errno where errno is the sign; here or in the callers, callees or
            later functions of this program that the value reaches; asserting and giving up are noticing, and so is
            ending a loop. To accept some errors on purpose (errno != ENOENT) is noticing them. A stream that is asked
-           for the failure that it has kept (ferror), in the same function and on every way behind, tells of it.
+           for the failure that it has kept (ferror), in the same function and on every way behind, tells of it; fclose
+           alone does not.
     some   some errors are noticed and the others go on as success: one error number of several, or -1 that matters
            only together with some values of errno. missing= names errors that must be among those not noticed.
     none   no error is noticed: ignored, used as it is, or compared only with what does not tell success from failure
@@ -433,6 +434,8 @@ def parse_arguments():
                         help="the binary (build/murphy)")
     parser.add_argument("--compilers", default="gcc,clang", help="compilers, separated by commas")
     parser.add_argument("--levels", default=",".join(LEVELS), help="optimisation levels, separated by commas; hardened is -O2 with distributions' flags")
+    parser.add_argument("--turns", action="store_true",
+                        help="one compiler for a program at each level, by turns: half of the builds")
     parser.add_argument("--min", type=float, default=0.98, help="least accuracy of verdicts")
     parser.add_argument("--min-use", type=float, default=0.0, help="least accuracy of uses")
     parser.add_argument("--max-alarms", type=int, help="most false alarms, over all builds")
@@ -468,8 +471,9 @@ def score_all(args, programs):
     temp = os.path.abspath(args.keep) if args.keep else tempfile.mkdtemp(prefix="murphy-check-truth-")
     jobs = {
         (name, compiler, level): (program, compiler, level, murphy, temp)
-        for compiler in args.compilers.split(",") for level in args.levels.split(",")
-        for name, program in programs.items()
+        for i, compiler in enumerate(args.compilers.split(",")) for k, level in enumerate(args.levels.split(","))
+        for n, (name, program) in enumerate(programs.items())
+        if not args.turns or (i + k + n) % 2 == 0
     }
     try:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
