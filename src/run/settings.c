@@ -29,22 +29,31 @@ static int read_oom(int fd) {
 
 static long key_control(int what, long ring) { return syscall(SYS_keyctl, what, ring, NULL, 0); }
 
-/* The session's keys may be those of whoever started murphy: nothing of these is for the command. */
-static void begin_session(struct keeper *k) {
-  (void)key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
-  k->session = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING);
+/*
+ * The session's keys may be those of whoever started murphy: nothing of these is for the command, and nothing of them is
+ * ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has as
+ * many keys as are allowed.
+ */
+static bool begin_session(struct keeper *k) {
+  k->session = key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
+  return k->session >= 0;
+}
+
+/* True if the session is another, which who was started before does not have. */
+static bool renew_session(struct keeper *k) {
+  if (k->session < 0) return begin_session(k);
+  if (key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING) == k->session) {
+    long n = key_control(KEYCTL_READ, k->session);
+    if (n == 0 || (n > 0 && key_control(KEYCTL_CLEAR, k->session) == 0)) return false;
+  }
+  (void)begin_session(k);
+  return true;
 }
 
 /* The user's keys are those of this user in this namespace, and of nobody outside. True if the session is another. */
 static bool renew_keys(struct keeper *k) {
-  if (k->session < 0) return false;
   if (key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0) (void)key_control(KEYCTL_CLEAR, KEY_SPEC_USER_KEYRING);
-  long n = key_control(KEYCTL_READ, KEY_SPEC_SESSION_KEYRING);
-  bool same = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING) == k->session;
-  if (same && n == 0) return false;
-  if (same && n > 0 && key_control(KEYCTL_CLEAR, KEY_SPEC_SESSION_KEYRING) == 0) return false;
-  begin_session(k);
-  return true;
+  return renew_session(k);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -52,7 +61,7 @@ static bool renew_keys(struct keeper *k) {
 void settings_watch(struct keeper *k) {
   char path[PATH_MAX + 16];
   k->io = io_of(0);
-  begin_session(k);
+  (void)begin_session(k);
   k->oom = open("/proc/1/oom_score_adj", O_RDWR | O_CLOEXEC);
   k->no_oom = read_oom(k->oom);
   (void)snprintf(path, sizeof path, "%s/dev/pts/ptmx", k->root);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -65,6 +66,7 @@ static const char *share;
 static bool bare;
 static struct sandbox_places places = {.all = true}, last_places = {.all = true};
 static unsigned processor;
+static bool in_child; /* of the test: nobody would see that it is skipped */
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
@@ -83,6 +85,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
     print_message("%s\n", e.text);
+    if (in_child) _exit(1);
     skip();
   }
   struct seen seen = {0};
@@ -433,6 +436,37 @@ static void test_keys_and_nice_values(void **state) {
   assert_string_equal(s.out, now);
 }
 
+/* Whoever runs murphy may have as many keys as the kernel allows: there is no other session then, and theirs stay. */
+static int keep_keys(const struct place *p) {
+  enum { USER = 54321, MOST = 100000 };
+  long n = 0, ring = -1, kept = -1;
+  if (setresgid(USER, USER, USER) < 0 || setresuid(USER, USER, USER) < 0) return 1;
+  if (prctl(PR_SET_DUMPABLE, 1) < 0) return 1; /* so that its namespaces can be set up */
+  if ((ring = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL)) < 0) return 0; /* a kernel may have no keys */
+  for (char name[16]; n < MOST; n++) {
+    (void)snprintf(name, sizeof name, "k%ld", n);
+    if (syscall(SYS_add_key, "user", name, "x", 1, ring) < 0) break;
+  }
+  in_child = true;
+  struct seen s = run(p, "echo done", 2);
+  kept = syscall(SYS_keyctl, KEYCTL_READ, ring, NULL, 0);
+  bool good = n < MOST && strcmp(s.out, "done\n") == 0 && kept == n * (long)sizeof(int32_t);
+  if (!good) print_message("%ld keys, then %ld bytes: %s\n", n, kept, s.out);
+  (void)syscall(SYS_keyctl, KEYCTL_CLEAR, ring);
+  return good ? 0 : 1;
+}
+
+static void test_keys_outside_stay(void **state) {
+  const struct place *p = *state;
+  int status = 0;
+  if (getuid() != 0) skip(); /* nobody's own keys are used up for this */
+  assert_int_equal(chmod(p->stage, 0777) | chmod(p->work, 0777), 0);
+  pid_t pid = fork();
+  if (pid == 0) _exit(keep_keys(p));
+  assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+  assert_int_equal(status, 0);
+}
+
 /* 900 processes that only wait, where 400 are allowed. */
 static void test_processes_are_limited(void **state) {
   const char *script = "n=0; while [ $n -lt 900 ]; do sleep 1000 & n=$((n+1)); done; echo all";
@@ -653,6 +687,7 @@ int main(void) {
       TEST(test_time_is_limited),
       TEST(test_longer_pauses),
       TEST(test_keys_and_nice_values),
+      TEST(test_keys_outside_stay),
       TEST(test_steady_pauses),
       TEST(test_brief_runs),
       TEST(test_slow_is_not_stuck),
