@@ -50,10 +50,36 @@ static bool renew_session(struct keeper *k) {
   return true;
 }
 
+/* The kernel has one ring of the user within the other, for all whose session is that; a run may change this too. */
+static void renew_user_session(void) {
+  int32_t in[2] = {0};
+  long user = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING);
+  if (user < 0) return;
+  long n = syscall(SYS_keyctl, KEYCTL_READ, KEY_SPEC_USER_SESSION_KEYRING, in, sizeof in);
+  if (n < 0 || (n == sizeof *in && in[0] == user)) return;
+  if (key_control(KEYCTL_CLEAR, KEY_SPEC_USER_SESSION_KEYRING) == 0)
+    (void)syscall(SYS_keyctl, KEYCTL_LINK, user, KEY_SPEC_USER_SESSION_KEYRING);
+}
+
+/*
+ * Keys that stay when the last process of the user has ended. All can read that ring, but who is to empty it must have
+ * it in the session, where nobody else is to find it.
+ */
+static void renew_persistent(struct keeper *k) {
+  if (k->session < 0 || k->persistent < 0 || key_control(KEYCTL_READ, k->persistent) == 0) return;
+  k->persistent = syscall(SYS_keyctl, KEYCTL_GET_PERSISTENT, -1, k->session);
+  if (k->persistent < 0) return;
+  (void)key_control(KEYCTL_CLEAR, k->persistent);
+  (void)key_control(KEYCTL_CLEAR, k->session);
+}
+
 /* The user's keys are those of this user in this namespace, and of nobody outside. True if the session is another. */
 static bool renew_keys(struct keeper *k) {
   if (key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0) (void)key_control(KEYCTL_CLEAR, KEY_SPEC_USER_KEYRING);
-  return renew_session(k);
+  renew_user_session();
+  bool other = renew_session(k);
+  renew_persistent(k);
+  return other;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */

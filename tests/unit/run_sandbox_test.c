@@ -425,11 +425,16 @@ static void test_slow_is_not_stuck(void **state) {
 
 /* What belongs to the user or the session, and to no process, is not there in the next run. */
 static void test_keys_and_nice_values(void **state) {
-  static const char keys[] = "perl -e 'for (-4, -3) { print syscall(250, 11, $_, 0, 0), \" \"; "
-                             "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(248, $t, $n, $v, 1, $_) }'";
+  /* Of the ring of the user's sessions, without that of the user, which is in it; and of the one that stays. */
+  static const char keys[] = "perl -e '$p = syscall(250, 22, -1, -3); syscall(250, 9, $p, -3); $p = -4 if $p < 0; "
+                             "for ($p, -4, -5, -3) { print syscall(250, 11, $_, 0, 0), \" \"; "
+                             "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(250, 22, -1, -3); "
+                             "syscall(248, $t, $n, $v, 1, $_); syscall(250, 9, $p, -3) }'";
   struct seen s = run(*state, keys, 2);
-  if (s.out[0] != '-') assert_string_equal(s.out, "0 0 "); /* a kernel may have no keys */
-  if (getuid() != 0) return;                               /* the others cannot take it back */
+  if (s.out[0] != '-') assert_string_equal(s.out, "0 0 4 0 "); /* a kernel may have no keys */
+  s = run(*state, "perl -e 'print syscall(250, 11, -5, 0, 0); syscall(250, 9, -4, -5)'", 2);
+  if (s.out[0] != '-') assert_string_equal(s.out, "4");
+  if (getuid() != 0) return; /* the others cannot take it back */
   s = run(*state, "nice; perl -e 'setpriority(2, 0, 7)'", 2);
   char now[16];
   (void)snprintf(now, sizeof now, "%d\n", getpriority(PRIO_PROCESS, 0));
