@@ -26,6 +26,7 @@ struct keeper {
   int mtu;          /* of the loopback device; -1 if it is not known */
   short flags;      /* ... */
   long session;     /* number of its session's keys, or -1 */
+  long persistent;  /* ... of the user's keys that stay, 0 if that is not known yet; -1 if there are none */
   int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
   int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
   int terminals;    /* where terminals are made, or -1 */

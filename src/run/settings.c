@@ -29,22 +29,57 @@ static int read_oom(int fd) {
 
 static long key_control(int what, long ring) { return syscall(SYS_keyctl, what, ring, NULL, 0); }
 
-/* The session's keys may be those of whoever started murphy: nothing of these is for the command. */
-static void begin_session(struct keeper *k) {
-  (void)key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
-  k->session = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING);
+/*
+ * The session's keys may be those of whoever started murphy: nothing of these is for the command, and nothing of them is
+ * ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has as
+ * many keys as are allowed.
+ */
+static bool begin_session(struct keeper *k) {
+  k->session = key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
+  return k->session >= 0;
+}
+
+/* True if the session is another, which who was started before does not have. */
+static bool renew_session(struct keeper *k) {
+  if (k->session < 0) return begin_session(k);
+  if (key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING) == k->session) {
+    long n = key_control(KEYCTL_READ, k->session);
+    if (n == 0 || (n > 0 && key_control(KEYCTL_CLEAR, k->session) == 0)) return false;
+  }
+  (void)begin_session(k);
+  return true;
+}
+
+/* The kernel has one ring of the user within the other, for all whose session is that; a run may change this too. */
+static void renew_user_session(void) {
+  int32_t in[2] = {0};
+  long user = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING);
+  if (user < 0) return;
+  long n = syscall(SYS_keyctl, KEYCTL_READ, KEY_SPEC_USER_SESSION_KEYRING, in, sizeof in);
+  if (n < 0 || (n == sizeof *in && in[0] == user)) return;
+  if (key_control(KEYCTL_CLEAR, KEY_SPEC_USER_SESSION_KEYRING) == 0)
+    (void)syscall(SYS_keyctl, KEYCTL_LINK, user, KEY_SPEC_USER_SESSION_KEYRING);
+}
+
+/*
+ * Keys that stay when the last process of the user has ended. All can read that ring, but who is to empty it must have
+ * it in the session, where nobody else is to find it.
+ */
+static void renew_persistent(struct keeper *k) {
+  if (k->session < 0 || k->persistent < 0 || key_control(KEYCTL_READ, k->persistent) == 0) return;
+  k->persistent = syscall(SYS_keyctl, KEYCTL_GET_PERSISTENT, -1, k->session);
+  if (k->persistent < 0) return;
+  (void)key_control(KEYCTL_CLEAR, k->persistent);
+  (void)key_control(KEYCTL_CLEAR, k->session);
 }
 
 /* The user's keys are those of this user in this namespace, and of nobody outside. True if the session is another. */
 static bool renew_keys(struct keeper *k) {
-  if (k->session < 0) return false;
   if (key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0) (void)key_control(KEYCTL_CLEAR, KEY_SPEC_USER_KEYRING);
-  long n = key_control(KEYCTL_READ, KEY_SPEC_SESSION_KEYRING);
-  bool same = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING) == k->session;
-  if (same && n == 0) return false;
-  if (same && n > 0 && key_control(KEYCTL_CLEAR, KEY_SPEC_SESSION_KEYRING) == 0) return false;
-  begin_session(k);
-  return true;
+  renew_user_session();
+  bool other = renew_session(k);
+  renew_persistent(k);
+  return other;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -52,7 +87,7 @@ static bool renew_keys(struct keeper *k) {
 void settings_watch(struct keeper *k) {
   char path[PATH_MAX + 16];
   k->io = io_of(0);
-  begin_session(k);
+  (void)begin_session(k);
   k->oom = open("/proc/1/oom_score_adj", O_RDWR | O_CLOEXEC);
   k->no_oom = read_oom(k->oom);
   (void)snprintf(path, sizeof path, "%s/dev/pts/ptmx", k->root);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -65,6 +66,7 @@ static const char *share;
 static bool bare;
 static struct sandbox_places places = {.all = true}, last_places = {.all = true};
 static unsigned processor;
+static bool in_child; /* of the test: nobody would see that it is skipped */
 
 static struct seen run_limited(const struct place *p, const char *script, unsigned times,
                                const struct sandbox_limits *limits) {
@@ -83,6 +85,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
   struct err e = {0};
   if (sandbox_new(&options, &s, &e) < 0) {
     print_message("%s\n", e.text);
+    if (in_child) _exit(1);
     skip();
   }
   struct seen seen = {0};
@@ -422,15 +425,51 @@ static void test_slow_is_not_stuck(void **state) {
 
 /* What belongs to the user or the session, and to no process, is not there in the next run. */
 static void test_keys_and_nice_values(void **state) {
-  static const char keys[] = "perl -e 'for (-4, -3) { print syscall(250, 11, $_, 0, 0), \" \"; "
-                             "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(248, $t, $n, $v, 1, $_) }'";
+  /* Of the ring of the user's sessions, without that of the user, which is in it; and of the one that stays. */
+  static const char keys[] = "perl -e '$p = syscall(250, 22, -1, -3); syscall(250, 9, $p, -3); $p = -4 if $p < 0; "
+                             "for ($p, -4, -5, -3) { print syscall(250, 11, $_, 0, 0), \" \"; "
+                             "$t = \"user\", $n = \"k$_\", $v = \"x\"; syscall(250, 22, -1, -3); "
+                             "syscall(248, $t, $n, $v, 1, $_); syscall(250, 9, $p, -3) }'";
   struct seen s = run(*state, keys, 2);
-  if (s.out[0] != '-') assert_string_equal(s.out, "0 0 "); /* a kernel may have no keys */
-  if (getuid() != 0) return;                               /* the others cannot take it back */
+  if (s.out[0] != '-') assert_string_equal(s.out, "0 0 4 0 "); /* a kernel may have no keys */
+  s = run(*state, "perl -e 'print syscall(250, 11, -5, 0, 0); syscall(250, 9, -4, -5)'", 2);
+  if (s.out[0] != '-') assert_string_equal(s.out, "4");
+  if (getuid() != 0) return; /* the others cannot take it back */
   s = run(*state, "nice; perl -e 'setpriority(2, 0, 7)'", 2);
   char now[16];
   (void)snprintf(now, sizeof now, "%d\n", getpriority(PRIO_PROCESS, 0));
   assert_string_equal(s.out, now);
+}
+
+/* Whoever runs murphy may have as many keys as the kernel allows: there is no other session then, and theirs stay. */
+static int keep_keys(const struct place *p) {
+  enum { USER = 54321, MOST = 100000 };
+  long n = 0, ring = -1, kept = -1;
+  if (setresgid(USER, USER, USER) < 0 || setresuid(USER, USER, USER) < 0) return 1;
+  if (prctl(PR_SET_DUMPABLE, 1) < 0) return 1; /* so that its namespaces can be set up */
+  if ((ring = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL)) < 0) return 0; /* a kernel may have no keys */
+  for (char name[16]; n < MOST; n++) {
+    (void)snprintf(name, sizeof name, "k%ld", n);
+    if (syscall(SYS_add_key, "user", name, "x", 1, ring) < 0) break;
+  }
+  in_child = true;
+  struct seen s = run(p, "echo done", 2);
+  kept = syscall(SYS_keyctl, KEYCTL_READ, ring, NULL, 0);
+  bool good = n < MOST && strcmp(s.out, "done\n") == 0 && kept == n * (long)sizeof(int32_t);
+  if (!good) print_message("%ld keys, then %ld bytes: %s\n", n, kept, s.out);
+  (void)syscall(SYS_keyctl, KEYCTL_CLEAR, ring);
+  return good ? 0 : 1;
+}
+
+static void test_keys_outside_stay(void **state) {
+  const struct place *p = *state;
+  int status = 0;
+  if (getuid() != 0) skip(); /* nobody's own keys are used up for this */
+  assert_int_equal(chmod(p->stage, 0777) | chmod(p->work, 0777), 0);
+  pid_t pid = fork();
+  if (pid == 0) _exit(keep_keys(p));
+  assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+  assert_int_equal(status, 0);
 }
 
 /* 900 processes that only wait, where 400 are allowed. */
@@ -653,6 +692,7 @@ int main(void) {
       TEST(test_time_is_limited),
       TEST(test_longer_pauses),
       TEST(test_keys_and_nice_values),
+      TEST(test_keys_outside_stay),
       TEST(test_steady_pauses),
       TEST(test_brief_runs),
       TEST(test_slow_is_not_stuck),
