@@ -236,6 +236,18 @@ uint64_t patience_first(const struct patience *p);
 /* The time is over: until when to wait on, or 0 if it hangs. */
 uint64_t patience_until(struct patience *p, uint64_t now);
 
+/* Will a thread that sleeps go on by itself (sleep.c)? */
+enum sleep_limit { SLEEP_ENDLESS, SLEEP_UNKNOWN, SLEEP_LIMITED };
+/* Of what /proc/PID/task/TID/syscall says; THREAD is that folder. */
+enum sleep_limit sleep_limit(int thread, const char *line);
+/*
+ * May a timer of the process wake it, whatever it waits for? PROCESS is its folder, THREAD that of one that lives.
+ * FILES_SEEN: its open files need not be looked at, and have been afterwards.
+ */
+bool sleep_has_timer(int process, int thread, bool *files_seen);
+/* The text of a file of /proc: its length, or a negative errno. */
+ssize_t sleep_read(int folder, const char *name, char *to, size_t size);
+
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
 /* It could not be: the run goes on without a stack, and the answer says why. */
