@@ -213,6 +213,11 @@ int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *r
   return r;
 }
 
+/* What a run has left with its standard streams, such as locks, must not be there for one that is not forked. */
+static void free_streams(struct keeper *k) {
+  if (k->server.pid && server_let_go(&k->server) < 0) end_server(k);
+}
+
 /* -EAGAIN: there is no server, but the attempt has left traces; whoever asks again gets what exec does. */
 static int start(struct keeper *k, const struct keeper_request *request, const int descriptors[3], pid_t *ret,
                  struct keeper_answer *a) {
@@ -223,7 +228,9 @@ static int start(struct keeper *k, const struct keeper_request *request, const i
   }
   const char *why = k->server.refused ? k->server.why : "the fork server was lost";
   if (request->fork) (void)snprintf(a->why, sizeof a->why, "%s", why);
-  return fork ? -EAGAIN : start_command(k, descriptors, request->trace, -1, ret, a);
+  if (fork) return -EAGAIN;
+  free_streams(k);
+  return start_command(k, descriptors, request->trace, -1, ret, a);
 }
 
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
@@ -301,6 +308,16 @@ static int prepare(struct keeper *k, struct err *e) {
   return 0;
 }
 
+/* One run, or all that branch off from one. */
+static int answer(struct keeper *k, const struct keeper_request *request, const int fds[KEEPER_FILES]) {
+  struct err e = {0};
+  int r = input_replace(k, fds[0], &e);
+  if (r == 0) return request->branch ? trunk_serve(k, request, fds) : serve(k, request, fds);
+  struct keeper_answer a = {.code = r, .order = -1};
+  memcpy(a.text, e.text, sizeof a.text);
+  return keeper_answer_with(k, request, &a, NULL);
+}
+
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
   struct keeper k = {.options = options,
                      .socket = socket,
@@ -326,8 +343,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
     if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
     layers_allow(&k.layers, &request.in_place);
-    input_replace(&k, &fds[0]);
-    if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
+    if (answer(&k, &request, fds) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);
   }

@@ -79,7 +79,7 @@ bool settings_renew(const struct keeper *k);
 
 /* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */
 void input_watch(struct keeper *k);
-void input_replace(const struct keeper *k, int *fd);
+int input_replace(const struct keeper *k, int fd, struct err *e) MUST_USE;
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

@@ -195,6 +195,8 @@ int server_hello(struct fork_server *s) MUST_USE;
  * A child of the server's, which is a child of the caller, with these for its standard input and output. TRUNK: it
  * is to branch. KEPT: the server is on one processor only.
  */
+/* It keeps the standard streams of the last child no longer. */
+int server_let_go(struct fork_server *s) MUST_USE;
 int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, bool kept, pid_t *ret) MUST_USE;
 /* The whole message, before so many milliseconds have passed. 0 or a negative errno. */
 int server_receive(int socket, void *p, size_t n, int patience) MUST_USE;

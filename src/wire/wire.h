@@ -729,7 +729,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 4 /* 4: FILTERED, APART and SPENT of enum wire_refusal */
+#define WIRE_SERVER_VERSION 5 /* 5: wire_fork_request has `let_go` */
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -769,6 +769,7 @@ struct wire_fork_request {
   uint64_t number; /* of the request; the answer repeats it */
   uint64_t trunk;  /* not 0: the child is to branch */
   uint64_t kept;   /* not 0: the server is kept on one processor since its hello, which the child must not be */
+  uint64_t let_go; /* not 0: no child is wanted; the server keeps the standard streams of the last one no longer */
 };
 
 struct wire_fork_answer {

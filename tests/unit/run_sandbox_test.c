@@ -65,7 +65,7 @@ static int tear_down(void **state) {
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
 static bool traced;
 static uint64_t patience_ns, wall_ns = 2000000000u;
-static const char *share;
+static const char *share, *input;
 static bool bare;
 static struct sandbox_places places = {.all = true}, last_places = {.all = true};
 static unsigned processor;
@@ -81,6 +81,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                                     .envp = envp,
                                     .limits = *limits,
                                     .shared = share,
+                                    .input = input,
                                     .bare = bare,
                                     .processor = processor};
   struct sandbox *s = NULL;
@@ -90,7 +91,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     skip();
   }
   struct seen seen = {0};
-  int in = open("/dev/null", O_RDONLY | O_CLOEXEC), out = -1;
+  int in = open(input ? input : "/dev/null", O_RDONLY | O_CLOEXEC), out = -1;
   while (times--) {
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
@@ -397,6 +398,29 @@ static void test_slow_is_not_stuck(void **state) {
   assert_true(s.result.timed_out);
   assert_true(s.result.wall_ns < 40000000000u);
   sandbox_result_done(&s.result);
+}
+
+/* A run has standard input as if it were the first. */
+static void test_input_is_anew(void **state) {
+  static const char script[] = "exec perl -MFcntl=:DEFAULT,:flock -e '"
+                               "print flock(STDIN, LOCK_EX | LOCK_NB) ? 1 : 0, fcntl(STDIN, F_GETFL, 0) & O_NONBLOCK; "
+                               "fcntl(STDIN, F_SETFL, O_NONBLOCK)'";
+  struct seen s = run(*state, script, 2);
+  assert_string_equal(s.out, "10");
+}
+
+/* ... and it has its path, wherever it lies. */
+static void test_input_has_its_path(void **state) {
+  char path[] = "/dev/shm/sandbox-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) skip();
+  (void)close(fd);
+  input = path;
+  struct seen s = run(*state, "readlink /proc/self/fd/0", 1);
+  input = NULL;
+  (void)unlink(path);
+  s.out[strcspn(s.out, "\n")] = '\0';
+  assert_string_equal(s.out, path);
 }
 
 /* --- what gives up by itself -------------------------------------------------------------------------------------- */
@@ -719,6 +743,8 @@ int main(int argc, char **argv) {
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
       TEST(test_limits_of_sleep),
+      TEST(test_input_is_anew),
+      TEST(test_input_has_its_path),
       TEST(test_memory_is_limited),
       TEST(test_processes_are_limited),
       TEST(test_keeper_cannot_be_killed),
