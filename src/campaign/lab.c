@@ -348,6 +348,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   if (r == 0) r = see_events(l, ret);
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
   ret->timed_out = from->timed_out;
+  ret->locked = from->locked;
   ret->wall_ns = from->wall_ns;
   ret->left = from->left;
   see_tree(&from->tree, &ret->tree);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -45,6 +46,12 @@ static int replace_by(int file, int fd, struct err *e) {
       again < 0 || dup3(again, fd, O_CLOEXEC) < 0 ? err_set(e, -errno, "sandbox: cannot open standard input: %m") : 0;
   if (again >= 0) (void)close(again);
   return r;
+}
+
+bool input_locked(int fd) {
+  char path[40], text[1024];
+  (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  return sleep_read(AT_FDCWD, path, text, sizeof text) > 0 && strstr(text, "\nlock:");
 }
 
 int input_replace(const struct keeper *k, int fd, struct err *e) {

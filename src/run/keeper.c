@@ -248,6 +248,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
     (void)keeper_end_others(k);
   else
     keeper_watch(k, pid, a.forked ? keeper_now() : started, request, &a, &stack);
+  a.locked = a.code == 0 && !a.forked && input_locked(descriptors[0]);
   shorten_paths(k, &stack);
   return keeper_answer_with(k, request, &a, &stack);
 }

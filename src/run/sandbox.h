@@ -44,7 +44,8 @@ struct keeper_answer {
   uint32_t left, n_layers;
   int32_t order; /* of a branch: which one; -1 when the trunk has ended */
   bool timed_out, forked;
-  bool ended; /* of the trunk: by itself, and not because it could not go on */
+  bool locked; /* as of a result */
+  bool ended;  /* of the trunk: by itself, and not because it could not go on */
   struct rusage usage;
   struct sandbox_places emptied; /* as of a result */
   char why[SANDBOX_WHY];         /* it was not forked, though that was asked for */
@@ -249,6 +250,9 @@ enum sleep_limit sleep_limit(int thread, const char *line);
 bool sleep_has_timer(int process, int thread, bool *files_seen);
 /* The text of a file of /proc: its length, or a negative errno. */
 ssize_t sleep_read(int folder, const char *name, char *to, size_t size);
+
+/* Has the run that had FD as its standard input left it locked (input.c)? */
+bool input_locked(int fd);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;
