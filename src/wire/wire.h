@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 3 /* 3: wire_side has `flags` */
+#define WIRE_VERSION 3 /* 3: wire_side has `flags`, wire_point `pending`; WIRE_HOOK_PIN and _MAP */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -657,6 +657,13 @@ enum wire_handlers {
  * A function and a call stack that reached it from a module in scope; arguments and facts are those of the first call.
  * Complete once `ready` is 1.
  */
+/* Had the stream bytes that were not yet written? */
+enum wire_pending {
+  WIRE_PENDING_UNKNOWN,
+  WIRE_PENDING, /* at each call */
+  WIRE_PENDING_NOT
+};
+
 struct wire_point {
   uint64_t hash; /* of the stack and the function's name, equal in all runs and plans, and of the process's lineage */
   uint64_t count;
@@ -671,7 +678,7 @@ struct wire_point {
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
   uint32_t last;       /* which of all recorded calls was the last one here */
   uint32_t first;      /* ... and the first one */
-  uint8_t pending;     /* 1 if the stream had bytes that were not yet written, at each call */
+  uint8_t pending;     /* of enum wire_pending */
   struct wire_frame frames[WIRE_FRAMES];
 };
 
