@@ -177,6 +177,7 @@ static int start_server(struct keeper *k, const int descriptors[3]) {
   if (r < 0) server_refuse(&k->server, "the command cannot be started with a socket");
   if (r == 0) r = server_hello(&k->server);
   if (r == 0) processors_keep_to(k->server.pid, k->options->processor);
+  if (r == 0) settings_of(k->server.pid, &k->servers);
   if (r == 0 && left_traces(k, descriptors, before)) {
     server_refuse(&k->server, "constructors of libraries write");
     r = -ECANCELED;

@@ -5,7 +5,24 @@
 #include "run/sandbox.h"
 
 #include <limits.h>
+#include <net/if.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+/* What anybody who may can set of another process. */
+struct settings {
+  int io; /* priority for input and output */
+  int policy, priority;
+  struct rlimit limits[RLIM_NLIMITS];
+};
+
+/* What can be seen of the loopback device, and all addresses that there are. */
+struct loopback {
+  int mtu;
+  short flags;
+  int n_addresses; /* bytes of them */
+  struct ifreq addresses[8];
+};
 
 struct keeper {
   const struct sandbox_options *options;
@@ -22,14 +39,13 @@ struct keeper {
   int queues;       /* the folder of message queues, or -1 */
   off_t no_queues;  /* its size when it is empty */
   int connections;  /* descriptor of how many there are, or -1 */
-  int mtu;          /* of the loopback device; -1 if it is not known */
-  short flags;      /* ... */
-  int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
-  int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
-  int terminals;    /* where terminals are made, or -1 */
-  struct stat ptmx; /* its status at first */
-  int nothing;      /* /dev/null as the command sees it, or -1 */
-  int input;        /* the file that it reads, where it cannot be changed, or -1 */
+  struct loopback loopback;
+  struct settings own, servers; /* at first */
+  int oom, no_oom;              /* descriptor of its oom_score_adj, or -1, and what that was */
+  int terminals;                /* where terminals are made, or -1 */
+  struct stat ptmx;             /* its status at first */
+  int nothing;                  /* /dev/null as the command sees it, or -1 */
+  int input;                    /* the file that it reads, where it cannot be changed, or -1 */
   char root[PATH_MAX];
 };
 
@@ -75,7 +91,11 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
  * it was. True if the server has others than it had, and must go.
  */
 void settings_watch(struct keeper *k);
-bool settings_renew(const struct keeper *k);
+bool settings_renew(struct keeper *k);
+/* All are known with the status of PID, or of the keeper, if that is 0. */
+void settings_of(pid_t pid, struct settings *ret);
+/* Are they, or those of the server, others than they were? */
+bool settings_changed(const struct keeper *k);
 
 /* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */
 void input_watch(struct keeper *k);

@@ -24,24 +24,26 @@ static void bring_loopback_up(void) {
 }
 
 /* What the program may have set of the loopback device; a socket of another kind than those which are counted. */
-static void look_at_loopback(int *ret_mtu, short *ret_flags) {
+static void look_at_loopback(struct loopback *ret) {
   struct ifreq mtu = {.ifr_name = "lo"}, flags = {.ifr_name = "lo"};
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  *ret_mtu = fd < 0 || ioctl(fd, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
-  *ret_flags = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
+  memset(ret, 0, sizeof *ret);
+  struct ifconf all = {.ifc_len = sizeof ret->addresses, .ifc_req = ret->addresses};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ret->mtu = fd < 0 || ioctl(fd, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
+  ret->flags = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
+  ret->n_addresses = fd < 0 || ioctl(fd, SIOCGIFCONF, &all) < 0 ? 0 : all.ifc_len;
   if (fd >= 0) (void)close(fd);
 }
 
 static bool is_loopback_changed(const struct keeper *k) {
-  int mtu;
-  short flags;
-  look_at_loopback(&mtu, &flags);
-  return mtu != k->mtu || flags != k->flags;
+  struct loopback now;
+  look_at_loopback(&now);
+  return memcmp(&now, &k->loopback, sizeof now) != 0;
 }
 
 void network_watch(struct keeper *k) {
   bring_loopback_up();
-  look_at_loopback(&k->mtu, &k->flags);
+  look_at_loopback(&k->loopback);
   k->connections = open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC);
 }
 
