@@ -268,13 +268,14 @@ static int open_anew(int fd, int how, struct err *e) {
   return r < 0 ? err_set(e, -errno, "cannot open %s: %m", path) : r;
 }
 
-static int give_files(struct lab *l, struct err *e) {
+/* The first N of them: only trunks need all. */
+static int give_files(struct lab *l, size_t n, struct err *e) {
   const int files[STREAMS] = {l->in, l->out, l->error, l->child_out, l->child_error};
   int r = 0;
   take_back(l);
-  for (size_t i = STREAM_OUT; i < STREAMS && r == 0; i++)
+  for (size_t i = STREAM_OUT; i < n && r == 0; i++)
     r = empty_file(files[i], e);
-  for (size_t i = 0; i < STREAMS && r == 0; i++) {
+  for (size_t i = 0; i < n && r == 0; i++) {
     l->given[i] = open_anew(files[i], i == STREAM_IN ? O_RDONLY : O_RDWR, e);
     if (l->given[i] < 0) r = l->given[i];
   }
@@ -358,9 +359,9 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
 }
 
 /* Everything is as before the first run. */
-static int prepare(struct lab *l, const struct lab_order *order, bool fork, struct err *e) {
+static int prepare(struct lab *l, const struct lab_order *order, bool fork, size_t n_streams, struct err *e) {
   int r = run_area_reset(&l->area, e);
-  if (r == 0) r = give_files(l, e);
+  if (r == 0) r = give_files(l, n_streams, e);
   if (r < 0) return r;
   give_order(l, order);
   l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
@@ -391,7 +392,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   int r;
   unsigned tries = 0;
   do {
-    r = prepare(l, order, job.fork, e);
+    r = prepare(l, order, job.fork, STREAM_CHILD_OUT, e);
     job.in = l->given[STREAM_IN];
     job.out = l->given[STREAM_OUT];
     job.error = l->given[STREAM_ERROR];
@@ -505,7 +506,7 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
 
 static int run_trunk(struct branching *g, struct err *e) {
   struct lab *l = g->l;
-  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, e);
+  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, STREAMS, e);
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->given[STREAM_IN],

@@ -4,9 +4,10 @@
  *
  * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
  * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
- * process sleeps without a limit (sleep.c) and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
- * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
- * it is only known that there is no end to them when there were many; and most if they become longer and longer.
+ * process sleeps without a limit (sleep.c) and none has run meanwhile, nothing will happen any more. Who sleeps for a
+ * while may be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the
+ * more, since it is only known that there is no end to them when there were many; and most if they become longer and
+ * longer.
  *
  * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */

@@ -2,7 +2,8 @@
 /*
  * What a run can set for processes that are not its own: the keeper's and the fork server's priority for input and
  * output, scheduling policy and limits, how soon the keeper is killed where memory is short, and the device that makes
- * terminals. All of it is looked at before each run. Not so the nice value: only who has rights outside can take that back.
+ * terminals. All of it is looked at before each run. Not so the nice value: only who has rights outside can take that
+ * back.
  */
 #include "run/keeper.h"
 

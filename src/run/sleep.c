@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does a thread that sleeps in a system call go on by itself after some time? The number of the call and its arguments
- * say so, or the file that it reads or writes, or a timer of its process. Endless is only what is known to be: some calls
- * have a limit that cannot be seen from here, and the kernel may have calls that are not known here.
+ * say so, or the file that it reads or writes, or a timer of its process. Endless is only what is known to be: some
+ * calls have a limit that cannot be seen from here, and the kernel may have calls that are not known here.
  *
  * Of alarm(2) and setitimer(2) the kernel shows nothing, but whether somebody awaits their signal.
  */
@@ -26,7 +26,7 @@
 #define SYS_futex_wait 455
 #endif
 
-/* An argument is the limit: as a pointer, or as a number of milliseconds; or a file that may have one, as may another. */
+/* An argument is the limit: a pointer, or a number of milliseconds; or a file that may have one, as may another. */
 enum kind { ALWAYS, NEVER, POINTER, NUMBER, OPEN_FILE, TWO_FILES };
 
 static const struct {
