@@ -92,9 +92,9 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
  */
 void settings_watch(struct keeper *k);
 bool settings_renew(struct keeper *k);
-/* All are known with the status of PID, or of the keeper, if that is 0. */
+/* Those of PID, or of the keeper, if that is 0. */
 void settings_of(pid_t pid, struct settings *ret);
-/* Are they, or those of the server, others than they were? */
+/* Are they others than they were? Nobody branches off from the server, which is looked at before it forks. */
 bool settings_changed(const struct keeper *k);
 
 /* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */

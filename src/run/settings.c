@@ -103,7 +103,7 @@ static bool is_server_changed(const struct keeper *k) { return k->server.pid && 
 
 bool settings_changed(const struct keeper *k) {
   bool oom = k->oom >= 0 && read_oom(k->oom) != k->no_oom;
-  return oom || are_terminals_changed(k) || !is_like(0, &k->own) || is_server_changed(k);
+  return oom || are_terminals_changed(k) || !is_like(0, &k->own);
 }
 
 bool settings_renew(struct keeper *k) {
