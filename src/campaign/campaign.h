@@ -214,6 +214,7 @@ extern const char *const lab_mode_words[LAB_MODES];
 struct lab_result {
   struct observation seen;
   bool timed_out, injected;
+  bool locked;             /* as of struct sandbox_result */
   bool attached;           /* the runtime was there */
   struct wire_event event; /* the first injection */
   uint64_t wall_ns;
@@ -351,6 +352,7 @@ struct sweep_done {
   const struct lab *lab; /* for symbols */
   const struct lab_result *result;
   const struct lab_result *traced; /* with the stack of the crash, or NULL */
+  const struct run_kept *modules;  /* of the stacks in RESULT, for a new finding; NULL otherwise */
   const char *difference;
   size_t finding; /* number of the finding from 1 that it belongs to; 0 if it is none */
   bool is_new;    /* the finding was made by it */

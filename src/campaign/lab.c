@@ -10,12 +10,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* More of an output than this is not compared. */
 enum { OUTPUT_MAX = 16 << 20 };
 /* A fork server that was lost is started anew so often. */
 enum { TRIES = 8 };
+/* That memfd_create gives. */
+enum { MEMORY_MODE = 0777 };
+
+/* All files that a run is given. */
+enum stream { STREAM_IN, STREAM_OUT, STREAM_ERROR, STREAM_CHILD_OUT, STREAM_CHILD_ERROR, STREAMS };
 
 struct lab {
   struct run_folder folder;
@@ -31,6 +37,7 @@ struct lab {
   size_t n_histories;
   int in, out, error;
   int child_out, child_error; /* of branches */
+  int given[STREAMS];         /* the same files, opened anew for the run: its flags, position and locks end with it */
   bool fork, watch, bare;
   struct sandbox_places in_place; /* lab_empty_in_place */
   unsigned processor;             /* as in the request */
@@ -175,6 +182,8 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   struct lab *l = calloc(1, sizeof *l);
   if (!l) return err_set(e, -ENOMEM, "out of memory");
   l->in = l->out = l->error = l->child_out = l->child_error = -1;
+  for (size_t i = 0; i < STREAMS; i++)
+    l->given[i] = -1;
   l->fork = request->fork && !request->watch;
   l->watch = request->watch;
   l->bare = request->bare;
@@ -186,6 +195,13 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   }
   *ret = l;
   return 0;
+}
+
+static void take_back(struct lab *l) {
+  for (size_t i = 0; i < STREAMS; i++) {
+    if (l->given[i] >= 0) (void)close(l->given[i]);
+    l->given[i] = -1;
+  }
 }
 
 void lab_free(struct lab *l) {
@@ -201,6 +217,7 @@ void lab_free(struct lab *l) {
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
   text_done(&l->preload);
+  take_back(l);
   const int files[] = {l->in, l->out, l->error, l->child_out, l->child_error};
   for (size_t i = 0; i < COUNT(files); i++)
     if (files[i] >= 0) (void)close(files[i]);
@@ -232,13 +249,37 @@ const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
 /* All processes of the run before have ended, so nobody reads or writes these. */
-static int rewind_files(struct lab *l, struct err *e) {
-  (void)lseek(l->in, 0, SEEK_SET); /* a device or a pipe has no position */
-  const int files[] = {l->out, l->error};
-  for (size_t i = 0; i < COUNT(files); i++)
-    if (ftruncate(files[i], 0) < 0 || lseek(files[i], 0, SEEK_SET) < 0)
-      return err_set(e, -errno, "cannot empty a file in memory: %m");
-  return 0;
+static int empty_file(int fd, struct err *e) {
+  struct stat st;
+  int r = fstat(fd, &st);
+  if (r == 0 && (st.st_mode & 07777) != MEMORY_MODE) r = fchmod(fd, MEMORY_MODE);
+  if (r == 0) r = ftruncate(fd, 0);
+  return r < 0 ? err_set(e, -errno, "cannot empty a file in memory: %m") : 0;
+}
+
+/* A pipe or a terminal is only there once. */
+static int open_anew(int fd, int how, struct err *e) {
+  char path[32];
+  struct stat st;
+  int r = fstat(fd, &st);
+  bool again = r == 0 && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)));
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (r == 0) r = again ? open(path, how | O_CLOEXEC | O_NOCTTY) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  return r < 0 ? err_set(e, -errno, "cannot open %s: %m", path) : r;
+}
+
+/* The first N of them: only trunks need all. */
+static int give_files(struct lab *l, size_t n, struct err *e) {
+  const int files[STREAMS] = {l->in, l->out, l->error, l->child_out, l->child_error};
+  int r = 0;
+  take_back(l);
+  for (size_t i = STREAM_OUT; i < n && r == 0; i++)
+    r = empty_file(files[i], e);
+  for (size_t i = 0; i < n && r == 0; i++) {
+    l->given[i] = open_anew(files[i], i == STREAM_IN ? O_RDONLY : O_RDWR, e);
+    if (l->given[i] < 0) r = l->given[i];
+  }
+  return r;
 }
 
 static void give_order(struct lab *l, const struct lab_order *order) {
@@ -308,6 +349,7 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
   if (r == 0) r = see_events(l, ret);
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
   ret->timed_out = from->timed_out;
+  ret->locked = from->locked;
   ret->wall_ns = from->wall_ns;
   ret->asks_ns = from->asks_ns;
   ret->left = from->left;
@@ -318,9 +360,9 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
 }
 
 /* Everything is as before the first run. */
-static int prepare(struct lab *l, const struct lab_order *order, bool fork, struct err *e) {
+static int prepare(struct lab *l, const struct lab_order *order, bool fork, size_t n_streams, struct err *e) {
   int r = run_area_reset(&l->area, e);
-  if (r == 0) r = rewind_files(l, e);
+  if (r == 0) r = give_files(l, n_streams, e);
   if (r < 0) return r;
   give_order(l, order);
   l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
@@ -342,10 +384,7 @@ static void say_unlike(const struct lab *l, char why[SANDBOX_WHY]) {
 
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) {
   struct sandbox_result result;
-  struct sandbox_job job = {.in = l->in,
-                            .out = l->out,
-                            .error = l->error,
-                            .wall_ns = order->wall_ns,
+  struct sandbox_job job = {.wall_ns = order->wall_ns,
                             .patience_ns = order->patience_ns,
                             .until_ns = order->until_ns,
                             .in_place = l->in_place,
@@ -355,9 +394,13 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   int r;
   unsigned tries = 0;
   do {
-    r = prepare(l, order, job.fork, e);
+    r = prepare(l, order, job.fork, STREAM_CHILD_OUT, e);
+    job.in = l->given[STREAM_IN];
+    job.out = l->given[STREAM_OUT];
+    job.error = l->given[STREAM_ERROR];
     if (r == 0) r = sandbox_run(l->sandbox, &job, &result, e);
   } while (r == -EAGAIN && ++tries < TRIES);
+  take_back(l);
   if (r == -EAGAIN) return err_set(e, -ECANCELED, "sandbox: no process can be started (is there a limit on them?)");
   if (r < 0) return r;
   result_init(ret);
@@ -470,21 +513,22 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
 
 static int run_trunk(struct branching *g, struct err *e) {
   struct lab *l = g->l;
-  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, e);
+  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, STREAMS, e);
   if (r < 0) return r;
   give_branches(g);
-  struct sandbox_branch branch = {.in = l->in,
+  struct sandbox_branch branch = {.in = l->given[STREAM_IN],
                                   .in_place = l->in_place,
-                                  .out = l->out,
-                                  .error = l->error,
-                                  .child_out = l->child_out,
-                                  .child_error = l->child_error,
+                                  .out = l->given[STREAM_OUT],
+                                  .error = l->given[STREAM_ERROR],
+                                  .child_out = l->given[STREAM_CHILD_OUT],
+                                  .child_error = l->given[STREAM_CHILD_ERROR],
                                   .wall_ns = g->b->wall_ns,
                                   .until_ns = g->b->until_ns,
                                   .done = child_done,
                                   .context = g,
                                   .ended = trunk_ended};
   r = sandbox_branch(l->sandbox, &branch, g->b->why, e);
+  take_back(l);
   find_why(g);
   return r;
 }

@@ -12,7 +12,8 @@ enum { REPEATS = 3 };
 struct finding {
   struct campaign_failure failure;
   uint64_t inject[WIRE_FRAMES], crash[CAMPAIGN_LOOP_HEAD + SANDBOX_FRAMES];
-  bool numbered; /* inject is there */
+  bool numbered;           /* inject and modules are there */
+  struct run_kept modules; /* of the stacks: the lab's list is that of its last run, which may not have come there */
 };
 
 struct sweep_state {

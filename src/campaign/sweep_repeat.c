@@ -70,7 +70,7 @@ static int repeat_runs(struct sweep_state *st, struct lab *l, size_t experiment,
   if (outcome == OUTCOME_HANG) campaign_be_patient(&order);
   order.brief = outcome == OUTCOME_HANG;
   bool last = false;
-  /* The last one may be traced: what it leaves in the area has the names for both stacks. */
+  /* The last one may be traced. */
   for (unsigned i = 0; i < ret->n; i++) {
     last = i + 1 == ret->n;
     order.trace = last && campaign_traced(outcome);

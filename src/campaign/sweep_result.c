@@ -56,6 +56,11 @@ static size_t number_crash(const struct sweep *s, const struct lab_result *r,
 static void describe(const struct sweep *s, struct finding *f, enum outcome outcome, const struct lab *l,
                      const struct lab_result *result) {
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
+  if (!f->numbered) {
+    f->modules.n = 0;
+    run_area_keep(lab_area(l), &result->event, &f->modules);
+    run_area_keep(lab_area(l), &result->first, &f->modules);
+  }
   size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), &result->event, f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
@@ -159,6 +164,7 @@ static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct fi
   add_crash(st->s, f, traced);
   d->traced = traced;
   d->failure = &f->failure;
+  d->modules = &f->modules;
   d->precision = sweep_precision(t);
   (void)pthread_mutex_lock(&st->lock);
   bool confirmed = is_confirmed(d->outcome, d->precision);

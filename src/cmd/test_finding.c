@@ -124,6 +124,7 @@ static int save_log(const struct test_keeper *k, const struct test_finding *f, c
   struct text line = {0}, xml = {0};
   char *path = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &log.symbols);
+  if (r == 0 && d->modules) run_symbols_tell(log.symbols, d->modules);
   if (r == 0) {
     if (f->first.function) run_log_json(&log, &d->result->first, &line);
     run_log_json(&log, &d->result->event, &line);

@@ -300,6 +300,7 @@ static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct
                        test_frames *crash) {
   struct run_symbols *symbols = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &symbols);
+  if (r == 0 && d->modules) run_symbols_tell(symbols, d->modules);
   if (r == 0) r = test_name_inject(symbols, &d->result->event, arena, &f->inject);
   if (r == 0 && f->first.function) r = test_name_inject(symbols, &d->result->first, arena, &f->first_stack);
   if (r == 0 && d->traced) r = test_name_crash(symbols, d->traced, arena, crash);

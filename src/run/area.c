@@ -296,6 +296,21 @@ bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *r
   return true;
 }
 
+static bool is_kept(const struct run_kept *kept, uint32_t number) {
+  for (size_t i = 0; i < kept->n; i++)
+    if (kept->at[i].number == number) return true;
+  return false;
+}
+
+void run_area_keep(const struct run_area *a, const struct wire_event *event, struct run_kept *to) {
+  size_t n = event->n_frames < WIRE_FRAMES ? event->n_frames : WIRE_FRAMES;
+  for (size_t i = 0; i < n && to->n < RUN_KEPT; i++) {
+    uint32_t number = event->frames[i].module;
+    if (is_kept(to, number) || !run_area_loaded(a, number, &to->at[to->n].loaded)) continue;
+    to->at[to->n++].number = number;
+  }
+}
+
 uint64_t run_area_count(const struct run_area *a, uint32_t function) {
   uint64_t count = 0;
   if (function >= a->counts.n) return 0;

@@ -155,6 +155,7 @@ static int serve(const struct sandbox_options *options, int socket, const struct
   }
   a.wall_ns = now_ns() - begin;
   if (pid > 0) a.left = end_all(pid);
+  a.locked = input_locked(descriptors[0]);
   int r = message_send(socket, &a, sizeof a, NULL, 0);
   return r == 0 && a.code >= 0 && request->trace ? message_send(socket, &stack, sizeof stack, NULL, 0) : r;
 }

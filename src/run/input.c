@@ -6,8 +6,10 @@
  */
 #include "run/keeper.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -19,7 +21,8 @@ static int open_read_only(const char *path) {
   struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
   if (mount_setattr(all, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0)
     fd = openat(all, path + 1, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  (void)close(all);
+  /* It stays open with the file: without it, what is mounted somewhere in it would be apart, and paths begin there. */
+  if (fd < 0) (void)close(all);
   return fd;
 }
 
@@ -34,19 +37,27 @@ static bool is_same(const struct stat *a, int fd) {
   return fd >= 0 && fstat(fd, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
 }
 
-/* Opened anew for each run, which may leave its position and flags behind. */
-static void replace_file(const struct keeper *k, int *fd) {
+/* Opened anew for each run, which may leave its position, flags and locks behind. */
+static int replace_by(int file, int fd, struct err *e) {
   char path[32];
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", k->input);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (again < 0) return;
-  (void)dup3(again, *fd, O_CLOEXEC);
-  (void)close(again);
+  int r =
+      again < 0 || dup3(again, fd, O_CLOEXEC) < 0 ? err_set(e, -errno, "sandbox: cannot open standard input: %m") : 0;
+  if (again >= 0) (void)close(again);
+  return r;
 }
 
-void input_replace(const struct keeper *k, int *fd) {
+bool input_locked(int fd) {
+  char path[40], text[1024];
+  (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  return sleep_read(AT_FDCWD, path, text, sizeof text) > 0 && strstr(text, "\nlock:");
+}
+
+int input_replace(const struct keeper *k, int fd, struct err *e) {
   struct stat st;
-  if (fstat(*fd, &st) < 0) return;
-  if (S_ISREG(st.st_mode) && is_same(&st, k->input)) replace_file(k, fd);
-  if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3) && k->nothing >= 0) (void)dup3(k->nothing, *fd, O_CLOEXEC);
+  if (fstat(fd, &st) < 0) return err_set(e, -errno, "sandbox: standard input: %m");
+  if (S_ISREG(st.st_mode) && is_same(&st, k->input)) return replace_by(k->input, fd, e);
+  bool nothing = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+  return nothing ? replace_by(k->nothing, fd, e) : 0;
 }

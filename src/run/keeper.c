@@ -179,6 +179,7 @@ static int start_server(struct keeper *k, const int descriptors[3]) {
   if (r < 0) server_refuse(&k->server, "the command cannot be started with a socket");
   if (r == 0) r = server_hello(&k->server);
   if (r == 0) processors_keep_to(k->server.pid, k->options->processor);
+  if (r == 0) settings_of(k->server.pid, &k->servers);
   if (r == 0 && left_traces(k, descriptors, before)) {
     server_refuse(&k->server, "constructors of libraries write");
     r = -ECANCELED;
@@ -215,6 +216,11 @@ int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *r
   return r;
 }
 
+/* What a run has left with its standard streams, such as locks, must not be there for one that is not forked. */
+static void free_streams(struct keeper *k) {
+  if (k->server.pid && server_let_go(&k->server) < 0) end_server(k);
+}
+
 /* -EAGAIN: there is no server, but the attempt has left traces; whoever asks again gets what exec does. */
 static int start(struct keeper *k, const struct keeper_request *request, const int descriptors[3], pid_t *ret,
                  struct keeper_answer *a) {
@@ -225,7 +231,9 @@ static int start(struct keeper *k, const struct keeper_request *request, const i
   }
   const char *why = k->server.refused ? k->server.why : "the fork server was lost";
   if (request->fork) (void)snprintf(a->why, sizeof a->why, "%s", why);
-  return fork ? -EAGAIN : start_command(k, descriptors, request->trace, -1, ret, a);
+  if (fork) return -EAGAIN;
+  free_streams(k);
+  return start_command(k, descriptors, request->trace, -1, ret, a);
 }
 
 static int serve(struct keeper *k, const struct keeper_request *request, const int descriptors[3]) {
@@ -243,6 +251,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
     (void)keeper_end_others(k);
   else
     keeper_watch(k, pid, a.forked ? keeper_now() : started, request, &a, &stack);
+  a.locked = a.code == 0 && !a.forked && input_locked(descriptors[0]);
   shorten_paths(k, &stack);
   return keeper_answer_with(k, request, &a, &stack);
 }
@@ -303,6 +312,16 @@ static int prepare(struct keeper *k, struct err *e) {
   return 0;
 }
 
+/* One run, or all that branch off from one. */
+static int answer(struct keeper *k, const struct keeper_request *request, const int fds[KEEPER_FILES]) {
+  struct err e = {0};
+  int r = input_replace(k, fds[0], &e);
+  if (r == 0) return request->branch ? trunk_serve(k, request, fds) : serve(k, request, fds);
+  struct keeper_answer a = {.code = r, .order = -1};
+  memcpy(a.text, e.text, sizeof a.text);
+  return keeper_answer_with(k, request, &a, NULL);
+}
+
 _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
   struct keeper k = {.options = options,
                      .socket = socket,
@@ -311,7 +330,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
                      .branches = -1,
                      .queues = -1,
                      .connections = -1,
-                     .loopback = -1,
+                     .network = -1,
                      .oom = -1,
                      .terminals = -1,
                      .nothing = -1,
@@ -329,8 +348,7 @@ _Noreturn void keeper_main(const struct sandbox_options *options, int socket) {
     if (message_receive(socket, &request, sizeof request, fds, COUNT(fds), &n_fds) <= 0) _exit(0);
     if (n_fds != (request.branch ? KEEPER_FILES : 3)) _exit(1);
     layers_allow(&k.layers, &request.in_place);
-    input_replace(&k, &fds[0]);
-    if ((request.branch ? trunk_serve(&k, &request, fds) : serve(&k, &request, fds)) < 0) _exit(1);
+    if (answer(&k, &request, fds) < 0) _exit(1);
     for (size_t i = 0; i < n_fds; i++)
       (void)close(fds[i]);
   }

@@ -5,7 +5,24 @@
 #include "run/sandbox.h"
 
 #include <limits.h>
+#include <net/if.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+/* What anybody who may can set of another process. */
+struct settings {
+  int io; /* priority for input and output */
+  int policy, priority;
+  struct rlimit limits[RLIM_NLIMITS];
+};
+
+/* What can be seen of the loopback device, and all addresses that there are. */
+struct loopback {
+  int mtu;
+  short flags;
+  int n_addresses; /* bytes of them */
+  struct ifreq addresses[8];
+};
 
 struct keeper {
   const struct sandbox_options *options;
@@ -22,17 +39,16 @@ struct keeper {
   int queues;       /* the folder of message queues, or -1 */
   off_t no_queues;  /* its size when it is empty */
   int connections;  /* descriptor of how many there are, or -1 */
-  int loopback;     /* a socket of its network, or -1 */
-  int mtu;          /* of the loopback device; -1 if it is not known */
-  short flags;      /* ... */
-  long session;     /* number of its session's keys, or -1 */
-  long persistent;  /* ... of the user's keys that stay, 0 if that is not known yet; -1 if there are none */
-  int io;           /* the keeper's priority for input and output at first; -1 if it is not known */
-  int oom, no_oom;  /* descriptor of its oom_score_adj, or -1, and what that was */
-  int terminals;    /* where terminals are made, or -1 */
-  struct stat ptmx; /* its status at first */
-  int nothing;      /* /dev/null as the command sees it, or -1 */
-  int input;        /* the file that it reads, where it cannot be changed, or -1 */
+  int network;      /* a socket of its network, or -1 */
+  struct loopback loopback;
+  long session;                 /* number of its session's keys, or -1 */
+  long persistent;              /* ... of the user's keys that stay, 0 if not known yet; -1 if there are none */
+  struct settings own, servers; /* at first */
+  int oom, no_oom;              /* descriptor of its oom_score_adj, or -1, and what that was */
+  int terminals;                /* where terminals are made, or -1 */
+  struct stat ptmx;             /* its status at first */
+  int nothing;                  /* /dev/null as the command sees it, or -1 */
+  int input;                    /* the file that it reads, where it cannot be changed, or -1 */
   char root[PATH_MAX];
 };
 
@@ -79,10 +95,14 @@ int network_renew(struct keeper *k, struct err *e) MUST_USE;
  */
 void settings_watch(struct keeper *k);
 bool settings_renew(struct keeper *k);
+/* Those of PID, or of the keeper, if that is 0. */
+void settings_of(pid_t pid, struct settings *ret);
+/* Are they others than they were? Nobody branches off from the server, which is looked at before it forks. */
+bool settings_changed(const struct keeper *k);
 
 /* The file that is standard input (input.c): found, while there are no layers; the same, for the command to read. */
 void input_watch(struct keeper *k);
-void input_replace(const struct keeper *k, int *fd);
+int input_replace(const struct keeper *k, int fd, struct err *e) MUST_USE;
 
 /* A whole run in branch mode (trunk.c). */
 int trunk_serve(struct keeper *k, const struct keeper_request *request, const int descriptors[KEEPER_FILES]) MUST_USE;

@@ -24,24 +24,26 @@ static void bring_loopback_up(void) {
 }
 
 /* What the program may have set of the loopback device. */
-static void look_at_loopback(const struct keeper *k, int *ret_mtu, short *ret_flags) {
+static void look_at_loopback(const struct keeper *k, struct loopback *ret) {
   struct ifreq mtu = {.ifr_name = "lo"}, flags = {.ifr_name = "lo"};
-  *ret_mtu = k->loopback < 0 || ioctl(k->loopback, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
-  *ret_flags = k->loopback < 0 || ioctl(k->loopback, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
+  memset(ret, 0, sizeof *ret);
+  struct ifconf all = {.ifc_len = sizeof ret->addresses, .ifc_req = ret->addresses};
+  ret->mtu = k->network < 0 || ioctl(k->network, SIOCGIFMTU, &mtu) < 0 ? -1 : mtu.ifr_mtu;
+  ret->flags = k->network < 0 || ioctl(k->network, SIOCGIFFLAGS, &flags) < 0 ? 0 : flags.ifr_flags;
+  ret->n_addresses = k->network < 0 || ioctl(k->network, SIOCGIFCONF, &all) < 0 ? 0 : all.ifc_len;
 }
 
 static bool is_loopback_changed(const struct keeper *k) {
-  int mtu;
-  short flags;
-  look_at_loopback(k, &mtu, &flags);
-  return mtu != k->mtu || flags != k->flags;
+  struct loopback now;
+  look_at_loopback(k, &now);
+  return memcmp(&now, &k->loopback, sizeof now) != 0;
 }
 
 void network_watch(struct keeper *k) {
   bring_loopback_up();
   /* Of another kind than those which are counted. */
-  k->loopback = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  look_at_loopback(k, &k->mtu, &k->flags);
+  k->network = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  look_at_loopback(k, &k->loopback);
   k->connections = open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC);
 }
 
@@ -61,8 +63,8 @@ int network_renew(struct keeper *k, struct err *e) {
   if (k->connections >= 0) (void)close(k->connections);
   /* Trunks could not find it any more. */
   if (k->branches >= 0) (void)close(k->branches);
-  if (k->loopback >= 0) (void)close(k->loopback);
-  k->connections = k->branches = k->loopback = -1;
+  if (k->network >= 0) (void)close(k->network);
+  k->connections = k->branches = k->network = -1;
   if (unshare(CLONE_NEWNET) < 0) return err_set(e, -errno, "sandbox: cannot renew the network: %m");
   network_watch(k);
   return 0;

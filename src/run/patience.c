@@ -4,20 +4,21 @@
  *
  * The kernel says of each thread how long it was ready to run and did not (schedstat): that time does not count, so
  * that a busy machine hangs nobody. It also says in which system call a thread sleeps (syscall): if each thread of each
- * process sleeps without a limit and none has run meanwhile, nothing will happen any more. Who sleeps for a while may
- * be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the more, since
- * it is only known that there is no end to them when there were many; and most if they become longer and longer.
+ * process sleeps without a limit (sleep.c) and none has run meanwhile, nothing will happen any more. Who sleeps for a
+ * while may be about to give up, and is given more time where the caller wants to be sure: the longer its naps, the
+ * more, since it is only known that there is no end to them when there were many; and most if they become longer and
+ * longer.
  *
  * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */
 #include "run/sandbox.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* At most so many times its limit is a run allowed to take in all. */
@@ -35,83 +36,31 @@ struct glance {
   unsigned busy; /* threads that run, or would */
   bool waits;    /* one sleeps for a limited time, or perhaps */
   bool naps;     /* ... for certain */
+  bool timed;    /* a timer may be running, and change what one does */
+  int process;   /* the folder of the one that is looked at */
+  bool files_seen;
 };
-
-enum limit { NONE, PERHAPS, LIMITED };
-
-/* Where the limit of a system call that may sleep is: an argument that is a pointer, or a number of milliseconds. */
-static const struct {
-  long number;
-  int arg;
-  enum { ALWAYS, POINTER, NUMBER, UNKNOWN } kind;
-} sleepers[] = {
-    {SYS_nanosleep, 0, ALWAYS},
-    {SYS_clock_nanosleep, 0, ALWAYS},
-    {SYS_poll, 2, NUMBER},
-    {SYS_ppoll, 2, POINTER},
-    {SYS_select, 4, POINTER},
-    {SYS_pselect6, 4, POINTER},
-    {SYS_epoll_wait, 3, NUMBER},
-    {SYS_epoll_pwait, 3, NUMBER},
-    {SYS_futex, 3, POINTER},
-    {SYS_restart_syscall, 0, ALWAYS},
-    {SYS_rt_sigtimedwait, 2, POINTER},
-    {SYS_semtimedop, 3, POINTER},
-    /* Sockets can have a limit of their own, and so can what is not looked at here. */
-    {SYS_recvfrom, 0, UNKNOWN},
-    {SYS_recvmsg, 0, UNKNOWN},
-    {SYS_accept, 0, UNKNOWN},
-    {SYS_accept4, 0, UNKNOWN},
-    {SYS_connect, 0, UNKNOWN},
-    {SYS_io_getevents, 0, UNKNOWN},
-    {SYS_io_uring_enter, 0, UNKNOWN},
-    {SYS_pause, 0, UNKNOWN},
-    {SYS_rt_sigsuspend, 0, UNKNOWN},
-};
-
-static ssize_t read_file(int folder, const char *name, char *to, size_t size) {
-  int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  ssize_t n = read(fd, to, size - 1);
-  (void)close(fd);
-  to[n > 0 ? n : 0] = '\0';
-  return n;
-}
-
-/* Of what /proc/PID/task/TID/syscall says of a thread that sleeps. */
-static enum limit limit_of_sleep(const char *line) {
-  char *end = NULL;
-  long number = strtol(line, &end, 10);
-  uint64_t args[6] = {0};
-  for (int i = 0; i < 6 && *end == ' '; i++)
-    args[i] = strtoull(end + 1, &end, 16);
-  for (size_t i = 0; i < COUNT(sleepers); i++) {
-    if (sleepers[i].number != number) continue;
-    uint64_t limit = args[sleepers[i].arg];
-    if (sleepers[i].kind == UNKNOWN) return PERHAPS;
-    bool limited = sleepers[i].kind == ALWAYS || (sleepers[i].kind == POINTER ? limit != 0 : (int32_t)limit >= 0);
-    return limited ? LIMITED : NONE;
-  }
-  return NONE;
-}
 
 static void look_at_thread(int folder, struct glance *g) {
   char line[256];
   uint64_t used = 0, delay = 0, slices = 0;
-  if (read_file(folder, "schedstat", line, sizeof line) > 0 &&
+  if (sleep_read(folder, "schedstat", line, sizeof line) > 0 &&
       sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &used, &delay, &slices) == 3) {
     g->used += used;
     g->starved += delay;
     g->switches += slices;
   }
-  if (read_file(folder, "syscall", line, sizeof line) <= 0) return; /* it has ended */
+  ssize_t n = sleep_read(folder, "syscall", line, sizeof line);
+  if (n == -EPERM || n == -EACCES) g->waits = true; /* what it does is not known */
+  if (n <= 0) return;                               /* it has ended */
+  g->timed = g->timed || sleep_has_timer(g->process, folder, &g->files_seen);
   if (strncmp(line, "running", 7) == 0) {
     g->busy++;
     return;
   }
-  enum limit limit = limit_of_sleep(line);
-  if (limit != NONE) g->waits = true;
-  if (limit == LIMITED) g->naps = true;
+  enum sleep_limit limit = sleep_limit(folder, line);
+  if (limit != SLEEP_ENDLESS) g->waits = true;
+  if (limit == SLEEP_LIMITED) g->naps = true;
 }
 
 static void each_number(int folder, void (*look)(int folder, struct glance *g), struct glance *g, const pid_t *but) {
@@ -134,6 +83,8 @@ static void each_number(int folder, void (*look)(int folder, struct glance *g), 
 
 static void look_at_process(int folder, struct glance *g) {
   int threads = openat(folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  g->process = folder;
+  g->files_seen = false;
   if (threads >= 0) each_number(threads, look_at_thread, g, NULL);
 }
 
@@ -195,6 +146,7 @@ static uint64_t most_of(const struct patience *p, uint64_t now) {
 static bool may_end(const struct patience *p, const struct glance *g, uint64_t now, uint64_t had, bool moved) {
   if (p->only && had < p->most_ns) return true; /* others, which are not seen, may be at work */
   if (had >= p->most_ns && had >= most_of(p, now)) return false;
+  if (g->timed) return true;
   if (g->busy) return g->used - p->used < BUSY_NS;
   return g->waits || moved;
 }

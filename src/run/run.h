@@ -151,6 +151,18 @@ int run_area_drain(struct run_area *a, bool final) MUST_USE;
 bool run_area_take(struct run_area *a, struct wire_event *ret);
 /* A copy of module number N (from 1) of what the target's frames are in; false if there is none. */
 bool run_area_loaded(const struct run_area *a, uint32_t n, struct wire_loaded *ret);
+
+/* Modules of an event's stack, for when the area is that of another run. */
+enum { RUN_KEPT = 24 };
+struct run_kept {
+  size_t n;
+  struct {
+    uint32_t number;
+    struct wire_loaded loaded;
+  } at[RUN_KEPT];
+};
+/* Adds those of EVENT, as far as there is room. */
+void run_area_keep(const struct run_area *a, const struct wire_event *event, struct run_kept *to);
 /* A copy of branch I of the area; false if there is none. */
 bool run_area_branch(const struct run_area *a, uint32_t i, struct wire_branch *ret);
 uint64_t run_area_count(const struct run_area *a, uint32_t function);
@@ -209,6 +221,8 @@ struct run_symbols;
 
 /* Modules that are there already are not opened again; M must live as long. */
 int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
+/* From here on, the numbers that are kept mean that, whatever the area says. */
+void run_symbols_tell(struct run_symbols *s, const struct run_kept *kept);
 void run_symbols_free(struct run_symbols *s);
 /* What the return address FRAME belongs to: the call before it. False if its module is not known, or not yet. */
 bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struct run_symbol *ret);
@@ -341,6 +355,7 @@ struct sandbox_result {
   bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
   char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
   bool ended;            /* of a trunk: it came to its own end */
+  bool locked;           /* of one that was started anew: it has locked its standard input, which is there only once */
   struct sandbox_tree tree;
 };
 

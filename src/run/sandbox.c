@@ -267,6 +267,7 @@ static int hear(struct sandbox *s, struct sandbox_result *ret, int32_t *ret_orde
   ret->forked = a.forked;
   ret->ended = a.ended;
   ret->emptied = a.emptied;
+  ret->locked = a.locked;
   take_layers(ret, &a, fds, n_fds);
   ret->n_frames = 0;
   tree_clear(&ret->tree);

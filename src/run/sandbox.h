@@ -44,7 +44,8 @@ struct keeper_answer {
   uint32_t left, n_layers;
   int32_t order; /* of a branch: which one; -1 when the trunk has ended */
   bool timed_out, forked;
-  bool ended; /* of the trunk: by itself, and not because it could not go on */
+  bool locked; /* as of a result */
+  bool ended;  /* of the trunk: by itself, and not because it could not go on */
   struct rusage usage;
   struct sandbox_places emptied; /* as of a result */
   char why[SANDBOX_WHY];         /* it was not forked, though that was asked for */
@@ -202,6 +203,8 @@ int server_hello(struct fork_server *s) MUST_USE;
  * A child of the server's, which is a child of the caller, with these for its standard input and output. TRUNK: it
  * is to branch. KEPT: the server is on one processor only.
  */
+/* It keeps the standard streams of the last child no longer. */
+int server_let_go(struct fork_server *s) MUST_USE;
 int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, bool kept, pid_t *ret) MUST_USE;
 /* The whole message, before so many milliseconds have passed. 0 or a negative errno. */
 int server_receive(int socket, void *p, size_t n, int patience) MUST_USE;
@@ -244,6 +247,21 @@ struct patience {
 uint64_t patience_first(const struct patience *p);
 /* The time is over: until when to wait on, or 0 if it hangs. */
 uint64_t patience_until(struct patience *p, uint64_t now);
+
+/* Will a thread that sleeps go on by itself (sleep.c)? */
+enum sleep_limit { SLEEP_ENDLESS, SLEEP_UNKNOWN, SLEEP_LIMITED };
+/* Of what /proc/PID/task/TID/syscall says; THREAD is that folder. */
+enum sleep_limit sleep_limit(int thread, const char *line);
+/*
+ * May a timer of the process wake it, whatever it waits for? PROCESS is its folder, THREAD that of one that lives.
+ * FILES_SEEN: its open files need not be looked at, and have been afterwards.
+ */
+bool sleep_has_timer(int process, int thread, bool *files_seen);
+/* The text of a file of /proc: its length, or a negative errno. */
+ssize_t sleep_read(int folder, const char *name, char *to, size_t size);
+
+/* Has the run that had FD as its standard input left it locked (input.c)? */
+bool input_locked(int fd);
 
 /* Attaches to a process that has not become the command yet. 0 or a negative errno. */
 int trace_attach(pid_t pid) MUST_USE;

@@ -110,6 +110,14 @@ int server_hello(struct fork_server *s) {
   return r;
 }
 
+int server_let_go(struct fork_server *s) {
+  struct wire_fork_request request = {.number = ++s->number, .let_go = 1};
+  struct wire_fork_answer answer;
+  int r = message_send(s->socket, &request, sizeof request, NULL, 0);
+  if (r == 0) r = server_receive(s->socket, &answer, sizeof answer, ANSWER_MS);
+  return r < 0 ? r : answer.number == request.number && answer.pid == 0 ? 0 : -EPROTO;
+}
+
 int server_fork(struct fork_server *s, const int descriptors[3], bool trunk, bool kept, pid_t *ret) {
   struct wire_fork_request request = {.number = ++s->number, .trunk = trunk, .kept = kept};
   struct wire_fork_answer answer;

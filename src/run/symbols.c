@@ -89,15 +89,24 @@ static struct run_module *find_or_open(struct run_symbols *s, const struct wire_
   return m && is_size(m->image, l) ? m : NULL;
 }
 
+static void know(struct run_symbols *s, struct known *k, const struct wire_loaded *loaded) {
+  free(k->path);
+  *k = (struct known){.tried = true, .path = strdup(loaded->path)};
+  if (k->path) k->module = find_or_open(s, loaded);
+}
+
+void run_symbols_tell(struct run_symbols *s, const struct run_kept *kept) {
+  for (size_t i = 0; i < kept->n; i++)
+    if (kept->at[i].number <= s->area->loaded.n) know(s, &s->known[kept->at[i].number], &kept->at[i].loaded);
+}
+
 static const struct known *module_of(struct run_symbols *s, uint32_t number) {
   struct wire_loaded loaded;
   if (number == 0 || number > s->area->loaded.n) return NULL;
   struct known *k = &s->known[number];
   if (k->tried) return k;
   if (!run_area_loaded(s->area, number, &loaded)) return NULL;
-  k->tried = true;
-  k->path = strdup(loaded.path);
-  if (k->path) k->module = find_or_open(s, &loaded);
+  know(s, k, &loaded);
   return k;
 }
 

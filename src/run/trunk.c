@@ -80,12 +80,12 @@ static int greet(const struct trunk *t, pid_t child, unsigned next) {
 
 /* --- standard input and output ------------------------------------------------------------------------------------ */
 
-/* The same file at the same place, but apart from it. */
-static int open_again(int fd) {
+/* The same file at the same place, but apart from it: what a child does with its flags and locks is its own. */
+static int open_again(int fd, int how) {
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   off_t at = lseek(fd, 0, SEEK_CUR);
-  int copy = open(path, O_RDONLY | O_CLOEXEC);
+  int copy = open(path, how | O_CLOEXEC);
   if (copy < 0) return -errno;
   if (at >= 0 && lseek(copy, at, SEEK_SET) != at) {
     (void)close(copy);
@@ -94,11 +94,12 @@ static int open_again(int fd) {
   return copy;
 }
 
-/* TO has what was written to FROM, and is at the same place in it. */
+/* TO has what was written to FROM, and its mode, and is at the same place in it. */
 static int copy_output(int from, int to) {
   struct stat st;
   off_t at = lseek(from, 0, SEEK_CUR), done = 0;
   if (at < 0 || fstat(from, &st) < 0 || ftruncate(to, 0) < 0 || lseek(to, 0, SEEK_SET) < 0) return -errno;
+  if (fchmod(to, st.st_mode & 07777) < 0) return -errno;
   while (done < st.st_size) {
     ssize_t n = sendfile(to, from, &done, (size_t)(st.st_size - done));
     if (n <= 0) return n < 0 ? -errno : -EIO;
@@ -157,27 +158,50 @@ static int raise_child(struct trunk *t, uint32_t order, const int files[3]) {
   return r;
 }
 
+/* Its standard streams. Who calls closes those that are there. */
+static int make_streams(const struct trunk *t, int files[3]) {
+  int r = 0;
+  for (int i = 1; i < 3 && r == 0; i++)
+    r = copy_output(t->files[i], t->files[i + 2]);
+  for (int i = 0; i < 3 && r == 0; i++) {
+    files[i] = open_again(t->files[i ? i + 2 : 0], i ? O_RDWR : O_RDONLY);
+    if (files[i] < 0) r = files[i];
+  }
+  return r;
+}
+
 /* Everything that a child would share with the trunk, or that its end would end, as the keeper sees it. */
-static enum wire_refusal make_world(struct trunk *t, int64_t state, const int files[3]) {
+static enum wire_refusal make_world(struct trunk *t, int64_t state, int files[3]) {
   enum wire_refusal why = WIRE_FORK_WORLD;
   struct err e = {0};
   if (!keeper_is_alone(t->k)) return WIRE_FORK_CHILDREN;
   if (ipc_used(t->k) || network_used(t->k)) return WIRE_FORK_NAMED;
-  if (files[0] < 0 || copy_output(t->files[1], files[1]) < 0 || copy_output(t->files[2], files[2]) < 0) return why;
+  if (settings_changed(t->k)) return WIRE_FORK_APART;
+  if (make_streams(t, files) < 0) return why;
   return layers_branch(&t->k->layers, state, &why, &e) == 0 ? WIRE_FORK_GOOD : why;
+}
+
+/* Has a child left anything that the trunk would see? BEFORE: what the trunk had. */
+static bool has_changed(const struct keeper *k, const struct settings *before) {
+  struct settings now;
+  settings_of(k->trunk, &now);
+  return ipc_used(k) || network_used(k) || settings_changed(k) || memcmp(&now, before, sizeof now) != 0;
 }
 
 /* -ESTALE: the trunk cannot go on, since a child has changed its world. */
 static int branch(struct trunk *t, const struct wire_branch_message *ask) {
   struct err e = {0};
-  const int files[3] = {open_again(t->files[0]), t->files[3], t->files[4]};
+  int files[3] = {-1, -1, -1};
+  struct settings before;
+  settings_of(t->k->trunk, &before);
   enum wire_refusal why = make_world(t, ask->value, files);
   bool ready = why == WIRE_FORK_GOOD;
   int r = ready ? raise_child(t, ask->order, files) : say(t->socket, WIRE_BRANCH_NOT, (int64_t)why, NULL, 0);
   int after = layers_unbranch(&t->k->layers, ready, &e);
-  if (after == 0 && ready && (ipc_used(t->k) || network_used(t->k))) after = -ESTALE;
+  if (after == 0 && ready && has_changed(t->k, &before)) after = -ESTALE;
   if (r == 0) r = after;
-  if (files[0] >= 0) (void)close(files[0]);
+  for (int i = 0; i < 3; i++)
+    if (files[i] >= 0) (void)close(files[i]);
   return r < 0 || !ready ? r : say(t->socket, WIRE_BRANCH_DONE, 0, NULL, 0);
 }
 

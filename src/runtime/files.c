@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Descriptors that a fork would share with its parent: the child opens files and folders again, by the path that the
- * kernel has for them, and goes on at the same place in them. Devices without a state can be shared. Whatever else is
+ * kernel has for them, and goes on at the same place in them, and devices without a state. Whatever else is
  * open is a reason not to fork.
  */
 #include "files.h"
@@ -20,7 +20,7 @@
 #define PATHS_ROOM 8192
 
 /* KIND_ANEW: a standard stream's file, but opened by the program itself, as /dev/stdout can be. */
-enum kind { KIND_STANDARD, KIND_SHARED, KIND_AGAIN, KIND_ANEW, KIND_SAME };
+enum kind { KIND_STANDARD, KIND_DEVICE, KIND_AGAIN, KIND_ANEW, KIND_SAME };
 
 struct file {
   int fd, like; /* of KIND_STANDARD and KIND_ANEW: which one; of KIND_SAME: the descriptor that it is a copy of */
@@ -113,7 +113,7 @@ static bool is_harmless_device(const struct stat *s) {
 static bool find_original(struct file *f) {
   long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
   for (uint32_t i = 0; i < n_list; i++) {
-    if (list[i].kind != KIND_AGAIN && list[i].kind != KIND_ANEW) continue;
+    if (list[i].kind == KIND_STANDARD || list[i].kind == KIND_SAME) continue;
     if (list[i].device != f->device || list[i].inode != f->inode) continue;
     long order = rt_system(SYS_kcmp, self, self, 0 /* KCMP_FILE */, list[i].fd, f->fd, 0);
     if (order < 0) return false;
@@ -125,6 +125,27 @@ static bool find_original(struct file *f) {
   return true;
 }
 
+/* Somebody is told by a signal what becomes of it, as of a folder with F_NOTIFY; nobody would be of another one. */
+static bool is_watched(int fd) {
+  return rt_system(SYS_fcntl, fd, F_GETOWN, 0, 0, 0, 0) != 0 || rt_system(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) != 0;
+}
+
+/* Those of a copy are the same. */
+static enum wire_refusal judge_locks(const struct file *f) {
+  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
+}
+
+/* The child has the very same file, in which it cannot have what the trunk has. */
+static enum wire_refusal judge_unlocked(const struct file *f) {
+  return note_locks(f->fd) && !rt_locks_any(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
+}
+
+static enum wire_refusal judge_device(struct file *f) {
+  f->kind = KIND_DEVICE;
+  if (is_watched(f->fd) || !find_original(f)) return WIRE_FORK_FILES;
+  return judge_unlocked(f);
+}
+
 /* A descriptor of standard stream I's file: it is that stream itself, or is opened apart from it, at its own place. */
 static enum wire_refusal judge_standard(struct file *f, int i, const struct stat *s) {
   long self = rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -132,9 +153,11 @@ static enum wire_refusal judge_standard(struct file *f, int i, const struct stat
   if (order < 0 || !S_ISREG(s->st_mode)) return WIRE_FORK_FILES;
   f->kind = order == 0 ? KIND_STANDARD : KIND_ANEW;
   f->like = i;
-  if (order == 0) return WIRE_FORK_GOOD;
+  if (order == 0 && is_watched(f->fd)) return WIRE_FORK_FILES;
+  /* Output is copied for the child, and input is the same. */
+  if (order == 0) return i > 0 ? judge_locks(f) : judge_unlocked(f);
   if (!find_original(f)) return WIRE_FORK_FILES;
-  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
+  return judge_locks(f);
 }
 
 /* What is found at `path` may be changed by the child: it must not be seen in the parent's memory. */
@@ -144,11 +167,6 @@ static void note_written(int fd) {
   for (const char *s = path; *s; s++)
     hash = rt_hash(hash, *s);
   written[n_written++] = hash;
-}
-
-/* Somebody is told by a signal what becomes of it, as of a folder with F_NOTIFY; nobody would be of another one. */
-static bool is_watched(int fd) {
-  return rt_system(SYS_fcntl, fd, F_GETOWN, 0, 0, 0, 0) != 0 || rt_system(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0) != 0;
 }
 
 /* What has no file type is named by the kernel. */
@@ -172,8 +190,7 @@ static enum wire_refusal judge_type(int fd, const struct stat *s) {
 static enum wire_refusal judge(struct file *f, const struct stat *s) {
   f->device = s->st_dev;
   f->inode = s->st_ino;
-  f->kind = KIND_SHARED;
-  if (is_harmless_device(s)) return WIRE_FORK_GOOD;
+  if (is_harmless_device(s)) return judge_device(f);
   for (int i = 0; i < 3; i++)
     if (standard[i].fd == i && standard[i].device == f->device && standard[i].inode == f->inode)
       return judge_standard(f, i, s);
@@ -186,8 +203,7 @@ static enum wire_refusal judge(struct file *f, const struct stat *s) {
   if (S_ISREG(s->st_mode)) note_written(f->fd);
   reading |= S_ISDIR(s->st_mode) && rt_system(SYS_lseek, f->fd, 0, 1 /* SEEK_CUR */, 0, 0, 0) != 0;
   if (!find_original(f)) return WIRE_FORK_FILES;
-  /* Those of a copy are the same. */
-  return f->kind == KIND_SAME || note_locks(f->fd) ? WIRE_FORK_GOOD : WIRE_FORK_LOCKS;
+  return judge_locks(f);
 }
 
 static enum wire_refusal add(void *context, int fd) {
@@ -276,6 +292,8 @@ bool rt_files_reopen(const int files[3]) {
       good = replace(f->fd, files[f->like]) && rt_system(SYS_fcntl, f->fd, F_SETFL, flags, 0, 0, 0) == 0;
     else if (f->kind == KIND_AGAIN || f->kind == KIND_ANEW)
       good = open_again(f, f->kind == KIND_ANEW ? files[f->like] : -1);
+    else if (f->kind == KIND_DEVICE)
+      good = open_again(f, f->fd);
     else if (f->kind == KIND_SAME)
       good = replace(f->fd, f->like);
   }

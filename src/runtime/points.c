@@ -108,6 +108,15 @@ static bool has_pending(const struct rt_call *c) {
   return words[RT_FILE_WRITE_AT] > words[RT_FILE_WRITE_BASE];
 }
 
+/* Another thread may be here already; what it has seen stays. */
+static void note_pending(struct wire_point *p, const struct rt_call *c) {
+  uint8_t unknown = WIRE_PENDING_UNKNOWN;
+  if (!has_pending(c))
+    rt_store(&p->pending, WIRE_PENDING_NOT);
+  else
+    (void)rt_swap_if(&p->pending, &unknown, WIRE_PENDING);
+}
+
 /* Where system calls are filtered the kernel is not asked, and nothing is known. */
 static void enter(struct wire_point *p, const struct rt_call *c) {
   bool may_ask = !rt_apart_filtered();
@@ -120,7 +129,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
   p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
   p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
   p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
-  p->pending = has_pending(c);
+  note_pending(p, c);
   p->handlers = may_ask ? handlers() : 0;
   p->n_frames = rt_stack_frames(c, p->frames, WIRE_FRAMES);
   rt_store(&p->ready, 1);
@@ -158,8 +167,8 @@ void rt_point_record(const struct rt_call *c) {
     if (mine) {
       p->first = order;
       enter(p, c);
-    } else if (!has_pending(c)) {
-      rt_store(&p->pending, 0);
+    } else {
+      note_pending(p, c);
     }
     (void)rt_add(&p->count, 1);
     rt_store(&p->last, order);

@@ -140,17 +140,26 @@ long rt_hear(int socket, void *p, size_t n, int files[RT_FILES]) {
   do
     got = rt_system(SYS_recvmsg, socket, (long)&m, 0, 0, 0, 0);
   while (got == -INTERRUPTED);
-  size_t room = m.msg_controllen >= sizeof(struct cmsghdr) ? control.header.cmsg_len - CMSG_LEN(0) : 0;
+  size_t room = got > 0 && m.msg_controllen >= sizeof(struct cmsghdr) ? control.header.cmsg_len - CMSG_LEN(0) : 0;
   const int *came = (const int *)(control.bytes + CMSG_LEN(0));
   for (size_t i = 0; i < RT_FILES; i++)
-    files[i] = got > 0 && i < room / sizeof(int) ? came[i] : -1;
+    files[i] = i < room / sizeof(int) ? came[i] : -1;
   return got;
+}
+
+/* Nothing of the last run's is open any more; the numbers stay in use, for others would get them. */
+static bool let_go(void) {
+  bool good = true;
+  for (int i = 0; i <= 2; i++)
+    good &= rt_system(SYS_dup2, WIRE_SERVER_FD, i, 0, 0, 0, 0) == i;
+  return good;
 }
 
 /* A request, with standard input and output beside it; false if murphy is gone, or speaks another language. */
 static bool hear(struct wire_fork_request *ret) {
   int files[RT_FILES];
   bool good = rt_hear(WIRE_SERVER_FD, ret, sizeof *ret, files) == (long)sizeof *ret;
+  if (good && ret->let_go) return let_go();
   for (int i = 0; i < RT_FILES; i++) {
     if (i <= 2) good &= files[i] >= 0 && rt_system(SYS_dup2, files[i], i, 0, 0, 0, 0) == i;
     if (files[i] >= 0) (void)rt_system(SYS_close, files[i], 0, 0, 0, 0, 0);
@@ -183,8 +192,8 @@ static void serve(void) {
     leave_folder();
   }
   while (good && hear(&request)) {
-    struct wire_fork_answer answer = {.number = request.number, .pid = fork_one()};
-    if (answer.pid == 0) {
+    struct wire_fork_answer answer = {.number = request.number, .pid = request.let_go ? 0 : fork_one()};
+    if (answer.pid == 0 && !request.let_go) {
       become_child(&request);
       return;
     }

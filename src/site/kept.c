@@ -46,6 +46,13 @@ static const struct import *called(const struct keeping *k, uint32_t insn) {
   return c.kind == CALL_SLOT ? program_import(k->t->p, c.target) : NULL;
 }
 
+/* Is the value given to somebody who may ask for it? Who writes it somewhere does not. */
+static bool is_passed_on(const struct keeping *k, const struct flow_event *e) {
+  if (e->kind != EVENT_ARGUMENT) return false;
+  const struct import *m = e->call_kind == CALL_SLOT ? program_import(k->t->p, e->target) : NULL;
+  return !m || relevance_writes(k->t->p->relevance, m->written) < 0;
+}
+
 /* Is something done according to what the call INSN returns? To print it is not enough. */
 static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret) {
   struct flow_start start = {.kind = START_RESULT, .insn = insn};
@@ -57,8 +64,10 @@ static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret)
     const struct flow_event *e = &k->events->at.at[i];
     if (e->subject != SUBJECT_VALUE) continue;
     used |= e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH || e->kind == EVENT_STORE || e->kind == EVENT_USE;
+    used |= is_passed_on(k, e);
     returned |= e->kind == EVENT_RETURN;
   }
+  used |= k->events->torn; /* not all is known of it */
   *ret = (struct telling){insn, !used};
   return r < 0 ? r : used || returned;
 }

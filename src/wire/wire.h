@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 4 /* 4: WIRE_HOOK_END, troubles */
+#define WIRE_VERSION 4 /* 4: WIRE_HOOK_END, troubles; wire_point has `pending`; WIRE_HOOK_PIN and _MAP */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -659,6 +659,13 @@ enum wire_handlers {
  * A function and a call stack that reached it from a module in scope; arguments and facts are those of the first call.
  * Complete once `ready` is 1.
  */
+/* Had the stream bytes that were not yet written? */
+enum wire_pending {
+  WIRE_PENDING_UNKNOWN,
+  WIRE_PENDING, /* at each call */
+  WIRE_PENDING_NOT
+};
+
 struct wire_point {
   uint64_t hash; /* of the stack and the function's name, equal in all runs and plans, and of the process's lineage */
   uint64_t count;
@@ -673,7 +680,7 @@ struct wire_point {
   uint8_t handlers;    /* of enum wire_handlers: what handlers of signals there are */
   uint32_t last;       /* which of all recorded calls was the last one here */
   uint32_t first;      /* ... and the first one */
-  uint8_t pending;     /* 1 if the stream had bytes that were not yet written, at each call */
+  uint8_t pending;     /* of enum wire_pending */
   struct wire_frame frames[WIRE_FRAMES];
 };
 
@@ -733,7 +740,7 @@ struct wire_trouble {
  * the area says so; then this descriptor is a socket that keeps the bounds of messages. The server says hello, and from
  * then on answers each request, which comes with the three standard descriptors for the child beside it.
  */
-#define WIRE_SERVER_VERSION 5 /* 5: from SOCKETS on in enum wire_refusal */
+#define WIRE_SERVER_VERSION 6 /* 6: wire_fork_request has `let_go`; 5: from SOCKETS on in enum wire_refusal */
 #define WIRE_SERVER_MAGIC 0x5652455348505268ull
 #define WIRE_SERVER_FD 250
 struct wire_server {
@@ -780,6 +787,7 @@ struct wire_fork_request {
   uint64_t number; /* of the request; the answer repeats it */
   uint64_t trunk;  /* not 0: the child is to branch */
   uint64_t kept;   /* not 0: the server is kept on one processor since its hello, which the child must not be */
+  uint64_t let_go; /* not 0: no child is wanted; the server keeps the standard streams of the last one no longer */
 };
 
 struct wire_fork_answer {

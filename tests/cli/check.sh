@@ -520,6 +520,10 @@ int told(const char *n) {
   if (ferror(f)) { fclose(f); unlink(n); return -1; }
   return fclose(f);
 }
+void end_if(int bad) { if (bad) _exit(1); }
+int passed(const char *n) { FILE *f = out(n); fputs(n, f); fflush(f); end_if(ferror(f)); return 0; }
+int left(const char *n) { FILE *f = out(n); fputs(n, f); fflush(f); _exit(ferror(f)); }
+int printed(const char *n) { FILE *f = out(n); fputs(n, f); return printf("%d", ferror(f)) < 0; }
 int ended(const char *n) {
   FILE *f = out(n);
   for (int c; (c = getchar()) != EOF;) putc(c, f);
@@ -535,7 +539,7 @@ int main(int c, char **v)
 {
   plain(*v); terminal(*v);
   return flushed(*v) + asked(*v) + more(*v) + unseen(*v) + perhaps(*v) + synced(*v) + failed(*v) + told(*v) + ended(*v)
-    + made(*v);
+    + made(*v) + passed(*v) + printed(*v) + (c > 2 ? left(*v) : 0);
 }
 C
 for level in 0 2; do
@@ -545,6 +549,9 @@ for level in 0 2; do
     all(s["quiet"] for f in ("flushed", "asked", "failed", "told", "terminal")
         for s in d["sites"] if (s["function"], s["in"], s["use"]) == ("fclose", f, "ignored")) and at("close", "synced")["quiet"]
     and at("unlink", "told")["quiet"]'
+  holds "whoever is given the answer of ferror may look at it, but not who prints it, at -O$level" json '
+    sorted({s["in"] for s in d["sites"] if s["function"] == "fputs" and s["in"] in ("passed", "left", "printed")})
+    == ["printed"]'
   holds "an end that may tell of lost data is shown at -O$level" json '
     not any(at("fclose", f)["quiet"] for f in ("plain", "more", "unseen", "perhaps", "ended", "made"))
     and not at("unlink", "plain")["quiet"]'

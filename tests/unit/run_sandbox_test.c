@@ -13,21 +13,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct place {
@@ -60,9 +65,9 @@ static int tear_down(void **state) {
 
 /* Where a test needs two runs of the same sandbox, TIMES is 2, and the last is seen. */
 static bool traced;
-static uint64_t patience_ns;
+static uint64_t patience_ns, wall_ns = 2000000000u;
 static bool brief;
-static const char *share;
+static const char *share, *input;
 static bool bare;
 static struct sandbox_places places = {.all = true}, last_places = {.all = true};
 static unsigned processor;
@@ -79,6 +84,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
                                     .envp = envp,
                                     .limits = *limits,
                                     .shared = share,
+                                    .input = input,
                                     .bare = bare,
                                     .processor = processor};
   struct sandbox *s = NULL;
@@ -89,7 +95,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     skip();
   }
   struct seen seen = {0};
-  int in = open("/dev/null", O_RDONLY | O_CLOEXEC), out = -1;
+  int in = open(input ? input : "/dev/null", O_RDONLY | O_CLOEXEC), out = -1;
   while (times--) {
     if (out >= 0) (void)close(out);
     sandbox_result_done(&seen.result);
@@ -97,7 +103,7 @@ static struct seen run_limited(const struct place *p, const char *script, unsign
     struct sandbox_job job = {.in = in,
                               .out = out,
                               .error = out,
-                              .wall_ns = 2000000000u,
+                              .wall_ns = wall_ns,
                               .trace = traced,
                               .patience_ns = patience_ns,
                               .brief = brief,
@@ -281,7 +287,8 @@ static void test_settings_are_read_only(void **state) {
 static void test_settings_are_renewed(void **state) {
   const char *script = "ionice; cat /proc/1/oom_score_adj /proc/self/oom_score_adj; stat -c %a /dev/pts/ptmx;"
                        "exec python3 -c '\n"
-                       "import fcntl, os, socket, struct\n"
+                       "import fcntl, os, resource, socket, struct\n"
+                       "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], os.sched_getscheduler(0))\n"
                        "s = socket.socket(socket.AF_UNIX)\n"
                        "def lo(what, value): return fcntl.ioctl(s, what, struct.pack(\"16si12x\", b\"lo\", value))\n"
                        "print(struct.unpack(\"16si12x\", lo(0x8921, 0))[1])\n"
@@ -289,6 +296,14 @@ static void test_settings_are_renewed(void **state) {
                        "  try: f(*a)\n"
                        "  except OSError: pass\n"
                        "attempt(lo, 0x8922, 1500)\n"
+                       "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                       "name = struct.pack(\"16s16x\", b\"lo\")\n"
+                       "print(fcntl.ioctl(s, 0x8915, name)[20:24])\n"
+                       "other = struct.pack(\"16sH2x4s8x\", b\"lo\", socket.AF_INET, socket.inet_aton(\"10.1.2.3\"))\n"
+                       "attempt(fcntl.ioctl, s, 0x8916, other)\n"
+                       "attempt(resource.prlimit, 1, resource.RLIMIT_NOFILE, (77, "
+                       "resource.getrlimit(resource.RLIMIT_NOFILE)[1]))\n"
+                       "attempt(os.sched_setscheduler, 1, os.SCHED_BATCH, os.sched_param(0))\n"
                        "attempt(os.chmod, \"/dev/pts/ptmx\", 0o600)\n"
                        "def oom():\n"
                        "  with open(\"/proc/1/oom_score_adj\", \"w\") as f: f.write(\"500\")\n"
@@ -470,6 +485,126 @@ static void test_keys_outside_stay(void **state) {
   if (pid == 0) _exit(keep_keys(p));
   assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
   assert_int_equal(status, 0);
+}
+
+/* A run has standard input as if it were the first. */
+static void test_input_is_anew(void **state) {
+  static const char script[] = "exec perl -MFcntl=:DEFAULT,:flock -e '"
+                               "print flock(STDIN, LOCK_EX | LOCK_NB) ? 1 : 0, fcntl(STDIN, F_GETFL, 0) & O_NONBLOCK; "
+                               "fcntl(STDIN, F_SETFL, O_NONBLOCK)'";
+  struct seen s = run(*state, script, 2);
+  assert_string_equal(s.out, "10");
+}
+
+/* ... and it has its path, wherever it lies. */
+static void test_input_has_its_path(void **state) {
+  char path[] = "/dev/shm/sandbox-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) skip();
+  (void)close(fd);
+  input = path;
+  struct seen s = run(*state, "readlink /proc/self/fd/0", 1);
+  input = NULL;
+  (void)unlink(path);
+  s.out[strcspn(s.out, "\n")] = '\0';
+  assert_string_equal(s.out, path);
+}
+
+/* --- what gives up by itself -------------------------------------------------------------------------------------- */
+
+static void wait_for_socket(void) {
+  int ends[2];
+  char byte;
+  const struct timeval limit = {.tv_usec = 700000};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return;
+  if (setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0) (void)!read(ends[0], &byte, 1);
+}
+
+static int start_timer(void) {
+  int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+  const struct itimerspec soon = {.it_value = {.tv_nsec = 700000000}};
+  return fd < 0 || timerfd_settime(fd, 0, &soon, NULL) < 0 ? -1 : fd;
+}
+
+static void wait_for_timer(void) {
+  uint64_t times;
+  (void)!read(start_timer(), &times, sizeof times);
+}
+
+static void poll_timer(void) {
+  struct pollfd p = {.fd = start_timer(), .events = POLLIN};
+  (void)poll(&p, 1, -1);
+}
+
+static void wait_for_events(void) {
+  struct epoll_event event;
+  const struct timespec limit = {.tv_nsec = 700000000};
+  (void)syscall(SYS_epoll_pwait2, epoll_create1(EPOLL_CLOEXEC), &event, 1, &limit, NULL, 8);
+}
+
+static void give_up(int signal) {
+  (void)signal;
+  (void)!write(1, "late\n", 5);
+  _exit(0);
+}
+
+static void wait_for_ever(void) {
+  int ends[2];
+  char byte;
+  if (pipe2(ends, O_CLOEXEC) == 0) (void)!read(ends[0], &byte, 1);
+}
+
+static void wait_for_alarm(void) {
+  const struct itimerval soon = {.it_value = {.tv_usec = 700000}};
+  if (signal(SIGALRM, give_up) == SIG_ERR || setitimer(ITIMER_REAL, &soon, NULL) < 0) return;
+  wait_for_ever();
+}
+
+static void wait_for_posix_timer(void) {
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+  const struct itimerspec soon = {.it_value = {.tv_nsec = 700000000}};
+  if (signal(SIGUSR1, give_up) == SIG_ERR || timer_create(CLOCK_MONOTONIC, &event, &timer) < 0) return;
+  if (timer_settime(timer, 0, &soon, NULL) == 0) wait_for_ever();
+}
+
+/* A timer that was stopped wakes nobody. */
+static void poll_for_ever(void) {
+  struct pollfd p = {.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), .events = POLLIN};
+  (void)poll(&p, 1, -1);
+}
+
+static const struct {
+  const char *name;
+  void (*wait)(void);
+  bool endless;
+} waits[] = {
+    {"socket", wait_for_socket, false}, {"timer", wait_for_timer, false}, {"poll", poll_timer, false},
+    {"events", wait_for_events, false}, {"alarm", wait_for_alarm, false}, {"posix", wait_for_posix_timer, false},
+    {"pipe", wait_for_ever, true},      {"stopped", poll_for_ever, true},
+};
+
+/* This program as the command of a sandbox. */
+static int wait_as(const char *name) {
+  for (size_t i = 0; i < COUNT(waits); i++)
+    if (strcmp(waits[i].name, name) == 0) waits[i].wait();
+  (void)!write(1, "late\n", 5);
+  return 0;
+}
+
+static void test_limits_of_sleep(void **state) {
+  char self[PATH_MAX] = "", script[PATH_MAX + 32];
+  assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+  wall_ns = 300000000;
+  for (size_t i = 0; i < COUNT(waits); i++) {
+    (void)snprintf(script, sizeof script, "exec '%s' %s", self, waits[i].name);
+    struct seen s = run_patiently(*state, script);
+    if (s.result.timed_out != waits[i].endless) fail_msg("%s: %d", waits[i].name, s.result.timed_out);
+    assert_true(!waits[i].endless || s.result.wall_ns < 40000000000u);
+    if (!waits[i].endless) assert_string_equal(s.out, "late\n");
+    sandbox_result_done(&s.result);
+  }
+  wall_ns = 2000000000u;
 }
 
 /* 900 processes that only wait, where 400 are allowed. */
@@ -671,7 +806,8 @@ static void test_signals_while_it_is_made(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1) return wait_as(argv[1]);
   const struct CMUnitTest tests[] = {
       TEST(test_status_and_output),
       TEST(test_changes_stay_inside),
@@ -697,6 +833,9 @@ int main(void) {
       TEST(test_brief_runs),
       TEST(test_slow_is_not_stuck),
       TEST(test_slow_is_not_stuck_without),
+      TEST(test_limits_of_sleep),
+      TEST(test_input_is_anew),
+      TEST(test_input_has_its_path),
       TEST(test_memory_is_limited),
       TEST(test_processes_are_limited),
       TEST(test_keeper_cannot_be_killed),

@@ -526,6 +526,31 @@ static void end_log(struct run_area *a, struct run_log *log) {
   run_area_done(a);
 }
 
+/* Numbers of modules are those of a run. */
+static void test_kept_modules(void **state) {
+  (void)state;
+  struct run_area a;
+  struct run_modules m;
+  struct small_plan p;
+  struct run_log log;
+  struct wire_event event = {.n_frames = 2, .frames = {{.at = 0x10, .module = 1}, {.at = 0x20, .module = 2}}};
+  struct run_kept kept = {0};
+  struct run_symbol symbol;
+  start_log(&a, &m, &p, &log);
+  struct wire_loaded *loaded = (struct wire_loaded *)((char *)a.at + a.loaded.at);
+  loaded[0] = (struct wire_loaded){.ready = 1, .end = 4096, .path = "/lost/first"};
+  run_area_keep(&a, &event, &kept);
+  assert_int_equal(kept.n, 1);
+  loaded[0] = (struct wire_loaded){.ready = 1, .end = 4096, .path = "/lost/other"};
+  loaded[1] = (struct wire_loaded){.ready = 1, .end = 4096, .path = "/lost/second"};
+  run_symbols_tell(log.symbols, &kept);
+  assert_true(run_symbols_at(log.symbols, &event.frames[0], &symbol));
+  assert_string_equal(symbol.path, "/lost/first");
+  assert_true(run_symbols_at(log.symbols, &event.frames[1], &symbol));
+  assert_string_equal(symbol.path, "/lost/second");
+  end_log(&a, &log);
+}
+
 static void test_log(void **state) {
   (void)state;
   struct run_area a;
@@ -654,6 +679,7 @@ int main(void) {
       cmocka_unit_test(test_unclaimed_event),
       cmocka_unit_test(test_folder),
       cmocka_unit_test(test_left_behind),
+      cmocka_unit_test(test_kept_modules),
       cmocka_unit_test(test_log),
       cmocka_unit_test(test_hostile_events),
       cmocka_unit_test(test_refusals),

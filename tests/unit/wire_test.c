@@ -275,7 +275,7 @@ static void layouts_are_of_this_version(void **state) {
   assert_int_equal(wire_sum(shared, sizeof shared), 0x68e007d8ecbac9ccu);
   assert_int_equal(WIRE_VERSION, 4);
   assert_int_equal(wire_sum(server, sizeof server), 0xd61bfa220f2227d2u);
-  assert_int_equal(WIRE_SERVER_VERSION, 5);
+  assert_int_equal(WIRE_SERVER_VERSION, 6);
   assert_int_equal(wire_sum(hub, sizeof hub), 0xee1751aa6de7b2du);
   assert_int_equal(WIRE_HUB_VERSION, 2);
 }
