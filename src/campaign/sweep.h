@@ -51,6 +51,7 @@ struct held {
   int status;
   bool injected, attached;
   enum lab_mode mode;
+  char why[SANDBOX_WHY]; /* as of struct lab_result */
   unsigned left;
   uint64_t wall_ns, memory;
   size_t finding;                                 /* of a failure whose cause is known; else 0 */

@@ -206,6 +206,7 @@ int sweep_hold(const struct sweep_done *d, bool streams, struct held *ret) {
                      .wall_ns = r->wall_ns,
                      .memory = r->memory,
                      .finding = d->finding};
+  memcpy(add.why, r->why, sizeof add.why);
   bool good = add.difference;
   for (size_t i = 0; i < OBSERVE_STREAMS && good && streams; i++)
     good = hold_stream(&r->seen.streams[i], &add.streams[i]);
@@ -297,6 +298,7 @@ int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct he
   result->wall_ns = h->wall_ns;
   result->memory = h->memory;
   result->mode = h->mode;
+  memcpy(result->why, h->why, sizeof result->why);
   memcpy(result->seen.streams, h->streams, sizeof h->streams);
   struct sweep_done d = {.experiment = h->experiment,
                          .outcome = h->outcome,

@@ -437,7 +437,7 @@ static void test_the_cheaper_way(void **state) {
 
 struct told {
   size_t n, finding;
-  char doubt[64], out[16];
+  char doubt[64], out[16], why[SANDBOX_WHY];
 };
 
 static int note(void *context, const struct sweep_done *d, struct err *e) {
@@ -447,6 +447,7 @@ static int note(void *context, const struct sweep_done *d, struct err *e) {
   t->finding = d->finding;
   (void)snprintf(t->doubt, sizeof t->doubt, "%s", d->doubt ? d->doubt : "");
   (void)snprintf(t->out, sizeof t->out, "%s", d->result->seen.streams[OBSERVE_OUT].at);
+  (void)snprintf(t->why, sizeof t->why, "%s", d->result->why);
   return 0;
 }
 
@@ -580,6 +581,7 @@ static void test_hangs_that_wait(void **state) {
   o->st.started = sweep_now();
   o->sweep.deadline = o->st.started + 1000000000000u;
   *result = (struct lab_result){.injected = true, .timed_out = true, .wall_ns = 1001};
+  (void)snprintf(result->why, sizeof result->why, "because");
   result->seen = run_of(SIGKILL, "tick\n", "");
   struct sweep_done d = {.outcome = OUTCOME_HANG, .lab = l, .result = result, .difference = ""};
   assert_true(sweep_take(&o->st, NULL, &next) && next == 0);
@@ -595,6 +597,7 @@ static void test_hangs_that_wait(void **state) {
   assert_int_equal(o->told.n, 1);
   assert_string_equal(o->told.doubt, "no time was left to make sure of it");
   assert_string_equal(o->told.out, "tick\n");
+  assert_string_equal(o->told.why, "because");
   vec_done(&o->st.later);
   free(result);
   free(o);
