@@ -437,7 +437,7 @@ static void test_the_cheaper_way(void **state) {
 
 struct told {
   size_t n, finding;
-  char doubt[64], out[16], why[16];
+  char doubt[64], out[16], why[SANDBOX_WHY];
 };
 
 static int note(void *context, const struct sweep_done *d, struct err *e) {
