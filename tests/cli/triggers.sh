@@ -460,6 +460,7 @@ MURPHY_TRIGGER(Waits, .eval = eval);
 END
 cat >leaves.c <<'END'
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 static void *work(void *unused) {
   (void)!getppid();
@@ -472,6 +473,7 @@ int main(int argc, char **argv) {
   /* The trigger writes to descriptor 9 when it is asked. */
   if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
   if (pthread_create(&t, NULL, work, NULL) || read(ends[0], &b, 1) != 1) return 8;
+  if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(0);
   if (argc > 1) execvp(argv[1], argv + 1);
   return argc > 1;
 }
@@ -482,6 +484,36 @@ run run --triggers own waits.xml -- ./leaves
 accepted 'a thread that is in a trigger when the program ends does not matter'
 run run --triggers own waits.xml -- ./leaves true
 accepted '... nor when it becomes another program'
+run run --triggers own waits.xml -- ./leaves _exit
+accepted '... nor when another thread calls _exit'
+
+# A child of vfork is not the process, though it is in its memory: its end is nobody's.
+build own/vforks.so <<'END' || exit 1
+#include <murphy/trigger.h>
+extern int helper(void);
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)t;
+  (void)c;
+  return helper();
+}
+MURPHY_TRIGGER(Vforks, .eval = eval);
+END
+cat >vforks.c <<'END'
+#define _GNU_SOURCE
+#include <sys/wait.h>
+#include <unistd.h>
+int helper(void) {
+  int status = 1;
+  pid_t pid = vfork();
+  if (pid == 0) _exit(0);
+  return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+int main(void) { return getppid() < 0; }
+END
+cc -rdynamic -o vforks vforks.c || exit 1
+sed 's/Waits/Vforks/' waits.xml >vforks.xml
+run run --triggers own vforks.xml -- ./vforks
+accepted '... nor is the child of a vfork in a trigger that calls _exit its end'
 
 # Nor has a process that was killed there anything to do with how another ended.
 cat >kills.c <<'END'
