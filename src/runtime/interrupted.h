@@ -10,6 +10,7 @@ enum rt_ending {
   RT_ENDING_CRASH,   /* one for a crash in it */
   RT_ENDING_SIGNAL,  /* one for a signal that has nothing to do with it */
   RT_ENDING_HANDLER, /* one, and it is not known what for */
+  RT_ENDING_UNKNOWN, /* the stack does not tell whether there is one */
 };
 
 /* At the caller of C, with QUESTION further up on the stack, or on another one. */

@@ -242,6 +242,8 @@ static void note_end(const struct rt_call *c, uint32_t trigger) {
     return rt_trouble(WIRE_TROUBLE_CRASH, trigger, 0, NULL);
   case RT_ENDING_HANDLER:
     return rt_trouble(WIRE_TROUBLE_HANDLER, trigger, 0, NULL);
+  case RT_ENDING_UNKNOWN:
+    return rt_trouble(WIRE_TROUBLE_ENDED, trigger, 0, NULL);
   case RT_ENDING_SIGNAL:
     return;
   }

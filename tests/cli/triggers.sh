@@ -387,15 +387,21 @@ done
 # only comes at that time is nobody's fault; what cannot be told apart is said to be so.
 cat >catches.c <<'END'
 #define _GNU_SOURCE
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+static sigjmp_buf back;
+static void jumps(int n) {
+  (void)n;
+  siglongjmp(back, 1);
+}
 static void caught(int n) {
   if (getenv("GENTLY")) exit(n);
   _exit(n);
 }
-/* catches SIGNAL [altstack] [mask] [nodefer] */
+/* catches SIGNAL [altstack] [mask] [nodefer] [before]; before: it has handled a fault already. */
 int main(int argc, char **argv) {
   static char other[65536];
   stack_t stack = {.ss_sp = other, .ss_size = sizeof other};
@@ -405,6 +411,10 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "altstack") == 0) a.sa_flags |= SA_ONSTACK, sigaltstack(&stack, NULL);
     if (strcmp(argv[i], "mask") == 0) sigfillset(&a.sa_mask);
     if (strcmp(argv[i], "nodefer") == 0) a.sa_flags |= SA_NODEFER;
+    if (strcmp(argv[i], "before") == 0 && !sigsetjmp(back, 1)) {
+      signal(SIGSEGV, jumps);
+      *(volatile int *)8 = 1;
+    }
   }
   sigaction(atoi(argv[1]), &a, NULL);
   return read(0, &b, 1) > 1;
@@ -425,14 +435,15 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
 MURPHY_TRIGGER(Signals, .eval = eval);\n' | build own/signals.so || exit 1
 crashed='it has crashed, and a handler of the program for that has ended process [0-9]+$'
 unclear='a handler of the program for a signal that came in it has ended process [0-9]+$'
+unknown='it, or a handler of the program for a signal that came in it, has ended process [0-9]+$'
 signals() { # signals HOW STATUS:LINES TEXT ARGUMENT...: what the trigger does, how many lines are said like TEXT
-  local how=$1 wanted=$2 text=$3 gently
+  local how=$1 wanted=$2 text=$3 gently catches=${catches:-./catches}
   shift 3
   printf '<trigger id="t" class="Signals"><args><how>%s</how></args></trigger>
 <function name="read" return="-1" errno="EIO"><reftrigger ref="t" /></function>' "$how" >signals.xml
   for gently in '' GENTLY=1; do
     last="catches $* ${gently:-_exit} ($how)"
-    env ${gently:+"$gently"} "$MURPHY" run --triggers own signals.xml -- ./catches "$@" </dev/null >out 2>err
+    env ${gently:+"$gently"} "$MURPHY" run --triggers own signals.xml -- "$catches" "$@" </dev/null >out 2>err
     status=$?
     holds "a trigger ${how:-crash}, the program handles $*, and ends${gently:+ by exit}" \
       test "$status:$(grep -cE "${text:-.}" err)" = "$wanted"
@@ -444,6 +455,12 @@ signals abort 3:1 "$crashed" 6
 signals term 15:0 '' 15
 signals term 3:1 "$unclear" 15 mask
 signals term 3:1 "$unclear" 15 nodefer
+# A fault that was handled before says nothing about what came now.
+signals term 3:1 "$unclear" 15 mask before
+# Nor is it known what a stack goes through that cannot be walked.
+cc -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o blind catches.c || exit 1
+catches=./blind signals '' 3:1 "$unknown" 11
+catches=./blind signals term 3:1 "$unknown" 15
 
 # A thread that is in a trigger when the program ends in good order has nothing to do with it.
 build own/waits.so <<'END' || exit 1
