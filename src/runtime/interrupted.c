@@ -15,9 +15,9 @@
 #define CRASHES (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
 #define LIBC_OWN (BIT(32) | BIT(33)) /* its handlers of these end nothing */
 
-/* What was interrupted: the processor's exception, if it has ever been one, and the signals that were blocked. */
+/* What was interrupted, and where: the processor's exception, if it has ever been one, and what was blocked. */
 struct context {
-  uint64_t trap, blocked;
+  uint64_t sp, trap, blocked;
 };
 
 static bool is_signal(const struct rt_walk *w) {
@@ -27,8 +27,9 @@ static bool is_signal(const struct rt_walk *w) {
 
 /* From the start of the kernel's ucontext. */
 static bool read_context(struct rt_walk *w, struct context *ret) {
-  enum { UC_TRAP = 200, UC_BLOCKED = 296 };
-  return rt_walk_word(w, w->sp + UC_TRAP, &ret->trap) && rt_walk_word(w, w->sp + UC_BLOCKED, &ret->blocked);
+  enum { UC_RSP = 160, UC_TRAP = 200, UC_BLOCKED = 296 };
+  return rt_walk_word(w, w->sp + UC_RSP, &ret->sp) && rt_walk_word(w, w->sp + UC_TRAP, &ret->trap) &&
+         rt_walk_word(w, w->sp + UC_BLOCKED, &ret->blocked);
 }
 
 enum found { FOUND_QUESTION, FOUND_HANDLER, FOUND_NOTHING };
@@ -37,7 +38,7 @@ enum found { FOUND_QUESTION, FOUND_HANDLER, FOUND_NOTHING };
  * What comes first on the way up. A frame pointer that is only guessed may be that of what a signal has interrupted, and
  * so lead past the handler: behind such a step the question says nothing.
  */
-RT_RAW static enum found look_up(const struct rt_call *c, const void *question, struct context *ret) {
+RT_RAW static enum found look_up(const struct rt_call *c, const struct rt_question *question, struct context *ret) {
   struct rt_walk w;
   uint64_t end = rt_bounds_of((uint64_t)question & ~7ull).high;
   bool goes = rt_walk_start(c, &w), sure = true;
@@ -71,11 +72,12 @@ static bool is_crash(uint64_t handled, uint64_t trap) {
   return !others || (trap != 0 && !has_handler(others & ~LIBC_OWN));
 }
 
-enum rt_ending rt_ending(const struct rt_call *c, const void *question) {
+enum rt_ending rt_ending(const struct rt_call *c, const struct rt_question *question) {
   struct context context;
   uint64_t now = 0;
   enum found found = look_up(c, question, &context);
   if (found != FOUND_HANDLER) return found == FOUND_QUESTION ? RT_ENDING_PLAIN : RT_ENDING_UNKNOWN;
+  if (!rt_asking_there(question, context.sp)) return RT_ENDING_LEFT;
   if (rt_system(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&now, sizeof now, 0, 0) < 0) return RT_ENDING_HANDLER;
   uint64_t handled = now & ~context.blocked;
   if (handled != 0 && !(handled & CRASHES)) return RT_ENDING_SIGNAL;

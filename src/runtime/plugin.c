@@ -245,6 +245,7 @@ static void note_end(const struct rt_call *c, uint32_t trigger) {
   case RT_ENDING_UNKNOWN:
     return rt_trouble(WIRE_TROUBLE_ENDED, trigger, 0, NULL);
   case RT_ENDING_SIGNAL:
+  case RT_ENDING_LEFT:
     return;
   }
 }

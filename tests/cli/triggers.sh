@@ -568,6 +568,7 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
 MURPHY_TRIGGER(Jumps, .state_size = 4, .eval = eval);
 END
 cat >jumps.c <<'END'
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -578,6 +579,10 @@ static void handler(int unused) {
   (void)unused;
   siglongjmp(back, 1);
 }
+static void ends(int unused) {
+  (void)unused;
+  _exit(6);
+}
 static __attribute__((noinline)) int deep(int n) {
   volatile char room[256];
   memset((char *)room, n, sizeof room);
@@ -587,6 +592,13 @@ int main(int argc, char **argv) {
   signal(SIGUSR1, handler);
   if (!sigsetjmp(back, 1)) return deep(3) + 77;
   if (argc > 1 && strcmp(argv[1], "leave") == 0) return 5;
+  if (argc > 1 && strcmp(argv[1], "handle") == 0) {
+    static char other[65536];
+    stack_t stack = {.ss_sp = other, .ss_size = sizeof other};
+    struct sigaction a = {.sa_handler = ends, .sa_flags = SA_ONSTACK};
+    if (sigaltstack(&stack, NULL) || sigaction(SIGSEGV, &a, NULL)) return 9;
+    *(volatile int *)8 = 1;
+  }
   int flat = getppid() < 0;
   printf("%d %d\n", flat, deep(9) < 0);
   fflush(stdout);
@@ -603,6 +615,8 @@ run run --triggers own jumps.xml -- ./jumps leave
 holds '... also if nobody asks it again' test "$status" = 5 -a ! -s err
 run run --triggers own jumps.xml -- ./jumps crash
 holds '... nor crashed it' test "$status" = 139 -a ! -s err
+run run --triggers own jumps.xml -- ./jumps handle
+holds '... nor if that is handled before it is asked again, on another stack' test "$status" = 6 -a ! -s err
 
 cat >crashes.c <<'END'
 #include <unistd.h>
