@@ -35,8 +35,8 @@ static bool read_context(struct rt_walk *w, struct context *ret) {
 enum found { FOUND_QUESTION, FOUND_HANDLER, FOUND_NOTHING };
 
 /*
- * What comes first on the way up. A frame pointer that is only guessed may be that of what a signal has interrupted, and
- * so lead past the handler: behind such a step the question says nothing.
+ * What comes first on the way up. A frame pointer that is only guessed may be that of what a signal has interrupted,
+ * and so lead past the handler: behind such a step the question says nothing.
  */
 RT_RAW static enum found look_up(const struct rt_call *c, const struct rt_question *question, struct context *ret) {
   struct rt_walk w;
