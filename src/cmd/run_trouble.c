@@ -50,11 +50,12 @@ static const char *const kinds[WIRE_TROUBLE_COUNT] = {
     [WIRE_TROUBLE_EXIT] = "it has called exit, and so ended process",
     [WIRE_TROUBLE_CRASH] = "it has crashed, and a handler of the program for that has ended process",
     [WIRE_TROUBLE_HANDLER] = "a handler of the program for a signal that came in it has ended process",
+    [WIRE_TROUBLE_ENDED] = "it, or a handler of the program for a signal that came in it, has ended process",
     [WIRE_TROUBLE_FULL] = "more threads asked than can at once; their calls went on",
 };
 
 /* The process was ended in the middle of it. */
-static bool is_end(uint32_t kind) { return kind >= WIRE_TROUBLE_EXIT && kind <= WIRE_TROUBLE_HANDLER; }
+static bool is_end(uint32_t kind) { return kind >= WIRE_TROUBLE_EXIT && kind <= WIRE_TROUBLE_ENDED; }
 
 static bool is_fatal(uint32_t kind) { return kind <= WIRE_TROUBLE_REFUSED || is_end(kind); }
 

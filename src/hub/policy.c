@@ -11,15 +11,15 @@
 static const struct {
   const char *name;
   enum hub_policy_kind kind;
-  bool number;
+  bool number, choose;
 } policies[] = {
-    {"round-robin", HUB_ROUND_ROBIN, false},
-    {"nth", HUB_NTH, true},
-    {"at-most", HUB_AT_MOST, true},
-    {"script", HUB_SCRIPT, false},
-    {"choose", HUB_SCRIPT, false},
-    {"always", HUB_ALWAYS, false},
-    {"never", HUB_NEVER, false},
+    {.name = "round-robin", .kind = HUB_ROUND_ROBIN},
+    {.name = "nth", .kind = HUB_NTH, .number = true},
+    {.name = "at-most", .kind = HUB_AT_MOST, .number = true},
+    {.name = "script", .kind = HUB_SCRIPT},
+    {.name = "choose", .kind = HUB_SCRIPT, .choose = true},
+    {.name = "always", .kind = HUB_ALWAYS},
+    {.name = "never", .kind = HUB_NEVER},
 };
 
 static int unknown_policy(const char *text, struct err *e) {
@@ -53,7 +53,7 @@ int hub_policy_parse(const char *text, struct hub_policy *ret, struct err *e) {
   ret->kind = policies[i].kind;
   ret->n = (uint64_t)number;
   ret->script = script ? value : NULL;
-  ret->choose = script && *text == 'c';
+  ret->choose = policies[i].choose;
   return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside the room: a program that decides. It gets each question as a line of JSON on its standard input, and answers
- * with a line: 1, y or yes for a fault, anything else for none. It may read several before it answers; then answers are
- * in the order of the questions, or say of which one they are: #12 yes.
+ * with a line: 1, y or yes for a fault, anything else for none. The line may say which question it is to: #12 yes. One
+ * that chooses may read several before it answers, and always says it.
  */
 #pragma once
 

@@ -55,6 +55,7 @@ struct hub {
   VEC(struct pending) pending; /* in the order in which they came */
   size_t given;                /* so many of them, the first ones, the script has got */
   struct hub_script script;
+  bool numbered; /* the script says which question it answers */
   uint64_t serial;
   struct text line;
 };
@@ -204,7 +205,8 @@ static size_t which_pending(const struct hub *h, const struct script_word *word)
 
 static int answer_pending(struct hub *h, const struct script_word *word, struct err *e) {
   size_t which = which_pending(h, word);
-  if (h->options->policy.choose && !word->numbered) return script_failed(h, -EINVAL, e);
+  h->numbered |= word->numbered;
+  if (h->numbered && !word->numbered) return script_failed(h, -EINVAL, e);
   if (which == NOBODY) return script_failed(h, word->numbered ? -ENOENT : -E2BIG, e);
   struct pending p = take_pending(h, which);
   size_t i = who_waits(h, &p);
@@ -215,8 +217,9 @@ static int answer_pending(struct hub *h, const struct script_word *word, struct 
 }
 
 /*
- * May the script get another question? One that chooses may at any time. Another has one at a time: were there two,
- * what it says too much about the one would be taken for its answer to the other.
+ * May the script get another question? One that chooses may at any time. Another has one at a time: were there two, a
+ * line without a number could be to any of them. What it says too much, and only when it has got the next question, is
+ * still taken for the answer to that, unless it gives numbers.
  */
 static bool has_next(const struct hub *h) {
   return h->given < h->pending.n && (h->given == 0 || h->options->policy.choose);
@@ -357,6 +360,7 @@ static void want_descriptors(void) {
 int hub_serve(const struct hub_options *options, struct hub_totals *ret, struct err *e) {
   struct hub h = {.options = options, .listener = -1, .signals = -1, .script = {.in = -1, .out = -1}};
   h.state.policy = options->policy;
+  h.numbered = options->policy.choose;
   want_descriptors();
   h.signals = signalfd(-1, options->ends, SFD_CLOEXEC);
   int r = h.signals < 0 ? err_set(e, -errno, "signalfd: %s", strerror(errno)) : 0;

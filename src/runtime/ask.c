@@ -14,14 +14,14 @@ static bool is_hub(uint32_t trigger) {
 }
 
 /* On another stack than that of the question, it is taken to be still there. */
-static bool is_there(const struct rt_question *q, uint64_t sp) {
+bool rt_asking_there(const struct rt_question *q, uint64_t sp) {
   uint64_t end = rt_bounds_of(sp & ~7ull).high;
   if (end == 0 || rt_bounds_of((uint64_t)q).high != end) return true;
   return sp < (uint64_t)q && rt_load(&q->self) == q;
 }
 
 bool rt_asking(uint64_t sp) {
-  if (rt_self.asking && is_there(rt_self.asking, sp)) return true;
+  if (rt_self.asking && rt_asking_there(rt_self.asking, sp)) return true;
   if (rt_self.asking) rt_plugin_left();
   rt_ask_end();
   return false;

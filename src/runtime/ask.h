@@ -23,6 +23,8 @@ static inline void rt_ask_begin(struct rt_question *q) {
 static inline void rt_ask_end(void) { rt_self.asking = NULL; }
 /* Is this thread in a question, seen from a frame at SP? One that was left is forgotten. */
 bool rt_asking(uint64_t sp) RT_HIDDEN;
+/* Is the question Q still there, seen from a frame at SP? */
+bool rt_asking_there(const struct rt_question *q, uint64_t sp) RT_HIDDEN;
 
 /* Finds and initialises plugins; before this their answer is no. When libc is ready, in one thread. */
 void rt_ask_start(void) RT_HIDDEN;

@@ -199,10 +199,15 @@ static void forgive(uint32_t pid) {
     if (rt_load(&all[i].owner) >> 32 == pid) rt_store(&all[i].ended, 1);
 }
 
-/* A child of vfork is in its parent's memory, and not the parent. */
-void rt_plugin_leave(void) {
+/* The process, if there are plugins in it; else 0. A child of vfork is in its parent's memory, and not the parent. */
+static uint32_t own_process(void) {
   uint32_t pid = plugins ? rt_pid_if_known() : 0;
-  if (pid && pid == (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0)) forgive(pid);
+  return pid && pid == (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0) ? pid : 0;
+}
+
+void rt_plugin_leave(void) {
+  uint32_t pid = own_process();
+  if (pid) forgive(pid);
 }
 
 /*
@@ -237,7 +242,10 @@ static void note_end(const struct rt_call *c, uint32_t trigger) {
     return rt_trouble(WIRE_TROUBLE_CRASH, trigger, 0, NULL);
   case RT_ENDING_HANDLER:
     return rt_trouble(WIRE_TROUBLE_HANDLER, trigger, 0, NULL);
+  case RT_ENDING_UNKNOWN:
+    return rt_trouble(WIRE_TROUBLE_ENDED, trigger, 0, NULL);
   case RT_ENDING_SIGNAL:
+  case RT_ENDING_LEFT:
     return;
   }
 }
@@ -252,22 +260,19 @@ static void note_own(const struct rt_call *c, uint32_t pid) {
   rt_store(&mark->trigger, 0);
 }
 
-/* The program calls _exit. What a plugin calls itself does not come here. */
+/* Other threads may be in plugins, which is no fault of these. What a plugin calls itself does not come here. */
 void rt_plugin_end(const struct rt_call *c) {
-  uint32_t pid = plugins ? rt_pid_if_known() : 0;
-  if (pid) note_own(c, pid);
+  uint32_t pid = own_process();
+  if (!pid) return;
+  note_own(c, pid);
+  forgive(pid);
 }
 
-/*
- * The process exits in good order: somebody has called exit, in the thread that this runs in. Other threads may be in
- * plugins, which is no fault of these.
- */
+/* The process exits in good order: somebody has called exit, in the thread that this runs in. */
 __attribute__((destructor)) static void note_exit(void) {
-  uint32_t pid = plugins ? rt_pid_if_known() : 0;
   uint64_t *frame = __builtin_frame_address(0);
   const struct rt_call here = {.sp = frame + 1, .rbp = frame[0]};
-  if (pid) note_own(&here, pid);
-  if (pid) forgive(pid);
+  rt_plugin_end(&here);
   end_plugins();
 }
 

@@ -726,6 +726,7 @@ enum wire_trouble_kind {
   WIRE_TROUBLE_EXIT,    /* the plugin has called exit */
   WIRE_TROUBLE_CRASH,   /* it has crashed, and a handler of the program has ended the process for this */
   WIRE_TROUBLE_HANDLER, /* a handler of the program has ended the process in the middle of it, not known what for */
+  WIRE_TROUBLE_ENDED,   /* the plugin or such a handler has */
   WIRE_TROUBLE_FULL,    /* more threads ask hubs than there are connections for */
   WIRE_TROUBLE_COUNT,
 };

@@ -387,15 +387,21 @@ done
 # only comes at that time is nobody's fault; what cannot be told apart is said to be so.
 cat >catches.c <<'END'
 #define _GNU_SOURCE
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+static sigjmp_buf back;
+static void jumps(int n) {
+  (void)n;
+  siglongjmp(back, 1);
+}
 static void caught(int n) {
   if (getenv("GENTLY")) exit(n);
   _exit(n);
 }
-/* catches SIGNAL [altstack] [mask] [nodefer] */
+/* catches SIGNAL [altstack] [mask] [nodefer] [before]; before: it has handled a fault already. */
 int main(int argc, char **argv) {
   static char other[65536];
   stack_t stack = {.ss_sp = other, .ss_size = sizeof other};
@@ -405,6 +411,10 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "altstack") == 0) a.sa_flags |= SA_ONSTACK, sigaltstack(&stack, NULL);
     if (strcmp(argv[i], "mask") == 0) sigfillset(&a.sa_mask);
     if (strcmp(argv[i], "nodefer") == 0) a.sa_flags |= SA_NODEFER;
+    if (strcmp(argv[i], "before") == 0 && !sigsetjmp(back, 1)) {
+      signal(SIGSEGV, jumps);
+      *(volatile int *)8 = 1;
+    }
   }
   sigaction(atoi(argv[1]), &a, NULL);
   return read(0, &b, 1) > 1;
@@ -425,14 +435,15 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
 MURPHY_TRIGGER(Signals, .eval = eval);\n' | build own/signals.so || exit 1
 crashed='it has crashed, and a handler of the program for that has ended process [0-9]+$'
 unclear='a handler of the program for a signal that came in it has ended process [0-9]+$'
+unknown='it, or a handler of the program for a signal that came in it, has ended process [0-9]+$'
 signals() { # signals HOW STATUS:LINES TEXT ARGUMENT...: what the trigger does, how many lines are said like TEXT
-  local how=$1 wanted=$2 text=$3 gently
+  local how=$1 wanted=$2 text=$3 gently catches=${catches:-./catches}
   shift 3
   printf '<trigger id="t" class="Signals"><args><how>%s</how></args></trigger>
 <function name="read" return="-1" errno="EIO"><reftrigger ref="t" /></function>' "$how" >signals.xml
   for gently in '' GENTLY=1; do
     last="catches $* ${gently:-_exit} ($how)"
-    env ${gently:+"$gently"} "$MURPHY" run --triggers own signals.xml -- ./catches "$@" </dev/null >out 2>err
+    env ${gently:+"$gently"} "$MURPHY" run --triggers own signals.xml -- "$catches" "$@" </dev/null >out 2>err
     status=$?
     holds "a trigger ${how:-crash}, the program handles $*, and ends${gently:+ by exit}" \
       test "$status:$(grep -cE "${text:-.}" err)" = "$wanted"
@@ -444,6 +455,12 @@ signals abort 3:1 "$crashed" 6
 signals term 15:0 '' 15
 signals term 3:1 "$unclear" 15 mask
 signals term 3:1 "$unclear" 15 nodefer
+# A fault that was handled before says nothing about what came now.
+signals term 3:1 "$unclear" 15 mask before
+# Nor is it known what a stack goes through that cannot be walked.
+cc -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o blind catches.c || exit 1
+catches=./blind signals '' 3:1 "$unknown" 11
+catches=./blind signals term 3:1 "$unknown" 15
 
 # A thread that is in a trigger when the program ends in good order has nothing to do with it.
 build own/waits.so <<'END' || exit 1
@@ -460,6 +477,7 @@ MURPHY_TRIGGER(Waits, .eval = eval);
 END
 cat >leaves.c <<'END'
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 static void *work(void *unused) {
   (void)!getppid();
@@ -472,6 +490,7 @@ int main(int argc, char **argv) {
   /* The trigger writes to descriptor 9 when it is asked. */
   if (pipe(ends) || dup2(ends[1], 9) < 0) return 9;
   if (pthread_create(&t, NULL, work, NULL) || read(ends[0], &b, 1) != 1) return 8;
+  if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(0);
   if (argc > 1) execvp(argv[1], argv + 1);
   return argc > 1;
 }
@@ -482,6 +501,36 @@ run run --triggers own waits.xml -- ./leaves
 accepted 'a thread that is in a trigger when the program ends does not matter'
 run run --triggers own waits.xml -- ./leaves true
 accepted '... nor when it becomes another program'
+run run --triggers own waits.xml -- ./leaves _exit
+accepted '... nor when another thread calls _exit'
+
+# A child of vfork is not the process, though it is in its memory: its end is nobody's.
+build own/vforks.so <<'END' || exit 1
+#include <murphy/trigger.h>
+extern int helper(void);
+static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
+  (void)t;
+  (void)c;
+  return helper();
+}
+MURPHY_TRIGGER(Vforks, .eval = eval);
+END
+cat >vforks.c <<'END'
+#define _GNU_SOURCE
+#include <sys/wait.h>
+#include <unistd.h>
+int helper(void) {
+  int status = 1;
+  pid_t pid = vfork();
+  if (pid == 0) _exit(0);
+  return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+int main(void) { return getppid() < 0; }
+END
+cc -rdynamic -o vforks vforks.c || exit 1
+sed 's/Waits/Vforks/' waits.xml >vforks.xml
+run run --triggers own vforks.xml -- ./vforks
+accepted '... nor is the child of a vfork in a trigger that calls _exit its end'
 
 # Nor has a process that was killed there anything to do with how another ended.
 cat >kills.c <<'END'
@@ -519,6 +568,7 @@ static int eval(struct murphy_trigger *t, const struct murphy_call *c) {
 MURPHY_TRIGGER(Jumps, .state_size = 4, .eval = eval);
 END
 cat >jumps.c <<'END'
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -529,6 +579,10 @@ static void handler(int unused) {
   (void)unused;
   siglongjmp(back, 1);
 }
+static void ends(int unused) {
+  (void)unused;
+  _exit(6);
+}
 static __attribute__((noinline)) int deep(int n) {
   volatile char room[256];
   memset((char *)room, n, sizeof room);
@@ -538,6 +592,13 @@ int main(int argc, char **argv) {
   signal(SIGUSR1, handler);
   if (!sigsetjmp(back, 1)) return deep(3) + 77;
   if (argc > 1 && strcmp(argv[1], "leave") == 0) return 5;
+  if (argc > 1 && strcmp(argv[1], "handle") == 0) {
+    static char other[65536];
+    stack_t stack = {.ss_sp = other, .ss_size = sizeof other};
+    struct sigaction a = {.sa_handler = ends, .sa_flags = SA_ONSTACK};
+    if (sigaltstack(&stack, NULL) || sigaction(SIGSEGV, &a, NULL)) return 9;
+    *(volatile int *)8 = 1;
+  }
   int flat = getppid() < 0;
   printf("%d %d\n", flat, deep(9) < 0);
   fflush(stdout);
@@ -554,6 +615,8 @@ run run --triggers own jumps.xml -- ./jumps leave
 holds '... also if nobody asks it again' test "$status" = 5 -a ! -s err
 run run --triggers own jumps.xml -- ./jumps crash
 holds '... nor crashed it' test "$status" = 139 -a ! -s err
+run run --triggers own jumps.xml -- ./jumps handle
+holds '... nor if that is handled before it is asked again, on another stack' test "$status" = 6 -a ! -s err
 
 cat >crashes.c <<'END'
 #include <unistd.h>
