@@ -140,7 +140,8 @@ struct program {
   VEC(struct inner_call) pointer_calls; /* by TO */
   VEC(struct started) started;          /* by TO */
   VEC(struct inner_call) handed;        /* by TO */
-  struct map part_set, referenced_set, given_set;
+  struct map part_set, given_set;
+  struct map referenced_set; /* how many places have its address */
   struct map virtual_of; /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
   struct map table_of;   /* the same for those in other tables of functions */
   struct map table_set;  /* where such tables begin */
@@ -223,7 +224,7 @@ bool functions_in_slot(const struct image *img, const struct image_slot *s);
  * POINTER_AT, or 0.
  */
 size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
-/* The calls of libraries that return what it does. */
+/* The calls of libraries that return what it does; none if its address is taken elsewhere, too. */
 size_t functions_handed(const struct program *p, uint64_t entry, const struct inner_call **ret);
 /* Where threads are started with it. */
 size_t functions_starters(const struct program *p, uint64_t entry, const struct started **ret);

@@ -141,6 +141,23 @@ static NOINLINE void touch_tree(const char *path)
 	nftw(path, touch_node, 16, FTW_PHYS); /* @nftw/nftw64 none ignored */
 }
 
+/* Given to one walk that is looked at and, chosen among others, to one that is not. */
+static int own_node(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	return lchown(path, 0, 0); /* @lchown none returned/ignored/used */
+}
+
+static NOINLINE int own_tree(const char *path)
+{
+	return nftw(path, own_node, 16, FTW_PHYS) != 0 ? -1 : 0; /* @nftw/nftw64 all */
+}
+
+static NOINLINE void visit_tree(const char *path, int own)
+{
+	nftw(path, own ? own_node : touch_node, 16, FTW_PHYS); /* @nftw/nftw64 none ignored */
+}
+
 /* An object that one function fills and another one looks at; the one in between only hands it on. */
 struct context {
 	int fd;
@@ -269,6 +286,9 @@ int main(int argc, char **argv)
 	if (!l.entries || list_enter(&l) || list_cut(&l, argv))
 		return 1;
 	touch_tree(argv[1]);
+	visit_tree(argv[1], argc > 3);
+	if (own_tree(argv[1]))
+		return 1;
 	if (run_readers(0, argc) || run_opener(&t) || run_sizers(0, argc) < 0 || remove_tree(argv[2]))
 		return 1;
 	return dump(1, page) || dump_signed(1, page) || ended_well(argc) || link_again(argv[1], argv[2]);
