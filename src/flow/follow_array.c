@@ -14,7 +14,17 @@
 #define MEMBERS (1ll << 32) /* offsets of members behind one pointer */
 #define NEAR 12             /* instructions in which an index is made */
 
-enum root_kind { ROOT_NONE, ROOT_STACK, ROOT_ARGUMENT, ROOT_CALL, ROOT_VARIABLE, ROOT_MEMBER, ROOT_BEHIND, ROOT_IMAGE };
+enum root_kind {
+  ROOT_NONE,
+  ROOT_STACK,
+  ROOT_ARGUMENT,
+  ROOT_CALL,
+  ROOT_VARIABLE,
+  ROOT_MEMBER,
+  ROOT_BEHIND,
+  ROOT_IMAGE,
+  ROOT_NUMBER, /* of an index */
+};
 
 struct trace {
   uint32_t block, position;
@@ -28,7 +38,9 @@ struct search {
   unsigned n, done;
   bool indexed; /* something that is not known was added, or the same again and again */
   bool failed;
-  bool aside; /* it is followed through slots that are set once, too */
+  bool aside;    /* it is followed through slots that are set once, too */
+  bool number;   /* it is no address but an index */
+  uint64_t step; /* what is added round a loop, if that is always the same; or 0 */
   uint8_t kind;
   int64_t root, added;
 };
@@ -37,6 +49,10 @@ static void push(struct search *s, struct trace t) {
   for (unsigned i = 0; i < s->n; i++) {
     const struct trace *known = &s->traces[i];
     if (known->block != t.block || known->position != t.position || known->reg != t.reg) continue;
+    uint64_t step = (uint64_t)known->added - (uint64_t)t.added;
+    if ((int64_t)step < 0) step = 0 - step;
+    s->failed |= s->number && s->step && step && step != s->step;
+    if (step) s->step = step;
     s->indexed = true; /* round a loop */
     return;
   }
@@ -74,11 +90,27 @@ static bool is_index(const struct flow_graph *g, uint32_t block, uint32_t positi
   return false;
 }
 
-/* The address is the sum of two registers: one of them is the pointer. */
-static void sum(struct search *s, struct trace t, uint8_t one, uint8_t other, bool may_swap) {
+static bool find_origin(struct search *s);
+
+/*
+ * Where in each element the index points to: one that begins at 4 and gets 16 more each time round the loop is that of
+ * the second member. 0 if that is not known.
+ */
+static int64_t index_start(const struct search *s, struct trace t, uint8_t reg, unsigned scale) {
+  struct search index = {.g = s->g, .number = true};
+  t.added = 0;
+  go_on(&index, t, reg, 0);
+  if (!find_origin(&index) || !index.step) return 0;
+  uint64_t start = (uint64_t)index.root + (uint64_t)index.added;
+  if (start >> 31 || index.step >> 31) return 0;
+  return (int64_t)(start % index.step * (scale ? scale : 1));
+}
+
+/* The address is the sum of two registers, the second one times SCALE: one of them is the pointer. */
+static void sum(struct search *s, struct trace t, uint8_t one, uint8_t other, unsigned scale) {
   s->indexed = true;
-  bool swap = may_swap && is_index(s->g, t.block, t.position, one);
-  go_on(s, t, swap ? other : one, 0);
+  bool swap = scale <= 1 && is_index(s->g, t.block, t.position, one);
+  go_on(s, t, swap ? other : one, index_start(s, t, swap ? one : other, swap ? 1 : scale));
 }
 
 /* Where a memory operand with an index begins on the stack; false if that is not where it is. */
@@ -90,17 +122,17 @@ static bool frame_slot(const struct insn *in, int64_t *ret) {
 }
 
 static void through_lea(struct search *s, const struct insn *in, struct trace t) {
-  int64_t slot;
+  int64_t slot, start = in->index != NO_REG ? index_start(s, t, in->index, in->scale) : 0;
   if (frame_slot(in, &slot)) {
     s->indexed |= in->index != NO_REG;
-    found(s, ROOT_STACK, slot, t.added);
+    found(s, ROOT_STACK, slot, t.added + start);
   } else if (in->base == NO_REG) {
     s->failed |= in->flags & INSN_FS || !image_is_mapped(s->g->code.image, (uint64_t)in->disp);
     s->indexed |= in->index != NO_REG;
-    found(s, ROOT_IMAGE, in->disp, t.added);
+    found(s, ROOT_IMAGE, in->disp, t.added + start);
   } else if (in->index != NO_REG) {
     t.added += in->disp;
-    sum(s, t, in->base, in->index, in->scale <= 1);
+    sum(s, t, in->base, in->index, in->scale);
   } else
     go_on(s, t, in->base, in->disp);
 }
@@ -154,11 +186,51 @@ static bool is_behind_argument(struct flow_graph *g, const struct insn *in, stru
   return operand_place(&g->walk, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
 }
 
+/* The pointer is read from memory. */
+static void through_load(struct search *s, const struct insn *in, struct trace t) {
+  int32_t slot;
+  struct flow_place place;
+  if (insn_slot(in, &slot))
+    through_slot(s, slot, t);
+  else if (is_member(s->g, t.block, t.position, &slot))
+    found(s, ROOT_MEMBER, (int64_t)slot * MEMBERS + in->disp, t.added);
+  else if (is_behind_argument(s->g, in, &place))
+    found(s, ROOT_BEHIND, place.arg * MEMBERS + place.offset, t.added);
+  else
+    s->failed = true;
+}
+
+/* ... and added to what must be an index. */
+static void through_added(struct search *s, const struct insn *in, struct trace t) {
+  s->failed |= !is_index(s->g, t.block, t.position, t.reg);
+  s->indexed = true;
+  t.added += index_start(s, t, t.reg, 1);
+  through_load(s, in, t);
+}
+
+/* The instruction that T has come to has made the register; it is an index, of which only numbers are known. */
+static void through_number(struct search *s, const struct insn *in, struct trace t) {
+  if (insn_zeroes(in))
+    found(s, ROOT_NUMBER, 0, t.added);
+  else if (in->op == OP_MOVE && in->src_kind == OPERAND_IMM)
+    found(s, ROOT_NUMBER, in->imm, t.added);
+  else if (in->op == OP_MOVE && in->src_kind == OPERAND_REG && !(in->flags & INSN_SIGNED))
+    go_on(s, t, in->src, 0);
+  else if (in->op == OP_LEA && in->base != NO_REG && in->index == NO_REG)
+    go_on(s, t, in->base, in->disp);
+  else if ((in->op == OP_ADD || in->op == OP_SUB) && in->src_kind == OPERAND_IMM)
+    go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
+  else
+    s->failed = true;
+}
+
 /* The instruction that T has come to has made the register. */
 static void through(struct search *s, struct trace t) {
   const struct insn *in = &s->g->code.insns[s->g->code.blocks[t.block].first + t.position];
-  int32_t slot;
-  struct flow_place place;
+  if (s->number) {
+    through_number(s, in, t);
+    return;
+  }
   bool moved = in->op == OP_MOVE && in->size == 8 && !(in->flags & INSN_SIGNED);
   bool added = in->op == OP_ADD || in->op == OP_SUB;
   bool number = in->op == OP_MOVE && in->src_kind == OPERAND_IMM && is_address(s->g->code.image, (uint64_t)in->imm);
@@ -170,16 +242,14 @@ static void through(struct search *s, struct trace t) {
     found(s, ROOT_STACK, in->sp, t.added);
   else if (moved && in->src_kind == OPERAND_REG)
     go_on(s, t, in->src, 0);
-  else if (moved && in->src_kind == OPERAND_MEM && insn_slot(in, &slot))
-    through_slot(s, slot, t);
-  else if (moved && is_member(s->g, t.block, t.position, &slot))
-    found(s, ROOT_MEMBER, (int64_t)slot * MEMBERS + in->disp, t.added);
-  else if (moved && is_behind_argument(s->g, in, &place))
-    found(s, ROOT_BEHIND, place.arg * MEMBERS + place.offset, t.added);
+  else if (moved && in->src_kind == OPERAND_MEM)
+    through_load(s, in, t);
+  else if (in->op == OP_ADD && in->size == 8 && in->src_kind == OPERAND_MEM)
+    through_added(s, in, t);
   else if (added && in->src_kind == OPERAND_IMM)
     go_on(s, t, t.reg, in->op == OP_SUB ? -in->imm : in->imm);
   else if (in->op == OP_ADD && in->src_kind == OPERAND_REG)
-    sum(s, t, t.reg, in->src, true);
+    sum(s, t, t.reg, in->src, 1);
   else
     s->failed = true;
 }
@@ -236,12 +306,12 @@ static bool find_root_by(struct search *s, uint32_t block, uint32_t position, bo
   if ((frame || in->base == NO_REG) && in->index == NO_REG) return false;
   if (frame || in->base == NO_REG) {
     s->indexed = true;
-    found(s, frame ? ROOT_STACK : ROOT_IMAGE, frame ? slot : in->disp, 0);
+    found(s, frame ? ROOT_STACK : ROOT_IMAGE, frame ? slot : in->disp, index_start(s, start, in->index, in->scale));
   } else if (swapped) {
     s->indexed = true;
-    go_on(s, start, in->index, 0);
+    go_on(s, start, in->index, index_start(s, start, in->base, 1));
   } else if (in->index != NO_REG)
-    sum(s, start, in->base, in->index, in->scale <= 1);
+    sum(s, start, in->base, in->index, in->scale);
   else
     go_on(s, start, in->base, 0);
   return find_one(s);

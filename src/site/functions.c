@@ -111,12 +111,19 @@ static int by_variable(const void *x, const void *y) {
   return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
+/* One more place has the function's address. */
+static int refer_to(struct program *p, uint64_t entry) {
+  uint64_t n = 0;
+  (void)map_get(&p->referenced_set, entry, &n);
+  return map_put(&p->referenced_set, entry, n + 1);
+}
+
 static int merge_worker(struct program *p, const struct worker *w) {
   int r = 0;
   for (size_t i = 0; i < w->parts.n && r >= 0; i++)
     r = map_put(&p->part_set, w->parts.at[i], 1);
   for (size_t i = 0; i < w->referenced.n && r >= 0; i++)
-    r = map_put(&p->referenced_set, w->referenced.at[i], 1);
+    r = refer_to(p, w->referenced.at[i]);
   for (size_t i = 0; i < w->found.n && r >= 0; i++)
     r = vec_push(&p->found, w->found.at[i]);
   for (size_t i = 0; i < w->calls.n && r >= 0; i++)
@@ -184,7 +191,7 @@ static int each_in_data(struct program *p, int (*use)(struct program *, uint64_t
 
 static int refer(struct program *p, uint64_t to) {
   bool known = image_function_at(p->image, to) || map_get(&p->function_set, to, NULL);
-  return known ? map_put(&p->referenced_set, to, 1) : 0;
+  return known ? refer_to(p, to) : 0;
 }
 
 static int add_untold(struct program *p, uint64_t at) {
@@ -262,7 +269,7 @@ static int merge(struct program *p) {
   for (unsigned i = 0; i < p->n_workers && r >= 0; i++)
     r = merge_worker(p, &p->workers[i]);
   for (uint64_t at = 0; r >= 0 && image_slot_after(p->image, at, &slot); at = slot.at + 1)
-    if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = map_put(&p->referenced_set, slot.value, 1);
+    if (slot.kind == SLOT_LOCAL || slot.kind == SLOT_IFUNC) r = refer_to(p, slot.value);
   if (r >= 0) r = each_in_data(p, refer);
   if (r >= 0) r = find_virtual(p);
   if (r < 0) return r;
@@ -322,12 +329,22 @@ size_t functions_callers(const struct program *p, uint64_t entry, const struct i
   return n - low;
 }
 
+static bool exported(const struct program *p, uint64_t entry) {
+  const struct image_function *f = image_function_at(p->image, entry);
+  if (!f || !f->name) return false;
+  const struct image_symbol *s = image_export(p->image, f->name, NULL);
+  return s && s->address == entry;
+}
+
 size_t functions_handed(const struct program *p, uint64_t entry, const struct inner_call **ret) {
   size_t low = FIRST_FROM(p->handed.at, p->handed.n, to, entry), n = low;
+  uint64_t references = 0;
   while (n < p->handed.n && p->handed.at[n].to == entry)
     n++;
-  *ret = n > low ? p->handed.at + low : NULL;
-  return n - low;
+  (void)map_get(&p->referenced_set, entry, &references);
+  bool others = references > n - low || exported(p, entry);
+  *ret = n > low && !others ? p->handed.at + low : NULL;
+  return *ret ? n - low : 0;
 }
 
 size_t functions_starters(const struct program *p, uint64_t entry, const struct started **ret) {
@@ -356,13 +373,6 @@ bool functions_maybe_element(const struct program *p, uint64_t variable, unsigne
   const struct reader *last = &p->readers.at[low - 1];
   uint64_t distance = variable - last->variable;
   return last->array && size && distance % size == 0 && distance / size <= ARRAY_MAX;
-}
-
-static bool exported(const struct program *p, uint64_t entry) {
-  const struct image_function *f = image_function_at(p->image, entry);
-  if (!f || !f->name) return false;
-  const struct image_symbol *s = image_export(p->image, f->name, NULL);
-  return s && s->address == entry;
 }
 
 bool functions_visible(const struct program *p, uint64_t entry) {

@@ -120,6 +120,7 @@ static int add_import(struct program *p, const char *name) {
   m->returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
   m->starts = roles.starts < FLOW_ARGS - 1 ? (int8_t)roles.starts : -1;
   m->hands = roles.hands < FLOW_ARGS ? (int8_t)roles.hands : -1;
+  m->arguments = roles.arguments >= 0 && roles.arguments < FLOW_ARGS && !roles.variadic ? roles.arguments : FLOW_ARGS;
   /* Of what is not known to be an address of its own making or a new number, nobody can tell. */
   m->foreseen = roles.foreseen || roles.returns >= 0 || m->answers || m->success == SUCCESS_UNKNOWN;
   int r = take_errors(p, m);

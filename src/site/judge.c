@@ -139,6 +139,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
   }
   int arg = to ? relevance_argument(j->p->relevance, to->name, e->arg) : -1;
   if (arg < 0 && to) return;                                       /* only the fortified form looks at it */
+  if (to && arg >= to->arguments) return;                          /* what is left in a register is not given */
   if (to && profile_facts_noreturn(j->p->facts, to->name)) return; /* a left-over, or a last word */
   enum effect worst = EFFECT_UNKNOWN;
   for (unsigned i = 0; to && i < s->import->n_errors && !e->mixed; i++) {

@@ -17,15 +17,16 @@ struct import {
   bool said;   /* data/functions says so: what its code looks like may be a number of 64 bits, too */
   bool wanted; /* its sites are asked for */
   bool answers;
-  bool pointer;   /* an error of it is no address */
-  bool looked_at; /* somebody looks at what it returns */
-  int8_t size;    /* the written argument that says how much, or -1 */
-  int8_t returns; /* the one that it returns when it succeeds, or -1 */
-  int8_t starts;  /* the one that is a function, which another thread calls with the argument behind it, or -1 */
-  int8_t hands;   /* the one that is a function, whose result it returns unless that is 0, or -1 */
-  bool floating;  /* it returns a floating-point number: errno alone tells that it has failed */
-  bool returned;  /* it returns the number of the error, and errno says nothing */
-  bool foreseen;  /* that it equals a variable, or does not, tells whether it has failed */
+  bool pointer;     /* an error of it is no address */
+  bool looked_at;   /* somebody looks at what it returns */
+  int8_t size;      /* the written argument that says how much, or -1 */
+  int8_t returns;   /* the one that it returns when it succeeds, or -1 */
+  int8_t starts;    /* the one that is a function, which another thread calls with the argument behind it, or -1 */
+  int8_t arguments; /* how many there are at most */
+  int8_t hands;     /* the one that is a function, whose result it returns unless that is 0, or -1 */
+  bool floating;    /* it returns a floating-point number: errno alone tells that it has failed */
+  bool returned;    /* it returns the number of the error, and errno says nothing */
+  bool foreseen;    /* that it equals a variable, or does not, tells whether it has failed */
   unsigned n_errors;
   const int64_t *errors; /* values, as far as there is room for them elsewhere */
   const struct profile_error *const *details;
@@ -140,10 +141,11 @@ struct program {
   VEC(struct inner_call) pointer_calls; /* by TO */
   VEC(struct started) started;          /* by TO */
   VEC(struct inner_call) handed;        /* by TO */
-  struct map part_set, referenced_set, given_set;
-  struct map virtual_of; /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
-  struct map table_of;   /* the same for those in other tables of functions */
-  struct map table_set;  /* where such tables begin */
+  struct map part_set, given_set;
+  struct map referenced_set; /* how many places have its address */
+  struct map virtual_of;     /* functions in tables of virtual ones: 1 + offset, or 0 if it is in several */
+  struct map table_of;       /* the same for those in other tables of functions */
+  struct map table_set;      /* where such tables begin */
   VEC(struct question) questions;
   const struct batches *batches; /* of questions that are being answered */
   struct map question_of;
@@ -223,7 +225,7 @@ bool functions_in_slot(const struct image *img, const struct image_slot *s);
  * POINTER_AT, or 0.
  */
 size_t functions_pointer_callers(const struct program *p, uint64_t entry, const struct inner_call **ret);
-/* The calls of libraries that return what it does. */
+/* The calls of libraries that return what it does; none if its address is taken elsewhere, too. */
 size_t functions_handed(const struct program *p, uint64_t entry, const struct inner_call **ret);
 /* Where threads are started with it. */
 size_t functions_starters(const struct program *p, uint64_t entry, const struct started **ret);

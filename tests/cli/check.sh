@@ -1087,6 +1087,20 @@ cc -shared -fPIC -o libends.so ends.c && cc -o calls_ends calls_ends.c ./libends
 last=$(cat out)
 holds 'no finding for a function that does not fail' json '[s for s in d["sites"] if s["verdict"] != "all"] == []'
 
+# What is left in a register that is no argument of the next function is not given to it.
+echo '.text
+.globl left; .type left, @function; left: .cfi_startproc; push %rbx; mov %rdi, %rbx
+call strdup@PLT; mov %rax, %r8; mov %rbx, %rdi; call unlink@PLT; pop %rbx; ret; .cfi_endproc; .size left, .-left
+.globl given; .type given, @function; given: .cfi_startproc; push %rbx
+call strdup@PLT; mov %rax, %rdi; call unlink@PLT; pop %rbx; ret; .cfi_endproc; .size given, .-given
+.section .note.GNU-stack,"",@progbits' >left.s
+echo 'int left(char *), given(char *); int main(int c, char **v) { return left(v[c - 1]) + given(v[0]); }' >left_main.c
+cc -o left left_main.c left.s || exit 1
+"$MURPHY" check --format json ./left >out
+last=$(cat out)
+holds 'a left-over in a register is not given' json 'at("strdup", "left")["use"] == "ignored"'
+holds '... and an argument is' json 'at("strdup", "given")["use"] == "used"'
+
 # Calls that all stand in one function: four times as many take four times as long, not sixteen times.
 in_one_function() { # in_one_function CALLS
   echo '.text; .globl main; .type main, @function; main: .cfi_startproc; push %rbx'

@@ -141,6 +141,23 @@ static NOINLINE void touch_tree(const char *path)
 	nftw(path, touch_node, 16, FTW_PHYS); /* @nftw/nftw64 none ignored */
 }
 
+/* Given to one walk that is looked at and, chosen among others, to one that is not. */
+static int own_node(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	return lchown(path, 0, 0); /* @lchown none returned/ignored/used */
+}
+
+static NOINLINE int own_tree(const char *path)
+{
+	return nftw(path, own_node, 16, FTW_PHYS) != 0 ? -1 : 0; /* @nftw/nftw64 all */
+}
+
+static NOINLINE void visit_tree(const char *path, int own)
+{
+	nftw(path, own ? own_node : touch_node, 16, FTW_PHYS); /* @nftw/nftw64 none ignored */
+}
+
 /* An object that one function fills and another one looks at; the one in between only hands it on. */
 struct context {
 	int fd;
@@ -184,6 +201,39 @@ static NOINLINE int pool_fill(struct pool *p, char **paths)
 	return bad;
 }
 
+/* One member of each element is set, and that one or another looked at; the index may begin at the member. */
+struct entry {
+	int state, rc;
+	char *path;
+};
+
+struct list {
+	int n;
+	struct entry *entries;
+};
+
+static NOINLINE int list_enter(const struct list *l)
+{
+	int bad = 0;
+	for (int i = 0; i < l->n; i++)
+		l->entries[i].rc = chdir(l->entries[i].path); /* @chdir all */
+	for (int i = 0; i < l->n; i++)
+		if (l->entries[i].rc < 0)
+			bad++;
+	return bad;
+}
+
+static NOINLINE int list_cut(const struct list *l, char **paths)
+{
+	int bad = 0;
+	for (int i = 0; i < l->n; i++)
+		l->entries[i].rc = truncate(paths[i], 0); /* @truncate none ignored/used */
+	for (int i = 0; i < l->n; i++)
+		if (l->entries[i].state < 0)
+			bad++;
+	return bad;
+}
+
 /* To an unsigned number, -1 is more than was asked for. */
 static NOINLINE int dump(int fd, const char *page)
 {
@@ -221,6 +271,7 @@ int main(int argc, char **argv)
 {
 	struct task t = {0};
 	struct pool p = {.max = argc};
+	struct list l = {.n = argc};
 	char page[65536] = {0};
 	if (argc < 3)
 		return 2;
@@ -231,7 +282,13 @@ int main(int argc, char **argv)
 	p.old = calloc((size_t)argc, sizeof *p.old); /* @calloc all */
 	if (!p.fds || !p.old || pool_fill(&p, argv))
 		return 1;
+	l.entries = calloc((size_t)argc, sizeof *l.entries); /* @calloc all */
+	if (!l.entries || list_enter(&l) || list_cut(&l, argv))
+		return 1;
 	touch_tree(argv[1]);
+	visit_tree(argv[1], argc > 3);
+	if (own_tree(argv[1]))
+		return 1;
 	if (run_readers(0, argc) || run_opener(&t) || run_sizers(0, argc) < 0 || remove_tree(argv[2]))
 		return 1;
 	return dump(1, page) || dump_signed(1, page) || ended_well(argc) || link_again(argv[1], argv[2]);
