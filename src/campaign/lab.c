@@ -252,6 +252,7 @@ const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 static int empty_file(int fd, struct err *e) {
   struct stat st;
   int r = fstat(fd, &st);
+  if (r == 0 && (st.st_uid != geteuid() || st.st_gid != getegid())) r = fchown(fd, geteuid(), getegid());
   if (r == 0 && (st.st_mode & 07777) != MEMORY_MODE) r = fchmod(fd, MEMORY_MODE);
   if (r == 0) r = ftruncate(fd, 0);
   return r < 0 ? err_set(e, -errno, "cannot empty a file in memory: %m") : 0;

@@ -59,5 +59,6 @@ int input_replace(const struct keeper *k, int fd, struct err *e) {
   if (fstat(fd, &st) < 0) return err_set(e, -errno, "sandbox: standard input: %m");
   if (S_ISREG(st.st_mode) && is_same(&st, k->input)) return replace_by(k->input, fd, e);
   bool nothing = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+  if (nothing && k->nothing < 0) return err_set(e, -ENOENT, "sandbox: there is no /dev/null in it");
   return nothing ? replace_by(k->nothing, fd, e) : 0;
 }

@@ -26,8 +26,11 @@
 #define SYS_futex_wait 455
 #endif
 
-/* An argument is the limit: a pointer, or a number of milliseconds; or a file that may have one, as may another. */
-enum kind { ALWAYS, NEVER, POINTER, NUMBER, OPEN_FILE, TWO_FILES };
+/*
+ * An argument is the limit: a pointer, or a number of milliseconds; or a file that may have one, as may another. Who is
+ * in no call has ended if it has no stack; else a page is brought, by a slow disk or by nobody.
+ */
+enum kind { ALWAYS, NEVER, POINTER, NUMBER, OPEN_FILE, TWO_FILES, NO_CALL };
 
 static const struct {
   long number;
@@ -77,7 +80,7 @@ static const struct {
     {SYS_msgrcv, NEVER, 0, 0},
     {SYS_exit, NEVER, 0, 0},
     {SYS_exit_group, NEVER, 0, 0},
-    {-1, NEVER, 0, 0}, /* in none: it has ended, or somebody else is to bring a page */
+    {-1, NO_CALL, 0, 0},
 };
 
 ssize_t sleep_read(int folder, const char *name, char *to, size_t size) {
@@ -110,6 +113,8 @@ static enum sleep_limit limit_of(int thread, size_t i, const uint64_t args[6]) {
     return arg ? SLEEP_LIMITED : SLEEP_ENDLESS;
   case NUMBER:
     return (int32_t)arg >= 0 ? SLEEP_LIMITED : SLEEP_ENDLESS;
+  case NO_CALL:
+    return arg ? SLEEP_UNKNOWN : SLEEP_ENDLESS;
   case OPEN_FILE:
   case TWO_FILES:
     break;
@@ -132,14 +137,14 @@ enum sleep_limit sleep_limit(int thread, const char *line) {
 
 /* --- timers ------------------------------------------------------------------------------------------------------- */
 
-/* Is there a handler for the signal of alarm(2), or does the thread take it when it likes to? */
+/* Is there a handler for the signal of alarm(2), or does the thread take it when it likes to? Perhaps, if it is cut. */
 static bool awaits_alarm(int thread) {
   static const char *const sets[] = {"\nSigCgt:", "\nSigBlk:"};
   char text[4096];
   ssize_t n = sleep_read(thread, "status", text, sizeof text);
   for (size_t i = 0; i < COUNT(sets) && n > 0; i++) {
     const char *at = strstr(text, sets[i]);
-    if (at && strtoull(at + strlen(sets[i]), NULL, 16) >> (SIGALRM - 1) & 1) return true;
+    if (!at || strtoull(at + strlen(sets[i]), NULL, 16) >> (SIGALRM - 1) & 1) return true;
   }
   return false;
 }
@@ -175,5 +180,7 @@ bool sleep_has_timer(int process, int thread, bool *files_seen) {
   if (awaits_alarm(thread)) return true;
   if (*files_seen) return false;
   *files_seen = true;
-  return sleep_read(process, "timers", text, sizeof text) > 0 || has_running_file(thread);
+  ssize_t n = sleep_read(process, "timers", text, sizeof text);
+  /* There are kernels that do not tell. */
+  return n > 0 || n == -ENOENT || has_running_file(thread);
 }

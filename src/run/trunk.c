@@ -94,11 +94,14 @@ static int open_again(int fd, int how) {
   return copy;
 }
 
-/* TO has what was written to FROM, and its mode, and is at the same place in it. */
+/* TO has what was written to FROM, its owner and its mode, and is at the same place in it. */
 static int copy_output(int from, int to) {
-  struct stat st;
+  struct stat st, own;
   off_t at = lseek(from, 0, SEEK_CUR), done = 0;
-  if (at < 0 || fstat(from, &st) < 0 || ftruncate(to, 0) < 0 || lseek(to, 0, SEEK_SET) < 0) return -errno;
+  if (at < 0 || fstat(from, &st) < 0 || fstat(to, &own) < 0 || ftruncate(to, 0) < 0 || lseek(to, 0, SEEK_SET) < 0)
+    return -errno;
+  bool same = own.st_uid == st.st_uid && own.st_gid == st.st_gid;
+  if (!same && fchown(to, st.st_uid, st.st_gid) < 0) return -errno;
   if (fchmod(to, st.st_mode & 07777) < 0) return -errno;
   while (done < st.st_size) {
     ssize_t n = sendfile(to, from, &done, (size_t)(st.st_size - done));

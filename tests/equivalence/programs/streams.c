@@ -11,13 +11,14 @@ static void show(void) {
   for (int fd = 0; fd < 3; fd++) {
     struct stat st;
     if (fstat(fd, &st) < 0) exit(2);
-    printf("%d: flags %x mode %o\n", fd, fcntl(fd, F_GETFL), st.st_mode);
+    printf("%d: flags %x mode %o owner %u:%u\n", fd, fcntl(fd, F_GETFL), st.st_mode, st.st_uid, st.st_gid);
   }
 }
 
 static void set(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) puts("not set");
+  if (fchown(1, 33, 44) < 0) puts("not given away");
   if (fchmod(1, 0600) < 0 || fchmod(2, 0) < 0) puts("not changed");
 }
 
