@@ -67,6 +67,23 @@ static bool fits(const struct sweep *s, size_t i, const size_t *with) {
   return !with || s->experiments[i].first == s->experiments[*with].first;
 }
 
+/* What waits for others stays where it is; what is taken, or not to be tried at all, goes. */
+static bool take_later(struct sweep_state *st, const size_t *with, size_t *ret) {
+  const struct sweep *s = st->s;
+  for (size_t i = st->next_later; i < st->later.n; i++) {
+    size_t *first = &st->later.at[st->next_later], experiment = st->later.at[i];
+    size_t point = s->experiments[experiment].point;
+    if (st->waits[point] && !st->hung[point]) continue;
+    if (!fits(s, experiment, with)) return false;
+    memmove(first + 1, first, (i - st->next_later) * sizeof *first);
+    st->next_later++;
+    if (st->hung[point]) continue;
+    *ret = experiment;
+    return true;
+  }
+  return false;
+}
+
 /*
  * In their order, but what is known to fail at a point, or to hang at a call, waits until everything else was tried.
  * WITH: in one batch with this one; NULL for any. The lock is held.
@@ -84,13 +101,7 @@ static bool take_one(struct sweep_state *st, const size_t *with, size_t *ret) {
       return true;
     }
   }
-  for (size_t n = st->later.n - st->next_later; n > 0 && fits(s, st->later.at[st->next_later], with); n--) {
-    *ret = st->later.at[st->next_later++];
-    size_t point = s->experiments[*ret].point;
-    if (st->hung[point]) continue;
-    if (!st->waits[point] || vec_push(&st->later, *ret) < 0) return true;
-  }
-  return false;
+  return take_later(st, with, ret);
 }
 
 /* The next experiment, if there is one and the budget allows it. */
@@ -122,7 +133,7 @@ static void work(void *context, unsigned worker) {
     more = sweep_take(st, NULL, &experiment);
     int r = more ? sweep_make(st, l, experiment, NULL, KNOWN_NOT) : 0;
     if (r < 0) sweep_fail(st, r);
-    if (!more) more = sweep_make_waiting(st, l, true);
+    if (!more) more = sweep_make_waiting(st, l, true) || sweep_await_made(st);
   }
   lab_leave(&before);
 }
@@ -146,7 +157,8 @@ static int take_known(struct sweep_state *st) {
 }
 
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
-  struct sweep_state st = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER, .mask = &s->baseline->mask};
+  struct sweep_state st = {
+      .s = s, .lock = PTHREAD_MUTEX_INITIALIZER, .made = PTHREAD_COND_INITIALIZER, .mask = &s->baseline->mask};
   size_t n_points = 0;
   for (size_t i = 0; i < s->n_experiments; i++)
     if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;

@@ -28,6 +28,8 @@ struct sweep_state {
   size_t next_later;
   uint64_t started;
   VEC(struct waiting *) waiting; /* none of it is taken away before the end */
+  size_t making;                 /* so many of them somebody makes sure of now */
+  pthread_cond_t made;           /* ... one less */
   VEC(struct finding *) findings;
   struct map counting;   /* lines, without their digits, that are others from second to second */
   char why[SANDBOX_WHY]; /* the first reason why an experiment was not made by a branch */
@@ -78,6 +80,8 @@ int sweep_hold(const struct sweep_done *d, bool streams, struct held *ret) MUST_
 int sweep_wait(struct sweep_state *st, const struct sweep_done *d, const struct finding *f, uint64_t ns) MUST_USE;
 /* One of those that wait, if it is time for it; IDLE: there is nothing else to do. False if nothing has changed. */
 bool sweep_make_waiting(struct sweep_state *st, struct lab *l, bool idle);
+/* Until somebody has made sure of one, if others wait for that; false if there is nothing to wait for. */
+bool sweep_await_made(struct sweep_state *st);
 /* There is no time for those that are left. */
 int sweep_end_waiting(struct sweep_state *st) MUST_USE;
 

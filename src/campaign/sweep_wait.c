@@ -90,7 +90,10 @@ static struct waiting *take(struct sweep_state *st, bool idle, bool *ret_late) {
     w->late = *ret_late = true;
     set_waits(st, w->is.experiment, false); /* others of the same call may come out otherwise */
   }
-  if (found) found->taken = true;
+  if (found) {
+    found->taken = true;
+    st->making++;
+  }
   (void)pthread_mutex_unlock(&st->lock);
   return found;
 }
@@ -103,9 +106,19 @@ bool sweep_make_waiting(struct sweep_state *st, struct lab *l, bool idle) {
                         : sweep_make(st, l, w->is.experiment, "to make sure of a hang takes longer", KNOWN_WAITS);
   (void)pthread_mutex_lock(&st->lock);
   set_waits(st, w->is.experiment, false);
+  if (r < 0 && st->r == 0) st->r = r;
+  st->making--;
+  (void)pthread_cond_broadcast(&st->made);
   (void)pthread_mutex_unlock(&st->lock);
-  if (r < 0) sweep_fail(st, r);
   return true;
+}
+
+bool sweep_await_made(struct sweep_state *st) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool more = st->making > 0 && st->next_later < st->later.n && st->r == 0 && !sweep_is_over(st->s);
+  if (more) (void)pthread_cond_wait(&st->made, &st->lock);
+  (void)pthread_mutex_unlock(&st->lock);
+  return more;
 }
 
 int sweep_end_waiting(struct sweep_state *st) {

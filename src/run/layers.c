@@ -701,6 +701,7 @@ static int branch_layer(struct layers *l, struct layer *layer, uint64_t *budget,
   struct roots roots = {-1, -1, -1};
   copied_list list = {0};
   if (!spare_fits(l, layer)) spare_drop(l, layer);
+  if (!layer->spare) l->before = 0;
   unsigned number = layer->spare ? layer->spare_number : l->next++;
   int r = layer->spare ? 0 : make_upper_folders(l, number, e); /* the copy makes it like the trunk's */
   if (r == 0) r = lay_copy(l, layer, number, budget, &roots, &list, e);
@@ -737,6 +738,7 @@ int layers_branch(struct layers *l, int64_t state, enum wire_refusal *ret_why, s
   uint64_t budget = BRANCH_BYTES;
   enum wire_refusal why = judge_branch(l, state);
   l->numbers.n = 0;
+  l->before = layers_count(l);
   int r = why == WIRE_FORK_GOOD ? 0 : err_set(e, -EBUSY, "sandbox: %s", sandbox_refusal((uint32_t)why));
   for (size_t i = 0; i < l->at.n && r == 0; i++)
     if (l->at.at[i].branches && !l->at.at[i].fixed && !l->known) r = branch_layer(l, &l->at.at[i], &budget, e);
@@ -761,6 +763,11 @@ int layers_uncover(struct layers *l, struct err *e) {
   return r;
 }
 
+void layers_drop_spares(struct layers *l) {
+  for (size_t i = 0; i < l->at.n; i++)
+    spare_drop(l, &l->at.at[i]);
+}
+
 int layers_unbranch(struct layers *l, bool ran, struct err *e) {
   bool lost = ran && has_shared_changes(l);
   int r = 0;
@@ -773,11 +780,8 @@ int layers_unbranch(struct layers *l, bool ran, struct err *e) {
     layer->upper = layer->trunk;
     layer->branched = layer->uncovered = false;
   }
+  /* An overlay that still knows a file of the child keeps it, without a name. */
+  if (l->before && layers_count(l) != l->before) layers_drop_spares(l);
   if (r == 0) r = shm_renew(l, e);
   return r < 0 ? r : lost ? -ESTALE : 0;
-}
-
-void layers_drop_spares(struct layers *l) {
-  for (size_t i = 0; i < l->at.n; i++)
-    spare_drop(l, &l->at.at[i]);
 }

@@ -338,7 +338,8 @@ bool spare_empty(const struct layers *l, struct layer *layer) {
   if (good) {
     layers_empty(folder);
     (void)fremovexattr(folder, "user.overlay.impure");
-    good = fstat(folder, &st) == 0 && st.st_nlink == 2;
+    /* As large as the overlay's own folder, which is empty: a file that could not be removed would show. */
+    good = fstat(folder, &st) == 0 && st.st_nlink == 2 && st.st_size == layer->upper.work;
   }
   if (folder >= 0) (void)close(folder);
   if (!good) spare_drop(l, layer);

@@ -110,6 +110,13 @@ static _Noreturn void outer_main(const struct sandbox_options *options, int sock
 
 /* --- its nice value ----------------------------------------------------------------------------------------------- */
 
+/* -1 is a nice value, too. */
+static bool get_nice(pid_t pid, int *ret) {
+  errno = 0;
+  *ret = getpriority(PRIO_PROCESS, (id_t)pid);
+  return *ret != -1 || errno == 0;
+}
+
 /* The only child of the outer process. */
 static void find_keeper(struct sandbox *s) {
   char path[64], text[16] = "";
@@ -118,12 +125,13 @@ static void find_keeper(struct sandbox *s) {
   if (fd < 0) return;
   if (read(fd, text, sizeof text - 1) > 0) s->keeper = (pid_t)strtol(text, NULL, 10);
   (void)close(fd);
-  s->nice = s->keeper > 0 ? getpriority(PRIO_PROCESS, (id_t)s->keeper) : 0;
+  if (s->keeper > 0 && !get_nice(s->keeper, &s->nice)) s->keeper = 0;
 }
 
 /* A command can make all processes of its user nicer, the keeper too; it takes rights outside to take that back. */
 static void renew_nice(const struct sandbox *s) {
-  if (s->keeper > 0 && getpriority(PRIO_PROCESS, (id_t)s->keeper) > s->nice)
+  int now;
+  if (s->keeper > 0 && get_nice(s->keeper, &now) && now > s->nice)
     (void)setpriority(PRIO_PROCESS, (id_t)s->keeper, s->nice);
 }
 

@@ -129,6 +129,7 @@ struct layers {
   struct sandbox_places in_place; /* layers that may be emptied in place now; the set is of all of this sandbox's */
   unsigned refused;               /* how often in a row that could not be */
   uint64_t n_files;               /* in memory, when all layers were new; 0 if that is not known */
+  uint64_t before;                /* ... before a child for which all overlays were there already; 0 otherwise */
   struct stat shm;                /* of /dev/shm when it was empty */
   number_list numbers;            /* of what the child sees copies of */
   const char *important[3];       /* folders that must be layers if that is possible; or NULL */

@@ -318,12 +318,13 @@ cat >drawn.c <<'END'
 #include <stdlib.h>
 #include <sys/auxv.h>
 #define SOME(n) static __attribute__((noinline)) void call##n(void) { free(calloc(1, n + 10)); }
-#define EACH(do) do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11) do(12) do(13) do(14) \
-  do(15) do(16) do(17) do(18) do(19) do(20) do(21) do(22) do(23) do(24) do(25) do(26) do(27) do(28) do(29) do(30) do(31)
+#define EIGHT(do, n) do(n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7)
+#define EACH(do) EIGHT(do, 0) EIGHT(do, 01) EIGHT(do, 02) EIGHT(do, 03) EIGHT(do, 04) EIGHT(do, 05) EIGHT(do, 06) \
+  EIGHT(do, 07)
 EACH(SOME)
 #define MADE(n) if (bits >> n & 1) call##n();
 int main(void) {
-  unsigned bits = *(unsigned *)getauxval(AT_RANDOM);
+  unsigned long bits = *(unsigned long *)getauxval(AT_RANDOM);
   EACH(MADE)
   return 0;
 }

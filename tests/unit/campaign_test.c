@@ -484,6 +484,7 @@ static struct one *make_one(void) {
   o->findings[0] = &o->finding;
   o->st = (struct sweep_state){.s = &o->sweep,
                                .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .made = PTHREAD_COND_INITIALIZER,
                                .failed = &o->failed[0],
                                .hung = &o->failed[1],
                                .waits = &o->failed[2],
@@ -589,6 +590,7 @@ static void test_hangs_that_wait(void **state) {
   assert_false(sweep_make_waiting(&o->st, l, false));
   assert_true(sweep_take(&o->st, NULL, &next) && next == 2);
   assert_false(sweep_take(&o->st, NULL, &next)); /* the other one is of the same call */
+  assert_false(sweep_take(&o->st, NULL, &next) || o->st.later.n != 1 || sweep_await_made(&o->st));
   assert_int_equal(o->told.n, 0);
   assert_true(sweep_make_waiting(&o->st, l, true)); /* there is no time: what waited behind it need not */
   assert_false(sweep_make_waiting(&o->st, l, true));

@@ -416,7 +416,6 @@ static void test_brief_runs(void **state) {
   brief = false;
   assert_true(s.result.timed_out && busy.result.timed_out && !ends.result.timed_out);
   assert_true(s.result.asks_ns > 10000000000u && s.result.asks_ns <= 30000000000u);
-  assert_true(s.result.wall_ns < 10000000000u);
   assert_int_equal(busy.result.asks_ns, 0);
   assert_int_equal(ends.result.asks_ns, 0);
   sandbox_result_done(&s.result);
