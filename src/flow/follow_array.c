@@ -93,17 +93,17 @@ static bool is_index(const struct flow_graph *g, uint32_t block, uint32_t positi
 static bool find_origin(struct search *s);
 
 /*
- * Where in each element the index points to: one that begins at 4 and gets 16 more each time round the loop is that of
- * the second member. 0 if that is not known.
+ * Where in each element the index points to: one in bytes that begins at 4 and gets 16 more each time round the loop is
+ * that of the second member. 0 if that is not known; one that is scaled counts elements, perhaps every second one.
  */
 static int64_t index_start(const struct search *s, struct trace t, uint8_t reg, unsigned scale) {
   struct search index = {.g = s->g, .number = true};
+  if (scale > 1) return 0;
   t.added = 0;
   go_on(&index, t, reg, 0);
   if (!find_origin(&index) || !index.step) return 0;
   uint64_t start = (uint64_t)index.root + (uint64_t)index.added;
-  if (start >> 31 || index.step >> 31) return 0;
-  return (int64_t)(start % index.step * (scale ? scale : 1));
+  return start >> 31 || index.step >> 31 ? 0 : (int64_t)(start % index.step);
 }
 
 /* The address is the sum of two registers, the second one times SCALE: one of them is the pointer. */

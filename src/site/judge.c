@@ -200,17 +200,21 @@ static uint64_t ask_pointer_callers(struct judging *j, const struct list *l, con
   const struct inner_call *c;
   size_t n = l->depth < DEPTH_MAX ? functions_handed(j->p, l->entry, &c) : 0;
   if (!n && l->depth < DEPTH_MAX) n = functions_pointer_callers(j->p, l->entry, &c);
-  uint64_t every = n ? ~0ull : 0;
-  for (size_t i = 0; i < n && every; i++) {
+  bool waiting = false;
+  uint64_t every = n && n <= CALLERS_MAX ? ~0ull : 0;
+  for (size_t i = 0; i < n && every; i++) { /* all are asked at once: there are few rounds */
     const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
     struct judgement there = {0};
     bool open = !q || !q->answered;
     struct list caller = open ? (struct list){0} : list_of_caller(l, q);
     if (!open && !q->lost) open = !judge_caller(j, &caller, c[i].at, s, &there);
     out->missing |= open || there.missing;
-    every &= open ? 0 : there.noticed;
+    if (open || (there.missing && !there.noticed))
+      waiting = true;
+    else
+      every &= there.noticed;
   }
-  return every;
+  return waiting ? 0 : every;
 }
 
 /* The function was given the value by a call: that call gets it back. */

@@ -1101,6 +1101,22 @@ last=$(cat out)
 holds 'a left-over in a register is not given' json 'at("strdup", "left")["use"] == "ignored"'
 holds '... and an argument is' json 'at("strdup", "given")["use"] == "used"'
 
+# Who gives a function to a library is asked, however many there are; one that does not look is one too many.
+walkers() { # walkers STATEMENT
+  printf '#define _GNU_SOURCE\n#include <ftw.h>\n#include <unistd.h>\n'
+  echo 'static int cb(const char *p, const struct stat *s, int f, struct FTW *w) { return unlink(p); }'
+  for ((i = 1; i <= 40; i++)); do
+    echo "int w$i(const char *p) { return nftw(p, cb, $i, 0) < 0 ? $i : 0; }"
+  done
+  echo "int main(int c, char **v) { $1; return w1(v[c - 1]) + w39(v[0]); }"
+}
+walkers '' >walkers.c && walkers 'nftw(v[0], cb, 40, 0)' >walkers2.c || exit 1
+${CC:-cc} -w walkers.c -o walkers && ${CC:-cc} -w walkers2.c -o walkers2 || exit 1
+run check --format json --function unlink walkers
+holds 'what forty walks are told is asked of all' json '[s["verdict"] for s in d["sites"]] == ["all"]'
+run check --format json --function unlink walkers2
+holds '... and one that ignores it is found' json '[s["verdict"] for s in d["sites"]] == ["none"]'
+
 # Calls that all stand in one function: four times as many take four times as long, not sixteen times.
 in_one_function() { # in_one_function CALLS
   echo '.text; .globl main; .type main, @function; main: .cfi_startproc; push %rbx'
