@@ -216,9 +216,9 @@ int keeper_fork(struct keeper *k, const int descriptors[3], bool trunk, pid_t *r
   return r;
 }
 
-/* What a run has left with its standard streams, such as locks, must not be there for one that is not forked. */
-static void free_streams(struct keeper *k) {
-  if (k->server.pid && server_let_go(&k->server) < 0) end_server(k);
+void keeper_free_input(struct keeper *k, int fd, bool trunk) {
+  if (trunk && k->server.pid && server_let_go(&k->server) < 0) end_server(k);
+  (void)dup3(k->nothing, fd, O_CLOEXEC);
 }
 
 /* -EAGAIN: there is no server, but the attempt has left traces; whoever asks again gets what exec does. */
@@ -232,7 +232,6 @@ static int start(struct keeper *k, const struct keeper_request *request, const i
   const char *why = k->server.refused ? k->server.why : "the fork server was lost";
   if (request->fork) (void)snprintf(a->why, sizeof a->why, "%s", why);
   if (fork) return -EAGAIN;
-  free_streams(k);
   return start_command(k, descriptors, request->trace, -1, ret, a);
 }
 
@@ -252,6 +251,7 @@ static int serve(struct keeper *k, const struct keeper_request *request, const i
   else
     keeper_watch(k, pid, a.forked ? keeper_now() : started, request, &a, &stack);
   a.locked = a.code == 0 && !a.forked && input_locked(descriptors[0]);
+  keeper_free_input(k, descriptors[0], false);
   shorten_paths(k, &stack);
   return keeper_answer_with(k, request, &a, &stack);
 }

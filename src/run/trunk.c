@@ -296,6 +296,7 @@ int trunk_serve(struct keeper *k, const struct keeper_request *request, const in
   k->trunk = 0;
   a.left = keeper_end_others(k);
   layers_drop_spares(&k->layers);
+  keeper_free_input(k, descriptors[0], true);
   a.ended = t.ended;
   a.status = k->trunk_status;
   return keeper_answer_with(k, request, &a, &(struct keeper_stack){0});
