@@ -77,8 +77,8 @@ int keeper_answer_with(struct keeper *k, const struct keeper_request *request, s
 /* Files, shared memory, semaphores, queues and ports as before the first run. */
 int keeper_renew(struct keeper *k, struct err *e) MUST_USE;
 /*
- * Before murphy is told that a run, or a trunk, has ended: locks of its input are gone, which might be another sandbox's
- * input too. Nobody else has it open any more, but the server that of a trunk.
+ * Before murphy is told that a run, or a trunk, has ended: locks of its input are gone, which might be that of another
+ * sandbox, too. Nobody else has it open any more, but the server that of a trunk.
  */
 void keeper_free_input(struct keeper *k, int fd, bool trunk);
 /* A fork of the server, which is started if need be. TRUNK: it is to branch. */

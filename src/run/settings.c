@@ -69,8 +69,8 @@ static int read_oom(int fd) {
 static long key_control(int what, long ring) { return syscall(SYS_keyctl, what, ring, NULL, 0); }
 
 /*
- * The session's keys may be those of whoever started murphy: nothing of these is for the command, and nothing of them is
- * ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has as
+ * The session's keys may be those of whoever started murphy: nothing of these is for the command, and nothing of them
+ * is ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has as
  * many keys as are allowed.
  */
 static bool begin_session(struct keeper *k) {
