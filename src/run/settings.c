@@ -70,8 +70,8 @@ static long key_control(int what, long ring) { return syscall(SYS_keyctl, what, 
 
 /*
  * The session's keys may be those of whoever started murphy: nothing of these is for the command, and nothing of them
- * is ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has as
- * many keys as are allowed.
+ * is ever removed. So only what the kernel has just made counts as the keeper's own; it makes none where the user has
+ * as many keys as are allowed.
  */
 static bool begin_session(struct keeper *k) {
   k->session = key_control(KEYCTL_JOIN_SESSION_KEYRING, 0);
