@@ -35,6 +35,12 @@ static const char *const early_words[WIRE_REFUSALS] = {
     [WIRE_FORK_FILTERED] = "constructors of libraries filter system calls",
     [WIRE_FORK_APART] = "constructors of libraries make namespaces or settings that no copy has",
     [WIRE_FORK_SPENT] = "constructors of libraries look at the processor time",
+    [WIRE_FORK_SOCKETS] = "constructors of libraries keep sockets open",
+    [WIRE_FORK_PIPES] = "constructors of libraries keep pipes open",
+    [WIRE_FORK_NAMELESS] = "constructors of libraries keep files open that have no name",
+    [WIRE_FORK_EPOLL] = "constructors of libraries use epoll",
+    [WIRE_FORK_RINGS] = "constructors of libraries use io_uring",
+    [WIRE_FORK_EVENTS] = "constructors of libraries use inotify, eventfd or the like",
 };
 
 const char *sandbox_early_refusal(uint32_t refusal) {
