@@ -17,9 +17,6 @@
 enum { OUTPUT_MAX = 16 << 20 };
 /* A fork server that was lost is started anew so often. */
 enum { TRIES = 8 };
-/* That memfd_create gives. */
-enum { MEMORY_MODE = 0777 };
-
 /* All files that a run is given. */
 enum stream { STREAM_IN, STREAM_OUT, STREAM_ERROR, STREAM_CHILD_OUT, STREAM_CHILD_ERROR, STREAMS };
 
@@ -37,7 +34,8 @@ struct lab {
   size_t n_histories;
   int in, out, error;
   int child_out, child_error; /* of branches */
-  int given[STREAMS];         /* the same files, opened anew for the run: its flags, position and locks end with it */
+  mode_t mode;        /* of files in memory, at first: whether they may be programs is a setting of the kernel */
+  int given[STREAMS]; /* the same files, opened anew for the run: its flags, position and locks end with it */
   bool fork, watch, bare;
   struct sandbox_places in_place; /* lab_empty_in_place */
   unsigned processor;             /* as in the request */
@@ -127,9 +125,11 @@ static int make_files(struct lab *l, const char *input, struct err *e) {
   l->error = memfd_create("error", MFD_CLOEXEC);
   l->child_out = memfd_create("output", MFD_CLOEXEC);
   l->child_error = memfd_create("error", MFD_CLOEXEC);
-  return l->out < 0 || l->error < 0 || l->child_out < 0 || l->child_error < 0
-             ? err_set(e, -errno, "cannot make a file in memory: %m")
-             : 0;
+  struct stat st;
+  if (l->out < 0 || l->error < 0 || l->child_out < 0 || l->child_error < 0 || fstat(l->out, &st) < 0)
+    return err_set(e, -errno, "cannot make a file in memory: %m");
+  l->mode = st.st_mode & 07777;
+  return 0;
 }
 
 static int write_shim(struct lab *l, const struct lab_request *request, struct err *e) {
@@ -249,11 +249,11 @@ const struct run_area *lab_area(const struct lab *l) { return &l->area; }
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
 /* All processes of the run before have ended, so nobody reads or writes these. */
-static int empty_file(int fd, struct err *e) {
+static int empty_file(int fd, mode_t mode, struct err *e) {
   struct stat st;
   int r = fstat(fd, &st);
   if (r == 0 && (st.st_uid != geteuid() || st.st_gid != getegid())) r = fchown(fd, geteuid(), getegid());
-  if (r == 0 && (st.st_mode & 07777) != MEMORY_MODE) r = fchmod(fd, MEMORY_MODE);
+  if (r == 0 && (st.st_mode & 07777) != mode) r = fchmod(fd, mode);
   if (r == 0) r = ftruncate(fd, 0);
   return r < 0 ? err_set(e, -errno, "cannot empty a file in memory: %m") : 0;
 }
@@ -275,7 +275,7 @@ static int give_files(struct lab *l, size_t n, struct err *e) {
   int r = 0;
   take_back(l);
   for (size_t i = STREAM_OUT; i < n && r == 0; i++)
-    r = empty_file(files[i], e);
+    r = empty_file(files[i], l->mode, e);
   for (size_t i = 0; i < n && r == 0; i++) {
     l->given[i] = open_anew(files[i], i == STREAM_IN ? O_RDONLY : O_RDWR, e);
     if (l->given[i] < 0) r = l->given[i];

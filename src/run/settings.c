@@ -90,12 +90,17 @@ static bool renew_session(struct keeper *k) {
 }
 
 /* The kernel has one ring of the user within the other, for all whose session is that; a run may change this too. */
-static void renew_user_session(void) {
+static bool is_user_session_changed(long *ret_user) {
   int32_t in[2] = {0};
-  long user = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING);
-  if (user < 0) return;
+  *ret_user = key_control(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING);
+  if (*ret_user < 0) return false;
   long n = syscall(SYS_keyctl, KEYCTL_READ, KEY_SPEC_USER_SESSION_KEYRING, in, sizeof in);
-  if (n < 0 || (n == sizeof *in && in[0] == user)) return;
+  return n >= 0 && (n != sizeof *in || in[0] != *ret_user);
+}
+
+static void renew_user_session(void) {
+  long user;
+  if (!is_user_session_changed(&user)) return;
   if (key_control(KEYCTL_CLEAR, KEY_SPEC_USER_SESSION_KEYRING) == 0)
     (void)syscall(SYS_keyctl, KEYCTL_LINK, user, KEY_SPEC_USER_SESSION_KEYRING);
 }
@@ -168,8 +173,10 @@ static bool is_server_changed(const struct keeper *k) {
 
 /* A trunk with keys of its own does not branch, so that none are to be there. */
 static bool are_keys_changed(const struct keeper *k) {
-  return key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0 ||
-         (k->session >= 0 && key_control(KEYCTL_READ, k->session) > 0);
+  long user;
+  return key_control(KEYCTL_READ, KEY_SPEC_USER_KEYRING) > 0 || is_user_session_changed(&user) ||
+         (k->session >= 0 && key_control(KEYCTL_READ, k->session) != 0) ||
+         (k->persistent > 0 && key_control(KEYCTL_READ, k->persistent) != 0);
 }
 
 bool settings_changed(const struct keeper *k) {

@@ -153,7 +153,7 @@ static enum wire_refusal judge_standard(struct file *f, int i, const struct stat
   if (order < 0 || !S_ISREG(s->st_mode)) return WIRE_FORK_FILES;
   f->kind = order == 0 ? KIND_STANDARD : KIND_ANEW;
   f->like = i;
-  if (order == 0 && is_watched(f->fd)) return WIRE_FORK_FILES;
+  if (is_watched(f->fd)) return WIRE_FORK_FILES;
   /* Output is copied for the child, and input is the same. */
   if (order == 0) return i > 0 ? judge_locks(f) : judge_unlocked(f);
   if (!find_original(f)) return WIRE_FORK_FILES;

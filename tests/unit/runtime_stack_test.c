@@ -548,7 +548,7 @@ static void test_first_thread(void **state) {
   uint64_t self = rt_thread_pointer(), end = (uint64_t)__libc_stack_end, *found = NULL;
   for (uint64_t *at = (uint64_t *)(self + 0x2c0); at < (uint64_t *)(self + 0x880) && !found; at++)
     if (at[0] == 0 && at[1] == end) found = at;
-  if (!found) skip();
+  if (!found) return;
   char *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(memory != MAP_FAILED);
   found[1] = end & -4096ull;
