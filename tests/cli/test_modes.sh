@@ -172,7 +172,10 @@ END
 cc -o numbers numbers.c
 echo one >old1
 echo two >old2
-run test --function malloc --format json -- ./numbers
+for try in 1 2 3; do # a child that is born late is left to others
+  run test --campaign "numbers0.$try" --function malloc --format json -- ./numbers
+  [ "$(modes branch)" = 0 ] || break
+done
 holds 'a file that is written later is the same file' grep -q '"crash":' out
 holds '... by a branch' test "$(modes branch)" -gt 0
 
