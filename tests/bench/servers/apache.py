@@ -2,6 +2,7 @@
 """Table VIII: Apache httpd, a static and a PHP page, with up to five triggers on calls of APR."""
 import os
 import subprocess
+import tempfile
 
 from .measure import (AGAIN, BASES, Failed, Server, build_trigger, cpu_seconds, free_port, in_turn, print_table, program,
                       run, run_beside, several_starts, wait_until)
@@ -106,8 +107,8 @@ def load(server, page, requests):
 
 def start(folder, name, triggers, php):
     """A server with the triggers that its name says."""
-    place = f"{folder}/{free_port()}"
-    os.makedirs(place)
+    place = tempfile.mkdtemp(dir=folder)
+    os.chmod(place, 0o755)
     port = free_port()
     config = configure(place, port, php)
     server = Server(name, [program("apache2"), "-D", "FOREGROUND", "-f", config],
