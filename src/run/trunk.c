@@ -184,24 +184,15 @@ static enum wire_refusal make_world(struct trunk *t, int64_t state, int files[3]
   return layers_branch(&t->k->layers, state, &why, &e) == 0 ? WIRE_FORK_GOOD : why;
 }
 
-/* Has a child left anything that the trunk would see? BEFORE: what the trunk had. */
-static bool has_changed(const struct keeper *k, const struct settings *before) {
-  struct settings now;
-  settings_of(k->trunk, &now);
-  return ipc_used(k) || network_used(k) || settings_changed(k) || memcmp(&now, before, sizeof now) != 0;
-}
-
 /* -ESTALE: the trunk cannot go on, since a child has changed its world. */
 static int branch(struct trunk *t, const struct wire_branch_message *ask) {
   struct err e = {0};
   int files[3] = {-1, -1, -1};
-  struct settings before;
-  settings_of(t->k->trunk, &before);
   enum wire_refusal why = make_world(t, ask->value, files);
   bool ready = why == WIRE_FORK_GOOD;
   int r = ready ? raise_child(t, ask->order, files) : say(t->socket, WIRE_BRANCH_NOT, (int64_t)why, NULL, 0);
   int after = layers_unbranch(&t->k->layers, ready, &e);
-  if (after == 0 && ready && has_changed(t->k, &before)) after = -ESTALE;
+  if (after == 0 && ready && (ipc_used(t->k) || network_used(t->k))) after = -ESTALE;
   if (r == 0) r = after;
   for (int i = 0; i < 3; i++)
     if (files[i] >= 0) (void)close(files[i]);
