@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool plan_about(const struct plan *p, const struct rule *rule, const char *name) {
-  return strcmp(rule->function, name) == 0 || strcmp(rule->function, site_names_written(p->names, name)) == 0;
+bool plan_about(const struct rule *rule, const char *name, const char *written) {
+  return plan_same(rule->function, name) || plan_same(rule->function, written);
 }
 
 /* Some are there only for what conditions ask. */
@@ -105,8 +105,8 @@ static int not_there(struct plan *p, const struct rule *rule) {
 static int choose_imports(struct plan *p, const char *function, bool *itself) {
   for (size_t i = 0; i < p->world->n_functions; i++) {
     const char *name = p->world->functions[i];
-    bool same = strcmp(name, function) == 0;
-    if (!same && strcmp(p->names_of[i], function) != 0) continue;
+    bool same = plan_same(name, function);
+    if (!same && !plan_same(p->names_of[i], function)) continue;
     *itself |= same;
     int r = choose(p, name);
     if (r < 0) return r;
@@ -157,15 +157,19 @@ static int choose_marked(struct plan *p, const struct mark *m) {
 
 /* --- what is said about them ------------------------------------------------------------------------------------- */
 
+static bool is_about(const struct plan *p, const struct rule *rule, const char *name) {
+  return plan_about(rule, name, site_names_written(p->names, name));
+}
+
 static bool is_imported(const struct plan *p, const struct rule *rule) {
   for (size_t i = 0; i < p->world->n_functions; i++)
-    if (plan_about(p, rule, p->world->functions[i])) return true;
+    if (is_about(p, rule, p->world->functions[i])) return true;
   return false;
 }
 
 static bool is_chosen(const struct plan *p, const struct rule *rule) {
   for (size_t i = 0; i < p->chosen.n; i++)
-    if (plan_about(p, rule, p->chosen.at[i])) return true;
+    if (is_about(p, rule, p->chosen.at[i])) return true;
   return false;
 }
 

@@ -99,8 +99,10 @@ static int push_function(struct plan *p, struct wire_function f, const char *nam
 static bool only_for(const struct plan *p, const struct rule *rule, const struct subject *s) {
   const char *versions[2];
   size_t n = p->world->versions ? p->world->versions(p->world->context, s->name, versions, COUNT(versions)) : 0;
-  for (size_t i = 0; i < p->chosen.n; i++)
-    if (strcmp(p->chosen.at[i], s->name) != 0 && plan_about(p, rule, p->chosen.at[i])) return false;
+  for (size_t i = 0; i < p->chosen.n; i++) {
+    const char *other = p->chosen.at[i];
+    if (strcmp(other, s->name) != 0 && plan_about(rule, other, site_names_written(p->names, other))) return false;
+  }
   return n <= 1;
 }
 
@@ -156,13 +158,6 @@ static int push_rule(struct plan *p, const struct rule *rule, const struct subje
   return vec_push(&p->rules, w) < 0 ? plan_no_memory(p) : 0;
 }
 
-static size_t first_about(const struct plan *p, const char *name) {
-  size_t i = 0;
-  while (i < p->scenario->rules.n && !plan_about(p, &p->scenario->rules.at[i], name))
-    i++;
-  return i;
-}
-
 /* Programs that are followed into may have it from the start. */
 static bool is_later(const struct plan *p, const char *name) {
   return p->world->defined && !(p->world->flags & WIRE_FOLLOW) && !p->world->defined(p->world->context, name);
@@ -172,7 +167,7 @@ static bool is_later(const struct plan *p, const char *name) {
 static int add_function(struct plan *p, const char *name) {
   struct subject s = {.name = name, .written = site_names_written(p->names, name)};
   struct wire_function f = {.rule = (uint32_t)p->rules.n};
-  bool counts = true;
+  bool counts = true, first = true;
   s.roles = find_roles(p, name, s.written);
   s.profile = plan_profile(p, name);
   int n_args = s.roles.n_args;
@@ -181,9 +176,10 @@ static int add_function(struct plan *p, const char *name) {
   if (p->rules.n > f.rule) counts = false;
   for (size_t i = 0; i < p->scenario->rules.n; i++) {
     const struct rule *rule = &p->scenario->rules.at[i];
-    if (!plan_about(p, rule, name)) continue;
+    if (!plan_about(rule, name, s.written)) continue;
     int r = refuse(p, rule, &s);
-    if (r >= 0) r = push_rule(p, rule, &s, i == first_about(p, name), &counts);
+    if (r >= 0) r = push_rule(p, rule, &s, first, &counts);
+    first = false;
     if (r < 0 && r != -ENOMEM && p->world->lenient) continue;
     if (r < 0) return r;
     if (rule->n_args > n_args) n_args = rule->n_args;

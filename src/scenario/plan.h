@@ -7,6 +7,8 @@
 #include "scenario/model.h"
 #include "site/site.h"
 
+#include <string.h>
+
 /* Where the arguments of a function are that triggers and faults ask for; -1 if it has none such. */
 struct roles {
   int descriptor, size, stream, cleared, emptied, flushed;
@@ -98,8 +100,10 @@ int plan_bytes(struct plan *p, struct text *ret) MUST_USE;
 
 /* Fills `chosen`. -ENOENT with a message if there is none, or a name that is not known. */
 int plan_choose(struct plan *p) MUST_USE;
-/* Is the rule about the function that is imported as NAME? */
-bool plan_about(const struct plan *p, const struct rule *rule, const char *name);
+/* Every rule is compared with every function, and most names differ in their first byte. */
+static inline bool plan_same(const char *a, const char *b) { return a[0] == b[0] && strcmp(a, b) == 0; }
+/* Is the rule about the function that is imported as NAME, and that a programmer writes as WRITTEN? */
+bool plan_about(const struct rule *rule, const char *name, const char *written);
 /* The profile of NAME, or of one of its aliases; NULL if there is none. */
 const struct profile_function *plan_profile(const struct plan *p, const char *name);
 /* Can the program open libraries? */

@@ -2,10 +2,12 @@
 /*
  * How many experiments of a command a second, in each way: MOST of those that murphy test would make, taken from all
  * over its plan, or with -l from those whose call is among the last tenth of all calls of the run. Prints "bare RATE"
- * (fork and wait), "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as
- * there are processors), "made PERCENT" (of the experiments of "branch"), "child MS" (from the birth of a branch's child
- * to its end) and "experiments NUMBER"; "exec-us US" and so on are the least processor time of an experiment. What cannot be made by a branch is made by a fork, as in a sweep, and is in the
- * rate of branches. -f: calls from that module fail. -v: why not by a branch, on standard error.
+ * (fork and wait), "apart RATE" (fork into namespaces of its own and wait: what a child needs whose parent goes on
+ * meanwhile), "spawn RATE", "exec RATE", "fork RATE", "branch RATE", "both RATE" (by branches, in as many labs as there
+ * are processors), "made PERCENT" (of the experiments of "branch"), "child MS" (from the birth of a branch's child to
+ * its end) and "experiments NUMBER"; "exec-us US" and so on are the least processor time of an experiment. What cannot
+ * be made by a branch is made by a fork, as in a sweep, and is in the rate of branches. -f: calls from that module fail.
+ * -v: why not by a branch, on standard error.
  *
  *   branch_bench [-l] [-v] [-f MODULE] [-w WAY]... [-r ROUNDS] MOST COMMAND...
  */
@@ -14,15 +16,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum way { BARE, SPAWN, EXEC, FORK, BRANCH, BOTH, WAYS };
-static const char *const names[WAYS] = {"bare", "spawn", "exec", "fork", "branch", "both"};
+enum way { BARE, APART, SPAWN, EXEC, FORK, BRANCH, BOTH, WAYS };
+static const char *const names[WAYS] = {"bare", "apart", "spawn", "exec", "fork", "branch", "both"};
 
 enum { SPAWNS = 50, MOST_WORKERS = 8 };
 /* Of what is only compared with. */
@@ -252,6 +256,31 @@ static double bare_rate(void) {
   return SPAWNS / (now() - start);
 }
 
+/* The status of a child that does WHAT, or -1. */
+static int status_of(int what(void)) {
+  int status;
+  pid_t pid = fork();
+  if (pid == 0) _exit(what());
+  return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The first process of its namespace, so that it can have any number, in mounts of its own. */
+static int live_apart(void) { return mount("proc", "/proc", "proc", 0, NULL) < 0; }
+
+static int go_apart(void) { return unshare(CLONE_NEWNS | CLONE_NEWPID) < 0 || status_of(live_apart) != 0; }
+
+static int try_apart(void) {
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) return 1;
+  for (int i = 0; i < SPAWNS; i++)
+    if (status_of(go_apart) != 0) return 1;
+  return 0;
+}
+
+static double apart_rate(void) {
+  double start = now();
+  return status_of(try_apart) == 0 ? SPAWNS / (now() - start) : 0;
+}
+
 static double spawn_rate(char **command) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return 0;
@@ -275,6 +304,7 @@ static int measure(struct bench *b, enum way way, double *best, double *us, stru
   double start = now(), rate = 0, before = used_seconds();
   int r = 0;
   if (way == BARE) rate = bare_rate();
+  if (way == APART) rate = apart_rate();
   if (way == SPAWN) rate = spawn_rate(b->command);
   if (way == EXEC || way == FORK) r = run_all(b, way == EXEC ? b->exec : b->workers[0].lab, e);
   if (way == BRANCH || way == BOTH) r = branch_all(b, way == BRANCH ? 1 : b->n_workers, e);

@@ -5,8 +5,15 @@
 Experiments from all over the plan of `murphy test`, each mode with the same ones, one at a time in one lab; `all` is by
 branches, in a lab for each processor. Then only those among the last tenth of the run's calls, so that nearly all of it
 comes before the fault; what one of them costs over growing inputs, and how long the branch's child runs of that; and
-over growing memory. `at most` is what branch/exec would be if a branch cost nothing but what its child does behind the
-fault; `by time` is exec's processor time over branch's, which depends less on what else the machine does. Exit status: 0 measured (whatever the figures say), 1 a run failed.
+over growing memory, of a program made for it and of programs of Debian. `at most` is what branch/exec would be if a
+branch cost nothing but what its child does behind the fault; `by time` is exec's processor time over branch's, which
+depends less on what else the machine does.
+
+Waiting or a snapshot: a trunk waits for its child, and each processor has a trunk. If it went on meanwhile, one trunk
+would do, so that one run of the command were saved for each processor but one in a batch of about a second; but each
+child would need namespaces of its own (`apart` against `fork+wait`), since all have one number and see other files at the
+same place. `busy` is how much of all processors waiting trunks use: `all` over as many times `branch`.
+Exit status: 0 measured (whatever the figures say), 1 a run failed.
 """
 import os
 import subprocess
@@ -38,7 +45,17 @@ COMMANDS = [
 ]
 LATE = [
     ("sqlite3, 200 statements", *SQLITE, statements(200)),
+    ("sqlite3, 800 statements", *SQLITE, statements(800)),
     ("git status, 1,000 files", *GIT, repository(1000)),
+]
+# Programs of Debian that are as large as they are told to be, and make calls that can fail then.
+PERL = '$x = "a" x {bytes}; for (1..8) {{ open(F, ">", "f$_") && print(F $_) && close(F) or exit 1 }}'
+ROWS = ("create table t(a); with recursive c(n) as (select 1 union all select n + 1 from c where n < {rows}) "
+        "insert into t select zeroblob(100000) from c; select count(*) from t;")
+LARGE = [
+    ("made for it", lambda mb: ["./large", str(mb)], None),
+    ("perl", lambda mb: ["perl", "-e", PERL.format(bytes=mb << 20)], None),
+    ("sqlite3", lambda mb: ["sqlite3", ":memory:", ROWS.format(rows=mb * 10)], None),
 ]
 CURVES = [
     ("sqlite3, statements", *SQLITE, statements, (50, 200, 800)),
@@ -46,6 +63,7 @@ CURVES = [
 ]
 EXPERIMENTS = 100
 LS_AIM, LATE_AIM = 1000, 10
+PROCESSORS = min(os.cpu_count() or 1, 8)  # as many labs as branch_bench has
 
 
 def measure(command, module, script, *options, most=EXPERIMENTS):
@@ -71,12 +89,14 @@ def by_time(r):
 
 
 def modes():
-    print(f"{'experiments a second':24} {'fork+wait':>10} {'spawn':>8} {'exec':>8} {'fork':>8} {'branch':>8} {'all':>8} "
-          f"{'by branch':>10} {'branch/exec':>12} {'at most':>8} {'by time':>8}")
+    print(f"{'experiments a second':24} {'fork+wait':>10} {'apart':>8} {'spawn':>8} {'exec':>8} {'fork':>8} {'branch':>8} "
+          f"{'all':>8} {'busy':>6} {'by branch':>10} {'branch/exec':>12} {'at most':>8} {'by time':>8}")
     for name, command, module, script in COMMANDS:
         r = measure(command, module, script)
-        print(f"{name:24} {r['bare']:10.0f} {r['spawn']:8.0f} {r['exec']:8.0f} {r['fork']:8.0f} {r['branch']:8.0f} "
-              f"{r['both']:8.0f} {r['made']:9.0f}% {r['branch'] / r['exec']:12.1f} {bound(r):8.1f} {by_time(r):8.1f}"
+        busy = 100 * r["both"] / r["branch"] / PROCESSORS
+        print(f"{name:24} {r['bare']:10.0f} {r['apart']:8.0f} {r['spawn']:8.0f} {r['exec']:8.0f} {r['fork']:8.0f} "
+              f"{r['branch']:8.0f} {r['both']:8.0f} {busy:5.0f}% {r['made']:9.0f}% {r['branch'] / r['exec']:12.1f} "
+              f"{bound(r):8.1f} {by_time(r):8.1f}"
               f"{'  all ' + verdict(r['both'], LS_AIM) if name == 'ls -l' else ''}", flush=True)
 
 
@@ -103,12 +123,13 @@ def curves():
 
 
 def memory():
-    print(f"\n{'ms an experiment':32} {'exec':>8} {'fork':>8} {'branch':>8}")
+    print(f"\n{'ms an experiment near the end':32} {'exec':>8} {'fork':>8} {'branch':>8} {'by branch':>10}")
     build = f"cc -O1 -o large '{ROOT}/tests/bench/large.c'"
-    for size in (10, 100, 1000):
-        r = measure(["./large", str(size)], None, build, "-r", "1", *WAYS, most=20)
-        print(f"{f'{size:,} MB resident':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
-              f"{1000 / r['branch']:8.1f}", flush=True)
+    for name, command, module in LARGE:
+        for size in (10, 100, 1000):
+            r = measure(command(size), module, build, "-l", "-r", "1", *WAYS, most=20)
+            print(f"{f'{name}: {size:,} MB resident':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
+                  f"{1000 / r['branch']:8.1f} {r['made']:9.0f}%", flush=True)
 
 
 def main():
