@@ -3,6 +3,7 @@
 # A kernel of a few system calls, compiled here, whose errors stand in its source: they are found, whatever the form it
 # is compiled, packed and written in; what is no kernel is refused in one line; libraries are profiled with its errors.
 . "$(dirname "$0")/tap.sh"
+[ -z "${MURPHY_AGAIN:-}" ] || plan_skip 'was run with the other compiler'
 
 kernel_source=$MURPHY_SOURCE/tests/kernel
 mkdir -p data/kernel

@@ -3,6 +3,7 @@
 # Triggers of one's own: docs/triggers.md as it is written, the two that come with murphy, and what can be wrong with
 # one: found beforehand, or told as the trigger's fault and not the program's.
 . "$(dirname "$0")/tap.sh"
+[ -z "${MURPHY_AGAIN:-}" ] || plan_skip 'was run with the other compiler'
 export XDG_RUNTIME_DIR=$work/run
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
