@@ -9,8 +9,14 @@
 #include <string.h>
 #include <time.h>
 
-/* A batch should take about so long, since the order in which experiments are made in it is the program's. */
-enum { BATCH_FIRST = 64, BATCH_NS = 1000000000 };
+/*
+ * A batch should take about so long, since the order in which experiments are made in it is the program's, and nothing
+ * is kept of it before its end; but at least as long as so many runs, since it costs one itself.
+ */
+enum { BATCH_NS = 1000000000, BATCH_RUNS = 8 };
+/* The smallest, and the first: as many as take this long if each is as long as a run, within bounds. */
+enum { BATCH_LEAST = 8, BATCH_FIRST = 64 };
+#define FIRST_NS UINT64_C(4000000000)
 
 struct batch {
   struct sweep_state *st;
@@ -375,9 +381,16 @@ static int make_refused(struct batch *b) {
   return r;
 }
 
-static size_t next_size(size_t size, uint64_t took) {
-  if (took > BATCH_NS) return size > 2 * BATCH_FIRST ? size / 2 : BATCH_FIRST;
-  return took < BATCH_NS / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
+static size_t first_size(uint64_t run_ns) {
+  uint64_t n = FIRST_NS / (run_ns ? run_ns : 1);
+  return n > BATCH_FIRST ? BATCH_FIRST : n > BATCH_LEAST ? (size_t)n : BATCH_LEAST;
+}
+
+static size_t next_size(size_t size, uint64_t took, uint64_t run_ns) {
+  const size_t first = first_size(run_ns);
+  const uint64_t most = run_ns > BATCH_NS / BATCH_RUNS ? run_ns * BATCH_RUNS : BATCH_NS;
+  if (took > most) return size > 2 * first ? size / 2 : first;
+  return took < most / 4 && size * 2 <= LAB_BRANCHES ? size * 2 : size;
 }
 
 static void take_batch(struct batch *b, size_t size) {
@@ -415,7 +428,8 @@ static bool is_worth_it(struct batch *b) {
 void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
   struct batch *b = calloc(1, sizeof *b);
   if (!b) return; /* one by one, then */
-  size_t size = BATCH_FIRST, made = 0;
+  const uint64_t run_ns = st->s->baseline->wall_ns;
+  size_t size = first_size(run_ns), made = 0;
   *b = (struct batch){.st = st, .l = l};
   do {
     uint64_t start = sweep_now();
@@ -423,7 +437,7 @@ void sweep_work_in_batches(struct sweep_state *st, struct lab *l) {
     int r = b->n ? branch_batch(b, &made) : 0;
     if (r == 0) r = make_refused(b);
     if (r < 0) sweep_fail(st, r);
-    size = next_size(size, sweep_now() - start);
+    size = next_size(size, sweep_now() - start, run_ns);
     while (sweep_make_waiting(st, l, false)) {
     }
   } while (b->n > 0 && !is_distrusted(st) && is_worth_it(b));
