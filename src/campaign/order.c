@@ -20,18 +20,34 @@ enum {
   WEIGHT_SHORT = -450,      /* no error at all: who looks for one has found those first */
   WEIGHT_ONWARDS = -700,    /* a fault that stays */
   WEIGHT_REPEATED = -700,   /* a stack that failed before, at a later time */
+  WEIGHT_BETWEEN = -1000,   /* ... which is not the last one either */
   WEIGHT_SAME_STACK = -350, /* for each doubling of the faults of one stack, the likeliest first */
   WEIGHT_SAME_SITE = -100,  /* for each doubling of the stacks from one place */
 };
 
 /*
  * Each stack is made to fail the first time it is reached; from then on, every time, where it is reached again or may
- * be tried again, unless the error is one that passes; and the last time.
+ * be tried again, unless the error is one that passes; and the last time. The second time something is there from
+ * before, and in the middle something is still to come: the likeliest fault is made then, too.
  */
+enum when { FIRST, SECOND, MIDDLE, LAST };
 static const struct {
-  bool last, onwards;
+  enum when when;
+  bool onwards, likeliest;
   int weight;
-} times[] = {{false, false, 0}, {false, true, WEIGHT_ONWARDS}, {true, false, WEIGHT_REPEATED}};
+} times[] = {{FIRST, false, false, 0},
+             {FIRST, true, false, WEIGHT_ONWARDS},
+             {LAST, false, false, WEIGHT_REPEATED},
+             {SECOND, false, true, WEIGHT_BETWEEN},
+             {MIDDLE, false, true, WEIGHT_BETWEEN}};
+
+/* 0 if it is another one as well. */
+static uint64_t nth_of(enum when when, uint64_t count) {
+  if (when == FIRST) return 1;
+  if (when == LAST) return count > 1 ? count : 0;
+  if (when == SECOND) return count > 2 ? 2 : 0;
+  return count > 3 ? count / 2 + 1 : 0;
+}
 
 static int weight_of(const struct campaign_point *p, const struct campaign_fault *f, int likely) {
   int weight = (p->usual ? 0 : p->verdict * WEIGHT_VERDICT) + likely * WEIGHT_LIKELY;
@@ -81,11 +97,11 @@ static int add_fault(struct planner *p, size_t point, const struct likely_fault 
   weight += log2_of(rank + 1) * WEIGHT_SAME_STACK;
   unsigned traits = p->order->traits ? p->order->traits(p->order->context, at, f) : 0;
   for (size_t i = 0; i < COUNT(times); i++) {
-    if (times[i].last && at->count < 2) continue;
-    if (times[i].onwards && (traits & TRAIT_PASSES)) continue;
+    uint64_t nth = nth_of(times[i].when, at->count);
+    if (!nth || (times[i].onwards && (traits & TRAIT_PASSES)) || (times[i].likeliest && rank)) continue;
     struct campaign_experiment x = {.point = point,
                                     .fault = fault,
-                                    .nth = times[i].last ? at->count : 1,
+                                    .nth = nth,
                                     .onwards = times[i].onwards,
                                     .weight = weight + times[i].weight,
                                     .traits = traits};

@@ -261,18 +261,27 @@ static void test_order(void **state) {
   struct campaign_experiment *all = NULL;
   size_t n = 0;
   assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(n, 4 + 6 + 2); /* once and from then on; the second point the last time too */
+  /* Once and from then on; the second point the last time too, and its likeliest fault twice in between. */
+  assert_int_equal(n, 4 + 6 + 2 + 2);
   assert_int_equal(all[0].point, 2);
   assert_true(all[1].onwards);
   assert_int_equal(all[2].point, 0);
   assert_int_equal(faults[all[2].fault].error, EIO);
   for (size_t i = 1; i < n; i++)
     assert_true(all[i].weight <= all[i - 1].weight);
+  size_t between = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (all[i].nth != 2 && all[i].nth != 3) continue;
+    between++;
+    assert_int_equal(faults[all[i].fault].error, EIO);
+    assert_true(all[i].weight < all[2].weight && !all[i].onwards);
+  }
+  assert_int_equal(between, 2);
   free(all);
   order.random = true;
   size_t first = 0;
   assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(n, 4 + 6 + 2);
+  assert_int_equal(n, 4 + 6 + 2 + 2);
   for (size_t i = 0; i < 2; i++)
     first += all[i].point == 2;
   assert_true(first < 2); /* the unchecked one no longer comes first */
