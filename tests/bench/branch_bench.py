@@ -47,15 +47,16 @@ LATE = [
     ("sqlite3, 200 statements", *SQLITE, statements(200)),
     ("sqlite3, 800 statements", *SQLITE, statements(800)),
     ("git status, 1,000 files", *GIT, repository(1000)),
+    ("git status, 4,000 files", *GIT, repository(4000)),
 ]
 # Programs of Debian that are as large as they are told to be, and make calls that can fail then.
 PERL = '$x = "a" x {bytes}; for (1..8) {{ open(F, ">", "f$_") && print(F $_) && close(F) or exit 1 }}'
 ROWS = ("create table t(a); with recursive c(n) as (select 1 union all select n + 1 from c where n < {rows}) "
         "insert into t select zeroblob(100000) from c; select count(*) from t;")
 LARGE = [
-    ("made for it", lambda mb: ["./large", str(mb)], None),
-    ("perl", lambda mb: ["perl", "-e", PERL.format(bytes=mb << 20)], None),
-    ("sqlite3", lambda mb: ["sqlite3", ":memory:", ROWS.format(rows=mb * 10)], None),
+    ("made for it", lambda mb: ["./large", str(mb)]),
+    ("perl", lambda mb: ["perl", "-e", PERL.format(bytes=mb << 20)]),
+    ("sqlite3", lambda mb: ["sqlite3", ":memory:", ROWS.format(rows=mb * 10)]),
 ]
 CURVES = [
     ("sqlite3, statements", *SQLITE, statements, (50, 200, 800)),
@@ -125,9 +126,9 @@ def curves():
 def memory():
     print(f"\n{'ms an experiment near the end':32} {'exec':>8} {'fork':>8} {'branch':>8} {'by branch':>10}")
     build = f"cc -O1 -o large '{ROOT}/tests/bench/large.c'"
-    for name, command, module in LARGE:
+    for name, command in LARGE:
         for size in (10, 100, 1000):
-            r = measure(command(size), module, build, "-l", "-r", "1", *WAYS, most=20)
+            r = measure(command(size), None, build, "-l", "-r", "1", *WAYS, most=20)
             print(f"{f'{name}: {size:,} MB resident':32} {1000 / r['exec']:8.1f} {1000 / r['fork']:8.1f} "
                   f"{1000 / r['branch']:8.1f} {r['made']:9.0f}%", flush=True)
 
