@@ -116,9 +116,13 @@ static void add_crash(struct job *job, const struct lab_result *run, struct text
     }
     to->failed |= name.failed;
     text_done(&name);
-    text_add_plain(to, f->file && f->line ? f->file : f->module);
-    text_addf(to, f->file && f->line ? ":%llu\n" : "+0x%llx\n",
-              f->file && f->line ? (unsigned long long)f->line : (unsigned long long)f->offset);
+    bool line = f->file && f->line, code = f->module && f->module[0];
+    text_add_plain(to, line ? f->file : code ? f->module : "");
+    text_addf(to,
+              line   ? ":%llu\n"
+              : code ? "+0x%llx\n"
+                     : "0x%llx (in no module)\n",
+              (unsigned long long)(line ? f->line : f->offset));
   }
   run_symbols_free(symbols);
   vec_done(&frames);

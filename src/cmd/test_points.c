@@ -224,6 +224,7 @@ static struct site_call call_of(const struct test_space *s, uint32_t function, c
                         .descriptor = descriptor_of(seen->fd),
                         .nonblocking = seen->nonblocking,
                         .writable = seen->writable,
+                        .local = seen->local,
                         .pending = seen->pending == WIRE_PENDING,
                         .any_handler = seen->handlers & WIRE_HANDLER,
                         .plain_handler = seen->handlers & WIRE_HANDLER_STOPS};

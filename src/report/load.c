@@ -334,6 +334,8 @@ void report_function(const struct store_frame *f, struct text *to) {
 void report_place(const struct store_frame *f, struct text *to) {
   if (f->file && f->line)
     text_addf(to, "%s:%u", f->file, f->line);
+  else if (!f->module || !f->module[0])
+    text_addf(to, "0x%" PRIx64 " (in no module)", f->offset);
   else
     text_addf(to, "%s+0x%" PRIx64, f->module, f->offset);
 }

@@ -3,6 +3,7 @@
 #include "fd.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "system.h"
@@ -39,6 +40,13 @@ int rt_fd_kind(int fd) {
 int rt_fd_blocks(int fd) {
   long flags = rt_system(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
   return flags < 0 ? -1 : !(flags & O_NONBLOCK);
+}
+
+bool rt_fd_local(int fd) {
+  int domain = AF_UNSPEC;
+  uint32_t size = sizeof domain;
+  long r = rt_system(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, (long)&domain, (long)&size, 0);
+  return r == 0 && domain == AF_UNIX;
 }
 
 /* How long the piece at P of a set is that stands for one character, *RET: itself, \x, [.x.] or [=x=]. */

@@ -12,6 +12,7 @@
 
 int rt_fd_kind(int fd) RT_HIDDEN;   /* of enum wire_fd */
 int rt_fd_blocks(int fd) RT_HIDDEN; /* 1, 0, -1 */
+bool rt_fd_local(int fd) RT_HIDDEN; /* a socket of AF_UNIX */
 /* Its path, and how long that is; negative if it has none, or one that does not fit. */
 long rt_fd_name(int fd, char *ret, size_t size) RT_HIDDEN;
 bool rt_fd_path(int fd, const char *pattern) RT_HIDDEN; /* *, ? and [...] as in a shell; * matches / too */

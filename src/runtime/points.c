@@ -127,6 +127,7 @@ static void enter(struct wire_point *p, const struct rt_call *c) {
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     p->args[i] = c->args[i];
   p->fd = fd < 0 ? WIRE_FD_NONE : (uint8_t)rt_fd_kind(fd);
+  p->local = p->fd == WIRE_FD_SOCKET && rt_fd_local(fd);
   p->nonblocking = flags >= 0 && flags & O_NONBLOCK;
   p->writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
   note_pending(p, c);

@@ -40,6 +40,7 @@ static void tell_descriptor(struct relevance_call *to, const struct site_call *c
   set(to, ABOUT_PIPE, c->descriptor == DESCRIPTOR_PIPE);
   set(to, ABOUT_SOCKET, c->descriptor == DESCRIPTOR_SOCKET);
   set(to, ABOUT_TTY, c->descriptor == DESCRIPTOR_TTY);
+  set(to, ABOUT_REMOTE, !c->local);
   set(to, ABOUT_NONBLOCKING, c->nonblocking);
   set(to, ABOUT_WRITTEN, c->writable);
   set(to, ABOUT_UNWRITTEN, !c->writable);

@@ -29,9 +29,9 @@ static const char *const causes[] = {"memory",  "limit", "disk",   "hardware", "
                                      "missing", "race",  "signal", "input",    "config",  "bug"};
 static const char *const consequences[] = {"harmless", "leak", "wrong-result", "crash", "security", "data-loss"};
 static const char *const effects[] = {"?", "ok", "error", "crash", "wrong"};
-static const char *const subjects[SUBJECTS] = {"file",        "dir",         "socket",    "pipe",   "tty",
-                                               "nonblocking", "written",     "unwritten", "stdout", "stderr",
-                                               "handler",     "any-handler", "flushed",   "failed", "pending"};
+static const char *const subjects[SUBJECTS] = {"file",    "dir",       "socket",  "pipe",   "tty",     "nonblocking",
+                                               "written", "unwritten", "stdout",  "stderr", "handler", "any-handler",
+                                               "flushed", "failed",    "pending", "remote"};
 
 static int word_in(const struct reader *rd, const char *word, const char *const *words, size_t n, const char *what) {
   for (size_t i = 0; i < n; i++)

@@ -47,6 +47,7 @@ enum subject {
   ABOUT_FLUSHED,
   ABOUT_FAILED,
   ABOUT_PENDING,
+  ABOUT_REMOTE,
   SUBJECTS
 };
 

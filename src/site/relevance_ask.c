@@ -160,7 +160,9 @@ static enum answer ask_argument(const struct relevance *r, const struct test *t,
 }
 
 static enum answer ask(const struct relevance *r, const struct test *t, const struct relevance_call *c) {
-  return t->op ? ask_argument(r, t, c) : (enum answer)c->about[t->subject];
+  if (t->op) return ask_argument(r, t, c);
+  enum answer a = (enum answer)c->about[t->subject];
+  return t->subject == ABOUT_REMOTE && a == NOT_KNOWN ? TRUE_FOR_CALL : a;
 }
 
 /* All tests of a rule; TRUE if there are none. */

@@ -190,6 +190,7 @@ struct site_call {
   unsigned n_args; /* that are known */
   enum site_descriptor descriptor;
   bool nonblocking, writable;      /* of the descriptor */
+  bool local;                      /* it is a socket, and so is its other side on this machine */
   bool pending;                    /* of a stream: it has bytes that were not yet written */
   bool any_handler, plain_handler; /* a signal handler is installed; one without SA_RESTART */
 };

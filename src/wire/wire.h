@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 4 /* 4: WIRE_HOOK_END, troubles; wire_point has `pending`; WIRE_HOOK_PIN and _MAP */
+#define WIRE_VERSION 5 /* 5: wire_point has `local`; 4: WIRE_HOOK_END, troubles, `pending`; WIRE_HOOK_PIN and _MAP */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -681,6 +681,7 @@ struct wire_point {
   uint32_t last;       /* which of all recorded calls was the last one here */
   uint32_t first;      /* ... and the first one */
   uint8_t pending;     /* of enum wire_pending */
+  uint8_t local;       /* 1 if the descriptor is a socket of this machine alone */
   struct wire_frame frames[WIRE_FRAMES];
 };
 

@@ -164,12 +164,12 @@ static void test_doubts(void **state) {
   has(json.at, "\"act\":\"short\",\"file\":null,\"line\":null,\"site\":{\"function_in\":null,");
   has(json.at, "\"precision\":0.33,\"reason\":\"it ended\"");
   has(json.at, "\"precision\":null,\"reason\":\"it is ");
-  has(html.at, "<li>hang when read does only 1 byte of what it is asked for at +0x0: it ended</li>");
+  has(html.at, "<li>hang when read does only 1 byte of what it is asked for at 0x0 (in no module): it ended</li>");
   has(html.at, "<pre>murphy test --resume</pre>");
   has_not(html.at, "did not come again");
   has(t.at, "murphy test --resume makes sure of those for which no time was left\n");
-  has(t.at,
-      "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at +0x0: it ended\n");
+  has(t.at, "\n2 failures are no finding:\n  hang when read does only 1 byte of what it is asked for at 0x0 (in no "
+            "module): it ended\n");
   has(t.at, "1 silent failure is no finding: where it came, it is custom not to look\n");
   has(json.at, "\"unconfirmed\":2,\"excused\":1,\"doubts\":[{\"kind\":\"hang\",\"function\":\"read\",");
   has_not(json.at, "\033");

@@ -49,6 +49,17 @@ static void test_blocking_decides(void **state) {
   assert_true(site_likely_of(likely, &c, EAGAIN, -1) > 0);
 }
 
+/* The other side of a local socket is on this machine. */
+static void test_networks_are_elsewhere(void **state) {
+  (void)state;
+  struct site_call c = {.function = "recv", .descriptor = DESCRIPTOR_SOCKET};
+  assert_true(site_likely_of(likely, &c, ETIMEDOUT, -1) > 0);
+  c.local = true;
+  assert_int_equal(site_likely_of(likely, &c, ETIMEDOUT, -1), 0);
+  assert_int_equal(site_likely_of(likely, &c, EHOSTDOWN, -1), 0);
+  assert_true(site_likely_of(likely, &c, ECONNRESET, -1) > 0);
+}
+
 static void test_handlers_decide(void **state) {
   (void)state;
   struct site_call c = {.function = "read", .descriptor = DESCRIPTOR_PIPE};
@@ -221,6 +232,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_descriptors_decide),
       cmocka_unit_test(test_blocking_decides),
+      cmocka_unit_test(test_networks_are_elsewhere),
       cmocka_unit_test(test_handlers_decide),
       cmocka_unit_test(test_mistakes_are_not_likely),
       cmocka_unit_test(test_what_cannot_be),
