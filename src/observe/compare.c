@@ -20,18 +20,21 @@ static const char *const stream_names[OBSERVE_STREAMS] = {"standard output", "st
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-static bool is_listed(const char *const *list, size_t n, const char *path, bool pattern) {
-  for (size_t i = 0; i < n; i++)
-    if (pattern ? fnmatch(list[i], path, 0) == 0 : strcmp(list[i], path) == 0) return true;
+static bool name_varies(const struct observe_mask *m, const char *path) {
+  for (size_t i = 0; i < m->names.n; i++)
+    if (fnmatch(m->names.at[i], path, 0) == 0) return true;
   return false;
 }
 
-static bool name_varies(const struct observe_mask *m, const char *path) {
-  return is_listed(m->names.at, m->names.n, path, true);
+static struct observe_content *content_mask(const struct observe_mask *m, const char *path) {
+  for (size_t i = 0; i < m->contents.n; i++)
+    if (strcmp(m->contents.at[i].path, path) == 0) return &m->contents.at[i];
+  return NULL;
 }
 
-static bool content_varies(const struct observe_mask *m, const char *path) {
-  return is_listed(m->contents.at, m->contents.n, path, false);
+static enum observe_level content_level(const struct observe_mask *m, const char *path) {
+  const struct observe_content *c = content_mask(m, path);
+  return c ? c->level : OBSERVE_EXACT;
 }
 
 static bool same_kind(const struct observe_entry *a, const struct observe_entry *b) {
@@ -40,6 +43,18 @@ static bool same_kind(const struct observe_entry *a, const struct observe_entry 
 
 static bool same_content(const struct observe_entry *a, const struct observe_entry *b) {
   return a->size == b->size && a->hash == b->hash;
+}
+
+/* Are they the same but for what LEVEL leaves out? Only of what was kept as a whole can that be told. */
+static bool same_at(const struct observe_entry *a, const struct observe_entry *b, enum observe_level level) {
+  bool whole = a->head && b->head && a->n_head == a->size && b->n_head == b->size;
+  return whole && plain_hash(a->head, a->n_head, level) == plain_hash(b->head, b->n_head, level);
+}
+
+static bool same_masked(const struct observe_entry *a, const struct observe_entry *b, const struct observe_mask *m) {
+  const struct observe_content *c = content_mask(m, a->path);
+  if (!c) return false;
+  return c->level == OBSERVE_NOTHING ? c->empty || !a->size == !b->size : same_at(a, b, c->level);
 }
 
 static const char *kind_name(enum observe_kind kind) {
@@ -54,7 +69,8 @@ static bool is_text(const struct observe_entry *e) {
 }
 
 /* Where two files of which something is known begin to differ, as far as that was kept. */
-static void say_where(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+static void say_where(struct text *to, const struct observe_entry *a, const struct observe_entry *b,
+                      enum observe_level level) {
   size_t n = a->n_head < b->n_head ? a->n_head : b->n_head, i = 0;
   while (i < n && a->head[i] == b->head[i])
     i++;
@@ -63,7 +79,7 @@ static void say_where(struct text *to, const struct observe_entry *a, const stru
     text_addf(to, "the first %zu bytes are the same\n", n);
   } else if (is_text(a) && is_text(b)) {
     struct observe_stream x = {.at = a->head, .n = a->n_head}, y = {.at = b->head, .n = b->n_head};
-    plain_difference(&x, &y, OBSERVE_EXACT, to);
+    plain_difference(&x, &y, level, to);
   } else if (i < n) {
     text_addf(to, "from byte %zu on: %02x instead of %02x\n", i, (unsigned char)b->head[i], (unsigned char)a->head[i]);
   } else {
@@ -71,7 +87,8 @@ static void say_where(struct text *to, const struct observe_entry *a, const stru
   }
 }
 
-static void say_content(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+static void say_content(struct text *to, const struct observe_entry *a, const struct observe_entry *b,
+                        enum observe_level level) {
   if (a->kind == OBSERVE_LINK && a->head && b->head) {
     text_add(to, ": leads to ");
     text_add_plain(to, b->head);
@@ -82,10 +99,11 @@ static void say_content(struct text *to, const struct observe_entry *a, const st
   }
   text_addf(to, ": other content, %llu bytes instead of %llu\n", (unsigned long long)b->size,
             (unsigned long long)a->size);
-  if (a->head && b->head && a->size && b->size) say_where(to, a, b);
+  if (a->head && b->head && a->size && b->size) say_where(to, a, b, level);
 }
 
-static void say_entry(struct text *to, const struct observe_entry *a, const struct observe_entry *b) {
+static void say_entry(struct text *to, const struct observe_entry *a, const struct observe_entry *b,
+                      const struct observe_mask *mask) {
   const struct observe_entry *e = a ? a : b;
   text_add_plain(to, e->path);
   if (!b)
@@ -103,7 +121,7 @@ static void say_entry(struct text *to, const struct observe_entry *a, const stru
   else if (a->mode != b->mode)
     text_addf(to, ": mode %o instead of %o\n", b->mode, a->mode);
   else
-    say_content(to, a, b);
+    say_content(to, a, b, content_level(mask, a->path));
 }
 
 /* Calls DIFFERS for each entry that only one of them has, or that differs, until it says stop. */
@@ -121,7 +139,7 @@ static void compare_entries(const struct observation *a, const struct observatio
     if (order > 0) x = NULL;
     const char *path = x ? x->path : y->path;
     if (name_varies(mask, path)) continue;
-    if (x && y && same_kind(x, y) && (same_content(x, y) || content_varies(mask, path))) continue;
+    if (x && y && same_kind(x, y) && (same_content(x, y) || same_masked(x, y, mask))) continue;
     if (!differs(context, x, y)) return;
   }
 }
@@ -176,6 +194,7 @@ static bool is_litter(const struct observation *a, const struct observation *b, 
 
 struct shown {
   const struct observation *a, *b;
+  const struct observe_mask *mask;
   struct text *to;
   size_t n, litter, more;
   bool loss;
@@ -187,7 +206,7 @@ static bool show_entry(void *context, const struct observe_entry *a, const struc
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
   s->litter += spare || (!a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path)));
   s->more += !a && b->kind != OBSERVE_DELETED;
-  if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b);
+  if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b, s->mask);
   s->loss |= !spare && (a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED);
   return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
 }
@@ -222,7 +241,7 @@ static void compare_crowd(struct shown *s, const struct observe_mask *mask, size
 
 static unsigned compare_files(const struct observation *a, const struct observation *b, const struct observe_mask *mask,
                               struct text *what) {
-  struct shown shown = {.a = a, .b = b, .to = what};
+  struct shown shown = {.a = a, .b = b, .mask = mask, .to = what};
   compare_entries(a, b, mask, show_entry, &shown);
   for (size_t i = 0; i < mask->names.n; i++)
     compare_crowd(&shown, mask, i);
@@ -315,11 +334,25 @@ static const char *hash_pattern(struct arena *arena, const char *path, bool fold
   return pattern;
 }
 
+/* A is of the first run, and stands for those that were looked at before: levels include those below them. */
+static int learn_content(struct observe_mask *mask, const struct observe_entry *a, const struct observe_entry *b) {
+  struct observe_content *known = content_mask(mask, a->path);
+  struct observe_content now = {.level = known ? known->level : OBSERVE_NO_ADDRESSES, .empty = !a->size || !b->size};
+  while (now.level < OBSERVE_NOTHING && !same_at(a, b, now.level))
+    now.level++;
+  if (known) {
+    known->level = now.level;
+    known->empty |= now.empty;
+    return 0;
+  }
+  now.path = arena_strdup(&mask->arena, a->path);
+  return now.path ? vec_push(&mask->contents, now) : -ENOMEM;
+}
+
 static bool learn_entry(void *context, const struct observe_entry *a, const struct observe_entry *b) {
   struct learner *l = context;
   if (a && b) {
-    const char *path = same_kind(a, b) ? arena_strdup(&l->mask->arena, a->path) : NULL;
-    l->r = path ? vec_push(&l->mask->contents, path) : -EAGAIN;
+    l->r = same_kind(a, b) ? learn_content(l->mask, a, b) : -EAGAIN;
     return l->r == 0;
   }
   const struct observe_entry *only = a ? a : b;
@@ -384,8 +417,14 @@ static void say_masked(const struct observe_mask *m, struct text *what) {
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++)
     if (m->streams[i])
       text_addf(what, "%s varies from run to run: %s not compared\n", stream_names[i], levels[m->streams[i]]);
-  for (size_t i = 0; i < m->contents.n; i++)
-    text_addf(what, "%s: its content varies from run to run and is not compared\n", m->contents.at[i]);
+  for (size_t i = 0; i < m->contents.n; i++) {
+    const struct observe_content *c = &m->contents.at[i];
+    if (c->level == OBSERVE_NOTHING)
+      text_addf(what, "%s: its content varies from run to run and is not compared%s\n", c->path,
+                c->empty ? "" : ", but for whether it is empty");
+    else
+      text_addf(what, "%s: its content varies from run to run: %s not compared\n", c->path, levels[c->level]);
+  }
   for (size_t i = 0; i < m->names.n; i++)
     text_addf(what, "%s: the name varies from run to run%s\n", m->names.at[i], crowds[m->alike.at[i]]);
   for (unsigned i = 0; i < OBSERVE_STREAMS; i++)

@@ -19,11 +19,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { DEEPEST = 64, HEAD = 4096, STEP = 64 << 10 };
+/* Of each file the first bytes are kept; of so much in all, as much as is read at once. */
+enum { DEEPEST = 64, HEAD = 4096, STEP = 64 << 10, KEPT = 4 << 20 };
 
 struct walk {
   struct observation *o;
   const char *ignore;
+  size_t kept;
 };
 
 static int add(struct walk *w, const char *path, struct observe_entry e) {
@@ -31,53 +33,62 @@ static int add(struct walk *w, const char *path, struct observe_entry e) {
   return e.path ? vec_push(&w->o->entries, e) : -ENOMEM;
 }
 
-/* FNV-1a over the content, and the head if KEEP has room for it. */
-static int hash_file(int fd, uint64_t *ret, char *head, size_t *n_head) {
-  char *buffer = malloc(STEP);
-  if (!buffer) return -ENOMEM;
+/* FNV-1a over the content, with BUFFER of STEP bytes; its first bytes are in HEAD, if there is one, which has as many. */
+static int hash_file(int fd, char *buffer, uint64_t *ret, char *head, size_t *n_head) {
   uint64_t hash = 0xcbf29ce484222325u, size = 0;
   ssize_t n;
   while ((n = read(fd, buffer, STEP)) > 0 || (n < 0 && errno == EINTR)) {
     if (n < 0) continue;
     for (ssize_t i = 0; i < n; i++)
       hash = (hash ^ (unsigned char)buffer[i]) * 0x100000001b3u;
-    if (head && size < HEAD) {
-      size_t k = (size_t)n < HEAD - size ? (size_t)n : (size_t)(HEAD - size);
+    if (head && size < STEP) {
+      size_t k = (size_t)n < STEP - size ? (size_t)n : (size_t)(STEP - size);
       memcpy(head + size, buffer, k);
       *n_head = (size_t)size + k;
     }
     size += (uint64_t)n;
   }
-  int code = n < 0 ? -errno : 0;
-  free(buffer);
-  if (code == 0) *ret = hash;
-  return code;
+  if (n < 0) return -errno;
+  *ret = hash;
+  return 0;
 }
 
 /* Is the file below the same? Its content is read only if it can be. */
-static bool same_below(const char *path, const struct stat *st, uint64_t hash) {
+static bool same_below(const char *path, const struct stat *st, char *buffer, uint64_t hash) {
   struct stat below;
   if (lstat(path, &below) < 0 || below.st_mode != st->st_mode || below.st_size != st->st_size) return false;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   uint64_t other = 0;
-  bool same = hash_file(fd, &other, NULL, NULL) == 0 && other == hash;
+  bool same = hash_file(fd, buffer, &other, NULL, NULL) == 0 && other == hash;
   (void)close(fd);
   return same;
+}
+
+/* Keeps the first bytes of a file, NUL behind them: all of them if there are few. */
+static int keep_head(struct walk *w, struct observe_entry *e, const char *head) {
+  if (e->n_head > HEAD && (e->size > STEP || w->kept + e->n_head > KEPT)) e->n_head = HEAD;
+  char *copy = arena_alloc(&w->o->arena, e->n_head + 1);
+  if (!copy) return -ENOMEM;
+  memcpy(copy, head, e->n_head);
+  copy[e->n_head] = '\0';
+  e->head = copy;
+  w->kept += e->n_head;
+  return 0;
 }
 
 static int look_at_file(struct walk *w, int folder, const char *name, const char *path, const struct stat *st) {
   struct observe_entry e = {.kind = OBSERVE_FILE, .mode = st->st_mode & 07777, .size = (uint64_t)st->st_size};
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return add(w, path, e); /* a file that nobody may read */
-  char head[HEAD + 1];
-  int r = hash_file(fd, &e.hash, head, &e.n_head);
+  char *buffer = malloc(2 * STEP), *head = buffer ? buffer + STEP : NULL;
+  int r = buffer ? hash_file(fd, buffer, &e.hash, head, &e.n_head) : -ENOMEM;
   (void)close(fd);
-  if (r < 0) return r == -ENOMEM ? r : add(w, path, e);
-  if (same_below(path, st, e.hash)) return 0;
-  head[e.n_head] = '\0';
-  e.head = arena_memdup(&w->o->arena, head, e.n_head + 1);
-  return e.head ? add(w, path, e) : -ENOMEM;
+  bool same = r == 0 && same_below(path, st, buffer, e.hash);
+  if (r == 0 && !same) r = keep_head(w, &e, head);
+  free(buffer);
+  if (!e.head) e.n_head = 0;
+  return same || r == -ENOMEM ? r : add(w, path, e);
 }
 
 static int look_at_link(struct walk *w, int folder, const char *name, const char *path) {

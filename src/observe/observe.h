@@ -72,12 +72,19 @@ enum observe_alike {
   ALIKE_CONTENTS,
 };
 
+/* A file whose content varies. With all of it masked, whether it is empty is compared, unless that varies too. */
+struct observe_content {
+  const char *path;
+  enum observe_level level;
+  bool empty;
+};
+
 struct observe_mask {
   struct arena arena;
   enum observe_level streams[OBSERVE_STREAMS];
-  VEC(const char *) contents; /* files whose content varies */
-  VEC(const char *) names;    /* patterns with * of names that vary */
-  VEC(uint8_t) alike;         /* of each of them, an enum observe_alike */
+  VEC(struct observe_content) contents;
+  VEC(const char *) names; /* patterns with * of names that vary */
+  VEC(uint8_t) alike;      /* of each of them, an enum observe_alike */
   bool cut[OBSERVE_STREAMS];  /* there was more than is compared */
   bool more[OBSERVE_STREAMS]; /* ... and how much of it varies */
 };
