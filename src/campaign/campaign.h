@@ -300,6 +300,8 @@ struct campaign_case {
  * What became of a run. *ret_failed: it is a failure that is worth telling. WHAT, which may be NULL: how it looked
  * different, or what a sanitizer says.
  */
+/* Those of a pair of faults, of which the first may be one that ANSWERS. */
+unsigned campaign_pair_traits(unsigned first, unsigned second);
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
                             bool *ret_failed);
 /*

@@ -10,6 +10,9 @@
 /* To be sure of a hang, a run has so many times its limit. */
 enum { TIMES = 2 };
 
+/* A pair is compared with what the first fault does alone: what excuses that does not excuse the second. */
+unsigned campaign_pair_traits(unsigned first, unsigned second) { return (first & ~(unsigned)TRAIT_ANSWERS) | second; }
+
 /* Nobody expects a program to notice this. */
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
   bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;

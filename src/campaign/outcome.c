@@ -194,7 +194,11 @@ static bool says_on_output(const struct outcome_facts *f) {
   const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
   if (before->n > TOLD_MAX || now->n > TOLD_MAX) return false;
   const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
-  bool told = reason && count(now, reason) > count(before, reason);
+  /* Servers and shells say that access is denied in words of their own. */
+  bool refused = f->error == EACCES || f->error == EPERM;
+  bool told = (reason && count(now, reason) > count(before, reason)) ||
+              (refused && count(now, "denied") > count(before, "denied")) ||
+              (refused && count(now, "forbidden") > count(before, "forbidden"));
   for (size_t i = 0; i < COUNT(words) && !told; i++)
     told = count(now, words[i]) > count(before, words[i]);
   return told;

@@ -105,10 +105,11 @@ int again_locate(struct test_setup *s, const struct test_finding *f, struct agai
   const struct campaign_fault *fault = find_fault(&s->space, f);
   const struct campaign_point *point = fault ? find_point(s, f) : NULL;
   if (!point) return -ENOENT;
-  ret->is = (struct campaign_case){.baseline = &s->baseline,
-                                   .point = point,
-                                   .fault = fault,
-                                   .traits = ret->is.traits | test_traits(&s->space, point, fault)};
+  ret->is =
+      (struct campaign_case){.baseline = &s->baseline,
+                             .point = point,
+                             .fault = fault,
+                             .traits = campaign_pair_traits(ret->is.traits, test_traits(&s->space, point, fault))};
   ret->order = (struct lab_order){.hash = point->hash,
                                   .nth = f->nth < point->count || !point->count ? f->nth : point->count,
                                   .rule = fault->rule,

@@ -60,7 +60,7 @@ static int add_pairs(struct test_pairs *p, size_t i, size_t from) {
     if (found[k].onwards || found[k].nth != 1) continue;
     found[k].point += from;
     found[k].first = i + 1;
-    found[k].traits |= p->experiments[i].traits;
+    found[k].traits = campaign_pair_traits(p->experiments[i].traits, found[k].traits);
     r = add(p, found[k]);
   }
   free(found);

@@ -83,8 +83,8 @@ struct observe_mask {
   struct arena arena;
   enum observe_level streams[OBSERVE_STREAMS];
   VEC(struct observe_content) contents;
-  VEC(const char *) names; /* patterns with * of names that vary */
-  VEC(uint8_t) alike;      /* of each of them, an enum observe_alike */
+  VEC(const char *) names;    /* patterns with * of names that vary */
+  VEC(uint8_t) alike;         /* of each of them, an enum observe_alike */
   bool cut[OBSERVE_STREAMS];  /* there was more than is compared */
   bool more[OBSERVE_STREAMS]; /* ... and how much of it varies */
 };

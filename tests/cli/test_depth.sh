@@ -43,6 +43,28 @@ cc -g -O1 -w -DFIXED -o rescue "$MURPHY_SOURCE/tests/examples/rescue.c"
 run verify
 holds '... and is gone once it is mended' grep -q '^0 of 1 finding left' out
 
+# What the first fault says may be an answer; what is lost by the second is lost all the same.
+cat >moved.c <<'X'
+#include <stdio.h>
+static int fill(const char *name) {
+  FILE *f = fopen(name, "w");
+  return !f || fputs("result\n", f) < 0 || fclose(f) != 0;
+}
+int main(void) {
+  if (fill("result.new")) return perror("result.new"), 1;
+  if (rename("result.new", "result") == 0) return 0;
+  FILE *f = fopen("result", "w");
+  if (!f) return perror("result"), 1;
+  if (fputs("result\n", f) < 0) return perror("result"), 1;
+  fclose(f);
+  return remove("result.new") < 0;
+}
+X
+cc -g -O1 -w -o moved moved.c
+run test --depth 2 --campaign moved.c1 --function rename,fclose --errno ENOENT,ENOSPC --format json -- ./moved
+holds 'a loss behind an answer is one' ask 'any(f["kind"] == "silent" and f["fault"]["function"] == "fclose" and
+  f["first"]["errno"] == "ENOENT" for f in r["findings"])'
+
 # Sanitizers make murphy slow, and this has nothing new for them.
 [ -z "${MURPHY_SANITIZED:-}" ] || finish
 cc -g -O1 -w -o rescue "$MURPHY_SOURCE/tests/examples/rescue.c"

@@ -122,6 +122,8 @@ static void test_messages_on_standard_output(void **state) {
   assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "file: permission denied\n", "", EACCES, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "file: Permission denied\n", "", EIO, false), OUTCOME_SILENT);
+  assert_int_equal(outcome_with(0, "<h1>Access denied</h1>\n", "", EACCES, false), OUTCOME_HANDLED);
+  assert_int_equal(outcome_with(0, "403 Forbidden\n", "", EPERM, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "results\n", "", 0, false), OUTCOME_SILENT);
   assert_int_equal(outcome_with(0, "Read error\n", "", EIO, false), OUTCOME_HANDLED);
   assert_int_equal(outcome_with(0, "folder [error opening dir]\n", "", EACCES, false), OUTCOME_HANDLED);

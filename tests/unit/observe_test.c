@@ -367,6 +367,30 @@ static unsigned against(struct observation runs[3], const char *note) {
   return differs;
 }
 
+static struct observation with_text(const char *text) {
+  struct observation o = with_content("/x/f", strlen(text), hash_string(text));
+  o.entries.at[0].head = text;
+  o.entries.at[0].n_head = strlen(text);
+  return o;
+}
+
+/* Of a file that has the time in it, all else is compared; of one that is all chance, whether it is empty. */
+static void test_content_that_varies(void **state) {
+  (void)state;
+  struct observation same[] = {with_text("at 10:01:02\na\n"), with_text("at 10:01:03\na\n"),
+                               with_text("at 9:59:59\na\n")};
+  assert_int_equal(against(same, "/x/f: its content varies from run to run: numbers and times not compared\n"), 0);
+  struct observation lost[] = {with_text("at 10:01:02\na\n"), with_text("at 10:01:03\na\n"),
+                               with_text("at 10:01:03\n")};
+  assert_int_equal(against(lost, "numbers and times not compared\n"), DIFFERS_FILES | DIFFERS_LOSS);
+  struct observation other[] = {with_text("qwerty"), with_text("asdfgh"), with_text("yxcvbn")};
+  assert_int_equal(against(other, "is not compared, but for whether it is empty\n"), 0);
+  struct observation empty[] = {with_text("qwerty"), with_text("asdfgh"), with_text("")};
+  assert_int_equal(against(empty, "is not compared, but for whether it is empty\n"), DIFFERS_FILES | DIFFERS_LOSS);
+  struct observation mixed[] = {with_text("qwerty"), with_text(""), with_text("yxcvbn")};
+  assert_int_equal(against(mixed, "/x/f: its content varies from run to run and is not compared\n"), 0);
+}
+
 /* What is in files whose names vary is compared as far as it is the same without faults. */
 static void test_content_behind_names_that_vary(void **state) {
   (void)state;
@@ -420,6 +444,7 @@ int main(void) {
       cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
+      cmocka_unit_test(test_content_that_varies),
       cmocka_unit_test(test_content_behind_names_that_vary),
       cmocka_unit_test(test_long_streams),
   };
