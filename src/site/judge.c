@@ -487,7 +487,8 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
   }
   bool left_over = e->kind == EVENT_RETURN && e->arg == RETURN_SECOND;
   bool address = e->kind == EVENT_DEREFERENCE && !e->indexed;
-  if (e->kind != EVENT_COMPARE && !address && !left_over && !judge_mixed(j->p, s, e)) {
+  bool asks = e->kind == EVENT_COMPARE && !e->variable; /* for something of its own */
+  if (!asks && !address && !left_over && !judge_mixed(j->p, s, e)) {
     uint64_t told = judge_sign(j->p, s, e);
     out->noticed |= told;
     if (told) return;
