@@ -169,6 +169,45 @@ bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const stru
   return same_thing(&there, thing);
 }
 
+/* Is the slot one that only this function writes to? */
+static bool is_own_slot(const struct looking *t, const struct insn *in, int32_t *ret) {
+  if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->size != 8 || !insn_slot(in, ret)) return false;
+  for (uint32_t i = 0; i < t->code->n_escaped; i++)
+    if (t->code->escaped[i] == *ret) return false;
+  return true;
+}
+
+struct home descriptor_home(const struct looking *t, uint32_t insn, unsigned arg) {
+  struct home home = {.reg = code_argument_registers[arg], .read = insn};
+  for (unsigned steps = 0; steps < STEPS_BEFORE && set_before(t, &insn, home.reg); steps++) {
+    const struct insn *in = &t->code->insns[insn];
+    home.on_stack = is_own_slot(t, in, &home.slot);
+    if (home.on_stack) home.read = insn;
+    if (home.on_stack || in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->size != 8) break;
+    home.reg = in->src;
+    home.read = insn;
+  }
+  home.known = home.on_stack || (CALL_KEEPS & REG_BIT(home.reg) && home.reg != RSP);
+  return home;
+}
+
+static bool writes_home(const struct insn *in, const struct home *h) {
+  int32_t slot;
+  if (!h->on_stack) return in->defs & REG_BIT(h->reg);
+  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return false;
+  return slot < h->slot + 8 && h->slot < slot + (int32_t)(in->size ? in->size : 8);
+}
+
+bool descriptor_is_at_home(const struct looking *t, const struct home *x, const struct home *y, uint32_t later) {
+  if (!x->known || !y->known || x->on_stack != y->on_stack) return false;
+  if (x->on_stack ? x->slot != y->slot : x->reg != y->reg) return false;
+  for (uint32_t i = 0; i < t->code->n_insns; i++) {
+    if (!writes_home(&t->code->insns[i], x) || !flow_graph_leads(t->g, i, later)) continue;
+    if (flow_graph_leads(t->g, x->read, i) || flow_graph_leads(t->g, y->read, i)) return false;
+  }
+  return true;
+}
+
 enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing) {
   struct flow_call call = flow_graph_call(t->g, insn);
   const struct import *m = call.kind == CALL_SLOT ? program_import(t->p, call.target) : NULL;
