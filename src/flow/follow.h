@@ -106,7 +106,8 @@ struct flow_graph {
   uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
   /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
-  uint16_t kept_known;
+  uint64_t kept_addresses[REGISTERS]; /* ... and addresses of the image */
+  uint16_t kept_known, kept_addressed;
   uint32_t kept_by;
 };
 
