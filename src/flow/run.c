@@ -578,7 +578,7 @@ static bool reads(const struct insn *in, const struct watched *w) {
   bool memory = in->src_kind == OPERAND_MEM || (in->dst_kind == OPERAND_MEM && in->op != OP_MOVE);
   if (!memory || in->op == OP_LEA) return false;
   if (insn_slot(in, &at)) return overlaps(w, at, in->from_size > in->size ? in->from_size : in->size);
-  return in->base == RSP || in->base == RBP; /* an element of an array */
+  return in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN); /* an element of an array */
 }
 
 static bool writes(const struct insn *in, const struct watched *w) {
