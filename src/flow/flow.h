@@ -330,6 +330,8 @@ struct flow_event {
   bool rest;                   /* it was taken away from something, and this is what is left */
   bool indexed;                /* EVENT_DEREFERENCE: as an index */
   bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
+  bool behind;                 /* EVENT_STORE: a function that was called has stored it */
+  bool element;                /* EVENT_STORE, EVENT_GIVEN: what is there is an array, of which it is any element */
   uint8_t place;               /* EVENT_STORE: an enum store_place */
   uint8_t arg;                 /* from 0 */
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
@@ -429,6 +431,7 @@ enum flow_start_kind {
 
 struct flow_start {
   uint8_t kind, arg, size;
+  bool element; /* START_BEHIND, START_GIVEN: it is any element of the array that begins there */
   uint32_t insn;
   int64_t offset;
 };

@@ -237,7 +237,7 @@ static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
   h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53 |
-       (uint64_t)f->differs << 54;
+       (uint64_t)f->differs << 54 | (uint64_t)f->element << 55;
   /* One by one: chains lie beside each other as slots do, and the sum of one pair would be that of another. */
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops));
   h = hash_mix(h ^ (uint32_t)f->slot);
@@ -308,7 +308,8 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
   key = hash_mix(key ^ e->imm);
   key = hash_mix(key ^ (e->op | (uint64_t)e->cc << 8 | (uint64_t)e->mixed << 16 | (uint64_t)e->variable << 17 |
                         (uint64_t)e->lost << 18 | (uint64_t)e->rest << 19 | (uint64_t)e->sum << 20 |
-                        (uint64_t)e->swapped << 21 | (uint64_t)e->indexed << 22 | (uint64_t)e->width << 24));
+                        (uint64_t)e->swapped << 21 | (uint64_t)e->indexed << 22 | (uint64_t)e->element << 23 |
+                        (uint64_t)e->width << 24));
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
@@ -323,6 +324,7 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
   e.mixed = f->mixed;
   e.sum = f->sum;
   e.rest = f->rest;
+  e.element |= f->element;
   note_event(g, &e, f->again);
 }
 
@@ -350,7 +352,10 @@ static struct concern concern_of(const struct fact *f) {
   case FACT_ERRNO:
     return (struct concern){0, NOTE_OPERAND | NOTE_MEMORY};
   case FACT_SLOT:
+  case FACT_ELEMENT:
     return (struct concern){0, NOTE_OPERAND | NOTE_STACK};
+  case FACT_PLACE:
+    return (struct concern){0, f->element || f->imm ? NOTE_OPERAND | NOTE_CALL : NOTE_OPERAND};
   default:
     return (struct concern){0, NOTE_OPERAND};
   }
@@ -570,13 +575,18 @@ static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bo
 static void start_behind(struct flow_graph *g, const struct flow_start *start, uint8_t reg, uint32_t block,
                          uint32_t position) {
   struct fact f = {.where = FACT_BEHIND_REG, .reg = reg, .size = start->size, .disp = start->offset};
+  f.element = start->element;
   follow_push(g, block, position, &f);
 }
 
 static void start_given(struct flow_graph *g, const struct flow_start *start) {
-  struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset};
+  struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset, .element = start->element};
   if (start->arg >= FLOW_ARGS) return;
   start_behind(g, start, code_argument_registers[start->arg], g->code.entry_block, 0);
+  if (start->element) {
+    struct fact any = follow_element_of_argument(start);
+    follow_push(g, g->code.entry_block, 0, &any);
+  }
   f.place = (struct flow_place){.kind = PLACE_ARG, .arg = start->arg, .offset = start->offset};
   follow_push(g, g->code.entry_block, 0, &f);
 }

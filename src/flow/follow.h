@@ -6,8 +6,8 @@
 
 enum fact_where {
   FACT_REG,
-  FACT_SLOT,        /* on the stack, at SLOT */
-  FACT_PLACE,       /* memory with a known address: PLACE */
+  FACT_SLOT,        /* on the stack, at SLOT; DISP bytes behind where the structure begins, if that is known */
+  FACT_PLACE,       /* memory with a known address: PLACE; of a structure that begins at IMM, if that is known */
   FACT_BEHIND_REG,  /* at DISP behind the pointer in REG */
   FACT_BEHIND_SLOT, /* at DISP behind the pointer in SLOT */
   FACT_FLAGS,       /* the flags are those of a comparison with the value */
@@ -23,6 +23,7 @@ struct fact {
   bool sum;          /* of it and other values, and of nothing else: who compares it with 0 may ask for failure */
   bool differs;      /* what a variable was taken from: 0 if it was the same */
   bool rest;         /* what is left after it was taken away from something */
+  bool element;      /* what is there is an array, of which it is any element */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
   bool swapped, variable;
@@ -105,7 +106,8 @@ struct flow_graph {
   uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
   /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
-  uint16_t kept_known;
+  uint64_t kept_addresses[REGISTERS]; /* ... and addresses of the image */
+  uint16_t kept_known, kept_addressed;
   uint32_t kept_by;
 };
 
@@ -146,9 +148,18 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
 
 /* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
 bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
-/* The same for SIZE bytes at OFFSET behind the pointer that REG holds before the instruction: is that an element's? */
-bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
-                           unsigned size, struct fact *ret);
+/*
+ * The same for what START is about, behind the pointer that REG holds before the instruction: is that an element? If
+ * START says that an array is there, it need not be seen here.
+ */
+bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
+                           const struct flow_start *start, struct fact *ret);
+/* The fact of any element of the array that lies behind an argument. */
+struct fact follow_element_of_argument(const struct flow_start *start);
+/* Is the array of F, a FACT_ELEMENT, one behind an argument? The fact of memory with a known address then. */
+bool follow_is_behind_argument(const struct fact *f, struct fact *ret);
+/* Is it one on the stack? The slot of the element 0. */
+bool follow_is_on_stack(const struct fact *f, int32_t *ret);
 /* Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? */
 bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret);
 /* Is it one of an array in the image? *RET is where the element 0 is. */

@@ -342,10 +342,15 @@ static void fill_element(const struct search *s, unsigned size, struct fact *ret
   ret->size = (uint8_t)size;
 }
 
+/* Roots that stay what they are when they were put aside in a slot for a while. */
+static bool lasts(const struct search *s) {
+  return s->kind == ROOT_IMAGE || s->kind == ROOT_CALL || s->kind == ROOT_ARGUMENT;
+}
+
 bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct search s = {.g = g, .aside = true};
-  bool made = find_root(&s, block, position) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
+  bool made = find_root(&s, block, position) && lasts(&s);
   if (!made) s = (struct search){.g = g};
   if (!made && !find_root(&s, block, position)) return false;
   fill_element(&s, in->size, ret);
@@ -360,18 +365,40 @@ bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t positio
   return true;
 }
 
-bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int64_t offset,
-                           unsigned size, struct fact *ret) {
-  struct search s = {.g = g, .aside = true};
-  struct trace start = {.block = block, .position = position};
-  go_on(&s, start, reg, offset);
-  bool made = find_one(&s) && (s.kind == ROOT_IMAGE || s.kind == ROOT_CALL);
+bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
+                           const struct flow_start *start, struct fact *ret) {
+  struct search s = {.g = g, .aside = true, .indexed = start->element};
+  struct trace from = {.block = block, .position = position};
+  go_on(&s, from, reg, start->offset);
+  bool made = find_one(&s) && lasts(&s);
   if (!made) {
-    s = (struct search){.g = g};
-    go_on(&s, start, reg, offset);
+    s = (struct search){.g = g, .indexed = start->element};
+    go_on(&s, from, reg, start->offset);
   }
   if (!made && !find_one(&s)) return false;
-  fill_element(&s, size, ret);
+  fill_element(&s, start->size, ret);
+  return true;
+}
+
+struct fact follow_element_of_argument(const struct flow_start *start) {
+  return (struct fact){FACT_ELEMENT, .reg = ROOT_ARGUMENT, .imm = start->arg, .disp = start->offset,
+                       .size = start->size};
+}
+
+bool follow_is_behind_argument(const struct fact *f, struct fact *ret) {
+  if (f->where != FACT_ELEMENT || f->reg != ROOT_ARGUMENT) return false;
+  *ret = *f;
+  ret->where = FACT_PLACE;
+  ret->element = true;
+  ret->reg = 0;
+  ret->imm = 0;
+  ret->place = (struct flow_place){.kind = PLACE_ARG, .arg = (uint8_t)f->imm, .offset = f->disp};
+  return true;
+}
+
+bool follow_is_on_stack(const struct fact *f, int32_t *ret) {
+  if (f->where != FACT_ELEMENT || f->reg != ROOT_STACK) return false;
+  *ret = (int32_t)f->imm;
   return true;
 }
 

@@ -189,10 +189,10 @@ static bool overwrites(const struct fact *f, const struct insn *in) {
 /* Does the fact end here, whatever it is used for? */
 static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool match) {
   const struct insn *in = &g->code.insns[insn];
-  bool writes = match && in->flags & INSN_WRITES_MEM;
+  bool writes = match && in->flags & INSN_WRITES_MEM && !f->element; /* of an array, it may be another one */
   switch (f->where) {
   case FACT_SLOT:
-    return overwrites(f, in);
+    return overwrites(f, in) && !f->element;
   case FACT_BEHIND_SLOT:
     return writes || overwrites(f, in);
   case FACT_BEHIND_REG:
@@ -216,6 +216,8 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   after.reg = in->dst;
   after.size = 0;
   after.slot = 0;
+  after.disp = 0;
+  after.element = false;
   follow_push(g, block, position + 1, &after);
 }
 
@@ -231,12 +233,15 @@ static bool takes_address(const struct insn *in, int32_t *ret) {
 static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
-  int32_t start;
-  if (!takes_address(in, &start) || start > f->slot || f->slot - start >= ESCAPED_MAX) return;
+  int32_t start, slot = f->slot;
+  after.element |= follow_is_on_stack(f, &slot);
+  if (!takes_address(in, &start) || start > slot) return;
+  if (slot - start >= ESCAPED_MAX && (f->where != FACT_SLOT || slot - start != f->disp)) return;
   after.where = FACT_BEHIND_REG;
   after.reg = in->dst;
   after.slot = 0;
-  after.disp = f->slot - start;
+  after.imm = 0;
+  after.disp = slot - start;
   follow_push(g, block, position + 1, &after);
 }
 
@@ -245,7 +250,7 @@ static void copy_pointer(struct flow_graph *g, const struct fact *f, uint32_t bl
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
   int32_t slot;
-  if (f->where == FACT_SLOT) point_at_slot(g, f, block, position);
+  if (f->where == FACT_SLOT || follow_is_on_stack(f, &slot)) point_at_slot(g, f, block, position);
   bool from_slot = f->where == FACT_BEHIND_SLOT && in->src_kind == OPERAND_MEM && in->dst_kind == OPERAND_REG;
   bool from_register = f->where == FACT_BEHIND_REG && in->src_kind == OPERAND_REG && in->src == f->reg;
   if (in->op != OP_MOVE || in->size != 8 || !(from_slot || from_register)) return;
@@ -287,6 +292,32 @@ static void give_pointer(struct flow_graph *g, const struct fact *f, uint32_t bl
   }
 }
 
+/* The pointer to what the value is in is made anew for a call: the value lies *RET bytes behind it. */
+static bool is_behind_origin(const struct fact *f, const struct flow_value *v, int64_t *ret) {
+  if (v->ops) return false;
+  *ret = f->place.offset;
+  if (f->place.kind == PLACE_ARG) return f->element && v->kind == VALUE_ARG && v->arg == f->place.arg;
+  *ret = (int64_t)(f->place.where - f->imm);
+  return f->place.kind == PLACE_GLOBAL && f->imm && v->kind == VALUE_ADDRESS && !v->raw && v->value == f->imm;
+}
+
+static void give_place(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+  uint32_t insn = g->code.blocks[block].first + position;
+  struct flow_call c = flow_graph_call(g, insn);
+  for (unsigned i = 0; i < FLOW_ARGS && c.kind == CALL_ADDRESS; i++) {
+    struct flow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+    struct flow_value v;
+    int64_t offset;
+    if (!flow_graph_argument(g, insn, i, &v) || !is_behind_origin(f, &v, &offset)) continue;
+    e.arg = (uint8_t)i;
+    e.imm = (uint64_t)offset;
+    e.width = f->size;
+    e.call_kind = c.kind;
+    e.target = c.target;
+    follow_note(g, f, e);
+  }
+}
+
 /* The function returns a pointer to what the value is in. */
 static void return_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
@@ -315,7 +346,10 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
   bool behind = f->where == FACT_BEHIND_REG && f->subject == SUBJECT_VALUE;
   if (in->op == OP_RETURN && behind && f->reg == RAX) return_pointer(g, f, block, position);
   if (in->op == OP_RETURN) return false;
-  if (behind && (insn_calls(in) || in->op == OP_TAIL)) give_pointer(g, f, block, position);
+  bool calls = insn_calls(in) || in->op == OP_TAIL;
+  if (behind && calls) give_pointer(g, f, block, position);
+  bool known = f->where == FACT_PLACE && (f->element || f->imm) && f->subject == SUBJECT_VALUE;
+  if (known && calls) give_place(g, f, block, position);
   if (f->where == FACT_ERRNO && f->subject == SUBJECT_ERRNO && in->op == OP_CALL) leave_errno(g, f, block, position);
   if (in->op == OP_POP) pop(g, f, block, position);
   copy_pointer(g, f, block, position);
@@ -346,6 +380,22 @@ static void see_through_call(struct flow_graph *g, struct flow_place *p) {
   *p = (struct flow_place){.kind = PLACE_ARG, .arg = v.arg, .offset = p->offset + offset};
 }
 
+#define ELEMENT_MIN 4 /* bytes: in an array of characters, no error is told from what else is there */
+
+/* ELEMENT is written: if its array lies behind an argument, callers find it there. */
+static bool store_behind_argument(struct flow_graph *g, const struct fact *element, uint32_t block, uint32_t position,
+                                  struct flow_event *e) {
+  struct fact behind;
+  if (element->size < ELEMENT_MIN || !follow_is_behind_argument(element, &behind)) return false;
+  e->place = STORE_BEHIND_ARGUMENT;
+  e->element = true;
+  e->arg = behind.place.arg;
+  e->imm = (uint64_t)behind.place.offset;
+  e->width = behind.size;
+  follow_push(g, block, position + 1, &behind);
+  return true;
+}
+
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -365,8 +415,10 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.slot = 0;
   struct fact element = at; /* of an array, any element stands for this one */
   if (follow_element(g, block, position, &element)) follow_push(g, block, position + 1, &element);
+  bool placed = operand_place(&g->walk, insn, &at.place);
+  bool handed = !placed && store_behind_argument(g, &element, block, position, &e);
   if (in->index != NO_REG) {
-    if (flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
+    if (!handed && flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
     e.width = in->size;
     follow_note(g, f, e);
     return;
@@ -378,7 +430,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     number.disp = 0;
     follow_push(g, block, position + 1, &number);
   }
-  if (operand_place(&g->walk, insn, &at.place)) {
+  if (placed) {
     see_through_call(g, &at.place);
     bool global = at.place.kind == PLACE_GLOBAL && !at.place.raw, behind = at.place.kind == PLACE_ARG;
     e.place = global ? STORE_GLOBAL : behind ? STORE_BEHIND_ARGUMENT : STORE_ELSEWHERE;
@@ -387,7 +439,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     e.width = in->size;
     at.where = FACT_PLACE;
     follow_push(g, block, position + 1, &at);
-  } else if (element.where == FACT_ELEMENT && follow_image_array(g, block, position, &e.imm)) {
+  } else if (!handed && element.where == FACT_ELEMENT && follow_image_array(g, block, position, &e.imm)) {
     e.place = STORE_GLOBAL;
     e.width = in->size;
   }
@@ -469,19 +521,32 @@ static bool place_of(struct flow_value v, int64_t offset, struct flow_place *p) 
   }
 }
 
+/* The value is in memory with a known address, where others find it, too. */
+static void note_stored(struct flow_graph *g, const struct fact *f, const struct flow_start *start, uint32_t block) {
+  struct flow_event e = {.kind = EVENT_STORE, .insn = start->insn, .block = block, .width = start->size};
+  bool global = f->place.kind == PLACE_GLOBAL && !f->place.raw;
+  if (!global && f->place.kind != PLACE_ARG) return;
+  e.at = g->code.insns[start->insn].address;
+  e.behind = true;
+  e.place = global ? STORE_GLOBAL : STORE_BEHIND_ARGUMENT;
+  e.imm = global ? f->place.where : (uint64_t)f->place.offset;
+  e.arg = f->place.arg;
+  follow_note(g, f, e);
+}
+
 void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position) {
-  struct fact f = {.size = start->size};
+  struct fact f = {.size = start->size, .element = start->element}, element = {0};
   struct flow_value v;
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
   uint8_t reg = code_argument_registers[start->arg];
   struct pointer p = pointer_of(g, block, position, reg);
   if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, &p.slot);
+  f.disp = start->offset;
   if (p.on_stack) {
     f.where = FACT_SLOT;
     f.slot = p.slot + (int32_t)start->offset;
     follow_push(g, block, position + 1, &f);
   }
-  f.disp = start->offset;
   if (p.held) { /* unoptimised code reads it from there again */
     f.where = FACT_BEHIND_SLOT;
     f.slot = p.held_in;
@@ -493,20 +558,15 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
     f.reg = p.copy;
     follow_push(g, block, position + 1, &f);
   }
-  if (p.on_stack) return;
-  struct fact element = {0};
-  if (follow_element_behind(g, block, position, reg, start->offset, start->size, &element))
+  if ((!p.on_stack || start->element) && follow_element_behind(g, block, position, reg, start, &element))
     follow_push(g, block, position + 1, &element);
+  if (p.on_stack) return;
   if (!flow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
+  bool global = f.place.kind == PLACE_GLOBAL && !f.place.raw;
   f.where = FACT_PLACE;
   f.reg = 0;
-  f.disp = f.place.kind == PLACE_GLOBAL && !f.place.raw ? (int64_t)f.place.where : start->offset;
+  f.disp = global ? (int64_t)f.place.where : start->offset;
+  f.imm = global ? v.value : 0;
   follow_push(g, block, position + 1, &f);
-  if (f.place.kind != PLACE_ARG) return;
-  struct flow_event e = {.kind = EVENT_STORE, .insn = start->insn, .block = block, .place = STORE_BEHIND_ARGUMENT};
-  e.at = g->code.insns[start->insn].address;
-  e.imm = (uint64_t)f.place.offset;
-  e.arg = f.place.arg;
-  e.width = start->size;
-  follow_note(g, &f, e);
+  note_stored(g, &f, start, block);
 }

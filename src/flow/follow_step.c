@@ -30,6 +30,7 @@ static struct fact moved_to(struct fact f, uint8_t reg) {
   f.slot = 0;
   f.disp = 0;
   f.imm = 0;
+  f.element = false;
   f.place = (struct flow_place){0};
   return f;
 }
@@ -203,9 +204,7 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
   if (in->op == OP_SUB) flags.op = OP_SUB;
   if (in->op == OP_SUB || in->op == OP_XOR) set_flags(g, f, block, position, flags);
   if (in->op == OP_OR && in->dst_kind == OPERAND_REG) { /* nothing of it is lost: a|b is tested for both */
-    struct fact after = *f, zero = {.op = OP_TEST, .imm = ~0ull};
-    after.where = FACT_REG;
-    after.reg = in->dst;
+    struct fact after = moved_to(*f, in->dst), zero = {.op = OP_TEST, .imm = ~0ull};
     follow_push(g, block, position + 1, &after);
     if (f->differs) zero = (struct fact){.op = OP_CMP, .variable = true, .differs = true};
     set_flags(g, f, block, position, zero);

@@ -39,6 +39,7 @@ struct run {
   uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
   unsigned n_stores;
   bool flags_known, flags_of_value, flags_of_errno;
+  bool flags_of_sum; /* ... of the value and something that is not known, and not of the value itself */
   bool decided_by_value, decided_by_errno; /* branches on the way */
   struct flow_event flags;
   uint64_t left, right;
@@ -46,6 +47,7 @@ struct run {
   uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
   bool pinned;       /* it was found to be equal to something, so that a constant may stand for it */
   bool unclear;      /* it was asked to be something that is not known */
+  bool sum_asked;    /* a sum with it was */
 };
 
 static uint64_t narrow(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
@@ -178,7 +180,8 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
   if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];
   if (!s) return;
   *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
-  s->size = on_stack && in->base == RBP ? in->size : 0; /* others may be arguments of calls */
+  /* Others may be arguments of calls, but for the value that is put aside while errno is looked at. */
+  s->size = on_stack && (in->base == RBP || (derived && known)) ? in->size : 0;
 }
 
 static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
@@ -235,7 +238,8 @@ static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret
 static void note_expected(struct run *r) {
   if (r->flags.op != OP_CMP || !r->flags_of_value) return;
   unsigned width = r->flags.width;
-  r->unclear |= !r->flags_known;
+  r->unclear |= !r->flags_known && !r->flags_of_sum;
+  r->sum_asked |= !r->flags_known && r->flags_of_sum;
   if (!r->flags_known || narrow(r->left, width) != narrow(r->value, width)) return;
   int64_t expected = (int64_t)widen(r->right, width);
   if (expected > 0 && narrow(r->right, width) != narrow(r->left, width)) r->expected = (uint64_t)expected;
@@ -277,6 +281,13 @@ static uint64_t question(struct run *r, uint32_t insn) {
   return a && b ? hash_mix(a ^ hash_mix(b + in->op * 16u + in->size)) | 1 : 0;
 }
 
+/* Is the operand made of the value, and known? Of a sum with something else it is not. */
+static bool is_value_itself(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  uint64_t v;
+  const struct insn *in = &r->g->code.insns[insn];
+  return operand_derived(r, insn, kind, reg) && read_operand(r, insn, kind, reg, in->size, &v);
+}
+
 static void arithmetic(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t a = 0, b = 0, v = 0, done = operand_done(r, insn, in->dst_kind, in->dst);
@@ -295,6 +306,8 @@ static void arithmetic(struct run *r, uint32_t insn) {
     r->flags_known = known;
     r->flags_of_value =
         operand_derived(r, insn, in->dst_kind, in->dst) || operand_derived(r, insn, in->src_kind, in->src);
+    r->flags_of_sum = r->flags_of_value && !is_value_itself(r, insn, in->dst_kind, in->dst) &&
+                      !is_value_itself(r, insn, in->src_kind, in->src);
     r->flags_of_errno = operand_errno(r, insn, in->dst_kind, in->dst) || operand_errno(r, insn, in->src_kind, in->src);
     r->asked = question(r, insn);
     r->flags = (struct flow_event){.op = in->op, .width = in->size};
@@ -485,10 +498,16 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
 static void look_at_kept(struct flow_graph *g, uint32_t insn) {
   if (g->kept_by == insn + 1) return;
   g->kept_by = insn + 1;
-  g->kept_known = 0;
+  g->kept_known = g->kept_addressed = 0;
   for (unsigned i = 0; i < REGISTERS; i++) {
-    if (i == RSP || !(CALL_KEEPS >> i & 1) || !origin_constant(&g->walk, insn, (uint8_t)i, &g->kept[i])) continue;
-    g->kept_known |= REG_BIT(i);
+    if (i == RSP || !(CALL_KEEPS >> i & 1)) continue;
+    struct loc loc = loc_reg((uint8_t)i);
+    struct flow_value v = origin(&g->walk, insn, &loc);
+    if (v.kind == VALUE_ADDRESS && !v.raw && !v.ops) {
+      g->kept_addresses[i] = v.value;
+      g->kept_addressed |= REG_BIT(i);
+    }
+    if (origin_constant(&g->walk, insn, (uint8_t)i, &g->kept[i])) g->kept_known |= REG_BIT(i);
   }
 }
 
@@ -497,6 +516,8 @@ static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, ui
   memset(r, 0, sizeof *r);
   look_at_kept(g, insn);
   memcpy(r->regs, g->kept, sizeof r->regs);
+  memcpy(r->addresses, g->kept_addresses, sizeof r->addresses);
+  r->addressed = g->kept_addressed;
   r->g = g;
   r->value = r->regs[RAX] = value;
   r->error = error;
@@ -557,7 +578,7 @@ static bool reads(const struct insn *in, const struct watched *w) {
   bool memory = in->src_kind == OPERAND_MEM || (in->dst_kind == OPERAND_MEM && in->op != OP_MOVE);
   if (!memory || in->op == OP_LEA) return false;
   if (insn_slot(in, &at)) return overlaps(w, at, in->from_size > in->size ? in->from_size : in->size);
-  return in->base == RSP || in->base == RBP; /* an element of an array */
+  return in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN); /* an element of an array */
 }
 
 static bool writes(const struct insn *in, const struct watched *w) {
@@ -566,7 +587,7 @@ static bool writes(const struct insn *in, const struct watched *w) {
   return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->size >= w->size && insn_slot(in, &at) && at == w->slot;
 }
 
-#define LIVE_BLOCKS 64
+#define LIVE_BLOCKS 256
 
 /* Is it read behind the instruction INSN before it is written? */
 static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
@@ -644,6 +665,7 @@ static bool same_registers(const struct run *a, const struct run *b, uint32_t en
     if (returning ? i != RAX : !(CALL_KEEPS >> i & 1)) continue;
     struct content x = of_register(a, i), y = of_register(b, i);
     bool left = !(result_is_meant(a) && result_is_meant(b));
+    if (a->addressed & b->addressed & REG_BIT(i) && a->addresses[i] == b->addresses[i]) continue;
     if (returning && left && ((!x.known && y.derived) || (!y.known && x.derived)))
       continue; /* a left-over: nothing is returned */
     if (returning && !x.known && !y.known && a->result_by != b->result_by) return false;
@@ -724,20 +746,28 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
 }
 
 /*
- * The success ended at a jump that is about a sum with the value, as the end of a loop is that counts what was written;
- * compilers know how that goes for an error, which came to the call INSN again, with the same sums. Does the success?
+ * Did the run, which ended at END, come to the call INSN again, or at a jump that is about a sum with the value, as the
+ * end of a loop is that counts what was written, by one side of which it does? *RET is then there.
  */
-static bool same_again(struct run *a, uint32_t insn, const struct run *b, uint32_t y) {
+static bool comes_again(const struct run *r, uint32_t insn, uint32_t end, struct run *ret) {
   static const uint8_t sides[] = {EDGE_TAKEN, EDGE_FALL};
-  const struct flow_graph *g = a->g;
-  if (g->code.insns[y].op != OP_BRANCH || !b->flags_of_value || b->flags_known) return false;
+  const struct flow_graph *g = r->g;
+  *ret = *r;
+  if (end == insn) return true;
+  if (g->code.insns[end].op != OP_BRANCH || !r->flags_of_value || r->flags_known) return false;
   for (unsigned i = 0; i < COUNT(sides); i++) {
-    struct run further = *b;
-    uint32_t block = next_block(g, flow_graph_block(g, y), sides[i]);
-    uint32_t end = block == UINT32_MAX ? block : go(&further, block, 0);
-    if (end == insn && same_ends(a, insn, &further, end, false)) return true;
+    uint32_t block = next_block(g, flow_graph_block(g, end), sides[i]);
+    *ret = *r;
+    if (block != UINT32_MAX && go(ret, block, 0) == insn) return true;
   }
   return false;
+}
+
+/* Do both come to the call again, with the same sums? Compilers know for an error that something is left. */
+static bool same_again(const struct run *a, uint32_t x, const struct run *b, uint32_t y, uint32_t insn) {
+  struct run one, other;
+  if (!comes_again(a, insn, x, &one) || !comes_again(b, insn, y, &other)) return false;
+  return same_ends(&one, insn, &other, insn, false);
 }
 
 /* *ret_expected: a success that the code asks for, or 0. */
@@ -748,7 +778,8 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   *ret_expected = b.expected;
   if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
   if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
-  return same_ends(&a, x, &b, y, p->nothing) || (x == insn && same_again(&a, insn, &b, y));
+  if (!a.sum_asked && !b.sum_asked && same_ends(&a, x, &b, y, p->nothing)) return true;
+  return same_again(&a, x, &b, y, insn);
 }
 
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static uint64_t question_key(uint64_t entry, uint64_t at, const struct flow_start *s) {
-  uint64_t what = s->kind | (uint64_t)s->arg << 8 | (uint64_t)s->size << 16;
+  uint64_t what = s->kind | (uint64_t)s->arg << 8 | (uint64_t)s->size << 16 | (uint64_t)s->element << 24;
   return hash_mix(entry ^ hash_mix(at + 1)) + hash_mix(what ^ hash_mix((uint64_t)s->offset));
 }
 
@@ -47,7 +47,8 @@ const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at,
 /* Is the same value followed? What becomes of it does not depend on the errors that are asked about. */
 static bool follows_same(const struct question *a, const struct question *b) {
   const struct flow_start *x = &a->start, *y = &b->start;
-  return a->at == b->at && x->kind == y->kind && x->arg == y->arg && x->size == y->size && x->offset == y->offset;
+  bool place = x->arg == y->arg && x->size == y->size && x->offset == y->offset && x->element == y->element;
+  return a->at == b->at && x->kind == y->kind && place;
 }
 
 /* BEFORE: the question of this function that was answered just before, or NULL. */

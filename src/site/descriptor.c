@@ -19,14 +19,13 @@
 
 enum access { OPEN_UNKNOWN, OPEN_READ, OPEN_WRITE, OPEN_BOTH };
 
-/* The last instruction before *INSN, on the one way that leads there, that sets REG; false if there are several. */
-static bool set_before(const struct looking *t, uint32_t *insn, uint8_t reg) {
-  uint32_t k = flow_graph_block(t->g, *insn), end = *insn;
+/* The last instruction before END of block K, on the one way there, that sets REG; false if there are several ways. */
+static bool set_before_end(const struct looking *t, uint32_t k, uint32_t end, uint8_t reg, uint32_t *ret) {
   for (unsigned blocks = 0; blocks < BLOCKS_BEFORE; blocks++) {
     const struct block *b = &t->code->blocks[k];
     while (end > b->first)
       if (t->code->insns[--end].defs & REG_BIT(reg)) {
-        *insn = end;
+        *ret = end;
         return true;
       }
     if (b->n_preds != 1 || k == t->code->entry_block) return false;
@@ -34,6 +33,10 @@ static bool set_before(const struct looking *t, uint32_t *insn, uint8_t reg) {
     end = t->code->blocks[k].first + t->code->blocks[k].n;
   }
   return false;
+}
+
+static bool set_before(const struct looking *t, uint32_t *insn, uint8_t reg) {
+  return set_before_end(t, flow_graph_block(t->g, *insn), *insn, reg, insn);
 }
 
 /* The name of the variable that the register was loaded from, as stdout is; NULL if it was not. */
@@ -167,6 +170,85 @@ bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const stru
   if (arg < 0 || arg >= FLOW_ARGS) return false;
   struct thing there = descriptor_thing(t, insn, (unsigned)arg);
   return same_thing(&there, thing);
+}
+
+/* Is the slot one that only this function writes to? */
+static bool is_own_slot(const struct looking *t, const struct insn *in, int32_t *ret) {
+  if (in->op != OP_MOVE || in->src_kind != OPERAND_MEM || in->size != 8 || !insn_slot(in, ret)) return false;
+  for (uint32_t i = 0; i < t->code->n_escaped; i++)
+    if (t->code->escaped[i] == *ret) return false;
+  return true;
+}
+
+/* Where REG, before END of block K, has what it holds from. */
+static struct home home_of(const struct looking *t, uint32_t k, uint32_t end, uint8_t reg) {
+  struct home home = {.reg = reg, .read = end};
+  uint32_t insn;
+  bool set = set_before_end(t, k, end, reg, &insn);
+  for (unsigned steps = 0; steps < STEPS_BEFORE && set; steps++) {
+    const struct insn *in = &t->code->insns[insn];
+    home.on_stack = is_own_slot(t, in, &home.slot);
+    if (home.on_stack) home.read = insn;
+    if (home.on_stack || in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->size != 8) break;
+    home.reg = in->src;
+    home.read = insn;
+    set = set_before(t, &insn, home.reg);
+  }
+  home.known = home.on_stack || (CALL_KEEPS & REG_BIT(home.reg) && home.reg != RSP);
+  return home;
+}
+
+static bool writes_home(const struct insn *in, const struct home *h) {
+  int32_t slot;
+  if (!h->on_stack) return in->defs & REG_BIT(h->reg);
+  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return false;
+  return slot < h->slot + 8 && h->slot < slot + (int32_t)(in->size ? in->size : 8);
+}
+
+static bool same_home(const struct home *x, const struct home *y) {
+  if (!x->known || !y->known || x->on_stack != y->on_stack) return false;
+  return x->on_stack ? x->slot == y->slot : x->reg == y->reg;
+}
+
+/* Does an instruction from FIRST on and before END write there? */
+static bool is_written_between(const struct looking *t, const struct home *h, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++)
+    if (writes_home(&t->code->insns[i], h)) return true;
+  return false;
+}
+
+/* Two calls that compilers have made one: each way there has got it from the same place just before. */
+static struct home home_on_all_ways(const struct looking *t, uint32_t insn, uint8_t reg) {
+  const struct block *b = &t->code->blocks[flow_graph_block(t->g, insn)];
+  struct home all = {0};
+  for (uint32_t i = b->first; i < insn; i++)
+    if (t->code->insns[i].defs & REG_BIT(reg)) return all;
+  for (uint32_t i = 0; i < b->n_preds; i++) {
+    uint32_t k = t->code->edges[b->preds + i].from, first = t->code->blocks[k].first,
+             end = first + t->code->blocks[k].n;
+    struct home one = home_of(t, k, end, reg);
+    bool near = one.known && one.read >= first && one.read < end && !is_written_between(t, &one, one.read + 1, end);
+    if (!near || (i && !same_home(&all, &one))) return (struct home){0};
+    all = one;
+  }
+  all.read = insn;
+  if (all.known && is_written_between(t, &all, b->first, insn)) all.known = false;
+  return all;
+}
+
+struct home descriptor_home(const struct looking *t, uint32_t insn, unsigned arg) {
+  uint8_t reg = code_argument_registers[arg];
+  struct home home = home_of(t, flow_graph_block(t->g, insn), insn, reg);
+  return home.known ? home : home_on_all_ways(t, insn, reg);
+}
+
+bool descriptor_is_at_home(const struct looking *t, const struct home *x, const struct home *y, uint32_t later) {
+  if (!same_home(x, y)) return false;
+  for (uint32_t i = 0; i < t->code->n_insns; i++) {
+    if (!writes_home(&t->code->insns[i], x) || !flow_graph_leads(t->g, i, later)) continue;
+    if (flow_graph_leads(t->g, x->read, i) || flow_graph_leads(t->g, y->read, i)) return false;
+  }
+  return true;
 }
 
 enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing) {

@@ -86,7 +86,8 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
   for (size_t i = 0; i < t->w->events.at.n; i++) {
     const struct flow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
-    if (e->kind == EVENT_GIVEN || e->kind == EVENT_RETURN) return true; /* there may be one */
+    bool inner = e->kind == EVENT_ARGUMENT && e->call_kind == CALL_ADDRESS;
+    if (e->kind == EVENT_GIVEN || e->kind == EVENT_RETURN || inner) return true; /* there may be one */
   }
   return false;
 }

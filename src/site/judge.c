@@ -375,7 +375,7 @@ static void judge_there(struct judging *j, const struct list *l, const struct sa
 /* A function of the program gets a pointer to where the value is: it may check. */
 static void at_given(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                      struct judgement *out) {
-  struct flow_start start = {.kind = START_GIVEN, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+  struct flow_start start = {START_GIVEN, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
   if (l->depth >= GIVEN_DEPTH_MAX || l->steps >= STEPS_MAX || judge_mixed(j->p, s, e) || !j->given) return;
   j->given--;
   judge_there(j, l, s, e, ask(j->p, e->target, 0, start), GIVEN_DOWN, out);
@@ -411,7 +411,7 @@ static void at_thread_store(struct judging *j, const struct list *l, const struc
   size_t n = e->place == STORE_BEHIND_ARGUMENT && e->arg == 0 ? functions_starters(j->p, l->entry, &c) : 0;
   out->cut |= n > CALLERS_MAX;
   for (size_t i = 0; i < n && i < CALLERS_MAX; i++) {
-    struct flow_start start = {.kind = START_BEHIND, .arg = c[i].arg, .size = e->width, .offset = (int64_t)e->imm};
+    struct flow_start start = {START_BEHIND, c[i].arg, e->width, e->element, .offset = (int64_t)e->imm};
     judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), GIVEN_NOT, out);
   }
 }
@@ -428,12 +428,14 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
     size_t n = functions_readers(j->p, e->imm, &r);
     struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
     out->cut |= n > CALLERS_MAX || functions_maybe_element(j->p, e->imm, e->width);
-    for (size_t i = 0; i < n && i < CALLERS_MAX; i++)
+    for (size_t i = 0; i < n && i < CALLERS_MAX; i++) {
+      if (e->behind && r[i].entry == l->entry) continue; /* it was followed there, from the call on */
       judge_there(j, l, s, e, ask(j->p, r[i].entry, r[i].at, start), GIVEN_NOT, out);
+    }
   }
   if (e->place == STORE_BEHIND_ARGUMENT || e->place == STORE_BEHIND_RESULT) {
     size_t n = functions_callers(j->p, l->entry, &c);
-    struct flow_start start = {.kind = START_BEHIND, .arg = e->arg, .size = e->width, .offset = (int64_t)e->imm};
+    struct flow_start start = {START_BEHIND, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
     if (e->place == STORE_BEHIND_RESULT) start.kind = START_MADE;
     if (l->from && l->steps < STEPS_MAX) {
       judge_there(j, l, s, e, ask(j->p, l->from->entry, l->call, start), GIVEN_BACK, out);
@@ -485,7 +487,8 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
   }
   bool left_over = e->kind == EVENT_RETURN && e->arg == RETURN_SECOND;
   bool address = e->kind == EVENT_DEREFERENCE && !e->indexed;
-  if (e->kind != EVENT_COMPARE && !address && !left_over && !judge_mixed(j->p, s, e)) {
+  bool asks = e->kind == EVENT_COMPARE && !e->variable; /* for something of its own */
+  if (!asks && !address && !left_over && !judge_mixed(j->p, s, e)) {
     uint64_t told = judge_sign(j->p, s, e);
     out->noticed |= told;
     if (told) return;

@@ -34,10 +34,11 @@ struct keeping {
   uint32_t *todo;
 };
 
-/* The stream of a call: stdout, or what came from one place. */
+/* The stream of a call: stdout, what came from one place, or what is held in one. */
 struct stream {
   bool is_stdout;
   struct thing thing;
+  struct home home; /* if where it came from is not known, as "name ? fopen(name, "w") : stdout" */
 };
 
 static const struct import *called(const struct keeping *k, uint32_t insn) {
@@ -76,8 +77,13 @@ static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret)
 static bool gets(const struct keeping *k, uint32_t insn, const struct import *m, int arg, const struct stream *s) {
   struct relevance_call c = {.name = m->written};
   if (arg < 0 || arg >= FLOW_ARGS) return false;
-  if (!s->is_stdout)
-    return descriptor_gets(k->t, insn, relevance_argument_of(k->t->p->relevance, m->name, (unsigned)arg), &s->thing);
+  int at = relevance_argument_of(k->t->p->relevance, m->name, (unsigned)arg);
+  if (!s->is_stdout && s->thing.known) return descriptor_gets(k->t, insn, at, &s->thing);
+  if (!s->is_stdout) {
+    if (at < 0 || at >= FLOW_ARGS) return false;
+    struct home home = descriptor_home(k->t, insn, (unsigned)at);
+    return descriptor_is_at_home(k->t, &s->home, &home, insn);
+  }
   descriptor_look(k->t->p, k->t->g, insn, m->name, (unsigned)arg, &c);
   return c.about[ABOUT_STDOUT] == TRUE_FOR_CALL;
 }
@@ -182,7 +188,8 @@ static bool stream_of(const struct keeping *k, const struct found *f, uint32_t i
   int at = kept >= 0 && kept < FLOW_ARGS ? relevance_argument_of(r, m->name, (unsigned)kept) : -1;
   if (at < 0 || at >= FLOW_ARGS) return false;
   ret->thing = descriptor_thing(k->t, insn, (unsigned)at);
-  return ret->thing.known;
+  ret->home = ret->thing.known ? (struct home){0} : descriptor_home(k->t, insn, (unsigned)at);
+  return ret->thing.known || ret->home.known;
 }
 
 static int find_told(struct keeping *k) {

@@ -40,10 +40,14 @@ static bool opens_between(const struct program *p, struct flow_graph *g, uint32_
   return false;
 }
 
-/* Is CLOSE, which closes what is no constant, in a loop before INSN, which is not in it? */
+/*
+ * Is CLOSE in a loop before INSN, which is not in it? What it closes is a number that changes: not one constant, nor
+ * what was opened in the same loop, or was kept somewhere since it was opened.
+ */
 static bool closes_many(struct flow_graph *g, uint32_t close, uint32_t insn) {
   struct flow_value v;
-  if (flow_graph_argument(g, close, 0, &v) && v.kind == VALUE_CONST) return false;
+  bool one = flow_graph_argument(g, close, 0, &v);
+  if (one && (v.kind == VALUE_CONST || v.kind == VALUE_CALL || v.kind == VALUE_MEMORY)) return false;
   return flow_graph_leads(g, close, close) && flow_graph_leads(g, close, insn) && !flow_graph_leads(g, insn, close);
 }
 

@@ -185,10 +185,22 @@ struct thing {
   uint32_t maker; /* the call, or the number of the argument */
 };
 
+/* Where the function holds it: a register that calls keep, or a slot of the stack that nobody else knows of. */
+struct home {
+  bool known, on_stack;
+  uint8_t reg;
+  int32_t slot;
+  uint32_t read; /* the instruction by which the call gets it from there, or the call itself */
+};
+
 enum treatment { NOT_TOUCHED, HANDED_ON, WRITTEN_TO };
 
 /* What the call INSN has as its argument ARG, as imported. */
 struct thing descriptor_thing(const struct looking *t, uint32_t insn, unsigned arg);
+/* Where the call INSN has its argument ARG, as imported, from. */
+struct home descriptor_home(const struct looking *t, uint32_t insn, unsigned arg);
+/* Is what X held when it was read what the later call LATER gets from Y? */
+bool descriptor_is_at_home(const struct looking *t, const struct home *x, const struct home *y, uint32_t later);
 /* Does the call get the thing as its argument ARG? */
 bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const struct thing *thing);
 /* What the call INSN does with the thing. */
