@@ -16,17 +16,26 @@
 /* More of an output is not kept. */
 enum { OUTPUT_MAX = 1 << 20, FINDING_MAX = 16 << 20 };
 
+/* As a programmer writes it. It is a name of the library's, and goes into scripts. */
+static void add_function(const char *name, struct text *to) {
+  struct text readable = {0};
+  (void)name_readable(name, &readable);
+  text_add_plain(to, readable.at ? readable.at : name);
+  to->failed |= readable.failed;
+  text_done(&readable);
+}
+
 void test_finding_title(const struct test_finding *f, struct text *to) {
   const char *name = f->error ? errno_name(f->error) : NULL;
   text_add(to, f->kind);
   if (f->signal && signal_name(f->signal)) text_addf(to, " (%s)", signal_name(f->signal));
   text_add(to, " when ");
-  text_add_plain(to, f->written); /* a name of the library's: it goes into scripts */
+  add_function(f->written, to);
   report_fault(f->act, f->retval, name, to);
   if (f->onwards) text_add(to, ", from then on every time");
   if (!f->first.function) return;
   text_add(to, ", after ");
-  text_add_plain(to, f->first_written);
+  add_function(f->first_written, to);
   report_fault(f->first.act, f->first.retval, f->first.error ? errno_name(f->first.error) : NULL, to);
 }
 

@@ -178,7 +178,7 @@ static void add_surroundings(const struct report *r, struct text *to) {
   add_row("Kernel", r->kernel, to);
   add_row("murphy", r->murphy, to);
   add_row("Begun", r->started, to);
-  add_row("Varies by itself", r->notes, to);
+  add_row("Notes", r->notes, to);
   text_add(to, "</table>\n");
 }
 
