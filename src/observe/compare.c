@@ -168,12 +168,18 @@ static enum observe_alike alike(const struct crowd *a, const struct crowd *b) {
 
 /* --- what is left in folders for temporary files ------------------------------------------------------------------ */
 
+/* The entry whose path is the first N bytes of PATH: it comes before all others that begin so. */
 static const struct observe_entry *find_entry(const struct observation *o, const char *path, size_t n) {
-  for (size_t i = 0; i < o->entries.n; i++) {
-    const char *at = o->entries.at[i].path;
-    if (strncmp(at, path, n) == 0 && at[n] == '\0') return &o->entries.at[i];
+  size_t low = 0, high = o->entries.n;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    if (strncmp(o->entries.at[mid].path, path, n) < 0)
+      low = mid + 1;
+    else
+      high = mid;
   }
-  return NULL;
+  const struct observe_entry *e = low < o->entries.n ? &o->entries.at[low] : NULL;
+  return e && strncmp(e->path, path, n) == 0 && e->path[n] == '\0' ? e : NULL;
 }
 
 /*
