@@ -87,6 +87,7 @@ enum campaign_trait {
   TRAIT_LOSES = 4,    /* what was written before may be gone: that nothing changed is no comfort */
   TRAIT_RARE_END = 8, /* it looks like the end of the input, and hardly ever comes: as campaign_point.quiet */
   TRAIT_LEAVES = 16,  /* what was to be removed stays: files that are there besides are no failure */
+  TRAIT_GUARDS = 32,  /* the call is about who may do what: another mode of a file is a failure */
 };
 
 struct campaign_experiment {

@@ -17,7 +17,9 @@ unsigned campaign_pair_traits(unsigned first, unsigned second) { return (first &
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
   bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;
   bool only_left = c->traits & TRAIT_LEAVES && differs == (DIFFERS_FILES | DIFFERS_MORE);
-  return c->point->excused || only_left || (quiet && !(differs & DIFFERS_LOSS));
+  /* Who copies what cannot be renamed makes a file as all are made. */
+  bool only_modes = !(c->traits & TRAIT_GUARDS) && differs == (DIFFERS_FILES | DIFFERS_LOSS | DIFFERS_MODES);
+  return c->point->excused || only_left || only_modes || (quiet && !(differs & DIFFERS_LOSS));
 }
 
 /* The signal of a crash of some process that no run without faults had. */

@@ -370,5 +370,5 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
   bool rare = site_likely_of(s->likely, &c, f->error, f->retval) <= 1 && site_likely_input(s->likely, c.function);
   bool loses = t & SITE_LOSES && (!site_likely_closes(s->likely, c.function) || map_get(&s->outputs, p->hash, NULL));
   return (t & SITE_PASSES ? TRAIT_PASSES : 0) | (t & SITE_ANSWERS ? TRAIT_ANSWERS : 0) | (loses ? TRAIT_LOSES : 0) |
-         (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0);
+         (rare ? TRAIT_RARE_END : 0) | (t & SITE_LEAVES ? TRAIT_LEAVES : 0) | (t & SITE_GUARDS ? TRAIT_GUARDS : 0);
 }

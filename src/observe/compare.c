@@ -202,7 +202,7 @@ struct shown {
   const struct observation *a, *b;
   const struct observe_mask *mask;
   struct text *to;
-  size_t n, litter, more;
+  size_t n, litter, more, modes;
   bool loss;
 };
 
@@ -212,9 +212,11 @@ static bool show_entry(void *context, const struct observe_entry *a, const struc
   /* Sockets and pipes hold nothing; who makes one removes what is left of the last. */
   s->litter += spare || (!a && (b->kind == OBSERVE_OTHER || is_litter(s->a, s->b, b->path)));
   s->more += !a && b->kind != OBSERVE_DELETED;
+  s->modes += a && b && a->kind == b->kind && (same_content(a, b) || same_masked(a, b, s->mask));
   if (++s->n <= SHOWN_FILES && s->to) say_entry(s->to, a, b, s->mask);
   s->loss |= !spare && (a ? a->kind != OBSERVE_DELETED : b->kind == OBSERVE_DELETED);
-  return !s->loss || (s->to && s->n <= SHOWN_FILES); /* a loss is no litter, whatever else there is */
+  /* A loss is no litter, whatever else there is; a mode may be all. */
+  return !s->loss || s->modes == s->n || (s->to && s->n <= SHOWN_FILES);
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
@@ -252,7 +254,8 @@ static unsigned compare_files(const struct observation *a, const struct observat
   for (size_t i = 0; i < mask->names.n; i++)
     compare_crowd(&shown, mask, i);
   if (shown.n == shown.litter) return shown.n ? DIFFERS_LITTER : 0;
-  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) | (shown.more == shown.n ? DIFFERS_MORE : 0);
+  return DIFFERS_FILES | (shown.loss ? DIFFERS_LOSS : 0) | (shown.more == shown.n ? DIFFERS_MORE : 0) |
+         (shown.modes == shown.n ? DIFFERS_MODES : 0);
 }
 
 unsigned observe_compare(const struct observation *a, const struct observation *b, const struct observe_mask *mask,

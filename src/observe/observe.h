@@ -105,6 +105,7 @@ enum observe_difference {
   DIFFERS_LOSS = 16,   /* with DIFFERS_FILES: something that A left behind is not there, or has another content */
   DIFFERS_LITTER = 32, /* without DIFFERS_FILES: more in folders for temporary files, anything in caches */
   DIFFERS_MORE = 64,   /* with DIFFERS_FILES: only files that A does not have, wherever they are */
+  DIFFERS_MODES = 128, /* with DIFFERS_FILES: only who may do what with files that both have */
 };
 
 /* In which ways B is not as A; the first lines of each are added to WHAT, which may be NULL. */

@@ -127,9 +127,9 @@ unsigned site_likely_traits(const struct site_likely *l, const struct site_call 
   bool passes = relevance_passes(cause, error);
   bool answers = cause == CAUSE_MISSING || cause == CAUSE_RACE;
   bool loses = relevance_lost(l->relevance, &call, error);
-  bool leaves = relevance_unnoticed(l->relevance, &call) == WORST_LEAK;
+  enum consequence worst = relevance_unnoticed(l->relevance, &call);
   return (passes ? SITE_PASSES : 0) | (answers ? SITE_ANSWERS : 0) | (loses ? SITE_LOSES : 0) |
-         (leaves ? SITE_LEAVES : 0);
+         (worst == WORST_LEAK ? SITE_LEAVES : 0) | (worst == WORST_SECURITY ? SITE_GUARDS : 0);
 }
 
 bool site_likely_excused(const struct site_likely *l, const char *function) {

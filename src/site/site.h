@@ -221,6 +221,7 @@ enum site_trait {
   SITE_ANSWERS = 2, /* it says how the world is (no such file, somebody has it), as a program may expect */
   SITE_LOSES = 4,   /* what was written before may be gone, which nothing shows */
   SITE_LEAVES = 8,  /* something that is not needed any more stays there, and no worse */
+  SITE_GUARDS = 16, /* it is about who may do what */
 };
 /* enum site_trait of an error. */
 unsigned site_likely_traits(const struct site_likely *l, const struct site_call *c, int error, int64_t retval);

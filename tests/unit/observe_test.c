@@ -391,6 +391,22 @@ static void test_content_that_varies(void **state) {
   assert_int_equal(against(mixed, "/x/f: its content varies from run to run and is not compared\n"), 0);
 }
 
+/* That only modes differ is told apart from all else. */
+static void test_modes(void **state) {
+  (void)state;
+  struct observation a = with_text("text"), b = with_text("text"), c = with_text("other");
+  struct observe_mask mask = {0};
+  b.entries.at[0].mode = c.entries.at[0].mode = a.entries.at[0].mode ^ 044;
+  assert_int_equal(observe_compare(&a, &b, &mask, NULL), DIFFERS_FILES | DIFFERS_LOSS | DIFFERS_MODES);
+  assert_int_equal(observe_compare(&a, &c, &mask, NULL), DIFFERS_FILES | DIFFERS_LOSS);
+  struct observe_entry more = {.path = "/x/g", .kind = OBSERVE_FILE};
+  assert_int_equal(vec_push(&b.entries, more), 0);
+  assert_int_equal(observe_compare(&a, &b, &mask, NULL), DIFFERS_FILES | DIFFERS_LOSS);
+  observation_done(&a);
+  observation_done(&b);
+  observation_done(&c);
+}
+
 /* What is in files whose names vary is compared as far as it is the same without faults. */
 static void test_content_behind_names_that_vary(void **state) {
   (void)state;
@@ -444,6 +460,7 @@ int main(void) {
       cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
+      cmocka_unit_test(test_modes),
       cmocka_unit_test(test_content_that_varies),
       cmocka_unit_test(test_content_behind_names_that_vary),
       cmocka_unit_test(test_long_streams),
