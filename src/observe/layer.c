@@ -33,7 +33,7 @@ static int add(struct walk *w, const char *path, struct observe_entry e) {
   return e.path ? vec_push(&w->o->entries, e) : -ENOMEM;
 }
 
-/* FNV-1a over the content, with BUFFER of STEP bytes; its first bytes are in HEAD, if there is one, which has as many. */
+/* FNV-1a over the content, with BUFFER of STEP bytes; its first bytes go to HEAD, if there is one, of the same size. */
 static int hash_file(int fd, char *buffer, uint64_t *ret, char *head, size_t *n_head) {
   uint64_t hash = 0xcbf29ce484222325u, size = 0;
   ssize_t n;
