@@ -298,11 +298,15 @@ struct campaign_case {
 };
 
 /*
+ * The traits of a pair of faults. That a program goes on in another way because of what the first one ANSWERS excuses
+ * what that does alone, which a pair must not look like; it does not excuse what the second one does there.
+ */
+unsigned campaign_pair_traits(unsigned first, unsigned second);
+
+/*
  * What became of a run. *ret_failed: it is a failure that is worth telling. WHAT, which may be NULL: how it looked
  * different, or what a sanitizer says.
  */
-/* Those of a pair of faults, of which the first may be one that ANSWERS. */
-unsigned campaign_pair_traits(unsigned first, unsigned second);
 enum outcome campaign_judge(const struct campaign_case *c, const struct lab_result *r, struct text *what,
                             bool *ret_failed);
 /*

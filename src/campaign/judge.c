@@ -10,7 +10,6 @@
 /* To be sure of a hang, a run has so many times its limit. */
 enum { TIMES = 2 };
 
-/* A pair is compared with what the first fault does alone: what excuses that does not excuse the second. */
 unsigned campaign_pair_traits(unsigned first, unsigned second) { return (first & ~(unsigned)TRAIT_ANSWERS) | second; }
 
 /* Nobody expects a program to notice this. */

@@ -301,16 +301,39 @@ static const struct observation *expected_of(const struct batch *b) {
 
 /*
  * A new failure stands for its finding. In a run, faults of one call come in no order; if there is a likelier one that
- * was not made yet, that is the one to look at. What hangs takes too long for that.
+ * was not made yet, that is the one to look at first. What hangs takes too long for that.
  */
 static size_t clearest(const struct batch *b) {
   const struct campaign_experiment *all = b->st->s->experiments;
   size_t best = b->again;
   for (size_t i = 0; i < b->n && !b->hung; i++) {
     const struct campaign_experiment *x = &all[b->taken[i]], *y = &all[b->taken[best]];
-    if (!b->made[i] && x->point == y->point && x->first == y->first && !x->onwards && x->weight > y->weight) best = i;
+    bool same = x->point == y->point && x->nth == y->nth && x->onwards == y->onwards && x->first == y->first;
+    if (same && !b->made[i] && x->weight > y->weight) best = i;
   }
   return best;
+}
+
+static bool is_known_to_fail(struct sweep_state *st, size_t point) {
+  (void)pthread_mutex_lock(&st->lock);
+  bool is = st->failed[point];
+  (void)pthread_mutex_unlock(&st->lock);
+  return is;
+}
+
+/* By itself, and if another one was clearer and no failure, that one too. */
+static int look_at_failure(struct batch *b, size_t *made) {
+  const size_t which[] = {clearest(b), b->again};
+  const size_t point = b->st->s->experiments[b->taken[b->again]].point;
+  int r = 0;
+  for (size_t i = 0; i < COUNT(which) && r == 0 && !b->made[which[i]]; i++) {
+    if (i && is_known_to_fail(b->st, point)) break;
+    r = sweep_make(b->st, b->l, b->taken[which[i]], "a new failure is looked at by itself",
+                   b->hung ? KNOWN_HUNG : KNOWN_NOT);
+    b->made[which[i]] = true;
+    (*made)++;
+  }
+  return r;
 }
 
 /* All that were not made yet; how many of them were now. */
@@ -352,11 +375,8 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   b->hung_ns = 0;
   *ret_made = made;
   if (r != -EAGAIN) return r == -ECANCELED ? 0 : r;
-  size_t clear = clearest(b);
-  r = sweep_make(b->st, b->l, b->taken[clear], "a new failure is looked at by itself",
-                 b->hung ? KNOWN_HUNG : KNOWN_NOT);
-  b->made[clear] = true;
-  *ret_made = made + 1;
+  *ret_made = made;
+  r = look_at_failure(b, ret_made);
   put_off(b);
   return r;
 }

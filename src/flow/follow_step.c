@@ -334,10 +334,9 @@ void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, 
     break;
   }
   case OP_PUSH: {
-    struct fact slot = *f;
+    struct fact slot = moved_to(*f, 0);
     if (in->sp == SP_UNKNOWN) break;
     slot.where = FACT_SLOT;
-    slot.reg = 0;
     slot.slot = in->sp - in->size;
     slot.size = in->size;
     follow_push(g, block, position + 1, &slot);

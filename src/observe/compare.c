@@ -45,27 +45,29 @@ static bool same_content(const struct observe_entry *a, const struct observe_ent
   return a->size == b->size && a->hash == b->hash;
 }
 
-/* Are they the same but for what LEVEL leaves out? Only of what was kept as a whole can that be told. */
+static bool is_text(const struct observe_entry *e) {
+  for (size_t i = 0; i < e->n_head; i++)
+    if ((unsigned char)e->head[i] < ' ' && !strchr("\n\t\r", e->head[i])) return false;
+  return !memchr(e->head, '\0', e->n_head);
+}
+
+/* Only of texts that were kept as a whole it can be told whether they are the same but for what a level leaves out. */
+static bool is_whole(const struct observe_entry *e) { return e->head && e->n_head == e->size && is_text(e); }
+
 static bool same_at(const struct observe_entry *a, const struct observe_entry *b, enum observe_level level) {
-  bool whole = a->head && b->head && a->n_head == a->size && b->n_head == b->size;
-  return whole && plain_hash(a->head, a->n_head, level) == plain_hash(b->head, b->n_head, level);
+  return plain_hash(a->head, a->n_head, level) == plain_hash(b->head, b->n_head, level);
 }
 
 static bool same_masked(const struct observe_entry *a, const struct observe_entry *b, const struct observe_mask *m) {
   const struct observe_content *c = content_mask(m, a->path);
   if (!c) return false;
-  return c->level == OBSERVE_NOTHING ? c->empty || !a->size == !b->size : same_at(a, b, c->level);
+  if (c->level != OBSERVE_NOTHING && is_whole(a) && is_whole(b)) return same_at(a, b, c->level);
+  return c->empty || !a->size == !b->size;
 }
 
 static const char *kind_name(enum observe_kind kind) {
   static const char *const names[] = {"file", "folder", "link", "special file", "deleted"};
   return names[kind];
-}
-
-static bool is_text(const struct observe_entry *e) {
-  for (size_t i = 0; i < e->n_head; i++)
-    if ((unsigned char)e->head[i] < ' ' && !strchr("\n\t\r", e->head[i])) return false;
-  return !memchr(e->head, '\0', e->n_head);
 }
 
 /* Where two files of which something is known begin to differ, as far as that was kept. */
@@ -346,7 +348,8 @@ static const char *hash_pattern(struct arena *arena, const char *path, bool fold
 /* A is of the first run, and stands for those that were looked at before: levels include those below them. */
 static int learn_content(struct observe_mask *mask, const struct observe_entry *a, const struct observe_entry *b) {
   struct observe_content *known = content_mask(mask, a->path);
-  struct observe_content now = {.level = known ? known->level : OBSERVE_NO_ADDRESSES, .empty = !a->size || !b->size};
+  struct observe_content now = {.level = known ? known->level : OBSERVE_NO_NUMBERS, .empty = !a->size || !b->size};
+  if (!is_whole(a) || !is_whole(b)) now.level = OBSERVE_NOTHING;
   while (now.level < OBSERVE_NOTHING && !same_at(a, b, now.level))
     now.level++;
   if (known) {

@@ -19,13 +19,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Of each file the first bytes are kept; of so much in all, as much as is read at once. */
-enum { DEEPEST = 64, HEAD = 4096, STEP = 64 << 10, KEPT = 4 << 20 };
+/* Of each file the first bytes are kept; of one that is not larger than WHOLE, all. */
+enum { DEEPEST = 64, HEAD = 4096, WHOLE = 32 << 10, STEP = 64 << 10 };
 
 struct walk {
   struct observation *o;
   const char *ignore;
-  size_t kept;
 };
 
 static int add(struct walk *w, const char *path, struct observe_entry e) {
@@ -65,15 +64,14 @@ static bool same_below(const char *path, const struct stat *st, char *buffer, ui
   return same;
 }
 
-/* Keeps the first bytes of a file, NUL behind them: all of them if there are few. */
+/* Keeps the first bytes of a file, NUL behind them. */
 static int keep_head(struct walk *w, struct observe_entry *e, const char *head) {
-  if (e->n_head > HEAD && (e->size > STEP || w->kept + e->n_head > KEPT)) e->n_head = HEAD;
+  if (e->n_head > HEAD && e->size > WHOLE) e->n_head = HEAD;
   char *copy = arena_alloc(&w->o->arena, e->n_head + 1);
   if (!copy) return -ENOMEM;
   memcpy(copy, head, e->n_head);
   copy[e->n_head] = '\0';
   e->head = copy;
-  w->kept += e->n_head;
   return 0;
 }
 

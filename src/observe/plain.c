@@ -15,14 +15,20 @@ enum { ADDRESS = 256, NUMBER = 257, TEMPORARY = 258, SHOWN = 120 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The length of an address at P: 0x and hex digits, or 8 or more hex digits with a letter and a digit among them. */
-static size_t address_length(const char *p, size_t n) {
+/*
+ * The length of an address at P: 0x and hex digits, or 8 or more hex digits with a letter and a digit among them. Where
+ * such digits are none up to *NONE, no part of them is one either: so each is looked at once.
+ */
+static size_t address_length(const char *p, size_t n, const char **none) {
   size_t start = n > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X') ? 2 : 0, i = start;
   bool digit = false, letter = false;
+  if (!start && p < *none) return 0;
   for (; i < n && isxdigit((unsigned char)p[i]); i++)
     *(is_digit(p[i]) ? &digit : &letter) = true;
   if (start) return i > start ? i : 0;
-  return i >= 8 && digit && letter ? i : 0;
+  if (i >= 8 && digit && letter) return i;
+  *none = p + i;
+  return 0;
 }
 
 /* The length of an exponent at P, as in 6.0397e-05; 0 if it is the start of something else, as in 1e5f or 2em. */
@@ -64,10 +70,10 @@ static size_t temporary_length(const char *p, size_t n) {
   return 0;
 }
 
-/* The symbol at P, and how many bytes it takes. */
-static unsigned symbol(const char *p, size_t n, enum observe_level level, size_t *ret_length) {
+/* The symbol at P, and how many bytes it takes. NONE: as of address_length. */
+static unsigned symbol(const char *p, size_t n, enum observe_level level, const char **none, size_t *ret_length) {
   size_t length, number = level >= OBSERVE_NO_NUMBERS && is_digit(p[0]) ? number_length(p, n) : 0;
-  if (level >= OBSERVE_NO_ADDRESSES && isxdigit((unsigned char)p[0]) && (length = address_length(p, n))) {
+  if (level >= OBSERVE_NO_ADDRESSES && isxdigit((unsigned char)p[0]) && (length = address_length(p, n, none))) {
     *ret_length = length > number ? length : number; /* 12345678e-05 */
     return level >= OBSERVE_NO_NUMBERS ? NUMBER : ADDRESS;
   }
@@ -85,8 +91,9 @@ static unsigned symbol(const char *p, size_t n, enum observe_level level, size_t
 
 static uint64_t hash_part(const char *p, size_t n, enum observe_level level) {
   uint64_t hash = 0xcbf29ce484222325u;
+  const char *none = p;
   for (size_t i = 0, length; i < n; i += length)
-    hash = (hash ^ symbol(p + i, n - i, level, &length)) * 0x100000001b3u;
+    hash = (hash ^ symbol(p + i, n - i, level, &none, &length)) * 0x100000001b3u;
   return hash_mix(hash);
 }
 

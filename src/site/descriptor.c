@@ -221,6 +221,7 @@ static bool is_written_between(const struct looking *t, const struct home *h, ui
 static struct home home_on_all_ways(const struct looking *t, uint32_t insn, uint8_t reg) {
   const struct block *b = &t->code->blocks[flow_graph_block(t->g, insn)];
   struct home all = {0};
+  if (b == &t->code->blocks[t->code->entry_block]) return all; /* the caller is one more way */
   for (uint32_t i = b->first; i < insn; i++)
     if (t->code->insns[i].defs & REG_BIT(reg)) return all;
   for (uint32_t i = 0; i < b->n_preds; i++) {

@@ -98,10 +98,12 @@ refused 'a function that is not called' 'nothing that could fail'
 # What a network does cannot happen to a local socket.
 cat >pair.c <<'X'
 #include <sys/socket.h>
+#include <unistd.h>
 int main(void) {
   char c = 'x';
   int s[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) < 0 || send(s[0], &c, 1, MSG_NOSIGNAL) != 1) return 2;
+  if (write(s[0], &c, 1) != 1 || read(s[1], &c, 1) != 1) return 2;
   return recv(s[1], &c, 1, 0) != 1;
 }
 X
@@ -110,7 +112,8 @@ run test --campaign pair.c1 --format json -- ./pair
 holds 'errors of networks are not tried on a local socket' python3 -c '
 import errno, sqlite3
 tried = {n for n, in sqlite3.connect("pair.c1/campaign.db").execute("SELECT errno FROM experiment")}
-assert errno.ECONNRESET in tried and not tried & {errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH}'
+assert errno.ECONNRESET in tried and not tried & {
+    errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENONET}'
 
 # A function that the data knows nothing about.
 cat >unzip.c <<'X'

@@ -391,6 +391,28 @@ static void test_content_that_varies(void **state) {
   assert_int_equal(against(mixed, "/x/f: its content varies from run to run and is not compared\n"), 0);
 }
 
+/* What was not kept as a whole, and what is no text, is not taken for other content. */
+static void test_content_that_cannot_be_told(void **state) {
+  (void)state;
+  struct observation part[] = {with_text("at 10:01:02\na\n"), with_text("at 10:01:03\na\n"),
+                               with_text("at 10:01:04\na\n")};
+  part[2].entries.at[0].n_head = 5;
+  assert_int_equal(against(part, "numbers and times not compared\n"), 0);
+  struct observation binary[] = {with_text("\1\2 5"), with_text("\1\2 6"), with_text("\1\2 x")};
+  assert_int_equal(against(binary, "is not compared, but for whether it is empty\n"), 0);
+}
+
+/* An address is one wherever it begins among other digits. */
+static void test_addresses_behind_letters(void **state) {
+  (void)state;
+  struct observation runs[] = {run_of("aaaa0x12 deadbeef\n"), run_of("aaaa0x34 deadbeef\n"),
+                               run_of("aaaa0x56 deadbeef\n")};
+  assert_int_equal(against(runs, "standard output varies from run to run: addresses not compared\n"), 0);
+  struct observation other[] = {run_of("aaaa0x12 deadbeef\n"), run_of("aaaa0x34 deadbeef\n"),
+                                run_of("aaaa0x34 deadbeee\n")};
+  assert_int_equal(against(other, "addresses not compared\n"), DIFFERS_OUT);
+}
+
 /* That only modes differ is told apart from all else. */
 static void test_modes(void **state) {
   (void)state;
@@ -460,6 +482,8 @@ int main(void) {
       cmocka_unit_test(test_names_that_are_hashes),
       cmocka_unit_test(test_folders_that_look_like_hashes),
       cmocka_unit_test(test_names_of_three_runs),
+      cmocka_unit_test(test_content_that_cannot_be_told),
+      cmocka_unit_test(test_addresses_behind_letters),
       cmocka_unit_test(test_modes),
       cmocka_unit_test(test_content_that_varies),
       cmocka_unit_test(test_content_behind_names_that_vary),
