@@ -89,7 +89,7 @@ REMARKS = {
     "placed": "memory is asked for as the place of the heap has it",
     "lighttpd": "its messages have the time of day",
     "fdfind": "threads run, and ask for memory in an order that is chance",
-    "rsync": "the name of the temporary file is random, and how much comes through a pipe at once is chance",
+    "rsync": "the name of the temporary file is random, how much comes through a pipe at once is chance, and so is which of its processes says why it ends before another one ends it",
     "git commit": "temporary files have random names, and the index has times and numbers of devices",
     "sqlite3 wal": "the log that stays has a random number at its beginning",
     "pids": "where waitpid fails the child is not waited for, and its output comes when it comes",
