@@ -76,6 +76,14 @@ struct block_union {
   bool stops;  /* one ends the following */
 };
 
+/* Where the address of errno is all through a function, and nothing else ever. */
+struct errno_kept {
+  bool asked;
+  uint16_t registers;
+  int32_t slots[4];
+  unsigned n_slots;
+};
+
 struct flow_graph {
   struct walk walk;
   struct code code;
@@ -104,6 +112,7 @@ struct flow_graph {
   uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
   uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
+  struct errno_kept errno_kept;
   /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
   uint64_t kept_addresses[REGISTERS]; /* ... and addresses of the image */
@@ -129,6 +138,11 @@ bool follow_step(struct flow_graph *g, const struct fact *f, uint32_t block, uin
 void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst);
 /* A register fact for the same value, with an operation more; false if the chain gets too long. */
 bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm);
+
+/* --- follow_errno.c ----------------------------------------------------------------------------------------------- */
+
+/* Is the base of the memory operand of INSN a place that holds the address of errno all through the function? */
+bool follow_errno_kept(struct flow_graph *g, uint32_t insn);
 
 /* --- follow_memory.c ---------------------------------------------------------------------------------------------- */
 

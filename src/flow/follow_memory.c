@@ -102,7 +102,8 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   struct flow_place p;
   if (in->disp != 0 || in->base == NO_REG || in->base == RSP || in->flags & INSN_FS) return false;
   if (in->size != 4 && in->from_size != 4) return false;
-  if (!operand_place(&g->walk, insn, &p) || p.kind != PLACE_CALL || p.offset != 0) return false;
+  if (!operand_place(&g->walk, insn, &p)) return follow_errno_kept(g, insn);
+  if (p.kind != PLACE_CALL || p.offset != 0) return false;
   if (p.call >= g->walk.calls.n) return false;
   const struct flow_call *c = &g->walk.calls.at[p.call];
   return c->kind == CALL_SLOT && errno_function(g, c->target);
