@@ -19,6 +19,7 @@ struct run_slot {
   int32_t at;
   uint64_t value, done;
   bool known, derived;
+  bool loaded;  /* ... again, as a register is that was put aside */
   uint8_t size; /* 0 if it is not in the frame, where nobody but this function finds it */
 };
 
@@ -65,23 +66,32 @@ static struct run_slot *slot_at(struct run *r, int32_t at) {
 }
 
 /*
- * A number for what the memory operand names: a stack slot, or a member behind a pointer that a slot or register holds.
+ * A number for what the memory operand names: a stack slot, a variable of the image, or a member behind a pointer that a
+ * slot or register holds.
  */
 static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t slot;
   if (insn_slot(in, ret)) return true;
-  if (in->index != NO_REG || in->flags & INSN_FS || in->base == NO_REG) return false;
+  if (in->index != NO_REG || in->flags & INSN_FS) return false;
   uint32_t block = flow_graph_block(r->g, insn);
-  bool behind = follow_base_slot(r->g, block, insn - r->g->code.blocks[block].first, &slot);
-  if (!behind && !(CALL_KEEPS >> in->base & 1)) return false;
+  bool global = in->base == NO_REG;
+  bool behind = !global && follow_base_slot(r->g, block, insn - r->g->code.blocks[block].first, &slot);
+  if (!global && !behind && !(CALL_KEEPS >> in->base & 1)) return false;
   uint64_t where = behind ? 0x100000000u + (uint32_t)slot : in->base;
   *ret = INT32_MIN / 2 - (int32_t)(hash_mix(where ^ hash_mix((uint64_t)in->disp)) >> 34);
   return true;
 }
 
+/* A number for what a register of an address holds, which the value itself may be in both runs. */
+static uint64_t address_part(const struct run *r, uint8_t reg) {
+  if (reg == NO_REG || r->derived >> reg & 1) return 0;
+  return r->known >> reg & 1 ? hash_mix(r->regs[reg] + 2) : r->done[reg];
+}
+
 static void note_store(struct run *r, const struct insn *in) {
   uint64_t h = hash_mix((uint64_t)in->disp + in->base * 256u + in->index);
+  h ^= hash_mix(address_part(r, in->index) + 1);
   for (unsigned i = 0; i < r->n_stores; i++)
     if (r->stores[i] == h) return;
   if (r->n_stores < RUN_STORES) r->stores[r->n_stores++] = h;
@@ -118,8 +128,9 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
     *ret = r->error;
     if (follow_is_errno(r->g, insn) || read_table(r, in, size, ret)) return true;
     if (memory_key(r, insn, &at)) {
-      const struct run_slot *s = slot_at(r, at);
+      struct run_slot *s = slot_at(r, at);
       if (s) *ret = narrow(s->value, size);
+      if (s) s->loaded |= in->op == OP_MOVE && s->size == size;
       return s && s->known;
     }
     return false;
@@ -159,11 +170,17 @@ static void write_register(struct run *r, uint8_t reg, unsigned size, bool known
   r->known = (uint16_t)(known ? r->known | REG_BIT(reg) : r->known & ~REG_BIT(reg));
 }
 
+/* Behind "n == -1", "n = errno == EINTR ? 0 : n" is computed from flags, as a negated bit is. */
+static bool is_computed_value(const struct run *r, const struct insn *in, uint64_t v) {
+  bool computes = in->op == OP_NEG || in->op == OP_NOT || in->op == OP_SBB || in->op == OP_LEA;
+  return computes && r->pinned && in->size >= 4 && narrow(v, in->size) == narrow(r->value, in->size);
+}
+
 /* DONE: if it is not KNOWN. */
 static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint64_t done) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t at;
-  bool derived = makes_derived(r, insn);
+  bool derived = makes_derived(r, insn) || (known && is_computed_value(r, in, v));
   if (in->dst_kind == OPERAND_REG) {
     write_register(r, in->dst, in->size, known, v);
     r->done[in->dst] = done;
@@ -216,6 +233,9 @@ static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret
     return true;
   case OP_XOR:
     *ret = a ^ b;
+    return true;
+  case OP_SHL:
+    *ret = a << (b & (in->size * 8 - 1));
     return true;
   case OP_SHR:
     *ret = narrow(a, in->size) >> (b & (in->size * 8 - 1));
@@ -339,6 +359,16 @@ static void forget(struct run *r, uint32_t insn) {
   if (in->flags & INSN_WRITES_MEM) write_dst(r, insn, false, 0, 0);
 }
 
+/* What LEA makes of numbers that are known: compilers multiply by it. */
+static bool compute_address(const struct run *r, const struct insn *in, uint64_t *ret) {
+  if (in->base == NO_REG && in->index == NO_REG) return false; /* an address of the image */
+  uint64_t v = (uint64_t)in->disp;
+  if (in->base != NO_REG) v += r->regs[in->base];
+  if (in->index != NO_REG) v += r->regs[in->index] * in->scale;
+  *ret = narrow(v, in->size);
+  return (in->base == NO_REG || r->known >> in->base & 1) && (in->index == NO_REG || r->known >> in->index & 1);
+}
+
 /* cmov whose condition holds, if that is KNOWN: what was there before is then gone. */
 static void move_if(struct run *r, uint32_t insn, bool known) {
   const struct insn *in = &r->g->code.insns[insn];
@@ -384,6 +414,7 @@ static void step(struct run *r, uint32_t insn) {
   case OP_AND:
   case OP_OR:
   case OP_XOR:
+  case OP_SHL:
   case OP_SHR:
   case OP_SAR:
   case OP_NEG:
@@ -392,9 +423,14 @@ static void step(struct run *r, uint32_t insn) {
   case OP_TEST:
     arithmetic(r, insn);
     return;
+  case OP_LEA:
+    if (!compute_address(r, in, &v)) break;
+    write_dst(r, insn, true, v, 0);
+    return;
   default:
-    forget(r, insn);
+    break;
   }
+  forget(r, insn);
 }
 
 /* Addresses of tables, and what is read from them added to them: where a switch goes on. */
@@ -618,10 +654,13 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watc
   }
 }
 
-/* Unoptimised code leaves copies on the stack that nobody reads again, as of what a switch is about. */
-static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct run_slot *s) {
+/*
+ * Unoptimised code leaves copies on the stack that nobody reads again, as of what a switch is about. ASIDE: the value
+ * was only put aside there, on this way alone, while errno was asked for: it is no member of a structure beside it.
+ */
+static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct run_slot *s, bool aside) {
   if (!s->size) return true;
-  for (uint32_t i = 0; i < g->code.n_escaped; i++)
+  for (uint32_t i = 0; i < g->code.n_escaped && !aside; i++)
     if (g->code.escaped[i] < s->at + s->size && s->at - g->code.escaped[i] < STRUCTURE_MAX) return true;
   return is_live(g, insn, &(struct watched){.slot = s->at, .size = s->size});
 }
@@ -633,7 +672,7 @@ static bool same_slots(struct run *a, struct run *b, uint32_t end) {
     struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
     if (y) there = (struct content){y->value, y->done, y->known, y->derived};
     if (same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) continue;
-    if (is_slot_live(a->g, end, x)) return false;
+    if (is_slot_live(a->g, end, x, !y && x->derived && x->loaded)) return false;
   }
   return true;
 }

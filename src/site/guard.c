@@ -23,15 +23,24 @@ bool guard_asks(const struct flow_event *events, size_t n) {
   return false;
 }
 
-/* An errno that nothing here compares with. */
-static int other_errno(const struct flow_events *events, const struct import *m) {
+#define NOBODYS_ERRNO 4000
+
+/* Does the comparison of errno come out for NUMBER as for an error that nobody has heard of? */
+static bool is_like_others(const struct image *img, const struct flow_event *e, int number) {
+  if (e->subject != SUBJECT_ERRNO) return true;
+  if (e->kind != EVENT_COMPARE || e->variable) return e->imm != (uint64_t)number;
+  return flow_event_holds(e, img, (uint64_t)number, 0) == flow_event_holds(e, img, NOBODYS_ERRNO, 0);
+}
+
+/* An errno that nothing here asks for. */
+static int other_errno(const struct image *img, const struct flow_events *events, const struct import *m) {
   for (int pass = 0; pass < 2; pass++)
     for (int i = 1; i <= ERRNO_MAX; i++) {
       bool possible = pass > 0;
       for (size_t k = 0; k < m->n_errors && !possible; k++)
         possible = errno_set_has(&m->details[k]->errnos, i);
       for (size_t k = 0; k < events->at.n && possible; k++)
-        possible = events->at.at[k].subject != SUBJECT_ERRNO || events->at.at[k].imm != (uint64_t)i;
+        possible = is_like_others(img, &events->at.at[k], i);
       if (possible) return i;
     }
   return 0;
@@ -55,7 +64,7 @@ static bool may_set(const struct import *m, int number) {
 /* Is the error with some errno taken for success? A table of a switch does not say which ones it has cases for. */
 static bool slips_through(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct import *m,
                           struct flow_outcome_pair *pair) {
-  pair->error_errno = (uint64_t)other_errno(events, m);
+  pair->error_errno = (uint64_t)other_errno(flow_graph_code(g)->image, events, m);
   if (!switches(events)) return flow_graph_same(g, insn, pair);
   for (int i = 1; i <= ERRNO_MAX; i++) {
     pair->error_errno = (uint64_t)i;

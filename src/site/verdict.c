@@ -50,10 +50,10 @@ static enum covered cover(const struct program *p, const struct found *f, const 
   const struct import *m = &p->imports.at[f->import];
   const struct profile_error *e = m->details[error];
   bool by_errno = f->errno_cleared && !m->returned && (e->errno_unknown || !errno_set_empty(&e->errnos));
-  if (j->noticed >> error & 1 || known) return COVERED;
-  if (by_errno && j->errno_tested) return COVERED;
-  struct errno_set seen = {0};
   bool guarded = (f->guard.errors | j->guard.errors) >> error & 1;
+  if (j->noticed >> error & 1 || known) return COVERED;
+  if (by_errno && j->errno_tested && !guarded) return COVERED;
+  struct errno_set seen = {0};
   if (f->guard.errors >> error & 1)
     seen = f->guard.handled;
   else if (guarded)
