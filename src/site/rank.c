@@ -10,7 +10,7 @@ static int of_use(const struct site *s, const struct judgement *j) {
   case USE_DEREFERENCED:
     return s->always ? 100 : 90;
   case USE_USED:
-    if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return 0; /* only where an error does no harm */
+    if (!(j->seen & (SEEN_USED | SEEN_STORED | SEEN_COMPARED))) return -200; /* only where an error does no harm */
     if (j->seen & (SEEN_USED | SEEN_COMPARED)) return 60;
     return j->seen & SEEN_ELSEWHERE ? -230 : -30; /* others may check it */
   case USE_IGNORED:
@@ -75,7 +75,8 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   /* The stream keeps the failure, and whoever closes it is told. */
   if (s->use != USE_DEREFERENCED && relevance_kept(p->relevance, m->written) >= 0) s->rank -= 200;
   if (j->seen & SEEN_LOST && s->use != USE_DEREFERENCED) s->rank -= 200;
-  if (s->use == USE_RETURNED) s->rank -= 200;
+  bool handed_on = s->verdict == SITE_SOME && j->seen & SEEN_RETURNED && !j->bad_callers;
+  if (s->use == USE_RETURNED || handed_on) s->rank -= 200;
   /* Nobody has said what its errors mean: only that the program crashes says something. */
   if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   /* What calls nothing lacks nothing: its error is an answer about the arguments. */

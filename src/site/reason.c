@@ -69,6 +69,22 @@ static void add_fate(struct text *t, const struct judgement *j, const char *goes
     text_addf(t, " %s ignored", is);
 }
 
+/* Some errnos are handled: what becomes of the others? */
+static void explain_errnos(struct text *t, const char *written, const struct judgement *j, const struct site *s) {
+  text_addf(t, "%s: ", written);
+  unsigned n = add_errnos(t, &s->checked_errnos);
+  text_addf(t, " %s handled, but ", is_are(n));
+  n = errno_set_empty(&s->missing_errnos) ? 0 : add_errnos(t, &s->missing_errnos);
+  if (!n) text_add(t, "other errors");
+  text_addf(t, " %s ", n == 1 ? "is" : "are");
+  if (j->bad_callers)
+    text_addf(t, "returned, and %u of %u callers do not check", j->bad_callers, j->callers);
+  else if (j->seen & SEEN_RETURNED)
+    text_add(t, "returned to callers that are not seen");
+  else
+    text_add(t, "taken for success");
+}
+
 static void explain(struct text *t, const struct import *m, const struct judgement *j, const struct named *named,
                     const struct site *s) {
   const char *written = named->written.at;
@@ -80,18 +96,9 @@ static void explain(struct text *t, const struct import *m, const struct judgeme
     text_addf(t, "all errors of %s are checked", written);
     return;
   }
-  if (!errno_set_empty(&s->missing_errnos)) {
-    text_addf(t, "%s: ", written);
-    unsigned n = add_errnos(t, &s->checked_errnos);
-    text_addf(t, " %s handled, but ", is_are(n));
-    n = add_errnos(t, &s->missing_errnos);
-    text_addf(t, " %s taken for success", is_are(n));
-    return;
-  }
-  if (s->verdict == SITE_SOME && !s->n_checked && !errno_set_empty(&s->checked_errnos)) {
-    text_addf(t, "%s: ", written);
-    unsigned n = add_errnos(t, &s->checked_errnos);
-    text_addf(t, " %s handled, but other errors are taken for success", is_are(n));
+  if (!errno_set_empty(&s->missing_errnos) ||
+      (s->verdict == SITE_SOME && !s->n_checked && !errno_set_empty(&s->checked_errnos))) {
+    explain_errnos(t, written, j, s);
     return;
   }
   if (m->floating) {
