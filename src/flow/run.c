@@ -14,22 +14,26 @@
 #define RUN_INSNS 160
 #define RUN_SLOTS 24
 #define RUN_STORES 8
+#define STRUCTURE_MAX 256 /* bytes that a structure on the stack is thought to have */
 
 struct run_slot {
   int32_t at;
   uint64_t value, done;
   bool known, derived;
-  bool loaded;  /* ... again, as a register is that was put aside */
-  uint8_t size; /* 0 if it is not in the frame, where nobody but this function finds it */
+  bool of_errno, outside; /* OUTSIDE: not on the stack */
+  bool loaded;            /* ... again, as a register is that was put aside */
+  uint8_t size;           /* 0 if it is not in the frame, where nobody but this function finds it */
 };
 
 struct run {
   struct flow_graph *g;
+  uint32_t call;         /* the instruction that all this is behind */
   uint64_t value, error; /* what the call returned and left in errno */
   uint64_t regs[REGISTERS];
   uint64_t done[REGISTERS]; /* to what is not known, and what it was; 0 if nobody knows */
   uint16_t known, derived;  /* DERIVED: from what the call returned */
   uint16_t of_errno;        /* loaded from errno */
+  bool errno_gone;          /* another call was passed */
   uint16_t guard;           /* holds the stack guard */
   uint16_t addressed;       /* holds an address of the image, for tables */
   uint64_t addresses[REGISTERS];
@@ -85,13 +89,13 @@ static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
 
 /* A number for what a register of an address holds, which the value itself may be in both runs. */
 static uint64_t address_part(const struct run *r, uint8_t reg) {
-  if (reg == NO_REG || r->derived >> reg & 1) return 0;
+  if (reg == NO_REG || r->derived >> reg & 1) return reg != NO_REG;
   return r->known >> reg & 1 ? hash_mix(r->regs[reg] + 2) : r->done[reg];
 }
 
 static void note_store(struct run *r, const struct insn *in) {
   uint64_t h = hash_mix((uint64_t)in->disp + in->base * 256u + in->index);
-  h ^= hash_mix(address_part(r, in->index) + 1);
+  h ^= hash_mix(address_part(r, in->index) + 1) ^ hash_mix(address_part(r, in->base) + 2);
   for (unsigned i = 0; i < r->n_stores; i++)
     if (r->stores[i] == h) return;
   if (r->n_stores < RUN_STORES) r->stores[r->n_stores++] = h;
@@ -114,6 +118,17 @@ static bool read_table(const struct run *r, const struct insn *in, unsigned size
   return true;
 }
 
+/* What a slot was set to before the call, as "rc = 0" is in unoptimised code, if nobody else has its address. */
+static bool read_kept(struct run *r, int32_t at, unsigned size, uint64_t *ret) {
+  const struct code *c = &r->g->code;
+  for (uint32_t i = 0; i < c->n_escaped; i++)
+    if (c->escaped[i] <= at && at - c->escaped[i] < STRUCTURE_MAX) return false;
+  struct loc loc = {.kind = LOC_SLOT, .slot = at, .size = (uint8_t)size};
+  struct flow_value v = origin(&r->g->walk, r->call, &loc);
+  *ret = narrow(v.value, size);
+  return v.kind == VALUE_CONST;
+}
+
 static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg, unsigned size, uint64_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t at;
@@ -126,12 +141,13 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
     return r->known >> reg & 1;
   case OPERAND_MEM:
     *ret = r->error;
-    if (follow_is_errno(r->g, insn) || read_table(r, in, size, ret)) return true;
+    if (follow_is_errno(r->g, insn)) return !r->errno_gone;
+    if (read_table(r, in, size, ret)) return true;
     if (memory_key(r, insn, &at)) {
       struct run_slot *s = slot_at(r, at);
       if (s) *ret = narrow(s->value, size);
       if (s) s->loaded |= in->op == OP_MOVE && s->size == size;
-      return s && s->known;
+      return s ? s->known : insn_slot(in, &at) && read_kept(r, at, size, ret);
     }
     return false;
   default:
@@ -155,11 +171,25 @@ static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t 
   return s && s->derived;
 }
 
+/* Behind "n == -1", n is written as -1, or computed from flags: "n = errno == EINTR ? 0 : n" as a negated bit. */
+static bool operand_is_value(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
+  const struct insn *in = &r->g->code.insns[insn];
+  uint64_t v;
+  if (operand_derived(r, insn, kind, reg)) return true;
+  if (!r->pinned || in->size < 4 || kind != OPERAND_REG || !read_operand(r, insn, kind, reg, in->size, &v))
+    return false;
+  return v && v == narrow(r->value, in->size);
+}
+
 /* Is what the instruction writes made of the value? Flags and constants are not. */
 static bool makes_derived(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
   if (in->op == OP_SET || in->op == OP_LEA || insn_zeroes(in) || insn_sets_constant(in)) return false;
   bool src = operand_derived(r, insn, in->src_kind, in->src), dst = operand_derived(r, insn, in->dst_kind, in->dst);
+  if (in->op == OP_ADD || in->op == OP_SUB) {
+    src |= operand_is_value(r, insn, in->src_kind, in->src);
+    dst |= operand_is_value(r, insn, in->dst_kind, in->dst);
+  }
   return in->op == OP_MOVE ? src : src || dst;
 }
 
@@ -170,17 +200,11 @@ static void write_register(struct run *r, uint8_t reg, unsigned size, bool known
   r->known = (uint16_t)(known ? r->known | REG_BIT(reg) : r->known & ~REG_BIT(reg));
 }
 
-/* Behind "n == -1", "n = errno == EINTR ? 0 : n" is computed from flags, as a negated bit is. */
-static bool is_computed_value(const struct run *r, const struct insn *in, uint64_t v) {
-  bool computes = in->op == OP_NEG || in->op == OP_NOT || in->op == OP_SBB || in->op == OP_LEA;
-  return computes && r->pinned && in->size >= 4 && narrow(v, in->size) == narrow(r->value, in->size);
-}
-
 /* DONE: if it is not KNOWN. */
 static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint64_t done) {
   const struct insn *in = &r->g->code.insns[insn];
   int32_t at;
-  bool derived = makes_derived(r, insn) || (known && is_computed_value(r, in, v));
+  bool derived = makes_derived(r, insn);
   if (in->dst_kind == OPERAND_REG) {
     write_register(r, in->dst, in->size, known, v);
     r->done[in->dst] = done;
@@ -199,11 +223,17 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
   *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
   /* Others may be arguments of calls, but for the value that is put aside while errno is looked at. */
   s->size = on_stack && (in->base == RBP || (derived && known)) ? in->size : 0;
+  s->outside = !on_stack;
+  s->of_errno = in->op == OP_MOVE && in->src_kind == OPERAND_REG && r->of_errno >> in->src & 1;
 }
 
 static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
-  if (kind == OPERAND_MEM) return follow_is_errno(r->g, insn);
-  return kind == OPERAND_REG && r->of_errno >> reg & 1;
+  int32_t at;
+  if (kind == OPERAND_REG) return r->of_errno >> reg & 1;
+  if (kind != OPERAND_MEM) return false;
+  if (follow_is_errno(r->g, insn)) return true;
+  const struct run_slot *s = memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
+  return s && s->of_errno;
 }
 
 static bool operand_guard(const struct run *r, const struct insn *in, uint8_t kind, uint8_t reg) {
@@ -555,6 +585,7 @@ static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, ui
   memcpy(r->addresses, g->kept_addresses, sizeof r->addresses);
   r->addressed = g->kept_addressed;
   r->g = g;
+  r->call = insn;
   r->value = r->regs[RAX] = value;
   r->error = error;
   r->derived = REG_BIT(RAX);
@@ -599,9 +630,8 @@ struct watched {
   unsigned reg;
   int32_t slot;
   uint8_t size; /* of the slot, or 0 */
+  bool aside;   /* what is put there next, however small, is another thing */
 };
-
-#define STRUCTURE_MAX 256 /* bytes that a structure on the stack is thought to have */
 
 static bool overlaps(const struct watched *w, int32_t at, unsigned size) {
   return at < w->slot + w->size && w->slot < at + (int32_t)(size ? size : 8);
@@ -614,21 +644,27 @@ static bool reads(const struct insn *in, const struct watched *w) {
   bool memory = in->src_kind == OPERAND_MEM || (in->dst_kind == OPERAND_MEM && in->op != OP_MOVE);
   if (!memory || in->op == OP_LEA) return false;
   if (insn_slot(in, &at)) return overlaps(w, at, in->from_size > in->size ? in->from_size : in->size);
-  return in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN); /* an element of an array */
+  /* An element of an array, which begins there. */
+  if (in->base == RSP) return in->sp == SP_UNKNOWN || in->sp + in->disp < w->slot + w->size;
+  return in->base == RBP && in->fp != SP_UNKNOWN && in->fp + in->disp < w->slot + w->size;
 }
 
 static bool writes(const struct insn *in, const struct watched *w) {
   int32_t at;
   if (!w->size) return in->defs & REG_BIT(w->reg);
-  return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->size >= w->size && insn_slot(in, &at) && at == w->slot;
+  bool whole = in->size >= w->size || w->aside;
+  return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && whole && insn_slot(in, &at) && at == w->slot;
 }
 
-#define LIVE_BLOCKS 256
+#define LIVE_BLOCKS 4096 /* of a function that is looked through */
+#define LIVE_TODO 256
 
 /* Is it read behind the instruction INSN before it is written? */
 static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
-  uint32_t todo[LIVE_BLOCKS], seen[LIVE_BLOCKS], n_todo = 0, n_seen = 0;
+  uint64_t seen[LIVE_BLOCKS / 64] = {0};
+  uint32_t todo[LIVE_TODO], n_todo = 0;
   uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+  if (g->code.n_blocks > LIVE_BLOCKS) return true;
   for (;;) {
     const struct block *b = &g->code.blocks[block];
     bool dead = false;
@@ -640,12 +676,9 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watc
     const uint32_t *next;
     uint32_t n = dead ? 0 : flow_graph_next(g, block, &next, NULL);
     for (uint32_t i = 0; i < n; i++) {
-      bool known = false;
-      for (uint32_t k = 0; k < n_seen; k++)
-        known |= seen[k] == next[i];
-      if (known) continue;
-      if (n_seen == LIVE_BLOCKS) return true;
-      seen[n_seen++] = next[i];
+      if (seen[next[i] / 64] >> next[i] % 64 & 1) continue;
+      if (n_todo == LIVE_TODO) return true;
+      seen[next[i] / 64] |= 1ull << next[i] % 64;
       todo[n_todo++] = next[i];
     }
     if (!n_todo) return false;
@@ -662,13 +695,14 @@ static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct
   if (!s->size) return true;
   for (uint32_t i = 0; i < g->code.n_escaped && !aside; i++)
     if (g->code.escaped[i] < s->at + s->size && s->at - g->code.escaped[i] < STRUCTURE_MAX) return true;
-  return is_live(g, insn, &(struct watched){.slot = s->at, .size = s->size});
+  return is_live(g, insn, &(struct watched){.slot = s->at, .size = s->size, .aside = aside});
 }
 
-/* END: where both are. */
-static bool same_slots(struct run *a, struct run *b, uint32_t end) {
+/* END: where both are. RETURNING: only what is not on the stack is left. */
+static bool same_slots(struct run *a, struct run *b, uint32_t end, bool returning) {
   for (unsigned i = 0; i < a->n_slots; i++) {
     const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
+    if (returning && !x->outside) continue;
     struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
     if (y) there = (struct content){y->value, y->done, y->known, y->derived};
     if (same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) continue;
@@ -778,7 +812,7 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
   if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
   if (x != y && !returning && !same_choice(a, x, b, y)) return false;
   if (x == y && asks_other(a, b, x)) return false;
-  if (!returning && !(same_slots(a, b, x) && same_slots(b, a, x))) return false;
+  if (!same_slots(a, b, x, returning) || !same_slots(b, a, x, returning)) return false;
   if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
   if (!same_stores(a, b) || !same_stores(b, a)) return false;
   return (returning && nothing) || same_registers(a, b, x, returning);
@@ -809,16 +843,47 @@ static bool same_again(const struct run *a, uint32_t x, const struct run *b, uin
   return same_ends(&one, insn, &other, insn, false);
 }
 
+/* Do both runs end before a call that makes no difference between them, whatever they do behind it? */
+static bool same_call(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
+  if (!insn_calls(&a->g->code.insns[x]) || !insn_calls(&a->g->code.insns[y])) return false;
+  struct flow_call one = flow_graph_call(a->g, x), other = flow_graph_call(a->g, y);
+  bool same = x == y || (one.kind == other.kind && one.kind != CALL_POINTER && one.target == other.target);
+  return same && same_arguments(a, b) && same_stores(a, b) && same_stores(b, a);
+}
+
+/*
+ * Carries on behind the call in which the run has ended, the one with this NUMBER. What it returns is the same in both
+ * runs, and not known.
+ */
+static uint32_t go_past(struct run *r, uint32_t call, unsigned number) {
+  uint32_t block = flow_graph_block(r->g, call);
+  forget(r, call);
+  r->done[RAX] = hash_mix(number + 100u) | 1;
+  r->of_errno &= CALL_KEEPS;
+  r->addressed &= CALL_KEEPS;
+  r->written = 0;
+  r->errno_gone = true;
+  return go(r, block, call - r->g->code.blocks[block].first + 1);
+}
+
+#define RUN_CALLS 4 /* that are passed */
+
 /* *ret_expected: a success that the code asks for, or 0. */
 static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
   struct run a, b;
   uint32_t x = run_from(g, insn, p->error_value, p->error_errno, &a);
   uint32_t y = run_from(g, insn, p->success_value, 0, &b);
-  *ret_expected = b.expected;
-  if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
-  if (!a.decided_by_value || !a.decided_by_errno || !b.decided_by_value) return false;
-  if (!a.sum_asked && !b.sum_asked && same_ends(&a, x, &b, y, p->nothing)) return true;
-  return same_again(&a, x, &b, y, insn);
+  for (unsigned passed = 0;; passed++) {
+    *ret_expected = b.expected;
+    if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
+    bool decided = a.decided_by_value && a.decided_by_errno && b.decided_by_value;
+    bool sums = a.sum_asked || b.sum_asked;
+    if (decided && !sums && same_ends(&a, x, &b, y, p->nothing)) return true;
+    if (decided && !passed && same_again(&a, x, &b, y, insn)) return true;
+    if (sums || passed == RUN_CALLS || x == insn || !same_call(&a, x, &b, y)) return false;
+    x = go_past(&a, x, passed);
+    y = go_past(&b, y, passed);
+  }
 }
 
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
