@@ -1,61 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A few instructions behind a call are carried out with a given result and errno, as far as that decides where control
- * goes. Two runs that end in the same state at the same place make no difference between their values.
+ * goes.
  *
  * Registers and stack slots hold known values or none. Of what is not known, a number tells where it was first and what
  * was done to it: adding 1 to it on one way only is a difference. Calls (but for errno's address), jumps that are not
  * decided and returns are where a run ends.
  */
-#include "flow/follow.h"
+#include "flow/run.h"
 
 #include <string.h>
 
 #define RUN_INSNS 160
-#define RUN_SLOTS 24
-#define RUN_STORES 8
-#define STRUCTURE_MAX 256 /* bytes that a structure on the stack is thought to have */
-
-struct run_slot {
-  int32_t at;
-  uint64_t value, done;
-  bool known, derived;
-  bool of_errno, outside; /* OUTSIDE: not on the stack */
-  bool loaded;            /* ... again, as a register is that was put aside */
-  uint8_t size;           /* 0 if it is not in the frame, where nobody but this function finds it */
-};
-
-struct run {
-  struct flow_graph *g;
-  uint32_t call;         /* the instruction that all this is behind */
-  uint64_t value, error; /* what the call returned and left in errno */
-  uint64_t regs[REGISTERS];
-  uint64_t done[REGISTERS]; /* to what is not known, and what it was; 0 if nobody knows */
-  uint16_t known, derived;  /* DERIVED: from what the call returned */
-  uint16_t of_errno;        /* loaded from errno */
-  bool errno_gone;          /* another call was passed */
-  uint16_t guard;           /* holds the stack guard */
-  uint16_t addressed;       /* holds an address of the image, for tables */
-  uint64_t addresses[REGISTERS];
-  uint16_t written;   /* since the last call */
-  uint32_t result_by; /* the instruction that wrote rax last, or 0 */
-  struct run_slot slots[RUN_SLOTS];
-  unsigned n_slots;
-  uint64_t stores[RUN_STORES]; /* hashes of operands that were written to */
-  unsigned n_stores;
-  bool flags_known, flags_of_value, flags_of_errno;
-  bool flags_of_sum; /* ... of the value and something that is not known, and not of the value itself */
-  bool decided_by_value, decided_by_errno; /* branches on the way */
-  struct flow_event flags;
-  uint64_t left, right;
-  uint64_t asked;    /* what the flags are of; 0 if that is not known */
-  uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
-  bool pinned;       /* it was found to be equal to something, so that a constant may stand for it */
-  bool unclear;      /* it was asked to be something that is not known */
-  bool sum_asked;    /* a sum with it was */
-};
-
-static uint64_t narrow(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
 
 static uint64_t widen(uint64_t v, unsigned size) {
   if (size >= 8) return v;
@@ -63,7 +19,7 @@ static uint64_t widen(uint64_t v, unsigned size) {
   return (uint64_t)((int64_t)(v << shift) >> shift);
 }
 
-static struct run_slot *slot_at(struct run *r, int32_t at) {
+struct run_slot *carry_slot_at(struct run *r, int32_t at) {
   for (unsigned i = 0; i < r->n_slots; i++)
     if (r->slots[i].at == at) return &r->slots[i];
   return NULL;
@@ -125,7 +81,7 @@ static bool read_kept(struct run *r, int32_t at, unsigned size, uint64_t *ret) {
     if (c->escaped[i] <= at && at - c->escaped[i] < STRUCTURE_MAX) return false;
   struct loc loc = {.kind = LOC_SLOT, .slot = at, .size = (uint8_t)size};
   struct flow_value v = origin(&r->g->walk, r->call, &loc);
-  *ret = narrow(v.value, size);
+  *ret = carry_narrow(v.value, size);
   return v.kind == VALUE_CONST;
 }
 
@@ -137,15 +93,15 @@ static bool read_operand(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg
     *ret = (uint64_t)in->imm;
     return true;
   case OPERAND_REG:
-    *ret = narrow(r->regs[reg], size);
+    *ret = carry_narrow(r->regs[reg], size);
     return r->known >> reg & 1;
   case OPERAND_MEM:
     *ret = r->error;
     if (follow_is_errno(r->g, insn)) return !r->errno_gone;
     if (read_table(r, in, size, ret)) return true;
     if (memory_key(r, insn, &at)) {
-      struct run_slot *s = slot_at(r, at);
-      if (s) *ret = narrow(s->value, size);
+      struct run_slot *s = carry_slot_at(r, at);
+      if (s) *ret = carry_narrow(s->value, size);
       if (s) s->loaded |= in->op == OP_MOVE && s->size == size;
       return s ? s->known : insn_slot(in, &at) && read_kept(r, at, size, ret);
     }
@@ -160,14 +116,14 @@ static uint64_t operand_done(struct run *r, uint32_t insn, uint8_t kind, uint8_t
   int32_t at;
   if (kind == OPERAND_REG) return r->done[reg];
   if (kind != OPERAND_MEM || !memory_key(r, insn, &at)) return 0;
-  const struct run_slot *s = slot_at(r, at);
+  const struct run_slot *s = carry_slot_at(r, at);
   return s ? s->done : hash_mix((uint32_t)at) | 1;
 }
 
 static bool operand_derived(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
   int32_t at;
   if (kind == OPERAND_REG) return r->derived >> reg & 1;
-  const struct run_slot *s = kind == OPERAND_MEM && memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
+  const struct run_slot *s = kind == OPERAND_MEM && memory_key(r, insn, &at) ? carry_slot_at(r, at) : NULL;
   return s && s->derived;
 }
 
@@ -178,7 +134,7 @@ static bool operand_is_value(struct run *r, uint32_t insn, uint8_t kind, uint8_t
   if (operand_derived(r, insn, kind, reg)) return true;
   if (!r->pinned || in->size < 4 || kind != OPERAND_REG || !read_operand(r, insn, kind, reg, in->size, &v))
     return false;
-  return v && v == narrow(r->value, in->size);
+  return v && v == carry_narrow(r->value, in->size);
 }
 
 /* Is what the instruction writes made of the value? Flags and constants are not. */
@@ -195,8 +151,8 @@ static bool makes_derived(struct run *r, uint32_t insn) {
 
 static void write_register(struct run *r, uint8_t reg, unsigned size, bool known, uint64_t v) {
   if (size < 4) known &= (r->known >> reg & 1) != 0 || size == 1; /* the low byte is all that a flag needs */
-  if (size < 4 && r->known >> reg & 1) v = (r->regs[reg] & ~narrow(~0ull, size)) | narrow(v, size);
-  r->regs[reg] = narrow(v, size < 4 ? 8 : size);
+  if (size < 4 && r->known >> reg & 1) v = (r->regs[reg] & ~carry_narrow(~0ull, size)) | carry_narrow(v, size);
+  r->regs[reg] = carry_narrow(v, size < 4 ? 8 : size);
   r->known = (uint16_t)(known ? r->known | REG_BIT(reg) : r->known & ~REG_BIT(reg));
 }
 
@@ -217,10 +173,11 @@ static void write_dst(struct run *r, uint32_t insn, bool known, uint64_t v, uint
   bool on_stack = insn_slot(in, &at);
   if (!on_stack) note_store(r, in);
   if (!memory_key(r, insn, &at)) return;
-  struct run_slot *s = slot_at(r, at);
+  struct run_slot *s = carry_slot_at(r, at);
   if (!s && r->n_slots < RUN_SLOTS) s = &r->slots[r->n_slots++];
   if (!s) return;
-  *s = (struct run_slot){.at = at, .value = narrow(v, in->size), .done = done, .known = known, .derived = derived};
+  *s =
+      (struct run_slot){.at = at, .value = carry_narrow(v, in->size), .done = done, .known = known, .derived = derived};
   /* Others may be arguments of calls, but for the value that is put aside while errno is looked at. */
   s->size = on_stack && (in->base == RBP || (derived && known)) ? in->size : 0;
   s->outside = !on_stack;
@@ -232,7 +189,7 @@ static bool operand_errno(struct run *r, uint32_t insn, uint8_t kind, uint8_t re
   if (kind == OPERAND_REG) return r->of_errno >> reg & 1;
   if (kind != OPERAND_MEM) return false;
   if (follow_is_errno(r->g, insn)) return true;
-  const struct run_slot *s = memory_key(r, insn, &at) ? slot_at(r, at) : NULL;
+  const struct run_slot *s = memory_key(r, insn, &at) ? carry_slot_at(r, at) : NULL;
   return s && s->of_errno;
 }
 
@@ -268,7 +225,7 @@ static bool compute(const struct insn *in, uint64_t a, uint64_t b, uint64_t *ret
     *ret = a << (b & (in->size * 8 - 1));
     return true;
   case OP_SHR:
-    *ret = narrow(a, in->size) >> (b & (in->size * 8 - 1));
+    *ret = carry_narrow(a, in->size) >> (b & (in->size * 8 - 1));
     return true;
   case OP_SAR:
     *ret = (uint64_t)((int64_t)widen(a, in->size) >> (b & (in->size * 8 - 1)));
@@ -290,9 +247,9 @@ static void note_expected(struct run *r) {
   unsigned width = r->flags.width;
   r->unclear |= !r->flags_known && !r->flags_of_sum;
   r->sum_asked |= !r->flags_known && r->flags_of_sum;
-  if (!r->flags_known || narrow(r->left, width) != narrow(r->value, width)) return;
+  if (!r->flags_known || carry_narrow(r->left, width) != carry_narrow(r->value, width)) return;
   int64_t expected = (int64_t)widen(r->right, width);
-  if (expected > 0 && narrow(r->right, width) != narrow(r->left, width)) r->expected = (uint64_t)expected;
+  if (expected > 0 && carry_narrow(r->right, width) != carry_narrow(r->left, width)) r->expected = (uint64_t)expected;
 }
 
 static bool condition(struct run *r, uint8_t cc, bool *ret) {
@@ -309,16 +266,16 @@ static bool condition(struct run *r, uint8_t cc, bool *ret) {
 
 /* What is done to something that is not known by adding B, which is known or on which OTHER was done. */
 static uint64_t done_by(const struct insn *in, uint64_t done, bool known, uint64_t b, uint64_t other) {
-  bool neutral = known && !narrow(b, in->size) && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_OR);
+  bool neutral = known && !carry_narrow(b, in->size) && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_OR);
   if (neutral || (!known && !other)) return done;
-  return hash_mix(done ^ hash_mix((known ? narrow(b, in->size) : other) + in->op)) | 1;
+  return hash_mix(done ^ hash_mix((known ? carry_narrow(b, in->size) : other) + in->op)) | 1;
 }
 
 /* A number for an operand: its value, or where it came from and what was done to it; 0 if nobody knows. */
 static uint64_t operand_identity(struct run *r, uint32_t insn, uint8_t kind, uint8_t reg) {
   const struct insn *in = &r->g->code.insns[insn];
   uint64_t v;
-  if (read_operand(r, insn, kind, reg, in->size, &v)) return hash_mix(narrow(v, in->size)) | 1;
+  if (read_operand(r, insn, kind, reg, in->size, &v)) return hash_mix(carry_narrow(v, in->size)) | 1;
   uint64_t done = operand_done(r, insn, kind, reg);
   return done ? hash_mix(done + 1) | 1 : 0;
 }
@@ -395,7 +352,7 @@ static bool compute_address(const struct run *r, const struct insn *in, uint64_t
   uint64_t v = (uint64_t)in->disp;
   if (in->base != NO_REG) v += r->regs[in->base];
   if (in->index != NO_REG) v += r->regs[in->index] * in->scale;
-  *ret = narrow(v, in->size);
+  *ret = carry_narrow(v, in->size);
   return (in->base == NO_REG || r->known >> in->base & 1) && (in->index == NO_REG || r->known >> in->index & 1);
 }
 
@@ -496,7 +453,7 @@ static bool case_block(const struct run *r, const struct insn *in, uint32_t *ret
   return r->g->code.blocks[*ret].first == insn;
 }
 
-static uint32_t next_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
+uint32_t carry_next_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
   const uint32_t *next;
   const uint8_t *kinds;
   uint32_t n = flow_graph_next(g, block, &next, &kinds);
@@ -506,14 +463,14 @@ static uint32_t next_block(const struct flow_graph *g, uint32_t block, uint8_t k
 }
 
 /* Carries on to the end of the run: the instruction where it ends. */
-static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
+uint32_t carry_go(struct run *r, uint32_t block, uint32_t position) {
   struct flow_graph *g = r->g;
   for (unsigned n = 0; n < RUN_INSNS; n++) {
     const struct block *b = &g->code.blocks[block];
     uint32_t insn = b->first + position;
     bool taken = false;
     if (position == b->n) {
-      block = next_block(g, block, EDGE_PLAIN);
+      block = carry_next_block(g, block, EDGE_PLAIN);
       position = 0;
       if (block == UINT32_MAX) return insn - 1;
       continue;
@@ -537,7 +494,7 @@ static uint32_t go(struct run *r, uint32_t block, uint32_t position) {
       if (!condition(r, in->cc, &taken)) return insn;
       r->decided_by_value |= r->flags_of_value;
       r->decided_by_errno |= r->flags_of_errno;
-      block = next_block(g, block, taken ? EDGE_TAKEN : EDGE_FALL);
+      block = carry_next_block(g, block, taken ? EDGE_TAKEN : EDGE_FALL);
       position = UINT32_MAX;
       if (block == UINT32_MAX) return insn;
       break;
@@ -577,7 +534,7 @@ static void look_at_kept(struct flow_graph *g, uint32_t insn) {
   }
 }
 
-static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
+uint32_t carry_start(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
   uint32_t block = flow_graph_block(g, insn);
   memset(r, 0, sizeof *r);
   look_at_kept(g, insn);
@@ -592,270 +549,10 @@ static uint32_t run_from(struct flow_graph *g, uint32_t insn, uint64_t value, ui
   r->known = (uint16_t)(g->kept_known | REG_BIT(RAX));
   for (unsigned i = 0; i < REGISTERS; i++)
     if (CALL_KEEPS >> i & 1) r->done[i] = hash_mix(i + 1) | 1;
-  return go(r, block, insn - g->code.blocks[block].first + 1);
+  return carry_go(r, block, insn - g->code.blocks[block].first + 1);
 }
 
-/* --- do two runs differ? ------------------------------------------------------------------------------------------ */
-
-/* What a place holds at the end of a run. */
-struct content {
-  uint64_t value, done;
-  bool known, derived;
-};
-
-/*
- * Compilers write a value that was compared for equality as a constant. Behind another comparison, "n < 0", they cannot
- * know it: there a constant is the programmer's own word for failure.
- */
-static bool is_value(const struct run *r, const struct content *c) {
-  return c->derived || (r->pinned && c->known && (c->value == r->value || c->value == narrow(r->value, 4)));
-}
-
-/* The other way round: behind "n == 0", they leave N where a 0 is wanted. Is it the constant that Y is? */
-static bool stands_for(const struct run *r, const struct content *x, const struct content *y) {
-  bool constant = y->known && !y->derived;
-  return r->pinned && constant && x->derived && x->known && narrow(x->value, 4) == narrow(y->value, 4);
-}
-
-static bool same_content(const struct run *a, struct content x, const struct run *b, struct content y) {
-  if (stands_for(a, &x, &y) || stands_for(b, &y, &x)) return true;
-  bool sum = (x.derived && !x.known) || (y.derived && !y.known); /* with the value, which is not that itself */
-  if (sum && (x.derived != y.derived || x.known != y.known)) return false;
-  if (x.derived || y.derived) return is_value(a, &x) && is_value(b, &y);
-  return x.known == y.known && (x.known ? x.value == y.value : x.done == y.done);
-}
-
-/* A register, or a slot of the stack. */
-struct watched {
-  unsigned reg;
-  int32_t slot;
-  uint8_t size; /* of the slot, or 0 */
-  bool aside;   /* what is put there next, however small, is another thing */
-};
-
-static bool overlaps(const struct watched *w, int32_t at, unsigned size) {
-  return at < w->slot + w->size && w->slot < at + (int32_t)(size ? size : 8);
-}
-
-static bool reads(const struct insn *in, const struct watched *w) {
-  int32_t at;
-  if (!w->size) return in->uses & REG_BIT(w->reg) && !insn_zeroes(in);
-  if (in->op == OP_POP) return in->sp == SP_UNKNOWN || overlaps(w, in->sp, 8);
-  bool memory = in->src_kind == OPERAND_MEM || (in->dst_kind == OPERAND_MEM && in->op != OP_MOVE);
-  if (!memory || in->op == OP_LEA) return false;
-  if (insn_slot(in, &at)) return overlaps(w, at, in->from_size > in->size ? in->from_size : in->size);
-  /* An element of an array, which begins there. */
-  if (in->base == RSP) return in->sp == SP_UNKNOWN || in->sp + in->disp < w->slot + w->size;
-  return in->base == RBP && in->fp != SP_UNKNOWN && in->fp + in->disp < w->slot + w->size;
-}
-
-static bool writes(const struct insn *in, const struct watched *w) {
-  int32_t at;
-  if (!w->size) return in->defs & REG_BIT(w->reg);
-  bool whole = in->size >= w->size || w->aside;
-  return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && whole && insn_slot(in, &at) && at == w->slot;
-}
-
-#define LIVE_BLOCKS 4096 /* of a function that is looked through */
-#define LIVE_TODO 256
-
-/* Is it read behind the instruction INSN before it is written? */
-static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
-  uint64_t seen[LIVE_BLOCKS / 64] = {0};
-  uint32_t todo[LIVE_TODO], n_todo = 0;
-  uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
-  if (g->code.n_blocks > LIVE_BLOCKS) return true;
-  for (;;) {
-    const struct block *b = &g->code.blocks[block];
-    bool dead = false;
-    for (; position < b->n && !dead; position++) {
-      const struct insn *in = &g->code.insns[b->first + position];
-      if (reads(in, w)) return true;
-      dead = writes(in, w);
-    }
-    const uint32_t *next;
-    uint32_t n = dead ? 0 : flow_graph_next(g, block, &next, NULL);
-    for (uint32_t i = 0; i < n; i++) {
-      if (seen[next[i] / 64] >> next[i] % 64 & 1) continue;
-      if (n_todo == LIVE_TODO) return true;
-      seen[next[i] / 64] |= 1ull << next[i] % 64;
-      todo[n_todo++] = next[i];
-    }
-    if (!n_todo) return false;
-    block = todo[--n_todo];
-    position = 0;
-  }
-}
-
-/*
- * Unoptimised code leaves copies on the stack that nobody reads again, as of what a switch is about. ASIDE: the value
- * was only put aside there, on this way alone, while errno was asked for: it is no member of a structure beside it.
- */
-static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct run_slot *s, bool aside) {
-  if (!s->size) return true;
-  for (uint32_t i = 0; i < g->code.n_escaped && !aside; i++)
-    if (g->code.escaped[i] < s->at + s->size && s->at - g->code.escaped[i] < STRUCTURE_MAX) return true;
-  return is_live(g, insn, &(struct watched){.slot = s->at, .size = s->size, .aside = aside});
-}
-
-/* END: where both are. RETURNING: only what is not on the stack is left. */
-static bool same_slots(struct run *a, struct run *b, uint32_t end, bool returning) {
-  for (unsigned i = 0; i < a->n_slots; i++) {
-    const struct run_slot *x = &a->slots[i], *y = slot_at(b, x->at);
-    if (returning && !x->outside) continue;
-    struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
-    if (y) there = (struct content){y->value, y->done, y->known, y->derived};
-    if (same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there)) continue;
-    if (is_slot_live(a->g, end, x, !y && x->derived && x->loaded)) return false;
-  }
-  return true;
-}
-
-static bool same_stores(const struct run *a, const struct run *b) {
-  for (unsigned i = 0; i < a->n_stores; i++) {
-    bool found = false;
-    for (unsigned k = 0; k < b->n_stores; k++)
-      found |= a->stores[i] == b->stores[k];
-    if (!found) return false;
-  }
-  return true;
-}
-
-static struct content of_register(const struct run *r, unsigned i) {
-  return (struct content){r->regs[i], r->done[i], r->known >> i & 1, r->derived >> i & 1};
-}
-
-/* Was the result kept over calls and brought back for the return? Scratch registers may hold anything. */
-static bool result_is_meant(const struct run *r) {
-  const struct insn *in = &r->g->code.insns[r->result_by];
-  bool moved = in->op == OP_MOVE && in->dst_kind == OPERAND_REG && in->dst == RAX && in->src_kind == OPERAND_REG;
-  return r->result_by && moved && CALL_KEEPS >> in->src & 1;
-}
-
-/* At a return, only the result is left; otherwise those registers that calls keep. */
-static bool same_registers(const struct run *a, const struct run *b, uint32_t end, bool returning) {
-  for (unsigned i = 0; i < REGISTERS; i++) {
-    if (returning ? i != RAX : !(CALL_KEEPS >> i & 1)) continue;
-    struct content x = of_register(a, i), y = of_register(b, i);
-    bool left = !(result_is_meant(a) && result_is_meant(b));
-    if (a->addressed & b->addressed & REG_BIT(i) && a->addresses[i] == b->addresses[i]) continue;
-    if (returning && left && ((!x.known && y.derived) || (!y.known && x.derived)))
-      continue; /* a left-over: nothing is returned */
-    if (returning && !x.known && !y.known && a->result_by != b->result_by) return false;
-    if (!same_content(a, x, b, y) && (returning || is_live(a->g, end, &(struct watched){.reg = i}))) return false;
-  }
-  return true;
-}
-
-/* Of a call that both runs come to, what they set for it: "if (failed && errno == EAGAIN) n = 0; write(fd, p, n)". */
-static bool same_arguments(const struct run *a, const struct run *b) {
-  for (unsigned i = 0; i < FLOW_ARGS; i++) {
-    uint8_t reg = code_argument_registers[i];
-    bool error = a->of_errno & b->of_errno & REG_BIT(reg); /* for a message */
-    if (!(a->written & b->written & REG_BIT(reg)) || error) continue;
-    if (!same_content(a, of_register(a, reg), b, of_register(b, reg))) return false;
-  }
-  return true;
-}
-
-/* Do both runs end in calls of one function with the same arguments, which return for this one? */
-static bool same_tails(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
-  const struct insn *one = &a->g->code.insns[x], *other = &b->g->code.insns[y];
-  if (one->op != OP_TAIL || other->op != OP_TAIL || one->imm != other->imm) return false;
-  for (unsigned i = 0; i < FLOW_ARGS; i++) {
-    uint8_t reg = code_argument_registers[i];
-    if (!same_content(a, of_register(a, reg), b, of_register(b, reg))) return false;
-  }
-  return true;
-}
-
-/* The block that a way goes on to by the edge, past blocks that only jump. */
-static uint32_t reached_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
-  uint32_t next = next_block(g, block, kind);
-  for (unsigned i = 0; i < 4 && next != UINT32_MAX; i++) {
-    const struct block *b = &g->code.blocks[next];
-    if (b->n != 1 || g->code.insns[b->first].op != OP_JUMP) break;
-    next = next_block(g, next, EDGE_PLAIN);
-  }
-  return next;
-}
-
-/*
- * Do both end in jumps that nobody can decide, but that ask the same and lead to the same two blocks? A compiler writes
- * the end of a loop once more behind the error.
- */
-static bool same_choice(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
-  const struct flow_graph *g = a->g;
-  if (g->code.insns[x].op != OP_BRANCH || g->code.insns[y].op != OP_BRANCH) return false;
-  if (!a->asked || a->asked != b->asked) return false;
-  if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
-  uint32_t one = flow_graph_block(g, x), other = flow_graph_block(g, y);
-  uint32_t taken = reached_block(g, one, EDGE_TAKEN), fall = reached_block(g, one, EDGE_FALL);
-  uint32_t other_taken = reached_block(g, other, EDGE_TAKEN), other_fall = reached_block(g, other, EDGE_FALL);
-  if (taken == UINT32_MAX || fall == UINT32_MAX) return false;
-  uint8_t cc = g->code.insns[x].cc, other_cc = g->code.insns[y].cc;
-  if (cc == other_cc) return taken == other_taken && fall == other_fall;
-  return cc == (other_cc ^ 1) && taken == other_fall && fall == other_taken;
-}
-
-/* Do both come to one jump, of which it is known that it asks something else of each? */
-static bool asks_other(const struct run *a, const struct run *b, uint32_t x) {
-  if (a->g->code.insns[x].op != OP_BRANCH || !a->asked || !b->asked) return false;
-  if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
-  return a->asked != b->asked;
-}
-
-/* Are two runs that ended at X and Y at the same place, in the same state? */
-static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool nothing) {
-  const struct code *code = &a->g->code;
-  bool returning = code->insns[x].op == OP_RETURN && code->insns[y].op == OP_RETURN;
-  if (x != y && same_tails(a, x, b, y)) return same_stores(a, b) && same_stores(b, a);
-  if (x != y && !returning && !same_choice(a, x, b, y)) return false;
-  if (x == y && asks_other(a, b, x)) return false;
-  if (!same_slots(a, b, x, returning) || !same_slots(b, a, x, returning)) return false;
-  if (!returning && insn_calls(&code->insns[x]) && !same_arguments(a, b)) return false;
-  if (!same_stores(a, b) || !same_stores(b, a)) return false;
-  return (returning && nothing) || same_registers(a, b, x, returning);
-}
-
-/*
- * Did the run, which ended at END, come to the call INSN again, or at a jump that is about a sum with the value, as the
- * end of a loop is that counts what was written, by one side of which it does? *RET is then there.
- */
-static bool comes_again(const struct run *r, uint32_t insn, uint32_t end, struct run *ret) {
-  static const uint8_t sides[] = {EDGE_TAKEN, EDGE_FALL};
-  const struct flow_graph *g = r->g;
-  *ret = *r;
-  if (end == insn) return true;
-  if (g->code.insns[end].op != OP_BRANCH || !r->flags_of_value || r->flags_known) return false;
-  for (unsigned i = 0; i < COUNT(sides); i++) {
-    uint32_t block = next_block(g, flow_graph_block(g, end), sides[i]);
-    *ret = *r;
-    if (block != UINT32_MAX && go(ret, block, 0) == insn) return true;
-  }
-  return false;
-}
-
-/* Do both come to the call again, with the same sums? Compilers know for an error that something is left. */
-static bool same_again(const struct run *a, uint32_t x, const struct run *b, uint32_t y, uint32_t insn) {
-  struct run one, other;
-  if (!comes_again(a, insn, x, &one) || !comes_again(b, insn, y, &other)) return false;
-  return same_ends(&one, insn, &other, insn, false);
-}
-
-/* Do both runs end before a call that makes no difference between them, whatever they do behind it? */
-static bool same_call(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
-  if (!insn_calls(&a->g->code.insns[x]) || !insn_calls(&a->g->code.insns[y])) return false;
-  struct flow_call one = flow_graph_call(a->g, x), other = flow_graph_call(a->g, y);
-  bool same = x == y || (one.kind == other.kind && one.kind != CALL_POINTER && one.target == other.target);
-  return same && same_arguments(a, b) && same_stores(a, b) && same_stores(b, a);
-}
-
-/*
- * Carries on behind the call in which the run has ended, the one with this NUMBER. What it returns is the same in both
- * runs, and not known.
- */
-static uint32_t go_past(struct run *r, uint32_t call, unsigned number) {
+uint32_t carry_past(struct run *r, uint32_t call, unsigned number) {
   uint32_t block = flow_graph_block(r->g, call);
   forget(r, call);
   r->done[RAX] = hash_mix(number + 100u) | 1;
@@ -863,32 +560,5 @@ static uint32_t go_past(struct run *r, uint32_t call, unsigned number) {
   r->addressed &= CALL_KEEPS;
   r->written = 0;
   r->errno_gone = true;
-  return go(r, block, call - r->g->code.blocks[block].first + 1);
-}
-
-#define RUN_CALLS 4 /* that are passed */
-
-/* *ret_expected: a success that the code asks for, or 0. */
-static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
-  struct run a, b;
-  uint32_t x = run_from(g, insn, p->error_value, p->error_errno, &a);
-  uint32_t y = run_from(g, insn, p->success_value, 0, &b);
-  for (unsigned passed = 0;; passed++) {
-    *ret_expected = b.expected;
-    if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
-    bool decided = a.decided_by_value && a.decided_by_errno && b.decided_by_value;
-    bool sums = a.sum_asked || b.sum_asked;
-    if (decided && !sums && same_ends(&a, x, &b, y, p->nothing)) return true;
-    if (decided && !passed && same_again(&a, x, &b, y, insn)) return true;
-    if (sums || passed == RUN_CALLS || x == insn || !same_call(&a, x, &b, y)) return false;
-    x = go_past(&a, x, passed);
-    y = go_past(&b, y, passed);
-  }
-}
-
-bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
-  struct flow_outcome_pair other = *p;
-  if (!same_runs(g, insn, p, &other.success_value)) return false;
-  uint64_t ignored;
-  return other.success_value == 0 || same_runs(g, insn, &other, &ignored);
+  return carry_go(r, block, call - r->g->code.blocks[block].first + 1);
 }
