@@ -106,11 +106,18 @@ static struct glance look_around(const struct patience *p) {
 /* Has anything moved since the last look? How long its last naps were is kept. */
 static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) {
   bool first = !p->looked, moved = first || p->switches != g->switches;
+  /* Two looks that are far apart may have missed much between them, and the first one comes in the middle of a nap. */
+  uint64_t missed = now - (first ? p->start : p->glanced);
   if (moved && p->still > 2 * (uint64_t)GLANCE_NS) {
     p->before = p->last;
     p->last = p->still;
+    p->before_most = p->last_most;
+    p->last_most = p->still + p->missed + missed;
   }
-  p->still = moved ? 0 : now - p->moved; /* two looks that are far apart may have missed much between them */
+  if (moved) p->missed = missed;
+  p->glanced = now;
+  /* Who is ready to run naps no more, however long it waits for a processor. */
+  if (moved || !g->busy) p->still = moved ? 0 : now - p->moved;
   if (p->still > p->nap) p->nap = p->still;
   if (first) p->since = now;
   if (moved) p->moved = now;
@@ -122,13 +129,14 @@ static bool note_naps(struct patience *p, const struct glance *g, uint64_t now) 
   return moved;
 }
 
-/* Is each of its pauses longer than the one before? What a look can miss does not count. */
-static bool is_longer(uint64_t nap, uint64_t before) {
-  return before && nap > before + (before / 8 > 2 * (uint64_t)GLANCE_NS ? before / 8 : 2 * (uint64_t)GLANCE_NS);
+/* Is each of its pauses longer than the one before, which was MOST at most? What a look can miss does not count. */
+static bool is_longer(uint64_t nap, uint64_t before, uint64_t most) {
+  if (!before || nap <= most) return false;
+  return nap > before + (before / 8 > 2 * (uint64_t)GLANCE_NS ? before / 8 : 2 * (uint64_t)GLANCE_NS);
 }
 
 static bool naps_grow(const struct patience *p) {
-  return is_longer(p->last, p->before) || is_longer(p->still, p->last);
+  return is_longer(p->last, p->before, p->before_most) || is_longer(p->still, p->last, p->last_most);
 }
 
 /*

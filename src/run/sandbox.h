@@ -232,17 +232,19 @@ struct patience {
   uint64_t most_ns;  /* for one that may still end, and more if it sleeps long; 0: it has no more than wall_ns */
   pid_t but[2];      /* processes that are no part of the run; 0 if there are none */
   pid_t only;        /* what else is in /proc may be anybody's: only this one is looked at, if it is not 0 */
-  uint64_t switches; /* when it was looked at the last time */
+  uint64_t switches; /* at the last look */
   bool looked;
-  uint64_t since;        /* when that was done first */
-  uint64_t moved, nap;   /* when that became more, and the longest time in which it did not */
-  uint64_t last, before; /* ... and the last such times; 0 if there were none */
-  uint64_t still;        /* the present one, as far as it was seen */
-  uint64_t napped;       /* when it was last seen to sleep for a limited time */
-  uint64_t used;         /* time on a processor, when it was looked at first, or slept */
-  uint64_t end;          /* nobody waits any longer then; 0 if there is no such time */
-  bool brief;            /* as of a job */
-  uint64_t asks;         /* of one that is brief: as of a result */
+  uint64_t since;                  /* when that was done first */
+  uint64_t moved, nap;             /* when that became more, and the longest time in which it did not */
+  uint64_t last, before;           /* ... and the last such times; 0 if there were none */
+  uint64_t last_most, before_most; /* as long may these have been, with what was not seen of them */
+  uint64_t glanced, missed;        /* when the last look was; what was missed when the present one began */
+  uint64_t still;                  /* the present one, as far as it was seen */
+  uint64_t napped;                 /* when it was last seen to sleep for a limited time */
+  uint64_t used;                   /* time on a processor, when it was looked at first, or slept */
+  uint64_t end;                    /* nobody waits any longer then; 0 if there is no such time */
+  bool brief;                      /* as of a job */
+  uint64_t asks;                   /* of one that is brief: as of a result */
 };
 /* When a run that begins at START is looked at first; 0 for never. */
 uint64_t patience_first(const struct patience *p);

@@ -1,113 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# murphy test on programs of the system and on the examples: what is found, what is not, and what is refused.
+# murphy test on small programs and on those of the system: what is found, what is not, and what is refused.
 . "$(dirname "$0")/tap.sh"
 [ -z "${MURPHY_AGAIN:-}" ] || plan_skip 'was run with the other compiler'
 
 needs_sandbox
-examples=$MURPHY_SOURCE/tests/examples
-
-compile() { # compile NAME [OPTION]
-  if [ -e "$examples/$1.cc" ]; then
-    c++ -g -O1 -w ${2:+"$2"} -o "$1" "$examples/$1.cc"
-  else
-    cc -g -O1 -w ${2:+"$2"} -o "$1" "$examples/$1.c" -lpthread
-  fi
-}
-
-# --- examples: the bug is found, and its mended twin is not blamed ------------------------------------------------------
-
-try() { # try FOLDER [OPTION]: murphy test on the example, built with OPTION
-  mkdir "$work/$1" && cd "$work/$1" || exit 1
-  compile "$name" ${2:+"$2"}
-  run test --depth "${depth:-1}" --budget 90s --format json -- "./$name"
-  keep_run
-}
-
-# All of them in the release build; sanitizers make murphy slow, not the examples.
-# Of two processes that race on a busy machine, one may be late: pipe_length is for ./dev try.
-chosen=$(cd "$examples" && ls *.c *.cc | grep -v pipe_length)
-[ -z "${MURPHY_SANITIZED:-}" ] || chosen='alloc_deref.c fclose_ignored.c'
-for source in $chosen; do
-  name=${source%.*}
-  depth=$(sed -n 's/^ \* depth: //p' "$examples/$source")
-  at_once 3 try "$name"
-  at_once 3 try "$name-fixed" -DFIXED
-done
-wait
-for source in $chosen; do
-  name=${source%.*}
-  expected=$(sed -n 's/^ \* expect: //p' "$examples/$source")
-  cd "$work/$name" && resume_run
-  holds "$name: $expected is found" python3 -c '
-import json, sys
-found = json.load(open("out"))["findings"]
-sys.exit(not any(f["kind"] == sys.argv[1] and f["precision"] > 0.5 for f in found))' "$expected"
-  holds "... with the names of the functions that were on the way" python3 -c '
-import json, sys
-found = json.load(open("out"))["findings"]
-sys.exit(not all(any(s["symbol"] for s in f["inject_stack"]) for f in found))'
-  cd "$work/$name-fixed" && resume_run
-  holds "$name: nothing is found once it is mended" test "$status" = 0
-done
-cd "$work" || exit 1
-
-# --- one loop is one hang, wherever in it the program is met -----------------------------------------------------------
-
-cat >loop.c <<'END'
-#include <stdio.h>
-#include <stdlib.h>
-static volatile unsigned long sum;
-static __attribute__((noinline)) void one(unsigned n) { while (n--) sum += n; }
-static __attribute__((noinline)) void two(unsigned n) { while (n--) sum ^= n; one(n + 100000); }
-static __attribute__((noinline)) char *load(int n) { return malloc((size_t)n); }
-static __attribute__((noinline)) char *read_line(void) { char *p = load(100); one(100); return p; }
-static __attribute__((noinline)) char *read_word(void) { char *p = load(20); two(100); return p; }
-int main(void) {
-  char *line = read_line(), *word = read_word();
-  while (!line || !word) {
-    one(1000000);
-    two(1000000);
-  }
-  puts("done");
-  return 0;
-}
-END
-cc -g -O1 -w -o loop loop.c
-# Where in a loop it is met is chance: once more if all looks were at one place.
-cat >one_loop.py <<'END'
-import json, sys
-found = json.load(open("out"))["findings"]
-sys.exit(not ([f["kind"] for f in found] == ["hang"] and found[0]["crash_stack"][0]["symbol"] == "main"))
-END
-for try in 1 2; do
-  run test --campaign "loop1.$try" --budget 4runs --function malloc --format json -- ./loop
-  python3 one_loop.py && break
-done
-holds 'one loop is one hang' python3 one_loop.py
-
-cat >loops.c <<'END'
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-static volatile unsigned long sum;
-static __attribute__((noinline)) void one(unsigned n) { while (n--) sum += n; }
-static __attribute__((noinline)) void two(unsigned n) { while (n--) sum ^= n; }
-int main(void) {
-  char *p = malloc(10), c;
-  while (!p) { one(1000); two(1000); }
-  while (read(0, &c, 1) < 0) { two(1000); one(1000); }
-  puts("done");
-  return 0;
-}
-END
-cc -g -O1 -w -o loops loops.c
-run test --campaign loop2 --budget 300s --function malloc,read --format json -- ./loops
-holds 'two loops of one function are two hangs' python3 -c '
-import json, sys
-found = json.load(open("out"))["findings"]
-sys.exit(sorted((f["kind"], f["fault"]["function"]) for f in found) != [("hang", "malloc"), ("hang", "read")])'
 
 # --- what stands for a finding was repeated --------------------------------------------------------------------------------
 
@@ -128,30 +25,6 @@ import sqlite3, sys
 rows = sqlite3.connect("stands1/campaign.db").execute(
     "SELECT x.precision, f.precision FROM finding f JOIN experiment x ON x.id = f.experiment WHERE NOT x.onwards").fetchall()
 sys.exit(not rows or any(a != b for a, b in rows))'
-
-# --- what takes longer than most is no hang -------------------------------------------------------------------------------
-
-cat >slow.c <<'END'
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-int main(void) {
-  int fd = open("/etc/hostname", O_RDONLY);
-  char c;
-  if (fd < 0) {
-    usleep(1600000); /* it gives up later */
-    fputs("cannot open\n", stderr);
-    return 1;
-  }
-  return read(fd, &c, 1) < 0;
-}
-END
-cc -g -O1 -w -o slow slow.c
-run test --campaign slow1 --budget 4runs --function open --format json -- ./slow
-holds 'what comes to its end when it is given more time is no hang' python3 -c '
-import json, sys
-told = json.load(open("out"))
-sys.exit(not (not told["findings"] and any("came to its end" in d["reason"] for d in told["doubts"])))'
 
 # --- how many causes there are ------------------------------------------------------------------------------------------
 

@@ -409,6 +409,8 @@ static void test_steady_pauses(void **state) {
 static void test_brief_runs(void **state) {
   brief = true;
   struct seen s = run_patiently_for(*state, "while :; do sleep .6; done", 10000000000u);
+  /* The first look comes in the middle of a pause: the whole one after it is no longer one. */
+  struct seen cut = run_patiently_for(*state, "sleep .59; while :; do sleep .9; done", 10000000000u);
   struct seen busy = run_patiently_for(*state, "while :; do :; done", 10000000000u);
   struct seen ends = run_patiently_for(*state, "sleep 2.5; echo late", 10000000000u);
   brief = false;
@@ -416,6 +418,8 @@ static void test_brief_runs(void **state) {
   assert_true(busy.result.timed_out);
   assert_false(ends.result.timed_out);
   assert_in_range(s.result.asks_ns, 10000000001u, 30000000000u);
+  assert_true(cut.result.timed_out);
+  assert_in_range(cut.result.asks_ns, 10000000001u, 30000000000u);
   assert_int_equal(busy.result.asks_ns, 0);
   assert_int_equal(ends.result.asks_ns, 0);
   sandbox_result_done(&s.result);
