@@ -21,6 +21,7 @@ struct import {
   bool looked_at;   /* somebody looks at what it returns */
   int8_t size;      /* the written argument that says how much, or -1 */
   int8_t returns;   /* the one that it returns when it succeeds, or -1 */
+  int8_t whence;    /* ... unless this one is known and not 0; or -1 */
   int8_t starts;    /* the one that is a function, which another thread calls with the argument behind it, or -1 */
   int8_t arguments; /* how many there are at most */
   int8_t hands;     /* the one that is a function, whose result it returns unless that is 0, or -1 */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A survey of files: what a success looks like decides which comparisons tell a failure from it. */
+/* flags: -D_GNU_SOURCE */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+static long sum;
+static unsigned notes;
+
+static APART void note(void) { notes++; }
+
+static APART void add(long n) { sum += n; }
+
+/* --- offsets and sizes: that one is 0, or not, says nothing of a failure --- */
+
+APART void size_or_empty(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_END); /* @lseek none used */
+
+	if (at == 0)
+		note();
+	add(at);
+}
+
+APART void where_or_start(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_CUR); /* @lseek none used */
+
+	if (at)
+		note();
+	add(at);
+}
+
+APART void size_well(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_END); /* @lseek all */
+
+	if (at <= 0) {
+		note();
+		return;
+	}
+	add(at);
+}
+
+APART int to_start(int fd)
+{
+	return lseek(fd, 0, SEEK_SET) != 0 ? 1 : 0; /* @lseek all */
+}
+
+APART int to_header(int fd)
+{
+	if (lseek(fd, 512, SEEK_SET) != 512) /* @lseek all */
+		return 1;
+	return 0;
+}
+
+APART int has_size(int fd)
+{
+	return lseek(fd, 0, SEEK_END) == 40 ? 0 : 1; /* @lseek all */
+}
+
+APART void attributes_or_none(const char *path)
+{
+	char b[256];
+	ssize_t n = llistxattr(path, b, sizeof b); /* @llistxattr none used */
+
+	if (n == 0)
+		note();
+	add(n);
+}
+
+APART void attributes_well(const char *path)
+{
+	char b[256];
+	ssize_t n = llistxattr(path, b, sizeof b); /* @llistxattr all */
+
+	if (n > 0)
+		add(n);
+}
+
+APART void date_or_epoch(struct tm *tm)
+{
+	time_t t = mktime(tm); /* @mktime none used */
+
+	if (t == 0)
+		note();
+	add(t);
+}
+
+APART int date_well(struct tm *tm)
+{
+	time_t t = mktime(tm); /* @mktime all */
+
+	if (t == -1)
+		return 1;
+	add(t);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct tm tm = { .tm_year = argc };
+
+	size_or_empty(argc);
+	where_or_start(argc);
+	size_well(argc);
+	attributes_or_none(argv[0]);
+	attributes_well(argv[0]);
+	date_or_epoch(&tm);
+	if (to_start(argc) || to_header(argc) || has_size(argc) || date_well(&tm))
+		return 1;
+	return 0;
+}
