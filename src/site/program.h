@@ -251,6 +251,7 @@ int functions_reach(struct program *p, struct map *reached) MUST_USE;
 
 /* The error values and values of success where the value is looked at. */
 #define SUCCESSES_MAX 3
+enum { A_NUMBER = 3 }; /* of success, the first that is not special: no standard descriptor */
 struct sample {
   const struct import *import;
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];

@@ -84,16 +84,15 @@ static bool is_number(const struct import *m, unsigned error) {
 }
 
 /*
- * Errors that an unsigned comparison with any bound tells from small numbers, as bits: "x < 0 || x > 100" is one to
- * compilers.
+ * Errors that an unsigned comparison with a bound tells from the first number that is not special, as bits: "x < 0 ||
+ * x > 100" is one to compilers. What is above 2, or not, is asked of standard descriptors only.
  */
 static uint64_t out_of_bounds(const struct program *p, const struct found *f, const struct import *m) {
   struct sample s;
   uint64_t told = 0;
   if (m->success != SUCCESS_NUMBER) return 0;
   sample_start(&s, m, &f->call);
-  s.successes[0] = 0;
-  s.successes[1] = 1;
+  s.successes[0] = s.successes[1] = A_NUMBER;
   for (uint32_t i = 0; i < f->n_events; i++) {
     const struct flow_event *e = &f->events[i];
     bool is_unsigned = (e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE;

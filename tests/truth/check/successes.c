@@ -105,6 +105,47 @@ APART int date_well(struct tm *tm)
 	return 0;
 }
 
+/* --- descriptors without a sign: those above 2 are ordinary, and -1 is above 2 --- */
+
+APART void open_above(const char *path)
+{
+	unsigned fd = open(path, O_RDWR); /* @open none used */
+
+	if (fd > 2)
+		add(fd);
+	else
+		note();
+}
+
+APART void open_below(const char *path)
+{
+	unsigned fd = open(path, O_RDONLY); /* @open none used */
+
+	if (fd < 3)
+		note();
+	add(fd);
+}
+
+APART int open_in_table(const char *path)
+{
+	int fd = open(path, O_RDONLY); /* @open all */
+
+	if (fd < 0 || fd > 63)
+		return 1;
+	add(fd);
+	return 0;
+}
+
+APART int open_unsigned_in_table(const char *path)
+{
+	unsigned fd = open(path, O_WRONLY); /* @open all */
+
+	if (fd >= 1024)
+		return 1;
+	add(fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct tm tm = { .tm_year = argc };
@@ -115,7 +156,9 @@ int main(int argc, char **argv)
 	attributes_or_none(argv[0]);
 	attributes_well(argv[0]);
 	date_or_epoch(&tm);
+	open_above(argv[0]);
+	open_below(argv[0]);
 	if (to_start(argc) || to_header(argc) || has_size(argc) || date_well(&tm))
 		return 1;
-	return 0;
+	return open_in_table(argv[0]) || open_unsigned_in_table(argv[0]);
 }
