@@ -148,6 +148,16 @@ static bool perhaps_void(const struct program *p, const struct import *m) {
   return true;
 }
 
+/* Do the arguments rule out all that the error may be? Where it is the only one, it stands for more than is known. */
+static bool is_ruled_out(const struct program *p, const struct found *f, unsigned error) {
+  const struct import *m = &p->imports.at[f->import];
+  const struct profile_error *e = m->details[error];
+  if (m->n_errors < 2 || e->errno_unknown || errno_set_empty(&e->errnos)) return false;
+  for (int i = 1; i <= ERRNO_MAX; i++)
+    if (errno_set_has(&e->errnos, i) && !relevance_rules_out(p->relevance, &f->call, i, m->errors[error])) return false;
+  return true;
+}
+
 int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
                  struct site *s) {
   const struct import *m = &p->imports.at[f->import];
@@ -157,6 +167,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   unsigned partly = 0;
   uint64_t bounded = out_of_bounds(p, f, m);
   for (unsigned i = 0; i < m->n_errors; i++) {
+    if (is_ruled_out(p, f, i)) continue;
     /* Where to come back is to fail, nothing has to be compared, nor where a stream tells it later. */
     bool known = m->success == SUCCESS_NEVER || bounded >> i & 1 || f->kept;
     enum covered c = cover(p, f, j, i, known, s);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A survey of files: what a success looks like decides which comparisons tell a failure from it. */
 /* flags: -D_GNU_SOURCE */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,9 +149,71 @@ APART int open_unsigned_in_table(const char *path)
 	return 0;
 }
 
+/* --- 0 and no other: there is no number above it --- */
+
+APART void resolve_above(const char *host, struct addrinfo **to)
+{
+	if (getaddrinfo(host, NULL, NULL, to) > 0) /* @getaddrinfo none used/ignored */
+		note();
+}
+
+APART int resolve_well(const char *host, struct addrinfo **to)
+{
+	return getaddrinfo(host, "80", NULL, to) < 0 ? 1 : 0; /* @getaddrinfo all */
+}
+
+APART void name_above(const struct sockaddr *a, socklen_t n, char *host)
+{
+	if (getnameinfo(a, n, host, 100, NULL, 0, 0) > 0) /* @getnameinfo none used/ignored */
+		note();
+}
+
+/* --- two errors, of which one depends on an argument --- */
+
+APART int address_of(int family, const char *text, void *to)
+{
+	if (inet_pton(family, text, to) == 0) /* @inet_pton some */
+		return 1;
+	return 0;
+}
+
+APART int address_of_4(const char *text, void *to)
+{
+	if (inet_pton(AF_INET, text, to) == 0) /* @inet_pton all */
+		return 1;
+	return 0;
+}
+
+APART int address_of_6(const char *text, void *to)
+{
+	return inet_pton(AF_INET6, text, to) != 1 ? 1 : 0; /* @inet_pton all */
+}
+
+APART int address_refused(int family, const char *text, void *to)
+{
+	return inet_pton(family, text, to) <= 0 ? 1 : 0; /* @inet_pton all */
+}
+
+APART int address_negative(const char *text, void *to)
+{
+	if (inet_pton(AF_INET, text, to) < 0) /* @inet_pton none used/ignored */
+		return 1;
+	return 0;
+}
+
+APART int old_address(const char *text, struct in_addr *to)
+{
+	if (inet_aton(text, to) < 0) /* @inet_aton none used/ignored */
+		return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct tm tm = { .tm_year = argc };
+	struct addrinfo *info = NULL;
+	struct sockaddr_in6 address = { 0 };
+	char host[100];
 
 	size_or_empty(argc);
 	where_or_start(argc);
@@ -158,6 +223,14 @@ int main(int argc, char **argv)
 	date_or_epoch(&tm);
 	open_above(argv[0]);
 	open_below(argv[0]);
+	resolve_above(argv[0], &info);
+	name_above((struct sockaddr *)&address, sizeof address, host);
+	if (resolve_well(argv[0], &info) || address_of(argc, argv[0], &address) || address_of_4(argv[0], &address))
+		return 1;
+	if (address_of_6(argv[0], &address) || address_refused(argc, argv[0], &address))
+		return 1;
+	if (address_negative(argv[0], &address) || old_address(argv[0], (struct in_addr *)&address))
+		return 1;
 	if (to_start(argc) || to_header(argc) || has_size(argc) || date_well(&tm))
 		return 1;
 	return open_in_table(argv[0]) || open_unsigned_in_table(argv[0]);
