@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <pwd.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +210,27 @@ APART int old_address(const char *text, struct in_addr *to)
 	return 0;
 }
 
+/* --- errors that come through other processes and services --- */
+
+APART void run_or_none(char **argv)
+{
+	pid_t pid = 0;
+
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, argv) == ENOENT) /* @posix_spawnp some missing=EACCES */
+		note();
+	add(pid);
+}
+
+APART void user_too_long(const char *name)
+{
+	char b[256];
+	struct passwd pw, *user = NULL;
+
+	if (getpwnam_r(name, &pw, b, sizeof b, &user) == ERANGE) /* @getpwnam_r some missing=EMFILE,EIO */
+		note();
+	add(user != NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct tm tm = { .tm_year = argc };
@@ -225,6 +248,8 @@ int main(int argc, char **argv)
 	open_below(argv[0]);
 	resolve_above(argv[0], &info);
 	name_above((struct sockaddr *)&address, sizeof address, host);
+	run_or_none(argv);
+	user_too_long(argv[0]);
 	if (resolve_well(argv[0], &info) || address_of(argc, argv[0], &address) || address_of_4(argv[0], &address))
 		return 1;
 	if (address_of_6(argv[0], &address) || address_refused(argc, argv[0], &address))
