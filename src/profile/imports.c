@@ -131,6 +131,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .only = role(facts, told, CALL_ONLY, hash) >= 0,
       .starts = role(facts, told, CALL_STARTS, hash),
       .hands = role(facts, told, CALL_HANDS, hash),
+      .whence = role(facts, told, CALL_WHENCE, hash),
   };
   return roles;
 }

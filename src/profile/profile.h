@@ -214,6 +214,7 @@ struct profile_roles {
   int code;             /* a pointer to where a code for the error is put */
   int misnamed;         /* a name: with one that there is not, it fails for real */
   int returns;          /* what it returns when it succeeds */
+  int whence;           /* ... if this argument is 0 */
   bool foreseen;        /* callers may know what it returns when it succeeds */
   bool object;          /* it returns an object that somebody else may have made */
   bool only;            /* its errors are those of profile_facts_errors: other constants of its code are answers */

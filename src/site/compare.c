@@ -10,7 +10,7 @@
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
 /* Any values of success that are not special. */
-enum { A_NUMBER = 3, ANOTHER_NUMBER = 1000, A_COUNT = 4096, A_CHARACTER = 'q', A_BUFFER = 1024 };
+enum { ANOTHER_NUMBER = 1000, A_COUNT = 4096, A_CHARACTER = 'q', A_BUFFER = 1024 };
 #define AN_ADDRESS 0x7f1234567890
 
 static void set_successes(struct sample *s, uint64_t first, uint64_t second, unsigned n, bool all) {
@@ -23,6 +23,7 @@ static void set_successes(struct sample *s, uint64_t first, uint64_t second, uns
 /* A value of success that an argument names. */
 static void add_success(struct sample *s, const struct import *m, const struct relevance_call *call) {
   if (m->returns < 0 || !(call->known >> m->returns & 1)) return;
+  if (m->whence >= 0 && call->known >> m->whence & 1 && call->args[m->whence]) return;
   uint64_t v = call->args[m->returns];
   if ((int64_t)v < 0 || (!v && m->success == SUCCESS_POINTER)) return; /* the choice is left to the function */
   if (m->success == SUCCESS_NUMBER)

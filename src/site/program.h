@@ -21,6 +21,7 @@ struct import {
   bool looked_at;   /* somebody looks at what it returns */
   int8_t size;      /* the written argument that says how much, or -1 */
   int8_t returns;   /* the one that it returns when it succeeds, or -1 */
+  int8_t whence;    /* ... unless this one is known and not 0; or -1 */
   int8_t starts;    /* the one that is a function, which another thread calls with the argument behind it, or -1 */
   int8_t arguments; /* how many there are at most */
   int8_t hands;     /* the one that is a function, whose result it returns unless that is 0, or -1 */
@@ -250,6 +251,7 @@ int functions_reach(struct program *p, struct map *reached) MUST_USE;
 
 /* The error values and values of success where the value is looked at. */
 #define SUCCESSES_MAX 3
+enum { A_NUMBER = 3 }; /* of success, the first that is not special: no standard descriptor */
 struct sample {
   const struct import *import;
   uint64_t errors[ERRORS_MAX], successes[SUCCESSES_MAX];

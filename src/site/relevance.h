@@ -143,6 +143,8 @@ enum likelihood relevance_likelihood(const struct relevance *r, const struct rel
                                      int64_t retval);
 /* Is there a line about this error of this very function? */
 bool relevance_names(const struct relevance *r, const char *name, int error, int64_t retval);
+/* Do the arguments of this call rule the error out, by a line about it of this very function? */
+bool relevance_rules_out(const struct relevance *r, const struct relevance_call *c, int error, int64_t retval);
 enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval);
 bool relevance_is_inside(enum cause cause);
 /* Does it not stay: a signal is over, and who was faster or slower than the program may not be the next time? */

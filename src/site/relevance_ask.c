@@ -227,6 +227,14 @@ bool relevance_names(const struct relevance *r, const char *name, int error, int
   return fail_rule(r, hash_string(name), error, retval, false) != NULL;
 }
 
+bool relevance_rules_out(const struct relevance *r, const struct relevance_call *c, int error, int64_t retval) {
+  const struct rule *u = fail_rule(r, hash_string(c->name), error, retval, false);
+  bool arguments = u && u->n_tests > 0;
+  for (uint32_t i = 0; arguments && i < u->n_tests; i++)
+    arguments = r->tests.at[u->first_test + i].op != 0;
+  return arguments && ask_all(r, u, c) == FALSE_FOR_CALL;
+}
+
 enum cause relevance_cause(const struct relevance *r, const char *name, int error, int64_t retval) {
   uint64_t own = hash_string(name);
   const struct rule *u = fail_rule(r, own, error, retval, false);

@@ -84,16 +84,15 @@ static bool is_number(const struct import *m, unsigned error) {
 }
 
 /*
- * Errors that an unsigned comparison with any bound tells from small numbers, as bits: "x < 0 || x > 100" is one to
- * compilers.
+ * Errors that an unsigned comparison with a bound tells from the first number that is not special, as bits: "x < 0 ||
+ * x > 100" is one to compilers. What is above 2, or not, is asked of standard descriptors only.
  */
 static uint64_t out_of_bounds(const struct program *p, const struct found *f, const struct import *m) {
   struct sample s;
   uint64_t told = 0;
   if (m->success != SUCCESS_NUMBER) return 0;
   sample_start(&s, m, &f->call);
-  s.successes[0] = 0;
-  s.successes[1] = 1;
+  s.successes[0] = s.successes[1] = A_NUMBER;
   for (uint32_t i = 0; i < f->n_events; i++) {
     const struct flow_event *e = &f->events[i];
     bool is_unsigned = (e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE;
@@ -149,6 +148,16 @@ static bool perhaps_void(const struct program *p, const struct import *m) {
   return true;
 }
 
+/* Do the arguments rule out all that the error may be? Where it is the only one, it stands for more than is known. */
+static bool is_ruled_out(const struct program *p, const struct found *f, unsigned error) {
+  const struct import *m = &p->imports.at[f->import];
+  const struct profile_error *e = m->details[error];
+  if (m->n_errors < 2 || e->errno_unknown || errno_set_empty(&e->errnos)) return false;
+  for (int i = 1; i <= ERRNO_MAX; i++)
+    if (errno_set_has(&e->errnos, i) && !relevance_rules_out(p->relevance, &f->call, i, m->errors[error])) return false;
+  return true;
+}
+
 int verdict_fill(struct program *p, const struct found *f, const struct judgement *j, struct arena *arena,
                  struct site *s) {
   const struct import *m = &p->imports.at[f->import];
@@ -158,6 +167,7 @@ int verdict_fill(struct program *p, const struct found *f, const struct judgemen
   unsigned partly = 0;
   uint64_t bounded = out_of_bounds(p, f, m);
   for (unsigned i = 0; i < m->n_errors; i++) {
+    if (is_ruled_out(p, f, i)) continue;
     /* Where to come back is to fail, nothing has to be compared, nor where a stream tells it later. */
     bool known = m->success == SUCCESS_NEVER || bounded >> i & 1 || f->kept;
     enum covered c = cover(p, f, j, i, known, s);

@@ -90,7 +90,7 @@ def check_kernel(text, header):
 SUCCESS = "never|zero|number|count|length|character|pointer|value"
 NUMBERED = (
     "arguments|cleared|code|descriptor|emptied|file|flags|flushed|hands|items|length|message|misnamed|mode|path|returns|size"
-    "|starts|stream|vector"
+    "|starts|stream|vector|whence"
 )
 FACT = (
     rf"noreturn|infallible|errno|no-errno|error -?\d+|by-errno -?\d+|success (?:{SUCCESS})|twice|struct|float|returned"
