@@ -57,13 +57,13 @@ bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
   return image_is_mapped(g->code.image, *ret);
 }
 
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, bool *ret_table) {
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table) {
   const struct insn *call = &g->code.insns[insn];
   uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first;
   bool read = call->dst_kind == OPERAND_MEM || call->src_kind == OPERAND_MEM;
   uint8_t reg = read ? call->base : call->dst_kind == OPERAND_REG ? call->dst : call->src;
   int64_t offset = read ? call->disp : 0;
-  *ret_table = false;
+  *ret_table = UINT32_MAX;
   if (call->index != NO_REG || reg == NO_REG) return false;
   for (uint32_t i = insn; i-- > first;) {
     const struct insn *def = &g->code.insns[i];
@@ -72,7 +72,7 @@ bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_
     bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->index == NO_REG && def->base != NO_REG &&
                   !insn_slot(def, &slot);
     if (memory && read) {
-      *ret_table = true;
+      *ret_table = i;
       break;
     }
     if (memory) {
