@@ -160,8 +160,12 @@ struct fact follow_element_of_argument(const struct flow_start *start);
 bool follow_is_behind_argument(const struct fact *f, struct fact *ret);
 /* Is it one on the stack? The slot of the element 0. */
 bool follow_is_on_stack(const struct fact *f, int32_t *ret);
-/* Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? */
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret);
+/*
+ * Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? ASIDE: it may have
+ * been put aside in another slot, which is set once.
+ */
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+                          int32_t *ret);
 /* Is it one of an array in the image? *RET is where the element 0 is. */
 bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
 /* Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT? */

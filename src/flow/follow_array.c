@@ -357,8 +357,9 @@ bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, str
   return true;
 }
 
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret) {
-  struct search s = {.g = g};
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+                          int32_t *ret) {
+  struct search s = {.g = g, .aside = aside};
   go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
   if (!find_origin(&s) || s.indexed || s.kind != ROOT_STACK) return false;
   *ret = (int32_t)(s.root + s.added);

@@ -396,6 +396,16 @@ static bool store_behind_argument(struct flow_graph *g, const struct fact *eleme
   return true;
 }
 
+/* "*q = x" where q is "&y" and nothing else, unoptimised: it is in y. */
+static void store_in_variable(struct flow_graph *g, struct fact at, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  if (!follow_stack_address(g, block, position, in->base, true, &at.slot)) return;
+  at.where = FACT_SLOT;
+  at.slot += (int32_t)in->disp;
+  at.disp = 0;
+  follow_push(g, block, position + 1, &at);
+}
+
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -450,6 +460,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   if (follow_base_slot(g, block, position, &behind.slot)) {
     behind.where = FACT_BEHIND_SLOT;
     follow_push(g, block, position + 1, &behind);
+    store_in_variable(g, at, block, position);
   }
   at.where = FACT_BEHIND_REG;
   at.reg = in->base;
@@ -540,7 +551,7 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
   uint8_t reg = code_argument_registers[start->arg];
   struct pointer p = pointer_of(g, block, position, reg);
-  if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, &p.slot);
+  if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, false, &p.slot);
   f.disp = start->offset;
   if (p.on_stack) {
     f.where = FACT_SLOT;
