@@ -10,7 +10,7 @@
 #include "flow/follow.h"
 
 #define INSNS_MAX 4000 /* of a function that is looked through for who sets a slot */
-#define TRACES_MAX 24
+#define TRACES_MAX 96
 #define MEMBERS (1ll << 32) /* offsets of members behind one pointer */
 #define NEAR 12             /* instructions in which an index is made */
 
@@ -53,7 +53,7 @@ static void push(struct search *s, struct trace t) {
     if ((int64_t)step < 0) step = 0 - step;
     s->failed |= s->number && s->step && step && step != s->step;
     if (step) s->step = step;
-    s->indexed = true; /* round a loop */
+    s->indexed |= step != 0; /* round a loop */
     return;
   }
   s->failed |= s->n == TRACES_MAX;

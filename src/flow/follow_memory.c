@@ -165,7 +165,8 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   case FACT_PLACE:
     if (in->disp != f->disp || insn_slot(in, &slot)) return false;
     return operand_place(&g->walk, insn, &p) && place_equal(&p, &f->place);
-  case FACT_BEHIND_REG:
+  case FACT_BEHIND_REG: /* of an array, an element is read as it was written */
+    if (f->element && (in->from_size ? in->from_size : in->size) != f->size) return false;
     return in->base == f->reg && in->disp == f->disp && !(in->flags & INSN_FS);
   case FACT_BEHIND_SLOT:
     if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || insn_slot(in, &slot)) return false;
@@ -177,12 +178,35 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   }
 }
 
+/* Does the instruction put a stack address into a register? Which. */
+static bool takes_address(const struct insn *in, int32_t *ret) {
+  if (in->op == OP_LEA) return insn_slot(in, ret);
+  *ret = in->sp;
+  return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
+         in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
+}
+
+/* The slot that the memory operand names, by a register that holds its address too. */
+static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) {
+  const struct insn *in = &g->code.insns[insn];
+  if (insn_slot(in, ret)) return true;
+  if (!g->code.n_escaped || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
+  uint64_t made = origin_identity(&g->walk, insn, in->base);
+  uint32_t behind = (uint32_t)(made >> 8);
+  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return false; /* it was not made there */
+  const struct insn *by = &g->code.insns[behind - 1];
+  if (!(by->defs & REG_BIT(made & 0xff)) || !takes_address(by, ret)) return false;
+  *ret += (int32_t)in->disp;
+  return in->disp > INT32_MIN / 2 && in->disp < INT32_MAX / 2;
+}
+
 /* Is a part of the slot written by something else? */
-static bool overwrites(const struct fact *f, const struct insn *in) {
+static bool overwrites(const struct flow_graph *g, const struct fact *f, uint32_t insn) {
+  const struct insn *in = &g->code.insns[insn];
   int32_t slot;
   unsigned size = in->size ? in->size : 8;
   if (in->op == OP_PUSH && in->sp != SP_UNKNOWN) return in->sp - in->size == f->slot;
-  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return false;
+  if (!(in->flags & INSN_WRITES_MEM) || !named_slot(g, insn, &slot)) return false;
   return slot < f->slot + (int32_t)(f->size ? f->size : 8) && f->slot < slot + (int32_t)size;
 }
 
@@ -192,9 +216,9 @@ static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool
   bool writes = match && in->flags & INSN_WRITES_MEM && !f->element; /* of an array, it may be another one */
   switch (f->where) {
   case FACT_SLOT:
-    return overwrites(f, in) && !f->element;
+    return overwrites(g, f, insn) && !f->element;
   case FACT_BEHIND_SLOT:
-    return writes || overwrites(f, in);
+    return writes || overwrites(g, f, insn);
   case FACT_BEHIND_REG:
     return writes || in->defs & REG_BIT(f->reg);
   case FACT_ERRNO:
@@ -219,14 +243,6 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   after.disp = 0;
   after.element = false;
   follow_push(g, block, position + 1, &after);
-}
-
-/* Does the instruction put a stack address into a register? Which. */
-static bool takes_address(const struct insn *in, int32_t *ret) {
-  if (in->op == OP_LEA) return insn_slot(in, ret);
-  *ret = in->sp;
-  return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
-         in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
 }
 
 /* A pointer to the slot, or to what it is a part of, is made: the slot lies behind it as well. */
