@@ -403,9 +403,50 @@ bool follow_is_on_stack(const struct fact *f, int32_t *ret) {
   return true;
 }
 
-bool follow_is_first(const struct fact *f, const struct insn *in) {
+/* How often a loop over an array is thought to be written out. */
+#define UNROLLED_MAX 16
+
+/*
+ * Is the slot one of the elements behind the first one, which a loop that was written out reads one by one? A variable
+ * of its own is written by its name somewhere, or its address is taken; and the element before it is read, too.
+ */
+static bool is_unrolled(const struct code *c, int64_t first, int32_t slot, unsigned size) {
+  int64_t distance = slot - first;
+  bool before = distance == size;
+  int32_t at;
+  if (!size || distance <= 0 || distance % size || distance / size > UNROLLED_MAX || c->n_insns > INSNS_MAX)
+    return false;
+  for (uint32_t i = 0; i < c->n_escaped; i++)
+    if (c->escaped[i] == slot) return false;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    const struct insn *in = &c->insns[i];
+    unsigned bytes = in->from_size ? in->from_size : in->size;
+    if (!(c->notes[i] & NOTE_OPERAND) || !insn_slot(in, &at) || bytes != size) continue;
+    if (at == slot && in->flags & INSN_WRITES_MEM) return false;
+    before |= at == slot - (int32_t)size && !(in->flags & INSN_WRITES_MEM);
+  }
+  return before;
+}
+
+bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size) {
+  const struct insn *in = &g->code.insns[insn];
+  struct search s = {.g = g};
+  if (in->index == NO_REG || in->size != size) return false;
+  uint32_t block = flow_graph_block(g, insn);
+  if (!find_root(&s, block, insn - g->code.blocks[block].first) || s.kind != ROOT_STACK) return false;
+  return is_unrolled(&g->code, s.root + s.added, slot, size);
+}
+
+bool follow_is_shown(const struct fact *f, int32_t slot) {
+  int32_t first;
+  return !f->shown && follow_is_on_stack(f, &first) && slot >= first && slot - first <= UNROLLED_MAX * f->size;
+}
+
+bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in) {
   int32_t slot;
-  if (insn_slot(in, &slot)) return f->reg == ROOT_STACK && (int64_t)f->imm == slot;
+  if (insn_slot(in, &slot) && f->reg == ROOT_STACK)
+    return (int64_t)f->imm == slot || (!f->shown && is_unrolled(&g->code, (int64_t)f->imm, slot, f->size));
+  if (insn_slot(in, &slot)) return false;
   bool image = in->base == NO_REG && in->index == NO_REG && !(in->flags & INSN_FS);
   return image && f->reg == ROOT_IMAGE && (int64_t)f->imm == in->disp;
 }

@@ -147,7 +147,7 @@ static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t bloc
   struct fact e = {0};
   int32_t slot;
   if (plain_memory(in) && (insn_slot(in, &slot) || in->base == NO_REG))
-    return follow_is_first(f, in) && in->size == f->size;
+    return (in->from_size ? in->from_size : in->size) == f->size && follow_is_named(g, f, in);
   return follow_element(g, block, position, &e) && e.reg == f->reg && e.imm == f->imm && e.disp == f->disp &&
          e.size == f->size;
 }
@@ -201,12 +201,14 @@ static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) 
 }
 
 /* Is a part of the slot written by something else? */
-static bool overwrites(const struct flow_graph *g, const struct fact *f, uint32_t insn) {
+static bool overwrites(struct flow_graph *g, const struct fact *f, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   int32_t slot;
   unsigned size = in->size ? in->size : 8;
   if (in->op == OP_PUSH && in->sp != SP_UNKNOWN) return in->sp - in->size == f->slot;
-  if (!(in->flags & INSN_WRITES_MEM) || !named_slot(g, insn, &slot)) return false;
+  if (!(in->flags & INSN_WRITES_MEM)) return false;
+  if (f->given && follow_is_in_array(g, insn, f->slot, f->size)) return true; /* what is there now is an array */
+  if (!named_slot(g, insn, &slot)) return false;
   return slot < f->slot + (int32_t)(f->size ? f->size : 8) && f->slot < slot + (int32_t)size;
 }
 
@@ -241,7 +243,7 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   after.size = 0;
   after.slot = 0;
   after.disp = 0;
-  after.element = false;
+  after.element = after.given = false;
   follow_push(g, block, position + 1, &after);
 }
 
@@ -257,6 +259,7 @@ static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t b
   after.reg = in->dst;
   after.slot = 0;
   after.imm = 0;
+  after.shown = after.given = false;
   after.disp = slot - start;
   follow_push(g, block, position + 1, &after);
 }
@@ -373,6 +376,13 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
   if (match && !(dst && in->op == OP_MOVE)) {
     struct fact operand = *f;
     follow_operand(g, &operand, block, position, dst);
+  }
+  int32_t slot;
+  if (f->where == FACT_ELEMENT && takes_address(in, &slot) && follow_is_shown(f, slot)) {
+    struct fact shown = *f;
+    shown.shown = true;
+    follow_push(g, block, position + 1, &shown);
+    return false;
   }
   return !ends(g, f, insn, match);
 }
@@ -572,7 +582,9 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
   if (p.on_stack) {
     f.where = FACT_SLOT;
     f.slot = p.slot + (int32_t)start->offset;
+    f.given = true;
     follow_push(g, block, position + 1, &f);
+    f.given = false;
   }
   if (p.held) { /* unoptimised code reads it from there again */
     f.where = FACT_BEHIND_SLOT;
