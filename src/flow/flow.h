@@ -407,9 +407,15 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
 
 /*
  * The offset from which the pointer that INSN calls is read, behind whatever address; false if it is not seen.
- * *RET_TABLE: that address was read from memory as well, as that of a table of virtual functions is.
+ * *RET_TABLE: the instruction that has read that address from memory, as that of a table of virtual functions is;
+ * UINT32_MAX if there is none.
  */
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, bool *ret_table);
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table);
+/*
+ * Is INSN, which calls what is at OFFSET in the table that TABLE has read, no call of a function that returns a number
+ * or an address of its own: is something returned in memory, or is the object the one that counts for std::shared_ptr?
+ */
+bool flow_graph_calls_other(struct flow_graph *g, uint32_t insn, uint32_t table, int64_t offset);
 /* Is the operand in memory an element of an array in the image, by an index or a pointer? Where the element 0 is. */
 bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret);
 

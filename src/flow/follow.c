@@ -237,7 +237,7 @@ static uint64_t fact_hash(const struct fact *f) {
   uint64_t h = f->where | (uint64_t)f->subject << 8 | (uint64_t)f->reg << 16 | (uint64_t)f->size << 24;
   h |= (uint64_t)f->op << 32 | (uint64_t)f->width << 40 | (uint64_t)f->swapped << 48 | (uint64_t)f->variable << 49;
   h |= (uint64_t)f->mixed << 50 | (uint64_t)f->again << 51 | (uint64_t)f->sum << 52 | (uint64_t)f->rest << 53 |
-       (uint64_t)f->differs << 54 | (uint64_t)f->element << 55;
+       (uint64_t)f->differs << 54 | (uint64_t)f->element << 55 | (uint64_t)f->shown << 56 | (uint64_t)f->given << 57;
   /* One by one: chains lie beside each other as slots do, and the sum of one pair would be that of another. */
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops));
   h = hash_mix(h ^ (uint32_t)f->slot);

@@ -24,6 +24,8 @@ struct fact {
   bool differs;      /* what a variable was taken from: 0 if it was the same */
   bool rest;         /* what is left after it was taken away from something */
   bool element;      /* what is there is an array, of which it is any element */
+  bool shown;        /* FACT_ELEMENT: its address was taken since, so that others may write there */
+  bool given;        /* FACT_SLOT: who was given its address has put it there */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
   bool swapped, variable;
@@ -174,12 +176,23 @@ struct fact follow_element_of_argument(const struct flow_start *start);
 bool follow_is_behind_argument(const struct fact *f, struct fact *ret);
 /* Is it one on the stack? The slot of the element 0. */
 bool follow_is_on_stack(const struct fact *f, int32_t *ret);
-/* Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? */
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret);
+/*
+ * Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? ASIDE: it may have
+ * been put aside in another slot, which is set once.
+ */
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+                          int32_t *ret);
 /* Is it one of an array in the image? *RET is where the element 0 is. */
 bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
-/* Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT? */
-bool follow_is_first(const struct fact *f, const struct insn *in);
+/*
+ * Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT, or one of those behind
+ * it that a loop over them reads one by one?
+ */
+bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in);
+/* Is the slot, whose address is taken, a part of the array of F, a FACT_ELEMENT, of which that was not known? */
+bool follow_is_shown(const struct fact *f, int32_t slot);
+/* Is the slot, of SIZE bytes, one of the elements of the array on the stack of which INSN, with an index, writes one? */
+bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */
 

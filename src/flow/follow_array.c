@@ -10,7 +10,7 @@
 #include "flow/follow.h"
 
 #define INSNS_MAX 4000 /* of a function that is looked through for who sets a slot */
-#define TRACES_MAX 24
+#define TRACES_MAX 96
 #define MEMBERS (1ll << 32) /* offsets of members behind one pointer */
 #define NEAR 12             /* instructions in which an index is made */
 
@@ -53,7 +53,7 @@ static void push(struct search *s, struct trace t) {
     if ((int64_t)step < 0) step = 0 - step;
     s->failed |= s->number && s->step && step && step != s->step;
     if (step) s->step = step;
-    s->indexed = true; /* round a loop */
+    s->indexed |= step != 0; /* round a loop */
     return;
   }
   s->failed |= s->n == TRACES_MAX;
@@ -357,8 +357,9 @@ bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, str
   return true;
 }
 
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, int32_t *ret) {
-  struct search s = {.g = g};
+bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+                          int32_t *ret) {
+  struct search s = {.g = g, .aside = aside};
   go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
   if (!find_origin(&s) || s.indexed || s.kind != ROOT_STACK) return false;
   *ret = (int32_t)(s.root + s.added);
@@ -402,9 +403,50 @@ bool follow_is_on_stack(const struct fact *f, int32_t *ret) {
   return true;
 }
 
-bool follow_is_first(const struct fact *f, const struct insn *in) {
+/* How often a loop over an array is thought to be written out. */
+#define UNROLLED_MAX 16
+
+/*
+ * Is the slot one of the elements behind the first one, which a loop that was written out reads one by one? A variable
+ * of its own is written by its name somewhere, or its address is taken; and the element before it is read, too.
+ */
+static bool is_unrolled(const struct code *c, int64_t first, int32_t slot, unsigned size) {
+  int64_t distance = slot - first;
+  bool before = distance == size;
+  int32_t at;
+  if (!size || distance <= 0 || distance % size || distance / size > UNROLLED_MAX || c->n_insns > INSNS_MAX)
+    return false;
+  for (uint32_t i = 0; i < c->n_escaped; i++)
+    if (c->escaped[i] == slot) return false;
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    const struct insn *in = &c->insns[i];
+    unsigned bytes = in->from_size ? in->from_size : in->size;
+    if (!(c->notes[i] & NOTE_OPERAND) || !insn_slot(in, &at) || bytes != size) continue;
+    if (at == slot && in->flags & INSN_WRITES_MEM) return false;
+    before |= at == slot - (int32_t)size && !(in->flags & INSN_WRITES_MEM);
+  }
+  return before;
+}
+
+bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size) {
+  const struct insn *in = &g->code.insns[insn];
+  struct search s = {.g = g};
+  if (in->index == NO_REG || in->size != size) return false;
+  uint32_t block = flow_graph_block(g, insn);
+  if (!find_root(&s, block, insn - g->code.blocks[block].first) || s.kind != ROOT_STACK) return false;
+  return is_unrolled(&g->code, s.root + s.added, slot, size);
+}
+
+bool follow_is_shown(const struct fact *f, int32_t slot) {
+  int32_t first;
+  return !f->shown && follow_is_on_stack(f, &first) && slot >= first && slot - first <= UNROLLED_MAX * f->size;
+}
+
+bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in) {
   int32_t slot;
-  if (insn_slot(in, &slot)) return f->reg == ROOT_STACK && (int64_t)f->imm == slot;
+  if (insn_slot(in, &slot) && f->reg == ROOT_STACK)
+    return (int64_t)f->imm == slot || (!f->shown && is_unrolled(&g->code, (int64_t)f->imm, slot, f->size));
+  if (insn_slot(in, &slot)) return false;
   bool image = in->base == NO_REG && in->index == NO_REG && !(in->flags & INSN_FS);
   return image && f->reg == ROOT_IMAGE && (int64_t)f->imm == in->disp;
 }

@@ -57,13 +57,13 @@ bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
   return image_is_mapped(g->code.image, *ret);
 }
 
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, bool *ret_table) {
+bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table) {
   const struct insn *call = &g->code.insns[insn];
   uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first;
   bool read = call->dst_kind == OPERAND_MEM || call->src_kind == OPERAND_MEM;
   uint8_t reg = read ? call->base : call->dst_kind == OPERAND_REG ? call->dst : call->src;
   int64_t offset = read ? call->disp : 0;
-  *ret_table = false;
+  *ret_table = UINT32_MAX;
   if (call->index != NO_REG || reg == NO_REG) return false;
   for (uint32_t i = insn; i-- > first;) {
     const struct insn *def = &g->code.insns[i];
@@ -72,7 +72,7 @@ bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_
     bool memory = def->op == OP_MOVE && def->src_kind == OPERAND_MEM && def->index == NO_REG && def->base != NO_REG &&
                   !insn_slot(def, &slot);
     if (memory && read) {
-      *ret_table = true;
+      *ret_table = i;
       break;
     }
     if (memory) {
@@ -148,7 +148,7 @@ static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t bloc
   struct fact e = {0};
   int32_t slot;
   if (plain_memory(in) && (insn_slot(in, &slot) || in->base == NO_REG))
-    return follow_is_first(f, in) && in->size == f->size;
+    return (in->from_size ? in->from_size : in->size) == f->size && follow_is_named(g, f, in);
   return follow_element(g, block, position, &e) && e.reg == f->reg && e.imm == f->imm && e.disp == f->disp &&
          e.size == f->size;
 }
@@ -166,7 +166,8 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   case FACT_PLACE:
     if (in->disp != f->disp || insn_slot(in, &slot)) return false;
     return operand_place(&g->walk, insn, &p) && place_equal(&p, &f->place);
-  case FACT_BEHIND_REG:
+  case FACT_BEHIND_REG: /* of an array, an element is read as it was written */
+    if (f->element && (in->from_size ? in->from_size : in->size) != f->size) return false;
     return in->base == f->reg && in->disp == f->disp && !(in->flags & INSN_FS);
   case FACT_BEHIND_SLOT:
     if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || insn_slot(in, &slot)) return false;
@@ -178,12 +179,37 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   }
 }
 
+/* Does the instruction put a stack address into a register? Which. */
+static bool takes_address(const struct insn *in, int32_t *ret) {
+  if (in->op == OP_LEA) return insn_slot(in, ret);
+  *ret = in->sp;
+  return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
+         in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
+}
+
+/* The slot that the memory operand names, by a register that holds its address too. */
+static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) {
+  const struct insn *in = &g->code.insns[insn];
+  if (insn_slot(in, ret)) return true;
+  if (!g->code.n_escaped || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
+  uint64_t made = origin_identity(&g->walk, insn, in->base);
+  uint32_t behind = (uint32_t)(made >> 8);
+  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return false; /* it was not made there */
+  const struct insn *by = &g->code.insns[behind - 1];
+  if (!(by->defs & REG_BIT(made & 0xff)) || !takes_address(by, ret)) return false;
+  *ret += (int32_t)in->disp;
+  return in->disp > INT32_MIN / 2 && in->disp < INT32_MAX / 2;
+}
+
 /* Is a part of the slot written by something else? */
-static bool overwrites(const struct fact *f, const struct insn *in) {
+static bool overwrites(struct flow_graph *g, const struct fact *f, uint32_t insn) {
+  const struct insn *in = &g->code.insns[insn];
   int32_t slot;
   unsigned size = in->size ? in->size : 8;
   if (in->op == OP_PUSH && in->sp != SP_UNKNOWN) return in->sp - in->size == f->slot;
-  if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return false;
+  if (!(in->flags & INSN_WRITES_MEM)) return false;
+  if (f->given && follow_is_in_array(g, insn, f->slot, f->size)) return true; /* what is there now is an array */
+  if (!named_slot(g, insn, &slot)) return false;
   return slot < f->slot + (int32_t)(f->size ? f->size : 8) && f->slot < slot + (int32_t)size;
 }
 
@@ -193,9 +219,9 @@ static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool
   bool writes = match && in->flags & INSN_WRITES_MEM && !f->element; /* of an array, it may be another one */
   switch (f->where) {
   case FACT_SLOT:
-    return overwrites(f, in) && !f->element;
+    return overwrites(g, f, insn) && !f->element;
   case FACT_BEHIND_SLOT:
-    return writes || overwrites(f, in);
+    return writes || overwrites(g, f, insn);
   case FACT_BEHIND_REG:
     return writes || in->defs & REG_BIT(f->reg);
   case FACT_ERRNO:
@@ -218,16 +244,8 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
   after.size = 0;
   after.slot = 0;
   after.disp = 0;
-  after.element = false;
+  after.element = after.given = false;
   follow_push(g, block, position + 1, &after);
-}
-
-/* Does the instruction put a stack address into a register? Which. */
-static bool takes_address(const struct insn *in, int32_t *ret) {
-  if (in->op == OP_LEA) return insn_slot(in, ret);
-  *ret = in->sp;
-  return in->op == OP_MOVE && in->size == 8 && in->src_kind == OPERAND_REG && in->src == RSP &&
-         in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
 }
 
 /* A pointer to the slot, or to what it is a part of, is made: the slot lies behind it as well. */
@@ -242,6 +260,7 @@ static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t b
   after.reg = in->dst;
   after.slot = 0;
   after.imm = 0;
+  after.shown = after.given = false;
   after.disp = slot - start;
   follow_push(g, block, position + 1, &after);
 }
@@ -359,6 +378,13 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
     struct fact operand = *f;
     follow_operand(g, &operand, block, position, dst);
   }
+  int32_t slot;
+  if (f->where == FACT_ELEMENT && takes_address(in, &slot) && follow_is_shown(f, slot)) {
+    struct fact shown = *f;
+    shown.shown = true;
+    follow_push(g, block, position + 1, &shown);
+    return false;
+  }
   return !ends(g, f, insn, match);
 }
 
@@ -395,6 +421,16 @@ static bool store_behind_argument(struct flow_graph *g, const struct fact *eleme
   e->width = behind.size;
   follow_push(g, block, position + 1, &behind);
   return true;
+}
+
+/* "*q = x" where q is "&y" and nothing else, unoptimised: it is in y. */
+static void store_in_variable(struct flow_graph *g, struct fact at, uint32_t block, uint32_t position) {
+  const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
+  if (!follow_stack_address(g, block, position, in->base, true, &at.slot)) return;
+  at.where = FACT_SLOT;
+  at.slot += (int32_t)in->disp;
+  at.disp = 0;
+  follow_push(g, block, position + 1, &at);
 }
 
 void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
@@ -451,6 +487,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   if (follow_base_slot(g, block, position, &behind.slot)) {
     behind.where = FACT_BEHIND_SLOT;
     follow_push(g, block, position + 1, &behind);
+    store_in_variable(g, at, block, position);
   }
   at.where = FACT_BEHIND_REG;
   at.reg = in->base;
@@ -541,12 +578,14 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
   uint8_t reg = code_argument_registers[start->arg];
   struct pointer p = pointer_of(g, block, position, reg);
-  if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, &p.slot);
+  if (!p.on_stack) p.on_stack = follow_stack_address(g, block, position, reg, false, &p.slot);
   f.disp = start->offset;
   if (p.on_stack) {
     f.where = FACT_SLOT;
     f.slot = p.slot + (int32_t)start->offset;
+    f.given = true;
     follow_push(g, block, position + 1, &f);
+    f.given = false;
   }
   if (p.held) { /* unoptimised code reads it from there again */
     f.where = FACT_BEHIND_SLOT;

@@ -31,6 +31,7 @@ static struct fact moved_to(struct fact f, uint8_t reg) {
   f.disp = 0;
   f.imm = 0;
   f.element = false;
+  f.shown = f.given = false;
   f.place = (struct flow_place){0};
   return f;
 }
@@ -520,6 +521,28 @@ static bool chooses_multiple(const struct flow_graph *g, const struct fact *f, u
   return is_next_multiple(g, block, position, in->dst) || is_next_multiple(g, block, position, in->src);
 }
 
+#define JUMPS_MAX 4
+
+/* Where BLOCK leads to, behind blocks in which nothing is done but jump. */
+static uint32_t behind_jumps(const struct flow_graph *g, uint32_t block) {
+  for (unsigned steps = 0; steps < JUMPS_MAX; steps++) {
+    const struct block *b = &g->code.blocks[block];
+    const uint32_t *next;
+    for (uint32_t i = b->first; i < b->first + b->n; i++)
+      if (g->code.insns[i].op != OP_JUMP && g->code.insns[i].op != OP_NOP) return block;
+    if (flow_graph_next(g, block, &next, NULL) != 1) return block;
+    block = next[0];
+  }
+  return block;
+}
+
+/* "if (x < 0) { }", unoptimised: the branch leads to the same place either way. */
+static bool is_idle(const struct flow_graph *g, uint32_t block, const struct insn *in) {
+  const uint32_t *next;
+  if (in->op != OP_BRANCH || flow_graph_next(g, block, &next, NULL) != 2) return false;
+  return behind_jumps(g, next[0]) == behind_jumps(g, next[1]);
+}
+
 static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
@@ -534,7 +557,7 @@ static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block,
     e.imm = f->imm;
     bool differs = !f->sum && f->differs;
     bool asks = f->sum ? asks_for_zero(f, e.cc) : !differs || e.cc == CC_E || e.cc == CC_NE;
-    if (asks && !chooses_multiple(g, f, block, position)) follow_note(g, f, e);
+    if (asks && !chooses_multiple(g, f, block, position) && !is_idle(g, block, in)) follow_note(g, f, e);
   }
   return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;
 }

@@ -259,15 +259,17 @@ static int gather_import(struct gathering *t, uint32_t insn, uint64_t slot) {
 static int gather_call(struct gathering *t, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, insn);
   int64_t offset;
-  bool table;
+  uint32_t table;
   int r = 0;
   if (c.kind == CALL_SLOT && !program_import(t->p, c.target)) return gather_slot_call(t, insn, c.target);
   if (c.kind == CALL_SLOT) return gather_import(t, insn, c.target);
   if (c.kind == CALL_POINTER) r = gather_slot_call(t, insn, called_variable(t, insn));
   if (r < 0) return r;
   struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};
-  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset, &table))
-    pointer.to = POINTER_AT(offset, table && !calls_foreign(t, insn));
+  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset, &table)) {
+    bool method = table != UINT32_MAX && !calls_foreign(t, insn);
+    pointer.to = POINTER_AT(offset, method && !flow_graph_calls_other(t->g, insn, table, offset));
+  }
   if (c.kind == CALL_POINTER) return vec_push(&t->w->pointer_calls, pointer);
   if (c.kind != CALL_ADDRESS) return 0;
   r = vec_push(&t->w->calls, (struct inner_call){t->code->insns[insn].address, t->entry, c.target});
