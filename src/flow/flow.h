@@ -332,6 +332,7 @@ struct flow_event {
   bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
   bool behind;                 /* EVENT_STORE: a function that was called has stored it */
   bool element;                /* EVENT_STORE, EVENT_GIVEN: what is there is an array, of which it is any element */
+  int16_t pinned;              /* it is on a way on which the value was found to be this; 0 if on any */
   uint8_t place;               /* EVENT_STORE: an enum store_place */
   uint8_t arg;                 /* from 0 */
   uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */

@@ -240,7 +240,7 @@ static uint64_t fact_hash(const struct fact *f) {
        (uint64_t)f->differs << 54 | (uint64_t)f->element << 55 | (uint64_t)f->shown << 56 | (uint64_t)f->given << 57;
   /* One by one: chains lie beside each other as slots do, and the sum of one pair would be that of another. */
   h = hash_mix(h ^ hash_mix((uintptr_t)f->ops));
-  h = hash_mix(h ^ (uint32_t)f->slot);
+  h = hash_mix(h ^ ((uint32_t)f->slot | (uint64_t)(uint16_t)f->pinned << 32));
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
   if (f->where != FACT_PLACE) return h;
@@ -309,7 +309,7 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
   key = hash_mix(key ^ (e->op | (uint64_t)e->cc << 8 | (uint64_t)e->mixed << 16 | (uint64_t)e->variable << 17 |
                         (uint64_t)e->lost << 18 | (uint64_t)e->rest << 19 | (uint64_t)e->sum << 20 |
                         (uint64_t)e->swapped << 21 | (uint64_t)e->indexed << 22 | (uint64_t)e->element << 23 |
-                        (uint64_t)e->width << 24));
+                        (uint64_t)e->width << 24 | (uint64_t)(uint16_t)e->pinned << 32));
   if (map_get(&g->noted, key, NULL)) return;
   if (g->events->at.n >= EVENTS_MAX) {
     g->events->torn = true;
@@ -324,6 +324,7 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
   e.mixed = f->mixed;
   e.sum = f->sum;
   e.rest = f->rest;
+  e.pinned = f->pinned;
   e.element |= f->element;
   note_event(g, &e, f->again);
 }
@@ -511,10 +512,54 @@ static bool pass_common(struct flow_graph *g, const struct follow_work *w, struc
   return goes_on;
 }
 
+/* Is what the fact is about the operand that INSN compares? */
+static bool is_compared(const struct fact *f, const struct insn *in) {
+  int32_t slot;
+  if (f->where == FACT_REG) return in->dst_kind == OPERAND_REG && in->dst == f->reg;
+  return f->where == FACT_SLOT && in->dst_kind == OPERAND_MEM && insn_slot(in, &slot) && slot == f->slot;
+}
+
+/*
+ * The edge at the end of BLOCK behind which the value is one number, as that of one error, and the number; 0 if there is
+ * none. 0 and -1 are not told: most values are compared with these, and it would say nothing new.
+ */
+static int16_t pinned_by(const struct flow_graph *g, uint32_t block, const struct fact *f, uint8_t *ret_edge) {
+  const struct block *b = &g->code.blocks[block];
+  const struct insn *last = &g->code.insns[b->first + b->n - 1];
+  if (last->op != OP_BRANCH || (last->cc != CC_E && last->cc != CC_NE)) return 0;
+  if (f->pinned || f->mixed || f->element || f->subject != SUBJECT_VALUE) return 0;
+  for (uint32_t i = b->n - 1; i-- > 0;) {
+    const struct insn *in = &g->code.insns[b->first + i];
+    if (in->flags & INSN_SETS_FLAGS) {
+      bool number = in->op == OP_CMP && in->src_kind == OPERAND_IMM && in->imm > -200 && in->imm < 200;
+      if (!number || in->imm == 0 || in->imm == -1 || !is_compared(f, in)) return 0;
+      *ret_edge = last->cc == CC_E ? EDGE_TAKEN : EDGE_FALL;
+      return (int16_t)in->imm;
+    }
+    if (f->where == FACT_REG ? in->defs & REG_BIT(f->reg) : in->flags & INSN_WRITES_MEM) return 0;
+  }
+  return 0;
+}
+
+static bool is_itself(const struct fact *f) {
+  for (const struct transform *t = f->ops; t; t = t->next)
+    if ((t->kind != XF_ZERO && t->kind != XF_SIGN) || t->width < 4) return false;
+  return true;
+}
+
 /* The fact, which is of this round, comes to the starts of the blocks behind BLOCK: push_met, made cheap. */
 static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) {
+  uint8_t edge = 0;
+  int16_t pinned = pinned_by(g, block, &m->fact, &edge);
+  if (pinned && !is_itself(&m->fact)) pinned = 0;
   for (uint32_t i = g->next_first[block]; i < g->next_first[block + 1]; i++) {
     uint32_t to = g->next[i];
+    if (pinned && g->next_kinds[i] == edge) {
+      struct fact one = m->fact;
+      one.pinned = pinned;
+      follow_push(g, to, 0, &one);
+      continue;
+    }
     uint64_t *bits = &m->blocks[to / 64], bit = 1ull << to % 64;
     if (*bits & bit) continue;
     *bits |= bit;

@@ -27,6 +27,7 @@ struct fact {
   bool shown;        /* FACT_ELEMENT: its address was taken since, so that others may write there */
   bool given;        /* FACT_SLOT: who was given its address has put it there */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
+  int16_t pinned;    /* the value that it was found to be on this way; 0 if it may be any */
   uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
   bool swapped, variable;
   int32_t slot;

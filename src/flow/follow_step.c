@@ -62,6 +62,7 @@ static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t bl
   flags.sum = from->sum;
   flags.subject = from->subject;
   flags.again = from->again;
+  flags.pinned = from->pinned;
   flags.ops = from->ops;
   flags.width = in->size;
   follow_push(g, block, position + 1, &flags);

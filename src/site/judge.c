@@ -473,8 +473,8 @@ static void at_errno_left(struct judging *j, const struct list *l, const struct 
     if (q->events[i].subject == SUBJECT_ERRNO) at_errno(&q->events[i], out);
 }
 
-static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
-                        struct judgement *out) {
+static void judge_any(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
+                      struct judgement *out) {
   const struct flow_event *e = &l->events[event];
   if (e->subject == SUBJECT_ERRNO) {
     if (e->kind == EVENT_RETURN)
@@ -525,6 +525,24 @@ static bool asks_elsewhere(const struct flow_event *e) {
 }
 
 /* What is seen here first: if that tells all errors, nobody else has to be asked. */
+/* Behind "rc == ENOSPC", what is done with the value is done with that error only. */
+static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
+                        struct judgement *out) {
+  const struct flow_event *e = &l->events[event];
+  if (!e->pinned) {
+    judge_any(j, l, s, event, out);
+    return;
+  }
+  uint64_t same = 0;
+  for (unsigned i = 0; i < s->import->n_errors; i++)
+    if ((int32_t)s->errors[i] == e->pinned) same |= 1ull << i;
+  struct judgement one = {0};
+  judge_any(j, l, s, event, &one);
+  out->noticed |= one.noticed & same;
+  out->other_codes |= one.other_codes;
+  add_seen(out, &one);
+}
+
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
   if (j->budget == 0) {
     out->cut = true;
