@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -189,6 +190,34 @@ static NOINLINE long sum(void)
 	return n + pairs[0].copy + pairs[1].copy;
 }
 
+/* A function that is chosen, and called by a pointer after others of the library, which do not get it. */
+static int hide(int fd, const char *path)
+{
+	if (total == 5)
+		return chmod(path, 0600); /* @chmod all */
+	return fchmod(fd, 0600); /* @fchmod all */
+}
+
+static int show(int fd, const char *path)
+{
+	return lseek(fd, path[0], SEEK_CUR) == -1 ? -1 : 0; /* @lseek all */
+}
+
+static inline int each(int fd, int (*fn)(int, const char *))
+{
+	char name[64];
+	ssize_t n;
+
+	while ((n = read(fd, name, sizeof name - 1)) > 0) { /* @read all */
+		name[n] = 0;
+		if (fn(fd, name) != 0) {
+			note(name);
+			return -1;
+		}
+	}
+	return (int)n;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -207,5 +236,7 @@ int main(int argc, char **argv)
 	if (open_slots(argv[1], argc) < 0 || open_pairs(argv[2], argc) < 0)
 		return 1;
 	total += sum();
+	if (each(argc, argv[1][0] == 'h' ? hide : show) < 0)
+		return 1;
 	return total > 100;
 }
