@@ -28,7 +28,7 @@ struct fact {
   bool given;        /* FACT_SLOT: who was given its address has put it there */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   int16_t pinned;    /* the value that it was found to be on this way; 0 if it may be any */
-  uint8_t op, width; /* FACT_FLAGS, as in struct flow_event */
+  uint8_t op, width; /* FACT_FLAGS, as in struct flow_event; FACT_ELEMENT: see follow_named_element */
   bool swapped, variable;
   int32_t slot;
   int64_t disp;
@@ -163,8 +163,17 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
 
 /* --- follow_array.c ----------------------------------------------------------------------------------------------- */
 
-/* Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array. */
+/*
+ * Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array, and
+ * width, unless it is 0: as far as it is seen.
+ */
 bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+/*
+ * AT, a place in the image, is written by its name. If the places before it are, too, it is an element of the array
+ * that begins there: the fact has SLOT bytes between them, of which the bytes from one element to the next, WIDTH of an
+ * operand that is compared with it, must be a part.
+ */
+void follow_named_element(struct flow_graph *g, const struct fact *at, uint32_t block, uint32_t position);
 /*
  * The same for what START is about, behind the pointer that REG holds before the instruction: is that an element? If
  * START says that an array is there, it need not be seen here.

@@ -333,6 +333,37 @@ bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position,
   return image_is_mapped(g->code.image, *ret);
 }
 
+/* How many bytes the register, which was just made, moves on for each element; 0 if that is not seen. */
+static unsigned multiple(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+  uint32_t first = g->code.blocks[block].first;
+  for (uint32_t i = position; reg != NO_REG && i-- > 0 && position - i < NEAR;) {
+    const struct insn *def = &g->code.insns[first + i];
+    if (!(def->defs & REG_BIT(reg))) continue;
+    if (def->op == OP_LEA && def->base == NO_REG && def->index != NO_REG) return def->scale;
+    return def->op == OP_SHL && def->src_kind == OPERAND_IMM && def->imm < 8 ? 1u << def->imm : 0;
+  }
+  return 0;
+}
+
+/* The same for one that is an index in bytes: what it gets more each time round the loop. */
+static unsigned stride(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+  struct search s = {.g = g, .number = true};
+  if (reg == NO_REG) return 0;
+  go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
+  return find_origin(&s) && s.step < UINT8_MAX ? (unsigned)s.step : 0;
+}
+
+/* The same for the memory operand, the array of which was found. */
+static unsigned step_of(const struct search *s, uint32_t block, uint32_t position) {
+  const struct insn *in = &s->g->code.insns[s->g->code.blocks[block].first + position];
+  if (in->index == NO_REG) return s->step < UINT8_MAX ? (unsigned)s->step : 0;
+  if (in->scale > 1) return in->scale;
+  unsigned step = multiple(s->g, block, position, in->index);
+  if (!step) step = multiple(s->g, block, position, in->base);
+  if (!step) step = stride(s->g, block, position, in->index);
+  return step ? step : stride(s->g, block, position, in->base);
+}
+
 static void fill_element(const struct search *s, unsigned size, struct fact *ret) {
   bool fixed = s->kind == ROOT_STACK || s->kind == ROOT_IMAGE;
   ret->where = FACT_ELEMENT;
@@ -353,8 +384,48 @@ bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, str
   bool made = find_root(&s, block, position) && lasts(&s);
   if (!made) s = (struct search){.g = g};
   if (!made && !find_root(&s, block, position)) return false;
+  bool steps = ret->width;
   fill_element(&s, in->size, ret);
+  if (steps) ret->width = (uint8_t)step_of(&s, block, position);
   return true;
+}
+
+/* --- elements that are written by their names --------------------------------------------------------------------- */
+
+#define NAMED_MAX 16
+
+/* What the function does by their names with the places before one, as bits: the nearest one first. */
+struct named {
+  uint32_t written, begun; /* BEGUN: an array may begin there */
+};
+
+static void look_at_named(const struct code *c, uint64_t where, unsigned size, struct named *ret) {
+  for (uint32_t i = 0; i < c->n_insns; i++) {
+    const struct insn *in = &c->insns[i];
+    uint64_t distance = where - (uint64_t)in->disp, n = distance / size;
+    if (in->base != NO_REG && in->op != OP_LEA && in->index == NO_REG) continue;
+    if (distance == 0 || distance % size || n > NAMED_MAX || in->flags & INSN_FS) continue;
+    bool plain = in->base == NO_REG && in->index == NO_REG;
+    if (plain && in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && in->size == size) ret->written |= 1u << (n - 1);
+    if ((plain && in->op == OP_LEA) || (in->index != NO_REG && in->base == NO_REG)) ret->begun |= 1u << (n - 1);
+  }
+}
+
+void follow_named_element(struct flow_graph *g, const struct fact *at, uint32_t block, uint32_t position) {
+  struct named named = {0};
+  struct fact element = *at;
+  if (at->place.kind != PLACE_GLOBAL || at->place.raw || at->size < 4 || g->code.n_insns > INSNS_MAX) return;
+  look_at_named(&g->code, at->place.where, at->size, &named);
+  element.where = FACT_ELEMENT;
+  element.reg = ROOT_IMAGE;
+  element.disp = 0;
+  element.width = at->size;
+  element.place = (struct flow_place){0};
+  for (unsigned i = 0; i < NAMED_MAX && named.written >> i & 1; i++) {
+    element.slot = (int32_t)((i + 1) * at->size);
+    element.imm = at->place.where - (uint64_t)element.slot;
+    if (named.begun >> i & 1) follow_push(g, block, position + 1, &element);
+  }
 }
 
 bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,

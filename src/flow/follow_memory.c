@@ -145,12 +145,13 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 /* Of an array at a known place, the first element is known as such, too: compilers unroll loops. */
 static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
-  struct fact e = {0};
+  struct fact e = {.width = f->width};
   int32_t slot;
   if (plain_memory(in) && (insn_slot(in, &slot) || in->base == NO_REG))
     return (in->from_size ? in->from_size : in->size) == f->size && follow_is_named(g, f, in);
-  return follow_element(g, block, position, &e) && e.reg == f->reg && e.imm == f->imm && e.disp == f->disp &&
-         e.size == f->size;
+  if (!follow_element(g, block, position, &e)) return false;
+  if (f->width && (!e.width || f->slot % e.width)) return false; /* it lies between those that are meant */
+  return e.reg == f->reg && e.imm == f->imm && e.disp == f->disp && e.size == f->size;
 }
 
 static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
@@ -476,6 +477,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     e.width = in->size;
     at.where = FACT_PLACE;
     follow_push(g, block, position + 1, &at);
+    if (in->base == NO_REG) follow_named_element(g, &at, block, position);
   } else if (!handed && element.where == FACT_ELEMENT && follow_image_array(g, block, position, &e.imm)) {
     e.place = STORE_GLOBAL;
     e.width = in->size;

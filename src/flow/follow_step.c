@@ -30,6 +30,7 @@ static struct fact moved_to(struct fact f, uint8_t reg) {
   f.slot = 0;
   f.disp = 0;
   f.imm = 0;
+  f.width = 0;
   f.element = false;
   f.shown = f.given = false;
   f.place = (struct flow_place){0};

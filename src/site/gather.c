@@ -277,13 +277,43 @@ static int gather_call(struct gathering *t, uint32_t insn) {
   return r;
 }
 
-/* Is the next call, before anything jumps, one of a library's function? An address that is taken may be for that. */
+/* The registers that hold an address behind the instruction, if HELD do before; *ret_lost: it was put elsewhere. */
+static uint16_t still_held(const struct insn *in, uint16_t held, bool *ret_lost) {
+  bool copied = (in->op == OP_MOVE || in->op == OP_CMOV) && in->src_kind == OPERAND_REG && held & REG_BIT(in->src);
+  bool kept = in->op == OP_CMOV && held & REG_BIT(in->dst);
+  uint16_t after = held & (uint16_t)~in->defs;
+  if (insn_calls(in)) after &= (uint16_t)~CALL_CLOBBERS;
+  if (copied && in->dst_kind == OPERAND_REG)
+    after |= REG_BIT(in->dst);
+  else if (kept)
+    after |= REG_BIT(in->dst);
+  else
+    *ret_lost |= in->uses & held && !insn_calls(in);
+  return after;
+}
+
+/*
+ * Is the address, which the instruction takes, for a library's function? It is if the next call, before anything jumps,
+ * is one of a library, and gets it, or may find it in memory.
+ */
 static bool is_for_library(const struct gathering *t, uint32_t insn) {
-  for (uint32_t i = insn + 1; i < t->code->n_insns; i++) {
+  const struct insn *by = &t->code->insns[insn];
+  uint16_t held = by->dst_kind == OPERAND_REG ? REG_BIT(by->dst) : 0, given = 0;
+  bool lost = !held, passed = false;
+  int32_t slot;
+  for (unsigned i = 0; i < FLOW_ARGS; i++)
+    given |= REG_BIT(code_argument_registers[i]);
+  for (uint32_t i = insn + 1; i < t->code->n_insns && (held || lost); i++) {
     const struct insn *in = &t->code->insns[i];
     bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
-    if (insn_calls(in) || tail) return flow_graph_call(t->g, i).kind == CALL_SLOT;
-    if (in->op == OP_RETURN || in->op == OP_STOP) return false;
+    bool calls = insn_calls(in) || tail;
+    if (calls && flow_graph_call(t->g, i).kind != CALL_SLOT) return false;
+    if (calls && (lost || held & given)) return true;
+    if (tail || in->op == OP_RETURN || in->op == OP_STOP) return false;
+    passed |= calls;
+    bool put = lost;
+    held = still_held(in, held, &put);
+    if (!passed || !insn_slot(in, &slot)) lost = put; /* later, in a slot, it is put aside, and given to nobody */
   }
   return false;
 }

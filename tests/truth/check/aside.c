@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results that are put aside before somebody looks, or that nobody looks at though it seems so: variables behind
- * pointers, tests without a consequence, slots of the stack that compilers use twice.
+ * pointers, tests without a consequence, slots of the stack that compilers use twice, elements that are written by name.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -142,6 +146,78 @@ static void walk(const char *path)
 		note(path);
 }
 
+/* Elements that are written by their names, and looked at by a loop; and members that only lie beside what is. */
+enum { FIRST, SECOND, THIRD, SLOTS };
+static int slots[SLOTS], extra;
+static struct pair {
+	int fd, copy;
+} pairs[2];
+
+static NOINLINE int open_slots(const char *path, int fd)
+{
+	slots[FIRST] = openat(AT_FDCWD, path, O_RDONLY); /* @openat all */
+	slots[SECOND] = eventfd(0, EFD_CLOEXEC); /* @eventfd all */
+	slots[THIRD] = epoll_create1(EPOLL_CLOEXEC); /* @epoll_create1 all */
+	for (int i = 0; i < SLOTS; i++)
+		if (slots[i] < 0) {
+			note(path);
+			return -1;
+		}
+	extra = dup(fd); /* @dup none used */
+	return 0;
+}
+
+static NOINLINE int open_pairs(const char *path, int fd)
+{
+	pairs[0].fd = inotify_init1(0); /* @inotify_init1 all */
+	pairs[0].copy = dup2(fd, 7); /* @dup2 none used/ignored */
+	pairs[1].fd = inotify_init1(0); /* @inotify_init1 all */
+	pairs[1].copy = dup3(fd, 8, 0); /* @dup3 none used/ignored */
+	for (int i = 0; i < 2; i++)
+		if (pairs[i].fd < 0) {
+			note(path);
+			return -1;
+		}
+	return 0;
+}
+
+static NOINLINE long sum(void)
+{
+	long n = extra;
+
+	for (int i = 0; i < SLOTS; i++)
+		n += slots[i];
+	return n + pairs[0].copy + pairs[1].copy;
+}
+
+/* A function that is chosen, and called by a pointer after others of the library, which do not get it. */
+static int hide(int fd, const char *path)
+{
+	if (total == 5)
+		return chmod(path, 0600); /* @chmod all */
+	return fchmod(fd, 0600); /* @fchmod all */
+}
+
+static int show(int fd, const char *path)
+{
+	return lseek(fd, path[0], SEEK_CUR) == -1 ? -1 : 0; /* @lseek all */
+}
+
+static inline int each(int fd, int (*fn)(int, const char *))
+{
+	char name[64];
+	ssize_t n;
+
+	while ((n = read(fd, name, sizeof name - 1)) > 0) { /* @read all */
+		name[n] = 0;
+		if (fn(fd, name) != 0) {
+			note(name);
+			return -1;
+		}
+	}
+	return (int)n;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -157,5 +233,10 @@ int main(int argc, char **argv)
 	cut_all(argv, argc);
 	copy_all(argc, argc);
 	walk(argv[3]);
+	if (open_slots(argv[1], argc) < 0 || open_pairs(argv[2], argc) < 0)
+		return 1;
+	total += sum();
+	if (each(argc, argv[1][0] == 'h' ? hide : show) < 0)
+		return 1;
 	return total > 100;
 }
