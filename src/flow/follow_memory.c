@@ -24,6 +24,38 @@ bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t posit
   return false;
 }
 
+/* The instruction that loaded what REG holds before INSN from memory, all eight bytes; NULL if none is seen. */
+static const struct insn *loaded_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
+  uint64_t made = origin_identity(&g->walk, insn, reg);
+  uint32_t behind = (uint32_t)(made >> 8);
+  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return NULL; /* it was not made there */
+  const struct insn *by = &g->code.insns[behind - 1];
+  bool load = by->op == OP_MOVE && by->src_kind == OPERAND_MEM && by->size == 8 && by->from_size == 8;
+  if (!load || !(by->defs & REG_BIT(made & 0xff)) || by->index != NO_REG || by->flags & INSN_FS) return NULL;
+  *ret = behind - 1;
+  return by;
+}
+
+/*
+ * Do registers hold one pointer, since both were loaded from the same place? Compilers load "s->buffer" once before a
+ * call and once behind it.
+ */
+static bool same_pointer(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t other_insn, uint8_t other,
+                         unsigned depth) {
+  uint32_t at, other_at;
+  int32_t slot, other_slot;
+  if (origin_identity(&g->walk, insn, reg) == origin_identity(&g->walk, other_insn, other)) return true;
+  const struct insn *a = depth ? loaded_by(g, insn, reg, &at) : NULL;
+  const struct insn *b = a ? loaded_by(g, other_insn, other, &other_at) : NULL;
+  if (!b || a->base == NO_REG || b->base == NO_REG) return false;
+  bool on_stack = insn_slot(a, &slot);
+  if (on_stack != insn_slot(b, &other_slot)) return false;
+  if (on_stack) return slot == other_slot;
+  return a->disp == b->disp && same_pointer(g, at, a->base, other_at, b->base, depth - 1);
+}
+
+#define POINTERS 2 /* that lead to one another */
+
 /* Does the memory operand have a place of its own that can be told from others? */
 static bool plain_memory(const struct insn *in) {
   bool memory = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM;
@@ -169,7 +201,8 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
     return operand_place(&g->walk, insn, &p) && place_equal(&p, &f->place);
   case FACT_BEHIND_REG: /* of an array, an element is read as it was written */
     if (f->element && (in->from_size ? in->from_size : in->size) != f->size) return false;
-    return in->base == f->reg && in->disp == f->disp && !(in->flags & INSN_FS);
+    if (in->disp != f->disp || in->flags & INSN_FS || in->base == NO_REG) return false;
+    return in->base == f->reg || (!insn_slot(in, &slot) && same_pointer(g, insn, in->base, insn, f->reg, POINTERS));
   case FACT_BEHIND_SLOT:
     if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || insn_slot(in, &slot)) return false;
     return follow_base_slot(g, block, position, &slot) && slot == f->slot;
@@ -486,7 +519,9 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.place = (struct flow_place){0};
   if (in->base == NO_REG || in->flags & INSN_FS) return;
   struct fact behind = at;
-  if (follow_base_slot(g, block, position, &behind.slot)) {
+  uint32_t load;
+  const struct insn *by = loaded_by(g, insn, in->base, &load);
+  if (follow_base_slot(g, block, position, &behind.slot) || (by && insn_slot(by, &behind.slot))) {
     behind.where = FACT_BEHIND_SLOT;
     follow_push(g, block, position + 1, &behind);
     store_in_variable(g, at, block, position);
