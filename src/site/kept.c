@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call that writes.
- * All ways from the call to the end of its function must pass the question, or a flush that has failed and whose
- * failure was noticed, before they come to a call that makes the stream forget, as clearerr does. Who reads is not
- * helped so: what was not read is used before, and the end of a file is no failure.
+ * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call that writes or
+ * reads. All ways from the call to the end of its function must pass the question, or a flush that has failed and whose
+ * failure was noticed, before they come to a call that makes the stream forget, as clearerr does. Who reads must ask at
+ * once, since what was not read may be used before: no other call may come in between, but for those of the same stream,
+ * and the result may be no address or index. The end of a file is no failure: nobody has to ask for that.
  */
 #include "site/program.h"
 #include "site/relevance_rules.h"
@@ -37,6 +38,7 @@ struct keeping {
 /* The stream of a call: stdout, what came from one place, or what is held in one. */
 struct stream {
   bool is_stdout;
+  bool read; /* the call reads from it */
   struct thing thing;
   struct home home; /* if where it came from is not known, as "name ? fopen(name, "w") : stdout" */
 };
@@ -177,11 +179,21 @@ static bool all_cut(struct keeping *k, uint32_t block) {
   return none_circles(k);
 }
 
+/* Is the result an address that something is done with, or an index? Perhaps before the question; a count may be one. */
+static bool is_address_used(const struct found *f, const struct import *m) {
+  for (uint32_t i = 0; i < f->n_events && m->success != SUCCESS_COUNT; i++) {
+    uint8_t kind = (uint8_t)f->events[i].kind;
+    if (kind == EVENT_DEREFERENCE || (kind == EVENT_ARGUMENT && m->success == SUCCESS_POINTER)) return true;
+  }
+  return false;
+}
+
 static bool stream_of(const struct keeping *k, const struct found *f, uint32_t insn, struct stream *ret) {
   const struct relevance *r = k->t->p->relevance;
   const struct import *m = &k->t->p->imports.at[f->import];
   int kept = relevance_kept(r, m->written);
-  if (relevance_writes(r, m->written) < 0 && relevance_flushes(r, m->written) < 0) return false;
+  ret->read = relevance_writes(r, m->written) < 0 && relevance_flushes(r, m->written) < 0;
+  if (ret->read && (kept < 0 || is_address_used(f, m))) return false;
   ret->is_stdout =
       relevance_writes(r, m->written) == ARG_STDOUT || (kept >= 0 && f->call.about[ABOUT_STDOUT] == TRUE_FOR_CALL);
   if (ret->is_stdout) return true;
@@ -206,9 +218,38 @@ static int find_told(struct keeping *k) {
   return 0;
 }
 
+/* Where the stream is asked in the block of FROM or behind it there, or the end of the block. */
+static uint32_t asked_in(const struct keeping *k, const struct stream *s, uint32_t from) {
+  const struct block *b = &k->t->code->blocks[flow_graph_block(k->t->g, from)];
+  for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
+    uint32_t insn = k->told.at[i].insn;
+    if (insn < from || insn >= b->first + b->n) continue;
+    if (gets(k, insn, called(k, insn), 0, s)) return insn;
+  }
+  return b->first + b->n;
+}
+
+/* Do no calls but those of the stream come between the call SITE and the question, in the blocks that were seen? */
+static bool is_asked_at_once(const struct keeping *k, const struct stream *s, uint32_t site) {
+  const struct code *code = k->t->code;
+  uint32_t here = flow_graph_block(k->t->g, site);
+  for (uint32_t block = 0; block < code->n_blocks; block++) {
+    if (!k->seen[block]) continue;
+    uint32_t first = block == here ? site + 1 : code->blocks[block].first;
+    uint32_t end = first < code->blocks[block].first + code->blocks[block].n ? asked_in(k, s, first) : first;
+    for (uint32_t i = first; i < end; i++) {
+      const struct import *m = called(k, i);
+      if (!insn_calls(&code->insns[i])) continue;
+      if (!m || !gets(k, i, m, relevance_kept(k->t->p->relevance, m->written), s)) return false;
+    }
+  }
+  return true;
+}
+
 /* Is the stream asked on all ways behind INSN? NOTHING as in look_at_told. */
 static bool is_asked(struct keeping *k, const struct stream *s, uint32_t insn, bool nothing) {
-  return cut_edges(k, s, insn, nothing) && all_cut(k, flow_graph_block(k->t->g, insn));
+  if (!cut_edges(k, s, insn, nothing) || !all_cut(k, flow_graph_block(k->t->g, insn))) return false;
+  return !s->read || is_asked_at_once(k, s, insn);
 }
 
 int kept_find(const struct looking *t, struct worker *w, const failing_vec *edges, size_t first) {

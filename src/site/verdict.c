@@ -148,11 +148,14 @@ static bool perhaps_void(const struct program *p, const struct import *m) {
   return true;
 }
 
-/* Do the arguments rule out all that the error may be? Where it is the only one, it stands for more than is known. */
+/*
+ * Do the arguments rule out all that the error may be? Where it is the only one, it stands for more than is known; and
+ * of those that are numbers of errors, it is as likely that the list lacks one.
+ */
 static bool is_ruled_out(const struct program *p, const struct found *f, unsigned error) {
   const struct import *m = &p->imports.at[f->import];
   const struct profile_error *e = m->details[error];
-  if (m->n_errors < 2 || e->errno_unknown || errno_set_empty(&e->errnos)) return false;
+  if (m->n_errors < 2 || is_number(m, error) || e->errno_unknown || errno_set_empty(&e->errnos)) return false;
   for (int i = 1; i <= ERRNO_MAX; i++)
     if (errno_set_has(&e->errnos, i) && !relevance_rules_out(p->relevance, &f->call, i, m->errors[error])) return false;
   return true;
