@@ -134,6 +134,17 @@ static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e
   return edge < 1u << 30 ? edge : 0;
 }
 
+/* "n == 2 || n == 3" is n - 2 <= 1 without a sign: the first count of the range; 0 if it is none. */
+static uint64_t first_of_range(const struct sample *s, const struct flow_event *e) {
+  uint8_t order = e->cc & ~1;
+  const struct transform *t = e->ops;
+  bool asks = e->op == OP_CMP && !e->variable && (order == CC_B || order == CC_BE);
+  while (t && (t->kind == XF_ZERO || t->kind == XF_SIGN) && t->width >= 4)
+    t = t->next;
+  if (s->import->success != SUCCESS_COUNT || !asks || !t || t->kind != XF_ADD) return 0;
+  return t->imm < 0 && t->imm > -(1 << 30) ? (uint64_t)-t->imm : 0;
+}
+
 /*
  * A success that the comparison suggests: who compares a count with 16 expects 16, and who compares a new descriptor
  * with 1 expects that one. Where it is known how much was asked
@@ -145,6 +156,7 @@ uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
   uint64_t edge = edge_of_range(s, e);
+  if (!edge) edge = first_of_range(s, e);
   if (edge) return edge;
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
