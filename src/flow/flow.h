@@ -401,6 +401,11 @@ struct flow_outcome_pair {
 };
 bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
 /*
+ * Is all the difference between the error and the success that the function returns another number, and that number the
+ * error's errno, or the negative of it?
+ */
+bool flow_graph_returns_errno(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
+/*
  * Does every way from behind INSN to the end of the function pass one of STOPS, instructions that use what was followed
  * last as an address or argument? Those that only use the value of an earlier round of a loop do not count.
  */

@@ -285,3 +285,20 @@ bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outc
   uint64_t ignored;
   return other.success_value == 0 || same_runs(g, insn, &other, &ignored);
 }
+
+bool flow_graph_returns_errno(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
+  struct run a, b;
+  uint32_t x = carry_start(g, insn, p->error_value, p->error_errno, &a);
+  uint32_t y = carry_start(g, insn, p->success_value, 0, &b);
+  for (unsigned passed = 0; passed < RUN_CALLS && x != UINT32_MAX && y != UINT32_MAX; passed++) {
+    if (!same_call(&a, x, &b, y)) break;
+    x = carry_past(&a, x, passed);
+    y = carry_past(&b, y, passed);
+  }
+  if (x == UINT32_MAX || y == UINT32_MAX) return false;
+  if (g->code.insns[x].op != OP_RETURN || g->code.insns[y].op != OP_RETURN) return false;
+  if (!same_slots(&a, &b, x, true) || !same_slots(&b, &a, y, true)) return false;
+  if (!same_stores(&a, &b) || !same_stores(&b, &a) || !(a.known & b.known & REG_BIT(RAX))) return false;
+  int32_t code = (int32_t)a.regs[RAX], number = (int32_t)p->error_errno;
+  return a.regs[RAX] != b.regs[RAX] && (code == number || code == -number);
+}

@@ -188,6 +188,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, false, &f.guard);
   if (t->p->debug) guard_look(t->g, insn, &t->w->events, &sample, true, &f.guard_nothing);
+  f.codes = guard_codes(t->g, insn, &t->w->events, &sample);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
   r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);
   if (r < 0 || !m->wanted) return r;

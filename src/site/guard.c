@@ -8,6 +8,8 @@
  */
 #include "site/program.h"
 
+#include <errno.h>
+
 void guard_choose(struct program *p) {
   for (size_t i = 0; i < p->found.n; i++) {
     struct found *f = &p->found.at[i];
@@ -107,4 +109,21 @@ void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *e
     }
   }
   if (errno_set_empty(&ret->handled)) ret->errors = 0;
+}
+
+uint64_t guard_codes(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s) {
+  struct flow_outcome_pair pair = {0};
+  bool returned = false;
+  uint64_t codes = 0;
+  for (size_t i = 0; i < events->at.n; i++)
+    returned |= events->at.at[i].subject == SUBJECT_ERRNO && events->at.at[i].kind == EVENT_RETURN;
+  for (unsigned i = 0; returned && i < s->import->n_errors; i++) {
+    if (!told_success(flow_graph_code(g)->image, events, s, i, &pair.success_value)) continue;
+    pair.error_value = s->errors[i];
+    pair.error_errno = EIO;
+    if (!flow_graph_returns_errno(g, insn, &pair)) continue;
+    pair.error_errno = (uint64_t)other_errno(flow_graph_code(g)->image, events, s->import);
+    if (flow_graph_returns_errno(g, insn, &pair)) codes |= 1ull << i;
+  }
+  return codes;
 }

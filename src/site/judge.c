@@ -20,6 +20,7 @@ struct judging {
   struct program *p;
   unsigned budget;
   bool errno_cleared;
+  bool codes;     /* the values are numbers of errors, and what errno is then does not matter */
   unsigned given; /* functions that may still be asked for what they do with what they get a pointer to */
 };
 
@@ -167,7 +168,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
  */
 static bool judge_caller(struct judging *j, struct list *there, uint64_t at, const struct sample *s,
                          struct judgement *out) {
-  if (guard_asks(there->events, there->n)) {
+  if (!j->codes && guard_asks(there->events, there->n)) {
     const struct question *guard = ask_guard(j->p, there->entry, at, s);
     if (!guard || !guard->answered) return false;
     there->guarded = guard->guard.errors;
@@ -464,6 +465,47 @@ static void at_errno_return(struct judging *j, const struct list *l, const struc
   if (there.noticed || there.seen & SEEN_RETURNED) out->errno_tested = true;
 }
 
+/* Numbers that errno may be with the errors of M, at most MAX. */
+static unsigned possible_errnos(const struct import *m, uint64_t *ret, unsigned max) {
+  unsigned n = 0;
+  for (int i = 1; i <= ERRNO_MAX && n < max; i++) {
+    bool possible = false;
+    for (unsigned k = 0; k < m->n_errors; k++)
+      possible |= errno_set_has(&m->details[k]->errnos, i);
+    if (possible) ret[n++] = (uint64_t)i;
+  }
+  return n;
+}
+
+/*
+ * The function returns errno as a code of its own, which is all that it does about a failure: if its callers ask for some
+ * of the codes only, the others are taken for success. Where they ask for none nothing changes: that they do not look
+ * at the code is their mistake, not that of this call.
+ */
+static void judge_codes(struct judging *j, const struct found *f, const struct sample *s, struct judgement *out) {
+  struct import codes = *s->import;
+  struct sample sample = {.import = &codes, .n_successes = 1};
+  codes.profile = NULL;
+  codes.success = SUCCESS_ZERO;
+  codes.n_errors = possible_errnos(s->import, sample.errors, ERRORS_MAX - 1);
+  struct list here = {f->events, f->n_events, f->entry, 0, 0};
+  j->codes = true;
+  for (uint32_t i = 0; i < f->n_events && codes.n_errors; i++) {
+    const struct flow_event *e = &f->events[i];
+    struct judgement there = {0};
+    if (e->subject != SUBJECT_ERRNO || e->kind != EVENT_RETURN) continue;
+    at_return(j, &here, &sample, e, &there);
+    out->missing |= there.missing;
+    bool unclear = there.missing || there.cut || !there.callers || there.seen & SEEN_RETURNED;
+    if (unclear || !there.noticed || there.noticed == judge_every(&codes)) continue;
+    out->noticed &= ~f->codes;
+    out->guard.errors |= f->codes;
+    for (unsigned k = 0; k < codes.n_errors; k++)
+      if (there.noticed >> k & 1) errno_set_add(&out->guard.handled, (int)sample.errors[k]);
+  }
+  j->codes = false;
+}
+
 /* A function that is called finds errno as it was left: does it ask? */
 static void at_errno_left(struct judging *j, const struct list *l, const struct flow_event *e, struct judgement *out) {
   if (!j->errno_cleared || l->depth || l->steps) return;
@@ -563,6 +605,7 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) {
   *ret = (struct judgement){.cut = f->torn};
   sample_start(&s, &p->imports.at[f->import], &f->call);
   judge_list(&j, &(struct list){f->events, f->n_events, f->entry, .guarded = f->guard.errors}, &s, ret);
+  if (f->codes) judge_codes(&j, f, &s, ret);
   if (ret->cut) ret->seen |= SEEN_LOST;
   return p->error;
 }

@@ -59,6 +59,7 @@ struct found {
   const struct flow_event *events;
   uint32_t n_events;
   struct guard guard;
+  uint64_t codes; /* errors whose errno the function returns, which is all that it does about them, as bits */
   struct guard guard_nothing; /* the same if the function returns nothing, which debug information tells later */
   const struct range *recovery;
   uint32_t n_recovery;
@@ -328,6 +329,8 @@ void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *e
                 bool nothing, struct guard *ret);
 /* Of sites in functions that return nothing, the guard is the one for those. */
 void guard_choose(struct program *p);
+/* The errors whose errno the function hands on as a code of its own, and does nothing else about, as bits. */
+uint64_t guard_codes(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s);
 
 /* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
 
