@@ -140,7 +140,9 @@ static bool operand_is_value(struct run *r, uint32_t insn, uint8_t kind, uint8_t
 /* Is what the instruction writes made of the value? Flags and constants are not. */
 static bool makes_derived(struct run *r, uint32_t insn) {
   const struct insn *in = &r->g->code.insns[insn];
-  if (in->op == OP_SET || in->op == OP_LEA || insn_zeroes(in) || insn_sets_constant(in)) return false;
+  if (in->op == OP_SET || insn_zeroes(in) || insn_sets_constant(in)) return false;
+  if (in->op == OP_LEA)
+    return (in->base != NO_REG && r->derived >> in->base & 1) || (in->index != NO_REG && r->derived >> in->index & 1);
   bool src = operand_derived(r, insn, in->src_kind, in->src), dst = operand_derived(r, insn, in->dst_kind, in->dst);
   if (in->op == OP_ADD || in->op == OP_SUB) {
     src |= operand_is_value(r, insn, in->src_kind, in->src);

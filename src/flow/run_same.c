@@ -269,7 +269,8 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   for (unsigned passed = 0;; passed++) {
     *ret_expected = b.expected;
     if (x == UINT32_MAX || y == UINT32_MAX || a.unclear || b.unclear) return false;
-    bool decided = a.decided_by_value && a.decided_by_errno && b.decided_by_value;
+    /* Where errno is asked for first, neither has to ask for the value. */
+    bool decided = a.decided_by_errno && a.decided_by_value == b.decided_by_value;
     bool sums = a.sum_asked || b.sum_asked;
     if (decided && !sums && same_ends(&a, x, &b, y, p->nothing)) return true;
     if (decided && !passed && same_again(&a, x, &b, y, insn)) return true;

@@ -134,15 +134,22 @@ static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e
   return edge < 1u << 30 ? edge : 0;
 }
 
-/* "n == 2 || n == 3" is n - 2 <= 1 without a sign: the first count of the range; 0 if it is none. */
-static uint64_t first_of_range(const struct sample *s, const struct flow_event *e) {
+#define COUNTS 64
+
+/*
+ * "n == 2 || n == 3" is n - 2 <= 1 without a sign, and "n < 1 || n > 12" is n - 13 < -12: the first count that is told
+ * from the error; 0 if none of the first ones is.
+ */
+static uint64_t count_of_range(const struct program *p, const struct sample *s, const struct flow_event *e) {
   uint8_t order = e->cc & ~1;
-  const struct transform *t = e->ops;
-  bool asks = e->op == OP_CMP && !e->variable && (order == CC_B || order == CC_BE);
-  while (t && (t->kind == XF_ZERO || t->kind == XF_SIGN) && t->width >= 4)
-    t = t->next;
-  if (s->import->success != SUCCESS_COUNT || !asks || !t || t->kind != XF_ADD) return 0;
-  return t->imm < 0 && t->imm > -(1 << 30) ? (uint64_t)-t->imm : 0;
+  bool asks = e->op == OP_CMP && !e->variable && (order == CC_B || order == CC_BE), moved = false;
+  for (const struct transform *t = e->ops; t; t = t->next)
+    moved |= t->kind == XF_ADD;
+  if (s->import->success != SUCCESS_COUNT || !asks || !moved || !s->import->n_errors) return 0;
+  bool holds = flow_event_holds(e, p->image, s->errors[0], 0);
+  for (uint64_t n = 1; n <= COUNTS; n++)
+    if (flow_event_holds(e, p->image, n, 0) != holds) return n;
+  return 0;
 }
 
 /*
@@ -156,7 +163,6 @@ uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
   uint64_t edge = edge_of_range(s, e);
-  if (!edge) edge = first_of_range(s, e);
   if (edge) return edge;
   if (!positive || e->op == OP_TEST || e->op == OP_AND) return 0;
   if (m->success == SUCCESS_LENGTH && equality) return s->count && e->imm >= s->count ? 0 : e->imm;
@@ -214,7 +220,8 @@ static bool asks_truth(const struct program *p, const struct sample *s, const st
 }
 
 uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
-  uint64_t told = 0, variables[VARIABLES] = {0}, more = judge_suggested(s, e);
+  uint64_t told = 0, variables[VARIABLES] = {0}, range = count_of_range(p, s, e);
+  uint64_t more = range ? range : judge_suggested(s, e);
   if (judge_mixed(p, s, e) || asks_truth(p, s, e)) return 0;
   if (e->variable && judge_masked(e->ops)) return 0;
   unsigned n = e->variable ? variables_for(s->import, e, variables) : 1;
