@@ -368,6 +368,11 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn);
 uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds);
 /* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
+/*
+ * Does argument ARG of the call INSN point to a variable on the stack that holds a constant? *RET_STACK: whether it points
+ * to one at all.
+ */
+bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack);
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
 /* Is argument ARG of the call X argument OTHER of the call Y, because one register holds it all the way between? */
 bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other);

@@ -221,16 +221,31 @@ static bool takes_address(const struct insn *in, int32_t *ret) {
          in->dst_kind == OPERAND_REG && in->dst != RBP && in->sp != SP_UNKNOWN;
 }
 
+/* The slot whose address REG holds before INSN. */
+static bool pointed_slot(const struct flow_graph *g, uint32_t insn, uint8_t reg, int32_t *ret) {
+  uint64_t made = origin_identity(&g->walk, insn, reg);
+  uint32_t behind = (uint32_t)(made >> 8);
+  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return false; /* it was not made there */
+  const struct insn *by = &g->code.insns[behind - 1];
+  return by->defs & REG_BIT(made & 0xff) && takes_address(by, ret);
+}
+
+bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack) {
+  struct loc loc = {.kind = LOC_SLOT, .size = 4};
+  *ret_stack = pointed_slot(g, insn, code_argument_registers[arg], &loc.slot);
+  if (!*ret_stack) return false;
+  struct flow_value v = origin(&g->walk, insn, &loc);
+  loc.size = 8;
+  if (v.kind != VALUE_CONST) v = origin(&g->walk, insn, &loc);
+  return v.kind == VALUE_CONST;
+}
+
 /* The slot that the memory operand names, by a register that holds its address too. */
 static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) {
   const struct insn *in = &g->code.insns[insn];
   if (insn_slot(in, ret)) return true;
   if (!g->code.n_escaped || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
-  uint64_t made = origin_identity(&g->walk, insn, in->base);
-  uint32_t behind = (uint32_t)(made >> 8);
-  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return false; /* it was not made there */
-  const struct insn *by = &g->code.insns[behind - 1];
-  if (!(by->defs & REG_BIT(made & 0xff)) || !takes_address(by, ret)) return false;
+  if (!pointed_slot(g, insn, in->base, ret)) return false;
   *ret += (int32_t)in->disp;
   return in->disp > INT32_MIN / 2 && in->disp < INT32_MAX / 2;
 }

@@ -64,6 +64,7 @@ enum calling_fact {
   CALL_STARTS,
   CALL_HANDS,
   CALL_WHENCE,
+  CALL_FILLS,
 };
 static inline uint64_t calling_key_of(enum calling_fact fact, uint64_t name_hash) {
   return hash_mix(name_hash + (unsigned)fact);

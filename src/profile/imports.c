@@ -132,6 +132,7 @@ struct profile_roles profile_facts_roles(const struct profile_facts *facts, cons
       .starts = role(facts, told, CALL_STARTS, hash),
       .hands = role(facts, told, CALL_HANDS, hash),
       .whence = role(facts, told, CALL_WHENCE, hash),
+      .fills = role(facts, told, CALL_FILLS, hash),
   };
   return roles;
 }

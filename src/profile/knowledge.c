@@ -123,6 +123,7 @@ static int read_calling(struct lines *at, const char *kind, const char *word, ch
       [CALL_FLUSHED] = {"flushed", true},     [CALL_OBJECT] = {"object", false},
       [CALL_ONLY] = {"only", false},          [CALL_STARTS] = {"starts", true},
       [CALL_HANDS] = {"hands", true},         [CALL_WHENCE] = {"whence", true},
+      [CALL_FILLS] = {"fills", true},
   };
   struct knowledge *k = at->to;
   for (unsigned i = 0; i < COUNT(kinds); i++) {

@@ -215,6 +215,7 @@ struct profile_roles {
   int misnamed;         /* a name: with one that there is not, it fails for real */
   int returns;          /* what it returns when it succeeds */
   int whence;           /* ... if this argument is 0 */
+  int fills;            /* from this one on, all are pointers to what it sets if it succeeds */
   bool foreseen;        /* callers may know what it returns when it succeeds */
   bool object;          /* it returns an object that somebody else may have made */
   bool only;            /* its errors are those of profile_facts_errors: other constants of its code are answers */

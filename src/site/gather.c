@@ -174,6 +174,17 @@ static bool clears_errno(struct gathering *t) {
   return t->clears_errno == TRUE_FOR_CALL;
 }
 
+/* Was all that the call sets, if it succeeds, set by the caller before? */
+static bool is_preset(struct gathering *t, const struct import *m, uint32_t insn) {
+  bool any = false, on_stack = true;
+  for (unsigned k = m->fills < 0 ? FLOW_ARGS : (unsigned)m->fills; k < FLOW_ARGS && on_stack; k++) {
+    bool preset = flow_graph_preset(t->g, insn, k, &on_stack);
+    if (on_stack && !preset) return false;
+    any |= preset;
+  }
+  return any;
+}
+
 static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   const struct import *m = program_import(t->p, slot);
   const struct insn *in = &t->code->insns[insn];
@@ -188,6 +199,7 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
   sample_start(&sample, m, &f.call);
   guard_look(t->g, insn, &t->w->events, &sample, false, &f.guard);
   if (t->p->debug) guard_look(t->g, insn, &t->w->events, &sample, true, &f.guard_nothing);
+  f.preset = is_preset(t, m, insn);
   f.codes = guard_codes(t->g, insn, &t->w->events, &sample);
   uint32_t number = m->wanted ? (uint32_t)t->w->found.n : UINT32_MAX;
   r = recovery_note_checks(t->p, t->g, &t->w->events, &sample, number, insn, &t->failing);

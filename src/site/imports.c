@@ -119,6 +119,7 @@ static int add_import(struct program *p, const char *name) {
   m->size = roles.size < RELEVANCE_ARGS ? (int8_t)roles.size : -1;
   m->returns = roles.returns < RELEVANCE_ARGS ? (int8_t)roles.returns : -1;
   m->whence = roles.whence < RELEVANCE_ARGS ? (int8_t)roles.whence : -1;
+  m->fills = roles.fills < FLOW_ARGS ? (int8_t)roles.fills : -1;
   m->starts = roles.starts < FLOW_ARGS - 1 ? (int8_t)roles.starts : -1;
   m->hands = roles.hands < FLOW_ARGS ? (int8_t)roles.hands : -1;
   m->arguments = roles.arguments >= 0 && roles.arguments < FLOW_ARGS && !roles.variadic ? roles.arguments : FLOW_ARGS;

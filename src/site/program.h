@@ -21,6 +21,7 @@ struct import {
   bool looked_at;   /* somebody looks at what it returns */
   int8_t size;      /* the written argument that says how much, or -1 */
   int8_t returns;   /* the one that it returns when it succeeds, or -1 */
+  int8_t fills;     /* from this one on, all point to what it sets if it succeeds, or -1 */
   int8_t whence;    /* ... unless this one is known and not 0; or -1 */
   int8_t starts;    /* the one that is a function, which another thread calls with the argument behind it, or -1 */
   int8_t arguments; /* how many there are at most */
@@ -53,6 +54,7 @@ struct found {
   bool again;          /* the same was asked before, and there was an answer (again.c) */
   bool kept;           /* a stream keeps the failure, and is asked for it (kept.c) */
   bool kept_returned;  /* ... but the answer is only returned, which debug information may know better */
+  bool preset;         /* what it would have set has a value that the caller gave it before */
   bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   uint64_t refused_at; /* that call, or 0 */
   bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */

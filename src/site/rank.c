@@ -81,6 +81,8 @@ void rank_fill(const struct program *p, const struct found *f, const struct judg
   if (s->use != USE_DEREFERENCED && !relevance_knows(p->relevance, m->written)) s->rank -= 200;
   /* What calls nothing lacks nothing: its error is an answer about the arguments. */
   if (m->profile && m->profile->alone && !relevance_knows(p->relevance, m->written)) s->rank -= 500;
+  /* What it did not set has a value of the caller's own choice. */
+  if (f->preset && s->use != USE_DEREFERENCED) s->rank -= 200;
   if (s->unreached) s->rank -= 150;
   if (f->again || (f->passed_on && s->use != USE_DEREFERENCED)) s->rank -= 200;
   /* There was more to follow than could be: a check may be behind. */

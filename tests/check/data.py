@@ -89,7 +89,7 @@ def check_kernel(text, header):
 
 SUCCESS = "never|zero|number|count|length|character|pointer|value"
 NUMBERED = (
-    "arguments|cleared|code|descriptor|emptied|file|flags|flushed|hands|items|length|message|misnamed|mode|path|returns|size"
+    "arguments|cleared|code|descriptor|emptied|file|fills|flags|flushed|hands|items|length|message|misnamed|mode|path|returns|size"
     "|starts|stream|vector|whence"
 )
 FACT = (
