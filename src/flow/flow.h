@@ -369,8 +369,8 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
 /* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
 /*
- * Does argument ARG of the call INSN point to a variable on the stack that holds a constant? *RET_STACK: whether it points
- * to one at all.
+ * Does argument ARG of the call INSN point to a variable on the stack that holds a constant? *RET_STACK: whether it
+ * points to one at all.
  */
 bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack);
 uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);

@@ -520,8 +520,8 @@ static bool is_compared(const struct fact *f, const struct insn *in) {
 }
 
 /*
- * The edge at the end of BLOCK behind which the value is one number, as that of one error, and the number; 0 if there is
- * none. 0 and -1 are not told: most values are compared with these, and it would say nothing new.
+ * The edge at the end of BLOCK behind which the value is one number, as that of one error, and the number; 0 if there
+ * is none. 0 and -1 are not told: most values are compared with these, and it would say nothing new.
  */
 static int16_t pinned_by(const struct flow_graph *g, uint32_t block, const struct fact *f, uint8_t *ret_edge) {
   const struct block *b = &g->code.blocks[block];
@@ -541,6 +541,8 @@ static int16_t pinned_by(const struct flow_graph *g, uint32_t block, const struc
   return 0;
 }
 
+#define PINNED_MAX 8 /* each is followed to the end of the function */
+
 static bool is_itself(const struct fact *f) {
   for (const struct transform *t = f->ops; t; t = t->next)
     if ((t->kind != XF_ZERO && t->kind != XF_SIGN) || t->width < 4) return false;
@@ -551,7 +553,7 @@ static bool is_itself(const struct fact *f) {
 static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) {
   uint8_t edge = 0;
   int16_t pinned = pinned_by(g, block, &m->fact, &edge);
-  if (pinned && !is_itself(&m->fact)) pinned = 0;
+  if (pinned && (!is_itself(&m->fact) || g->pinned++ >= PINNED_MAX)) pinned = 0;
   for (uint32_t i = g->next_first[block]; i < g->next_first[block + 1]; i++) {
     uint32_t to = g->next[i];
     if (pinned && g->next_kinds[i] == edge) {
@@ -591,6 +593,7 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
 /* A new following. Facts and passages are kept for it, unless there are too many. */
 static void begin_following(struct flow_graph *g) {
   g->round++;
+  g->pinned = 0;
   map_clear(&g->seen);
   map_clear(&g->noted);
   size_t words = g->met_by.n * (g->code.n_blocks / 64 + 1);

@@ -8,7 +8,7 @@ enum fact_where {
   FACT_REG,
   FACT_SLOT,        /* on the stack, at SLOT; DISP bytes behind where the structure begins, if that is known */
   FACT_PLACE,       /* memory with a known address: PLACE; of a structure that begins at IMM, if that is known */
-  FACT_BEHIND_REG,  /* at DISP behind the pointer in REG */
+  FACT_BEHIND_REG,  /* at DISP behind the pointer in REG; the instruction IMM - 1 has put it there, if IMM is not 0 */
   FACT_BEHIND_SLOT, /* at DISP behind the pointer in SLOT */
   FACT_FLAGS,       /* the flags are those of a comparison with the value */
   FACT_ERRNO,       /* errno is as the call left it */
@@ -104,6 +104,7 @@ struct flow_graph {
   size_t n_passages;          /* of all facts: places for them, and those in the middle of blocks */
   struct recording recording;
   uint32_t round;  /* followings so far */
+  unsigned pinned; /* edges of this one behind which a value is one number */
   struct map seen; /* (fact, instruction), in the middle of blocks */
   struct map noted;
   struct flow_events *events;
@@ -116,6 +117,7 @@ struct flow_graph {
   uint32_t mark;          /* marks below this one are old */
   uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
   struct errno_kept errno_kept;
+  uint8_t compares_counts; /* the same of method.c */
   /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
   uint64_t kept_addresses[REGISTERS]; /* ... and addresses of the image */
@@ -201,7 +203,9 @@ bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position,
 bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in);
 /* Is the slot, whose address is taken, a part of the array of F, a FACT_ELEMENT, of which that was not known? */
 bool follow_is_shown(const struct fact *f, int32_t slot);
-/* Is the slot, of SIZE bytes, one of the elements of the array on the stack of which INSN, with an index, writes one? */
+/*
+ * Is the slot, of SIZE bytes, one of the elements of the array on the stack of which INSN, with an index, writes one?
+ */
 bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */

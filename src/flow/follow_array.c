@@ -483,7 +483,7 @@ bool follow_is_on_stack(const struct fact *f, int32_t *ret) {
  */
 static bool is_unrolled(const struct code *c, int64_t first, int32_t slot, unsigned size) {
   int64_t distance = slot - first;
-  bool before = distance == size;
+  bool before = false;
   int32_t at;
   if (!size || distance <= 0 || distance % size || distance / size > UNROLLED_MAX || c->n_insns > INSNS_MAX)
     return false;

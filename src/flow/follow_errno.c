@@ -8,14 +8,15 @@
  */
 #include "flow/follow.h"
 
-/* Does the instruction, of block B, put what a call of errno's function has returned somewhere? */
-static bool stores_address(struct flow_graph *g, const struct block *b, uint32_t insn) {
+/*
+ * Is the instruction one that stores what errno's function has returned? *HELD: whether rax is that, before and behind
+ * the instruction; false at the start of a block.
+ */
+static bool stores_address(struct flow_graph *g, uint32_t insn, bool *held) {
   const struct insn *in = &g->code.insns[insn];
-  if (in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->src != RAX || in->size != 8) return false;
-  while (insn-- > b->first)
-    if (g->code.insns[insn].defs & REG_BIT(RAX))
-      return insn_calls(&g->code.insns[insn]) && follow_is_errno_call(g, insn);
-  return false;
+  bool stores = *held && in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RAX && in->size == 8;
+  if (in->defs & REG_BIT(RAX)) *held = insn_calls(in) && follow_is_errno_call(g, insn);
+  return stores;
 }
 
 static void note_slot(struct errno_kept *k, int32_t slot) {
@@ -34,14 +35,14 @@ static void drop_others(struct flow_graph *g, struct errno_kept *k) {
   uint16_t other = 0;
   for (uint32_t n = 0; n < g->code.n_blocks; n++) {
     const struct block *b = &g->code.blocks[n];
+    bool held = false;
     for (uint32_t i = b->first; i < b->first + b->n; i++) {
       const struct insn *in = &g->code.insns[i];
       int32_t slot;
       bool restored = in->op == OP_POP || in->op == OP_LEAVE; /* the caller's own, at the end */
-      if ((in->defs & k->registers || in->flags & INSN_WRITES_MEM) && !stores_address(g, b, i)) {
-        if (!restored) other |= in->defs;
-        if (in->flags & INSN_WRITES_MEM && insn_slot(in, &slot)) drop_slots(k, slot, slot + (in->size ? in->size : 8));
-      }
+      if (stores_address(g, i, &held)) continue;
+      if (!restored) other |= in->defs;
+      if (in->flags & INSN_WRITES_MEM && insn_slot(in, &slot)) drop_slots(k, slot, slot + (in->size ? in->size : 8));
     }
   }
   k->registers &= (uint16_t)~other;
@@ -53,10 +54,11 @@ static void look(struct flow_graph *g, struct errno_kept *k) {
   k->asked = true;
   for (uint32_t n = 0; n < g->code.n_blocks; n++) {
     const struct block *b = &g->code.blocks[n];
+    bool held = false;
     for (uint32_t i = b->first; b->calls && i < b->first + b->n; i++) {
       const struct insn *in = &g->code.insns[i];
       int32_t slot;
-      if (!stores_address(g, b, i)) continue;
+      if (!stores_address(g, i, &held)) continue;
       if (in->dst_kind == OPERAND_REG && CALL_KEEPS >> in->dst & 1) k->registers |= REG_BIT(in->dst);
       if (in->dst_kind == OPERAND_MEM && insn_slot(in, &slot)) note_slot(k, slot);
     }

@@ -56,6 +56,21 @@ static bool same_pointer(const struct flow_graph *g, uint32_t insn, uint8_t reg,
 
 #define POINTERS 2 /* that lead to one another */
 
+/*
+ * Is REG before INSN the pointer OTHER, behind which the instruction BY has stored the value, loaded again just before
+ * or behind that: in the same block, with no call between, and with nothing written to where it was loaded from?
+ */
+static bool loaded_again(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t by, uint8_t other) {
+  uint32_t load;
+  const struct insn *in = loaded_by(g, insn, reg, &load);
+  if (!in || flow_graph_block(g, load) != flow_graph_block(g, by)) return false;
+  for (uint32_t i = load < by ? load : by; i < (load < by ? by : load); i++) {
+    const struct insn *between = &g->code.insns[i];
+    if (insn_calls(between) || (i != by && between->flags & INSN_WRITES_MEM && between->disp == in->disp)) return false;
+  }
+  return same_pointer(g, insn, reg, insn, other, POINTERS);
+}
+
 /* Does the memory operand have a place of its own that can be told from others? */
 static bool plain_memory(const struct insn *in) {
   bool memory = in->dst_kind == OPERAND_MEM || in->src_kind == OPERAND_MEM;
@@ -202,7 +217,8 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
   case FACT_BEHIND_REG: /* of an array, an element is read as it was written */
     if (f->element && (in->from_size ? in->from_size : in->size) != f->size) return false;
     if (in->disp != f->disp || in->flags & INSN_FS || in->base == NO_REG) return false;
-    return in->base == f->reg || (!insn_slot(in, &slot) && same_pointer(g, insn, in->base, insn, f->reg, POINTERS));
+    if (in->base == f->reg) return true;
+    return f->imm && !insn_slot(in, &slot) && loaded_again(g, insn, in->base, (uint32_t)f->imm - 1, f->reg);
   case FACT_BEHIND_SLOT:
     if (in->disp != f->disp || in->base == NO_REG || in->base == RSP || insn_slot(in, &slot)) return false;
     return follow_base_slot(g, block, position, &slot) && slot == f->slot;
@@ -542,6 +558,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
     store_in_variable(g, at, block, position);
   }
   at.where = FACT_BEHIND_REG;
+  at.imm = insn + 1u;
   at.reg = in->base;
   follow_push(g, block, position + 1, &at);
 }

@@ -5,7 +5,9 @@
  */
 #include "flow/follow.h"
 
-/* libstdc++'s std::_Sp_counted_base, as its ABI has it: two counts of 4 bytes, and two functions that return nothing. */
+/*
+ * libstdc++'s std::_Sp_counted_base, as its ABI has it: two counts of 4 bytes, and two functions that return nothing.
+ */
 #define COUNT_USE 8
 #define COUNT_WEAK 12
 #define COUNT_BOTH 0x100000001ull /* both are 1 */
@@ -46,17 +48,22 @@ static bool counts(struct flow_graph *g, uint32_t insn, uint32_t read) {
 }
 
 /* Does the function know of two counts that are 1? */
-static bool compares_counts(const struct code *c) {
-  for (uint32_t i = 0; i < c->n_insns; i++)
+static bool compares_counts(struct flow_graph *g) {
+  const struct code *c = &g->code;
+  for (uint32_t i = 0; i < c->n_insns && !g->compares_counts; i++)
     if (c->insns[i].op == OP_MOVE && c->insns[i].src_kind == OPERAND_IMM && (uint64_t)c->insns[i].imm == COUNT_BOTH)
-      return true;
-  return false;
+      g->compares_counts = 2;
+  if (!g->compares_counts) g->compares_counts = 1;
+  return g->compares_counts == 2;
 }
+
+#define NEAR_COUNTS 400 /* instructions on either side of the call: libstdc++'s own are inlined there */
 
 /* The object is what counts who shares another one, in the function itself. */
 static bool is_counted(struct flow_graph *g, uint32_t read) {
-  bool both = compares_counts(&g->code);
-  for (uint32_t i = 0; i < g->code.n_insns; i++) {
+  bool both = compares_counts(g);
+  uint32_t from = read > NEAR_COUNTS ? read - NEAR_COUNTS : 0, end = read + NEAR_COUNTS;
+  for (uint32_t i = from; i < g->code.n_insns && i < end; i++) {
     const struct insn *in = &g->code.insns[i];
     bool exchange = in->op == OP_OTHER && in->flags & INSN_WRITES_MEM;
     if ((exchange || (both && in->op == OP_MOVE)) && counts(g, i, read)) return true;

@@ -26,8 +26,8 @@ struct run_slot *carry_slot_at(struct run *r, int32_t at) {
 }
 
 /*
- * A number for what the memory operand names: a stack slot, a variable of the image, or a member behind a pointer that a
- * slot or register holds.
+ * A number for what the memory operand names: a stack slot, a variable of the image, or a member behind a pointer that
+ * a slot or register holds.
  */
 static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   const struct insn *in = &r->g->code.insns[insn];
@@ -46,6 +46,7 @@ static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
 /* A number for what a register of an address holds, which the value itself may be in both runs. */
 static uint64_t address_part(const struct run *r, uint8_t reg) {
   if (reg == NO_REG || r->derived >> reg & 1) return reg != NO_REG;
+  if (r->pinned && r->known >> reg & 1 && r->regs[reg] && r->regs[reg] == r->value) return 1;
   return r->known >> reg & 1 ? hash_mix(r->regs[reg] + 2) : r->done[reg];
 }
 

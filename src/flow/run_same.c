@@ -5,6 +5,8 @@
  */
 #include "flow/run.h"
 
+#include <string.h>
+
 /* What a place holds at the end of a run. */
 struct content {
   uint64_t value, done;
@@ -64,15 +66,16 @@ static bool writes(const struct insn *in, const struct watched *w) {
   return in->op == OP_MOVE && in->dst_kind == OPERAND_MEM && whole && insn_slot(in, &at) && at == w->slot;
 }
 
-#define LIVE_BLOCKS 4096 /* of a function that is looked through */
+#define LIVE_BLOCKS 65536 /* of a function that is looked through */
 #define LIVE_TODO 256
 
 /* Is it read behind the instruction INSN before it is written? */
 static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
-  uint64_t seen[LIVE_BLOCKS / 64] = {0};
+  uint64_t seen[LIVE_BLOCKS / 64];
   uint32_t todo[LIVE_TODO], n_todo = 0;
   uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
   if (g->code.n_blocks > LIVE_BLOCKS) return true;
+  memset(seen, 0, (g->code.n_blocks + 63) / 64 * sizeof *seen);
   for (;;) {
     const struct block *b = &g->code.blocks[block];
     bool dead = false;
@@ -251,12 +254,32 @@ static bool same_again(const struct run *a, uint32_t x, const struct run *b, uin
   return same_ends(&one, insn, &other, insn, false);
 }
 
+/*
+ * Is all the same that somebody else can look at: memory outside of the frame, and variables whose address was taken?
+ */
+static bool same_shown(struct run *a, struct run *b) {
+  const struct code *c = &a->g->code;
+  for (unsigned i = 0; i < a->n_slots; i++) {
+    const struct run_slot *x = &a->slots[i], *y = carry_slot_at(b, x->at);
+    bool shown = x->outside;
+    for (uint32_t k = 0; k < c->n_escaped && !shown; k++)
+      shown = c->escaped[k] <= x->at && x->at - c->escaped[k] < STRUCTURE_MAX;
+    struct content there = {.done = hash_mix((uint32_t)x->at) | 1};
+    if (y) there = (struct content){y->value, y->done, y->known, y->derived};
+    bool aside = !y && x->derived && x->loaded;
+    if (shown && !aside && !same_content(a, (struct content){x->value, x->done, x->known, x->derived}, b, there))
+      return false;
+  }
+  return true;
+}
+
 /* Do both runs end before a call that makes no difference between them, whatever they do behind it? */
-static bool same_call(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
+static bool same_call(struct run *a, uint32_t x, struct run *b, uint32_t y) {
   if (!insn_calls(&a->g->code.insns[x]) || !insn_calls(&a->g->code.insns[y])) return false;
   struct flow_call one = flow_graph_call(a->g, x), other = flow_graph_call(a->g, y);
   bool same = x == y || (one.kind == other.kind && one.kind != CALL_POINTER && one.target == other.target);
-  return same && same_arguments(a, b) && same_stores(a, b) && same_stores(b, a);
+  if (!same || !same_arguments(a, b) || !same_stores(a, b) || !same_stores(b, a)) return false;
+  return same_shown(a, b) && same_shown(b, a);
 }
 
 #define RUN_CALLS 4 /* that are passed */

@@ -478,9 +478,9 @@ static unsigned possible_errnos(const struct import *m, uint64_t *ret, unsigned 
 }
 
 /*
- * The function returns errno as a code of its own, which is all that it does about a failure: if its callers ask for some
- * of the codes only, the others are taken for success. Where they ask for none nothing changes: that they do not look
- * at the code is their mistake, not that of this call.
+ * The function returns errno as a code of its own, which is all that it does about a failure: if its callers ask for
+ * some of the codes only, the others are taken for success. Where they ask for none nothing changes: that they do not
+ * look at the code is their mistake, not that of this call.
  */
 static void judge_codes(struct judging *j, const struct found *f, const struct sample *s, struct judgement *out) {
   struct import codes = *s->import;
@@ -566,7 +566,6 @@ static bool asks_elsewhere(const struct flow_event *e) {
   return e->kind == EVENT_ARGUMENT || e->kind == EVENT_RETURN || e->kind == EVENT_STORE || e->kind == EVENT_LEFT;
 }
 
-/* What is seen here first: if that tells all errors, nobody else has to be asked. */
 /* Behind "rc == ENOSPC", what is done with the value is done with that error only. */
 static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                         struct judgement *out) {
@@ -582,9 +581,12 @@ static void judge_event(struct judging *j, const struct list *l, const struct sa
   judge_any(j, l, s, event, &one);
   out->noticed |= one.noticed & same;
   out->other_codes |= one.other_codes;
+  out->callers += one.callers;
+  out->bad_callers += one.bad_callers;
   add_seen(out, &one);
 }
 
+/* What is seen here first: if that tells all errors, nobody else has to be asked. */
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
   if (j->budget == 0) {
     out->cut = true;

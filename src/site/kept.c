@@ -3,8 +3,8 @@
  * Failures that a stream keeps: who asks for them afterwards, as ferror does, need not look at each call that writes or
  * reads. All ways from the call to the end of its function must pass the question, or a flush that has failed and whose
  * failure was noticed, before they come to a call that makes the stream forget, as clearerr does. Who reads must ask at
- * once, since what was not read may be used before: no other call may come in between, but for those of the same stream,
- * and the result may be no address or index. The end of a file is no failure: nobody has to ask for that.
+ * once, since what was not read may be used before: no other call may come in between, but for those of the same
+ * stream, and the result may be no address or index. The end of a file is no failure: nobody has to ask for that.
  */
 #include "site/program.h"
 #include "site/relevance_rules.h"
@@ -33,6 +33,7 @@ struct keeping {
   uint8_t *forgotten;       /* by block: the stream has forgotten before it is asked there */
   uint8_t *seen;
   uint32_t *todo;
+  bool again; /* a way leads back to the block that was looked at last, before anybody asks */
 };
 
 /* The stream of a call: stdout, what came from one place, or what is held in one. */
@@ -158,8 +159,9 @@ static bool none_circles(struct keeping *k) {
 /* Do all ways from BLOCK end in an edge that is cut? */
 static bool all_cut(struct keeping *k, uint32_t block) {
   const struct code *code = k->t->code;
-  uint32_t n_todo = 0;
+  uint32_t n_todo = 0, first = block;
   memset(k->seen, 0, code->n_blocks);
+  k->again = false;
   k->seen[block] = SEEN;
   k->todo[n_todo++] = block;
   while (n_todo > 0) {
@@ -171,7 +173,9 @@ static bool all_cut(struct keeping *k, uint32_t block) {
     uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
     if (!n) return false; /* the end of the function, or of the program */
     for (uint32_t i = 0; i < n; i++) {
-      if (k->seen[next[i]] || k->cut[block] >> kinds[i] & 1) continue;
+      bool known = k->cut[block] >> kinds[i] & 1;
+      k->again |= !known && next[i] == first;
+      if (k->seen[next[i]] || known) continue;
       k->seen[next[i]] = SEEN;
       k->todo[n_todo++] = next[i];
     }
@@ -179,7 +183,9 @@ static bool all_cut(struct keeping *k, uint32_t block) {
   return none_circles(k);
 }
 
-/* Is the result an address that something is done with, or an index? Perhaps before the question; a count may be one. */
+/*
+ * Is the result an address that something is done with, or an index? Perhaps before the question; a count may be one.
+ */
 static bool is_address_used(const struct found *f, const struct import *m) {
   for (uint32_t i = 0; i < f->n_events && m->success != SUCCESS_COUNT; i++) {
     uint8_t kind = (uint8_t)f->events[i].kind;
@@ -235,7 +241,8 @@ static bool is_asked_at_once(const struct keeping *k, const struct stream *s, ui
   uint32_t here = flow_graph_block(k->t->g, site);
   for (uint32_t block = 0; block < code->n_blocks; block++) {
     if (!k->seen[block]) continue;
-    uint32_t first = block == here ? site + 1 : code->blocks[block].first;
+    /* In a loop, what stands before the call comes behind it, too. */
+    uint32_t first = block == here && !k->again ? site + 1 : code->blocks[block].first;
     uint32_t end = first < code->blocks[block].first + code->blocks[block].n ? asked_in(k, s, first) : first;
     for (uint32_t i = first; i < end; i++) {
       const struct import *m = called(k, i);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results that are put aside before somebody looks, or that nobody looks at though it seems so: variables behind
- * pointers, tests without a consequence, slots of the stack that compilers use twice, elements that are written by name.
+ * pointers, tests without a consequence, slots of the stack that compilers use twice, elements that are written by
+ * name.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -58,7 +59,10 @@ static NOINLINE void set_either(int fd, int which)
 	touch(&rc);
 }
 
-/* Variables whose lives do not meet share a slot; compilers write to it by its name, or by a register that points to it. */
+/*
+ * Variables whose lives do not meet share a slot; compilers write to it by its name, or by a register that points to
+ * it.
+ */
 struct file {
 	const char *name;
 	int fd, flags;
