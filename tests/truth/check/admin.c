@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* users, terminals, locale, modules; values on odd ways through memory */
 #define _GNU_SOURCE
 #include <dlfcn.h>

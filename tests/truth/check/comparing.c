@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fcf-protection=full */
 /* Every way to compare a result with the right thing. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* confmerge: read ini files, merge them, print or store the result. */
 #define _GNU_SOURCE
 #include <assert.h>

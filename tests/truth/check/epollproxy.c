@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* epollproxy: forward TCP connections to one upstream address. */
 #define _GNU_SOURCE
 #include <errno.h>

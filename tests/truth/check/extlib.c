@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fPIC */
 /* link: -shared */
 /* a shared library: exported functions hand results to callers outside */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fno-plt */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fno-pie */
 /* link: -no-pie */
 /* The way of a result from the call to the place where it is, or is not, looked at. */

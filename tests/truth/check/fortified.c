@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64 -Wno-cpp -Wno-unused-result */
 /* Checked names of glibc (__read_chk ...) and names of large files (open64 ...) behind the plain ones. */
 #define _GNU_SOURCE

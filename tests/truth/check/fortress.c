@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -D_FORTIFY_SOURCE=2 -Wno-cpp */
 #define _GNU_SOURCE
 #include <errno.h>

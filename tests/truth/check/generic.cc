@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Templates, lambdas, std::function, optional, variant, error_code, containers of results.
 #include <algorithm>
 #include <cerrno>

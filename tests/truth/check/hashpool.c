@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hashpool: sum up files with a pool of threads. */
 /* link: -lpthread */
 #define _GNU_SOURCE

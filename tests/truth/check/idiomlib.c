@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fPIC */
 /* link: -shared */
 /* A shared library: what its functions return goes to callers that nobody knows. */

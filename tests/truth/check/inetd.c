@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* a small network daemon: sockets, processes, polling */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fno-pie */
 /* link: -no-pie */
 /* memory, queues, watches, patterns, conversions */

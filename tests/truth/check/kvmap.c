@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kvmap: a tiny key-value store in a mapped file.
  *
  *   kvmap FILE get KEY | put KEY VALUE | del KEY | list | load < dump | grow N

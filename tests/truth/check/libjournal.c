@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fPIC */
 /* link: -shared */
 /* libjournal: pages kept in a file with a rollback journal beside it. */

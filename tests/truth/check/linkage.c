@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fno-plt */
 /* Calls reached without PLT, by tail calls, by pointers, and by the explicit 64-bit names. */
 #define _GNU_SOURCE

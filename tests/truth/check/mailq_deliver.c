@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program: mailq */
 /* Delivery into a maildir, through a pipe, or to a mailbox file. */
 #define _GNU_SOURCE

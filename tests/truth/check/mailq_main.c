@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program: mailq */
 /* mailq: accept a message on standard input, queue it, deliver what is queued. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results that are error numbers, of which one is asked for: what is done behind that question is done with that error
  * only. Beside them, twins that look at all errors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // RAII, exceptions and virtual methods around C functions
 #include <cerrno>
 #include <cstdio>

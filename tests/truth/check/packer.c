@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* packer: put files into one archive and take them out again. */
 #define _GNU_SOURCE
 #include <dirent.h>

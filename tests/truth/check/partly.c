@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Some errors looked at and the rest taken for success; beside them, their correct twins. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Classes, destructors, constructors that throw, virtual methods, smart pointers.
 #include <cerrno>
 #include <cstdio>

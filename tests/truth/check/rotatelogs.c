@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rotatelogs: shift log files by size and keep a number of old generations. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program: jobspool */
 /* spool: run queued jobs one after another. This file: options, daemon loop. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program: jobspool */
 /* The queue directory: one file for each job, taken by renaming. */
 #define _GNU_SOURCE

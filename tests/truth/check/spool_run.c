@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program: jobspool */
 /* Starting jobs and waiting for them. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* threads, error numbers as results, spawning */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timersched: run commands at intervals, reread the table when it changes. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -D_FILE_OFFSET_BITS=64 */
 /* an archive-like tool: streams, temporary files, numbers, times */
 #define _GNU_SOURCE

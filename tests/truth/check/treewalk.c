@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* treewalk: find, count and clean up files below some directories. */
 #define _GNU_SOURCE
 #include <dirent.h>

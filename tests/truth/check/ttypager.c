@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttypager: show a file page by page on a terminal. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wrappers of all kinds, with callers that look and callers that do not. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flags: -fcf-protection=full -fstack-protector-strong */
 /* wrappers, tables, callbacks, contexts */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparisons that do not tell failure from success, and results that nobody looks at. */
 #define _GNU_SOURCE
 #include <dirent.h>
