@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures `murphy check` against `objdump -d` on programs, in the same run.
 
-Each is started anew three times, with its output thrown away; the fastest counts. murphy has no cache here. objdump is
+Each program by itself, and then all in one command. Each is started anew three times, with its output thrown away; the fastest counts. murphy has no cache here. objdump is
 given the program alone, and then the program and the libraries that define what it imports, which murphy reads as well.
 A program whose code is mostly in libraries of its own source package (named's is) gets a second table: all call sites of
 the program and of these libraries, against objdump of exactly these files. Where there is no dpkg, there is none.
@@ -83,6 +83,10 @@ def main():
         print(f"{program:24} {own:7.3f}s {alone:7.3f}s {own / alone:6.2f} {all_files:14.3f}s {own / all_files:6.2f}",
               flush=True)
     try:
+        if len(programs) > 1:
+            own = fastest([murphy, "check", "--format", "json", *programs])
+            plain = fastest(["objdump", "-d", *programs])
+            print(f"{'all of them at once':24} {own:7.3f}s {plain:7.3f}s {own / plain:6.2f}", flush=True)
         compare_own(murphy, programs)
     except RuntimeError as error:
         print(f"check_bench: {error}", file=sys.stderr)
