@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures `murphy check` against `objdump -d` on programs, in the same run.
 
-Each program by itself, and then all in one command. Each is started anew three times, with its output thrown away; the fastest counts. murphy has no cache here. objdump is
-given the program alone, and then the program and the libraries that define what it imports, which murphy reads as well.
+Each program by itself, and then all in one command. Each is started anew three times, with its output thrown away; the
+fastest counts. murphy has no cache here. objdump is given the program alone, and then the program and the libraries
+that define what it imports, which murphy reads as well.
 A program whose code is mostly in libraries of its own source package (named's is) gets a second table: all call sites of
 the program and of these libraries, against objdump of exactly these files. Where there is no dpkg, there is none.
 Exit status: 0 measured (whatever the figures say), 1 a run failed.
