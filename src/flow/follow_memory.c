@@ -24,16 +24,21 @@ bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t posit
   return false;
 }
 
-/* The instruction that loaded what REG holds before INSN from memory, all eight bytes; NULL if none is seen. */
-static const struct insn *loaded_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
+/* The instruction that made what REG holds before INSN; NULL if none is seen. */
+static const struct insn *made_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
   uint64_t made = origin_identity(&g->walk, insn, reg);
   uint32_t behind = (uint32_t)(made >> 8);
   if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return NULL; /* it was not made there */
-  const struct insn *by = &g->code.insns[behind - 1];
-  bool load = by->op == OP_MOVE && by->src_kind == OPERAND_MEM && by->size == 8 && by->from_size == 8;
-  if (!load || !(by->defs & REG_BIT(made & 0xff)) || by->index != NO_REG || by->flags & INSN_FS) return NULL;
   *ret = behind - 1;
-  return by;
+  const struct insn *by = &g->code.insns[*ret];
+  return by->defs & REG_BIT(made & 0xff) ? by : NULL;
+}
+
+/* The same if it was loaded from memory, all eight bytes. */
+static const struct insn *loaded_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
+  const struct insn *by = made_by(g, insn, reg, ret);
+  bool load = by && by->op == OP_MOVE && by->src_kind == OPERAND_MEM && by->size == 8 && by->from_size == 8;
+  return load && by->index == NO_REG && !(by->flags & INSN_FS) ? by : NULL;
 }
 
 /*
@@ -239,11 +244,9 @@ static bool takes_address(const struct insn *in, int32_t *ret) {
 
 /* The slot whose address REG holds before INSN. */
 static bool pointed_slot(const struct flow_graph *g, uint32_t insn, uint8_t reg, int32_t *ret) {
-  uint64_t made = origin_identity(&g->walk, insn, reg);
-  uint32_t behind = (uint32_t)(made >> 8);
-  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return false; /* it was not made there */
-  const struct insn *by = &g->code.insns[behind - 1];
-  return by->defs & REG_BIT(made & 0xff) && takes_address(by, ret);
+  uint32_t at;
+  const struct insn *by = made_by(g, insn, reg, &at);
+  return by && takes_address(by, ret);
 }
 
 bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack) {
