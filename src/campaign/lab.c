@@ -285,16 +285,20 @@ static int give_files(struct lab *l, size_t n, struct err *e) {
 
 static void give_order(struct lab *l, const struct lab_order *order) {
   const struct lab_first *first = &order->first;
+  struct wire_area *area = l->area.at;
+  uint32_t n = 0;
   l->paired = first->armed;
   l->first_came = false;
-  l->area.at->first = (struct wire_order){
-      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
-  l->area.at->order = (struct wire_order){.hash = order->hash,
-                                          .nth = order->nth,
-                                          .rule = order->rule,
-                                          .fault = order->fault,
-                                          .armed = order->armed,
-                                          .onwards = order->onwards};
+  if (first->armed)
+    area->orders[n++] =
+        (struct wire_order){.hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault};
+  if (order->armed)
+    area->orders[n++] = (struct wire_order){.hash = order->hash,
+                                            .nth = order->nth,
+                                            .rule = order->rule,
+                                            .fault = order->fault,
+                                            .persistent = order->onwards};
+  area->n_orders = n;
 }
 
 static int see_files(struct lab *l, const struct sandbox_result *from, struct observation *to) {
@@ -450,8 +454,8 @@ static void give_branches(const struct branching *g) {
   struct wire_branch *to = (struct wire_branch *)((char *)area + g->l->area.branches.at);
   for (size_t i = 0; i < g->b->n; i++) {
     const struct lab_order *o = &g->b->orders[g->index[i]];
-    to[i] =
-        (struct wire_branch){.hash = o->hash, .nth = o->nth, .rule = o->rule, .fault = o->fault, .onwards = o->onwards};
+    to[i] = (struct wire_branch){
+        .hash = o->hash, .nth = o->nth, .rule = o->rule, .fault = o->fault, .persistent = o->onwards};
   }
   area->n_branches = (uint32_t)g->b->n;
   area->shown_pid = SANDBOX_PID;

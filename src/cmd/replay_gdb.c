@@ -46,15 +46,14 @@ static int place_make(struct test_setup *s, const struct lab_order *order, struc
   if (r >= 0) r = test_write_shim(&writer, p->folder.area, p->folder.shim, &p->shim, &p->preload, e);
   if (r >= 0) r = run_folder_write(&p->folder, &p->shim, e);
   if (r < 0) return r;
-  p->area.at->order = (struct wire_order){.hash = order->hash,
-                                          .nth = order->nth,
-                                          .rule = order->rule,
-                                          .fault = order->fault,
-                                          .armed = true,
-                                          .onwards = order->onwards};
   const struct lab_first *first = &order->first;
-  p->area.at->first = (struct wire_order){
-      .hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault, .armed = first->armed};
+  uint32_t n = 0;
+  if (first->armed)
+    p->area.at->orders[n++] =
+        (struct wire_order){.hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault};
+  p->area.at->orders[n++] = (struct wire_order){
+      .hash = order->hash, .nth = order->nth, .rule = order->rule, .fault = order->fault, .persistent = order->onwards};
+  p->area.at->n_orders = n;
   return 0;
 }
 
@@ -144,7 +143,7 @@ static _Noreturn void become_command(const struct test_setup *s, const char *pre
 static pid_t wait_for_call(const struct place *p, pid_t command) {
   while (!*test_interrupted()) {
     siginfo_t ended = {0};
-    uint32_t held = __atomic_load_n(&p->area.at->order.held, __ATOMIC_ACQUIRE);
+    uint32_t held = __atomic_load_n(&p->area.at->held, __ATOMIC_ACQUIRE);
     if (held) return (pid_t)held;
     /* It stays a zombie, so that its group is not somebody else's yet. */
     if (waitid(P_PID, (id_t)command, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == command) return 0;
@@ -179,7 +178,7 @@ static int attach_arguments(pid_t pid, struct arena *arena, const char *const *m
 static int attach_gdb(struct test_setup *s, struct place *p, const char *const *more, size_t n_more,
                       struct arena *arena, struct err *e) {
   arguments args = {0};
-  p->area.at->order.hold = 1;
+  p->area.at->hold = 1;
   pid_t command = fork();
   if (command == 0) become_command(s, p->preload.at);
   if (command < 0) return err_set(e, -errno, "cannot start the command: %m");

@@ -34,15 +34,14 @@ static void aim_one(uint32_t i) {
   if (rt_load(&e->target) == e->real && e->real != 0 && !rt_retired(i)) rt_store(&e->target, first);
 }
 
-static bool is_about(const struct wire_order *o, const struct rt_function *f) {
-  return rt_load(&o->armed) && o->rule - f->rule < f->n_rules;
-}
+static bool is_about(const struct wire_order *o, const struct rt_function *f) { return o->rule - f->rule < f->n_rules; }
 
-/* May the function have to be seen? In a trunk no order is armed, and its children's are what it looks for. */
+/* May the function have to be seen? What a trunk looks for besides are the orders of its children. */
 static bool is_asked(const struct rt_function *f) {
-  const struct wire_order *order = &rt.area->order;
-  if (is_about(order, f) || is_about(&rt.area->first, f)) return true;
-  return rt_trunk() ? rt_trunk_asks(f->rule, f->n_rules) : !rt_load(&order->armed);
+  uint32_t n = rt_orders();
+  for (uint32_t i = 0; i < n; i++)
+    if (is_about(&rt.area->orders[i], f)) return true;
+  return rt_trunk() ? rt_trunk_asks(f->rule, f->n_rules) : n == 0;
 }
 
 void rt_aim_again(void) {

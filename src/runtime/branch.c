@@ -33,6 +33,7 @@ static struct {
   struct wire_branch *orders;
   uint32_t n, shown;
   char folder[PATH_ROOM];
+  struct wire_order kept[WIRE_ORDERS]; /* the trunk's own, while a child counts its calls in the same place */
 } trunk;
 
 static uint32_t own_number(void) { return (uint32_t)rt_system(SYS_getpid, 0, 0, 0, 0, 0, 0); }
@@ -101,19 +102,21 @@ uint64_t rt_trunk_meant(uint64_t number) {
 /* --- one child ---------------------------------------------------------------------------------------------------- */
 
 static void become(const struct rt_call *c, const struct wire_branch *b, uint32_t process) {
-  struct wire_order *o = &rt.area->order;
+  uint32_t n = rt_orders() < WIRE_ORDERS ? rt_orders() : WIRE_ORDERS - 1; /* murphy leaves room for one */
+  struct wire_order *o = &rt.area->orders[n];
   rt_trunk_pid = 0;
   (void)rt_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
   rt_child_lists();
   rt_apart_put_back();
   rt_process_goes_on(process);
-  *o = (struct wire_order){.hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .onwards = b->onwards};
+  *o = (struct wire_order){
+      .hash = b->hash, .nth = b->nth, .rule = b->rule, .fault = b->fault, .persistent = b->persistent};
   o->seen = b->nth;
-  if (b->onwards) {
+  if (b->persistent) {
     o->about = rt_order_asks(c);
     o->around = rt_point_around(c);
   }
-  rt_store(&o->armed, 1);
+  rt_store(&rt.area->n_orders, n + 1);
   rt_aim_branch();
 }
 
@@ -164,7 +167,9 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   if (rt_files_reading()) m.value |= WIRE_BRANCH_READING;
   int files[RT_FILES] = {-1, -1, -1, -1}, none[RT_FILES];
   uint32_t process = rt_process(), next = rt_load(&rt.area->next_process), n = rt_load(&rt.area->processes);
-  struct wire_order first = rt.area->first;
+  uint32_t n_orders = rt_orders();
+  for (uint32_t i = 0; i < n_orders; i++)
+    trunk.kept[i] = rt.area->orders[i];
   bool good = rt_say(socket, &m, sizeof m) && hear(socket, WIRE_BRANCH_READY, &m, files);
   if (!good) rt_store(&b->refusal, (uint32_t)m.value);
   bool hello = m.value != 0;
@@ -180,7 +185,9 @@ static bool fork_over(const struct rt_call *c, int socket, struct wire_branch *b
   close_all(socket, files);
   rt_store(&rt.area->next_process, next);
   rt_store(&rt.area->processes, n);
-  rt.area->first = first;
+  rt_store(&rt.area->n_orders, n_orders);
+  for (uint32_t i = 0; i < n_orders; i++)
+    rt.area->orders[i] = trunk.kept[i];
   forget_heirs();
   return false;
 }

@@ -33,7 +33,7 @@ uint64_t rt_order_asks(const struct rt_call *c) {
 
 /* A loop that tries again may have been compiled as two calls, and what fails for good fails in both. */
 static bool again(const struct rt_call *c, const struct wire_order *o) {
-  uint64_t around = o->onwards && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
+  uint64_t around = o->persistent && rt_load(&o->seen) >= o->nth ? rt_load(&o->around) : 0;
   return around && rt_order_asks(c) == rt_load(&o->about) && rt_point_around(c) == around;
 }
 
@@ -43,19 +43,22 @@ bool rt_order_about(const struct rt_call *c, const struct wire_order *o) {
 
 /* Is it the call that the order wants, the time that it wants it? */
 static bool comes(const struct rt_call *c, struct wire_order *o) {
-  if (!rt_load(&o->armed) || rt_load(&o->rule) != c->rule || (!o->onwards && rt_load(&o->seen) >= o->nth)) return 0;
+  if (rt_load(&o->rule) != c->rule || (!o->persistent && rt_load(&o->seen) >= o->nth)) return 0;
   if (rt_point_here(c) != o->hash) return again(c, o);
-  if (o->onwards) {
+  if (o->persistent) {
     rt_store(&o->about, rt_order_asks(c));
     rt_store(&o->around, rt_point_around(c));
   }
   uint64_t seen = rt_add(&o->seen, 1) + 1;
-  return o->onwards ? seen >= o->nth : seen == o->nth;
+  return o->persistent ? seen >= o->nth : seen == o->nth;
 }
 
+/* All of them are asked, since each counts its calls. */
 static int64_t ordered(const struct rt_call *c) {
-  if (comes(c, &rt.area->first)) return 1;
-  return rt_trunk() ? rt_branch(c) : comes(c, &rt.area->order);
+  int64_t any = 0;
+  for (uint32_t i = 0; i < rt_orders(); i++)
+    any |= comes(c, &rt.area->orders[i]);
+  return any || !rt_trunk() ? any : rt_branch(c);
 }
 
 static bool compute(const struct rt_call *c, const uint32_t *at, const int64_t *first);

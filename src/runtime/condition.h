@@ -41,10 +41,15 @@ bool rt_asks_number(uint32_t code) RT_HIDDEN;
 bool rt_may_hold(uint32_t rule, uint64_t first, uint64_t last) RT_HIDDEN;
 /* Asked as if no order would ever come. */
 extern bool rt_order_never RT_HIDDEN;
-/* Is it a call that the order is about, whichever time it is? */
+/* How many orders are armed; the target may have overwritten the number. */
+static inline uint32_t rt_orders(void) {
+  uint32_t n = rt_load(&rt.area->n_orders);
+  return n < WIRE_ORDERS ? n : WIRE_ORDERS;
+}
 /*
  * What the call asks for: its first argument, and which of the others are NULL, since that is often another question.
  * Not more, since a buffer moves on.
  */
 uint64_t rt_order_asks(const struct rt_call *c) RT_HIDDEN;
+/* Is it a call that the order is about, whichever time it is? */
 bool rt_order_about(const struct rt_call *c, const struct wire_order *o) RT_HIDDEN;

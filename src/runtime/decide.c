@@ -18,7 +18,7 @@
 #include "terms.h"
 
 #define ENOSYS 38
-#define NO_FAULT UINT64_MAX
+#define NO_FAULT UINT32_MAX
 #define PAGE 4096ull
 
 /* For enter.S, which knows them by one offset. */

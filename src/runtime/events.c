@@ -138,6 +138,7 @@ void rt_event(const struct rt_call *c, int32_t error, uint64_t missed, uint32_t 
   e->error = error;
   e->missed = missed;
   e->signal = signal;
+  e->order = c->order;
   for (unsigned i = 0; i < WIRE_ARGS; i++)
     e->args[i] = c->args[i];
   e->n_frames = rt_stack_frames(c, e->frames, WIRE_FRAMES);

@@ -15,21 +15,31 @@ void rt_fault_start(void) {
   rt_side_start();
 }
 
-/* The order by which it fails; NULL if it is by none. */
-static const struct wire_order *order_for(const struct rt_call *c) {
-  const struct wire_order *order = &rt.area->order, *first = &rt.area->first;
-  bool last = order->armed && order->rule == c->rule;
-  if (first->armed && first->rule == c->rule && (!last || rt_order_about(c, first))) return first;
-  return last ? order : NULL;
+/*
+ * The order by which it fails, from 1; 0 if it is by none. Of several about the same call, the one whose time it is;
+ * another thread may just have counted on, so any that is about it will do.
+ */
+static uint32_t order_for(const struct rt_call *c) {
+  uint32_t found = 0, best = 0;
+  for (uint32_t i = 0; i < rt_orders(); i++) {
+    const struct wire_order *o = &rt.area->orders[i];
+    if (o->rule != c->rule) continue;
+    bool about = rt_order_about(c, o), now = o->persistent ? rt_load(&o->seen) >= o->nth : rt_load(&o->seen) == o->nth;
+    uint32_t fits = 1 + (about ? 2 : 0) + (now ? 1 : 0);
+    if (fits > best) found = i + 1;
+    if (fits > best) best = fits;
+  }
+  return found;
 }
 
 void rt_fault_choose(struct rt_call *c) {
   const struct wire_rule *r = &rt_array(rules, struct wire_rule)[c->rule];
   uint64_t k = rt_add(&rt.slots[r->slot], 1);
   c->fault = r->fault;
+  c->order = rt.area ? order_for(c) : 0;
   if (r->n_faults < 2) return;
-  const struct wire_order *order = rt.area ? order_for(c) : NULL;
-  c->fault += (order ? order->fault : wire_draw(rt.plan->seed ^ c->rule, k)) % r->n_faults;
+  uint64_t which = c->order ? rt.area->orders[c->order - 1].fault : wire_draw(rt.plan->seed ^ c->rule, k);
+  c->fault += (uint32_t)(which % r->n_faults);
 }
 
 int32_t rt_fault_errno(const struct wire_fault *f) {

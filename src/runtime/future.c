@@ -5,6 +5,7 @@
  * What is not known is the whole range; both ways of a jump are looked at then. State slots only count up, and `once`
  * only goes from unused to used, so what is false for all states from now on stays false.
  */
+#include "branch.h"
 #include "condition.h"
 #include "system.h"
 
@@ -93,16 +94,22 @@ struct question {
 bool rt_order_never;
 
 static bool may_come(const struct question *q, const struct wire_order *o) {
-  return rt_load(&o->armed) && o->rule == q->rule && (o->onwards || rt_load(&o->seen) < o->nth);
+  return o->rule == q->rule && (o->persistent || rt_load(&o->seen) < o->nth);
+}
+
+/* Is there an order, and none of them will make this rule fire? In a trunk, those of its children may. */
+static bool is_past(const struct question *q) {
+  uint32_t n = rt.area && !rt_trunk() ? rt_orders() : 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (may_come(q, &rt.area->orders[i])) return false;
+  return n > 0;
 }
 
 static struct range source(const struct question *q, uint32_t op, uint32_t operand) {
   switch (op) {
   case WIRE_OP_ORDER:
     if (rt_order_never) return exactly(0);
-    return rt.area && rt_load(&rt.area->order.armed) && !may_come(q, &rt.area->order) && !may_come(q, &rt.area->first)
-               ? exactly(0)
-               : yes_or_no;
+    return is_past(q) ? exactly(0) : yes_or_no;
   case WIRE_OP_NUMBER:
     return exactly(rt_array(numbers, int64_t)[operand]);
   case WIRE_OP_CALL:

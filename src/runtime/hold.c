@@ -34,10 +34,10 @@ static __attribute__((noinline)) bool is_traced(void) {
 void rt_hold(void) {
   const struct { int64_t seconds, nanoseconds; } tick = {0, TICK_NS};
   uint32_t nobody = 0;
-  if (!rt.area || !rt_load(&rt.area->order.hold)) return;
+  if (!rt.area || !rt_load(&rt.area->hold)) return;
   /* The debugger is no parent of this process. Only one waits. */
   (void)rt_system(SYS_prctl, PR_SET_PTRACER, -1, 0, 0, 0, 0);
-  if (!rt_swap_if(&rt.area->order.held, &nobody, rt_pid())) return;
-  while (!is_traced() && rt_load(&rt.area->order.hold))
+  if (!rt_swap_if(&rt.area->held, &nobody, rt_pid())) return;
+  while (!is_traced() && rt_load(&rt.area->hold))
     (void)rt_system(SYS_nanosleep, (long)&tick, 0, 0, 0, 0, 0);
 }

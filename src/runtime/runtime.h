@@ -40,7 +40,8 @@ struct rt_call {
   uint64_t rdx;               /* the second half of that */
   uint64_t number;            /* of this call of the function in this process image, from 1; 0 if not known yet */
   uint64_t rule;              /* that fired */
-  uint64_t fault;             /* that was chosen */
+  uint32_t fault;             /* that was chosen */
+  uint32_t order;             /* ... by this order of the area, from 1; 0: by none */
   const uint64_t *sp;         /* where the return address stands; arguments 6 and up follow it */
   uint64_t words;             /* out, for RT_THEN: how many of these can be read */
   const struct rt_term *term; /* out, for RT_ASK: what is to be asked */

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 /* Of plan, shim and area; raised with every change of a layout or a meaning in them (tests/unit/wire_test.c looks). */
-#define WIRE_VERSION 5 /* 5: wire_point has `local`; 4: WIRE_HOOK_END, troubles, `pending`; WIRE_HOOK_PIN and _MAP */
+#define WIRE_VERSION                                                                                                   \
+  6 /* 6: a list of orders; 5: wire_point has `local`; 4: WIRE_HOOK_END, troubles, `pending`; WIRE_HOOK_PIN and _MAP */
 
 /* --- plan --------------------------------------------------------------------------------------------------------- */
 
@@ -636,7 +637,7 @@ struct wire_event {
   uint64_t
       missed; /* bit i: the fault's side effect i found no place to be stored at; 63 stands for all from there on */
   uint32_t signal; /* that the program gets before the call returns; 0: none */
-  uint32_t pad;
+  uint32_t order;  /* of the area, by which it failed, from 1; 0: by none */
 };
 
 /*
@@ -686,21 +687,20 @@ struct wire_point {
 };
 
 /*
- * The one injection that an experiment is about, for plans that are the same for many of them: the call of the rule's
- * function whose stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`,
- * `around` and `about` before the target starts.
+ * An injection of an experiment, for plans that are the same for many of them: the call of the rule's function whose
+ * stack has this hash, when it comes for the nth time in the whole run. murphy writes all but `seen`, `around` and
+ * `about` before the target starts.
  */
 struct wire_order {
   uint64_t hash, nth;
-  uint32_t rule, armed;
-  uint64_t seen;    /* how many such calls there were, in all processes */
-  uint32_t onwards; /* not 0: from the nth on, all of them, and those from the same function that tries again */
-  uint32_t fault;   /* which of the rule's faults, from 0 */
-  uint64_t around;  /* the frames behind the first one of the stack, once it was seen; 0 before */
-  uint64_t about;   /* its arguments then, in short: who tries again asks for the same */
-  uint32_t hold;    /* not 0: the call waits, before anything of its failure happens, until a debugger is there */
-  uint32_t held;    /* the process that does */
+  uint32_t rule, pad;
+  uint64_t seen;       /* how many such calls there were, in all processes */
+  uint32_t persistent; /* not 0: from the nth on, all of them, and those from the same function that tries again */
+  uint32_t fault;      /* which of the rule's faults, from 0 */
+  uint64_t around;     /* the frames behind the first one of the stack, once it was seen; 0 before */
+  uint64_t about;      /* its arguments then, in short: who tries again asks for the same */
 };
+#define WIRE_ORDERS 64 /* at most, in one experiment */
 
 /*
  * A thread that asks plugins, and which one it is in right now, so that what happens there is not taken for something
@@ -806,7 +806,7 @@ struct wire_fork_answer {
 #define WIRE_BRANCH_NAME "\0murphy"
 struct wire_branch {
   uint64_t hash, nth;
-  uint32_t rule, fault, onwards;
+  uint32_t rule, fault, persistent;
   uint32_t refusal; /* of enum wire_refusal: why there was no child though the call came */
   uint32_t made;    /* not 0: a child has taken the fault */
   uint32_t pad;
@@ -870,7 +870,9 @@ struct wire_area {
   uint32_t attached;    /* process images whose runtime accepted the plan */
   uint32_t refused;     /* ... or did not: wrong version, damaged */
   uint32_t stop;        /* set by murphy: inject nothing any more */
-  struct wire_order order;
+  uint32_t n_orders;    /* that are armed. A trunk has those that all its branches have; a branch adds its own */
+  uint32_t hold;        /* not 0: a call waits, before anything of its failure happens, until a debugger is there */
+  uint32_t held;        /* the process that does */
   struct wire_server server;
   struct wire_span branches;  /* struct wire_branch; how many there is room for */
   uint32_t n_branches;        /* how many there are */
@@ -890,7 +892,7 @@ struct wire_area {
    * libc has started for it; and by pid and program, how many of these have begun.
    */
   uint64_t lineages[WIRE_HEIRS], spawned[WIRE_HEIRS], begun[WIRE_HEIRS];
-  struct wire_order first; /* a fault that comes before the one of `order`, in trunks too; not armed if there is none */
+  struct wire_order orders[WIRE_ORDERS];
 };
 
 /* --- hub ---------------------------------------------------------------------------------------------------------- */

@@ -164,15 +164,20 @@ static void orders_are_for_one_rule(void **state) {
   MADE_RULE(&plan, OP(WIRE_OP_ORDER, 0), END);
   MADE_RULE(&plan, OP(WIRE_OP_ORDER, 0), END);
   ready();
-  area.order = (struct wire_order){.rule = 1, .nth = 2};
+  area.orders[0] = (struct wire_order){.rule = 1, .nth = 2};
   assert_true(rt_may_hold(0, 1, 1)); /* could still be given */
-  area.order.armed = 1;
+  area.n_orders = 1;
   assert_false(rt_may_hold(0, 1, 1));
   assert_true(rt_may_hold(1, 1, 1));
-  area.order.seen = 2;
+  area.orders[0].seen = 2;
   assert_false(rt_may_hold(1, 1, 1));
-  area.order.onwards = 1;
+  area.orders[0].persistent = 1;
   assert_true(rt_may_hold(1, 1, 1));
+  area.orders[0] = (struct wire_order){.rule = 1, .nth = 1, .seen = 1};
+  area.orders[1] = (struct wire_order){.rule = 0, .nth = 1};
+  area.n_orders = 2;
+  assert_true(rt_may_hold(0, 1, 1));
+  assert_false(rt_may_hold(1, 1, 1));
 }
 
 /* --- conditions at random ----------------------------------------------------------------------------------------- */

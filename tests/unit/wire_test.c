@@ -238,15 +238,15 @@ static void layouts_are_of_this_version(void **state) {
                                   MEMBER(wire_point, first),
                                   MEMBER(wire_point, local),
                                   MEMBER(wire_point, frames),
-                                  MEMBER(wire_order, held),
+                                  MEMBER(wire_order, about),
                                   MEMBER(wire_asking, pad),
                                   MEMBER(wire_trouble, error),
                                   MEMBER(wire_trouble, text),
                                   MEMBER(wire_event, frames),
-                                  MEMBER(wire_area, order),
+                                  MEMBER(wire_area, held),
                                   MEMBER(wire_area, branches),
                                   MEMBER(wire_area, troubles),
-                                  MEMBER(wire_area, first),
+                                  MEMBER(wire_area, orders),
                                   WIRE_HOOK_COUNT,
                                   WIRE_ACT_COUNT,
                                   WIRE_LENGTH_COUNT,
@@ -273,7 +273,7 @@ static void layouts_are_of_this_version(void **state) {
   static const size_t hub[] = {sizeof(struct wire_hub_head),   sizeof(struct wire_hub_hello),
                                sizeof(struct wire_hub_frame),  sizeof(struct wire_hub_ask),
                                sizeof(struct wire_hub_answer), WIRE_HUB_ANSWER};
-  assert_int_equal(wire_sum(shared, sizeof shared), 0xb1b1963ec0dbb84du);
+  assert_int_equal(wire_sum(shared, sizeof shared), 0x9211935a27bad6f5u);
   assert_int_equal(WIRE_VERSION, 5);
   assert_int_equal(wire_sum(server, sizeof server), 0xaa3c3b6e4c02ee1eu);
   assert_int_equal(WIRE_SERVER_VERSION, 6);
