@@ -274,7 +274,7 @@ static void layouts_are_of_this_version(void **state) {
                                sizeof(struct wire_hub_frame),  sizeof(struct wire_hub_ask),
                                sizeof(struct wire_hub_answer), WIRE_HUB_ANSWER};
   assert_int_equal(wire_sum(shared, sizeof shared), 0x9211935a27bad6f5u);
-  assert_int_equal(WIRE_VERSION, 5);
+  assert_int_equal(WIRE_VERSION, 6);
   assert_int_equal(wire_sum(server, sizeof server), 0xaa3c3b6e4c02ee1eu);
   assert_int_equal(WIRE_SERVER_VERSION, 6);
   assert_int_equal(wire_sum(hub, sizeof hub), 0xee1751aa6de7b2du);
