@@ -8,46 +8,24 @@ from tap import Tap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# Room → the rooms it may use, as the design has it. `mutate` and `cluster` get their lines when they come.
-ROOMS = {
-    "base": "",
-    "xml": "base",
-    "wire": "",
-    "image": "base",
-    "code": "base image",
-    "flow": "base image code",
-    "profile": "base xml image code flow",
-    "site": "base image code flow profile",
-    "scenario": "base xml wire profile site",
-    "shim": "base wire image",
-    "runtime": "wire",
-    "run": "base wire shim image",
-    "hub": "base wire",
-    "observe": "base",
-    "campaign": "base scenario run observe",
-    "store": "base",
-    "report": "base store",
-    "cmd": "base wire image code flow profile site scenario shim run hub observe campaign store report",
-}
 
-# The beginning of a system header → the only rooms that may see it.
-LIBRARIES = {
-    "Zydis/": {"code"},
-    "Zycore/": {"code"},
-    "lzma": {"image"},
-    "zlib": {"image"},
-    "zstd": {"image"},
-    "lz4": {"image"},
-    "bzlib": {"image"},
-    "elfutils/": {"image"},
-    "dwarf.h": {"image"},
-    "libelf.h": {"image"},
-    "gelf.h": {"image"},
-    "sqlite3": {"store"},
-    "llvm-c/": {"mutate"},
-    "libxml/": {"xml"},
-    "jansson": {"profile", "scenario", "run", "report", "cmd"},
-}
+def read_table(path):
+    """The sections of src/rooms: section → {name: [word, ...]}, in the order of the file."""
+    sections = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            line = line.strip()
+            if line.startswith("["):
+                section = sections[line.strip("[]")] = {}
+            elif line and not line.startswith("#"):
+                name, _, words = line.partition(":")
+                section[name.strip()] = words.split()
+    return sections
+
+
+TABLE = read_table(os.path.join(ROOT, "src", "rooms"))
+ROOMS = TABLE["rooms"]
+LIBRARIES = TABLE["headers"]
 
 # Made by the build.
 GENERATED = {"config.h"}
@@ -73,7 +51,7 @@ def include_problem(room, path, quote, name, files):
         return None if f"src/{name}" in files else f'"{name}" is not there'
     if other not in ROOMS:
         return f'"{name}" is in no room'
-    if other not in ROOMS[room].split():
+    if other not in ROOMS[room]:
         return f"room {room} may not use room {other}"
     if rest != f"{other}.h":
         return f'"{name}" is private to room {other}: only "{other}/{other}.h" is for others'
@@ -100,7 +78,7 @@ def check_order():
     """A room may only use rooms above it: one direction, no way back."""
     above = set()
     for room, used in ROOMS.items():
-        for other in used.split():
+        for other in used:
             if other not in above:
                 yield f"room {room} uses {other}, which does not stand above it"
         above.add(room)
