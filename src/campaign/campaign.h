@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "observe/observe.h"
 #include "run/run.h"
+#include "sandbox/sandbox.h"
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 

@@ -52,21 +52,6 @@ static void refused(const char *name, int code, const char *why) {
   if (!strstr(e.text, why)) fail_msg("'%s' is not in: %s", why, e.text);
 }
 
-/* --- refusals ----------------------------------------------------------------------------------------------------- */
-
-/* Every reason has words of its own, wherever it is told. */
-static void test_refusals(void **state) {
-  (void)state;
-  const char *(*const tellers[])(uint32_t) = {sandbox_refusal, sandbox_early_refusal};
-  for (size_t t = 0; t < COUNT(tellers); t++) {
-    for (uint32_t i = WIRE_FORK_GOOD + 1; i < WIRE_REFUSALS; i++)
-      for (uint32_t other = WIRE_FORK_GOOD + 1; other < i; other++)
-        if (strcmp(tellers[t](i), tellers[t](other)) == 0) fail_msg("%u and %u: %s", other, i, tellers[t](i));
-    assert_string_equal(tellers[t](WIRE_REFUSALS), tellers[t](WIRE_FORK_UNKNOWN));
-    assert_string_equal(tellers[t](WIRE_FORK_GOOD), tellers[t](WIRE_FORK_UNKNOWN));
-  }
-}
-
 /* --- target ------------------------------------------------------------------------------------------------------- */
 
 static void test_path(void **state) {
@@ -682,7 +667,6 @@ int main(void) {
       cmocka_unit_test(test_kept_modules),
       cmocka_unit_test(test_log),
       cmocka_unit_test(test_hostile_events),
-      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_replay),
       cmocka_unit_test(test_bad_replay),
   };

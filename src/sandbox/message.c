@@ -2,7 +2,7 @@
 /*
  * Messages with descriptors beside them, over a socket that keeps their bounds.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <string.h>

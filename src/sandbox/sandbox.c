@@ -5,7 +5,7 @@
  * Who may do what is decided by the maps of user numbers: everybody is who they were. Root maps all numbers, others
  * only their own, which is all that the kernel allows them.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * its name below /proc/self/fd, give it another mode or other times. So the command gets it by a mount of which nothing
  * can be changed: /dev/null as it is inside, and a file out of a copy of all mounts that is read-only.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>

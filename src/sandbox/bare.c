@@ -5,7 +5,7 @@
  * this process, which the kernel is asked for, and is ended by that. It is apart from keeper.c because that ends all
  * processes that it can see, which must never run here.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The inside of the layers, between their files: layers.c mounts them, renew.c makes them as new after a run. */
 #pragma once
 
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <limits.h>

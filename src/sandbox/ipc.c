@@ -5,7 +5,7 @@
  * since the kernel does not give their numbers again: so the keeper goes to a new namespace, and all that it starts
  * from then on with it.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <dirent.h>
 #include <errno.h>

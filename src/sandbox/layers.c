@@ -7,7 +7,7 @@
  * /proc is the namespace's own, and what cannot be covered is read-only. Changes go to folders in memory, one for each
  * layer; a layer whose folder is as it was mounted was not changed and stays for the next run.
  */
-#include "run/layers.h"
+#include "sandbox/layers.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/run.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -807,6 +807,19 @@ static void test_signals_while_it_is_made(void **state) {
   assert_string_equal(s.out, "hello\n");
 }
 
+/* Every reason has words of its own, wherever it is told. */
+static void test_refusals(void **state) {
+  (void)state;
+  const char *(*const tellers[])(uint32_t) = {sandbox_refusal, sandbox_early_refusal};
+  for (size_t t = 0; t < COUNT(tellers); t++) {
+    for (uint32_t i = WIRE_FORK_GOOD + 1; i < WIRE_REFUSALS; i++)
+      for (uint32_t other = WIRE_FORK_GOOD + 1; other < i; other++)
+        if (strcmp(tellers[t](i), tellers[t](other)) == 0) fail_msg("%u and %u: %s", other, i, tellers[t](i));
+    assert_string_equal(tellers[t](WIRE_REFUSALS), tellers[t](WIRE_FORK_UNKNOWN));
+    assert_string_equal(tellers[t](WIRE_FORK_GOOD), tellers[t](WIRE_FORK_UNKNOWN));
+  }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv) {
@@ -854,6 +867,7 @@ int main(int argc, char **argv) {
       TEST(test_signals_while_it_is_made),
       TEST(test_crowded_folder_with_a_mount),
       TEST(test_no_ptrace_no_stack),
+      cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

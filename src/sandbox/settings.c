@@ -5,7 +5,7 @@
  * device that makes terminals, and the keys that all processes of a user or of a session share. All of it is looked at
  * before each run. The keeper's nice value only who has rights outside can take back (sandbox.c).
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <fcntl.h>
 #include <linux/ioprio.h>

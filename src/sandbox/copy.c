@@ -4,7 +4,7 @@
  * them, their order in a folder too. The folder was made by a hostile program: links are not followed, and depth and
  * size are bounded.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  * again with the same options makes it drop every name that nobody holds. Whether somebody holds one is told by a look
  * at whether the mount could expire: open files, working directories and mapped programs count there.
  */
-#include "run/layers.h"
+#include "sandbox/layers.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>

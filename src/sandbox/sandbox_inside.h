@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "run/run.h"
+#include "sandbox/sandbox.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * The server is the command, stopped before main by the runtime. Whatever it does that is not as agreed, the keeper
  * goes on with exec, and says why.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  * The last steps of the command's process before it becomes the command: the new root, limits, descriptors, no way to
  * more privileges.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <linux/capability.h>

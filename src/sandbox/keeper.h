@@ -2,7 +2,7 @@
 /* The inside of the keeper, between its files. */
 #pragma once
 
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <limits.h>
 #include <net/if.h>

@@ -6,7 +6,7 @@
  * sandboxes. The child's overlays lie over the trunk's, in the same places, and are taken off when it has ended: what
  * the trunk stands on was there all the time.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * It runs murphy's own code in a copy of murphy's memory, and what it starts may be hostile: it takes no input from
  * there but exit statuses.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * A layer whose upper folder is as it was mounted was not changed. Another one is emptied if that can be done without
  * anybody noticing; if not, its overlay goes, and another is mounted.
  */
-#include "run/layers.h"
+#include "sandbox/layers.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -6,7 +6,7 @@
  *
  * Of alarm(2) and setitimer(2) the kernel shows nothing, but whether somebody awaits their signal.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
  *
  * Runs in the keeper, whose /proc shows the sandbox only. Without a sandbox, only the command itself is looked at.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <dirent.h>
 #include <errno.h>

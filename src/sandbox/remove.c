@@ -6,7 +6,7 @@
  * Most runs that leave anything leave a few folders, one in the other: each costs an attempt to remove it, one look
  * into it, and its end.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  * arrival is looked at. What becomes of processes that others wait for nobody else would learn: the kernel tells who
  * traces them first.
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

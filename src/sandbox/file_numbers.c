@@ -7,7 +7,7 @@
  * for those in its upper folder, and one for its folders. (Folders have numbers that the kernel counts; which of them
  * the program knows, only the runtime does.)
  */
-#include "run/sandbox.h"
+#include "sandbox/sandbox_inside.h"
 
 #include <dirent.h>
 #include <errno.h>

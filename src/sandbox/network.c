@@ -4,7 +4,7 @@
  * that the next run could not have them: where there are any, the keeper goes to a new network namespace, and all that
  * it starts from then on with it. So it does where the loopback device is not as it was.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * The processes of the namespace, of which the keeper is the first: waiting for one, and ending all others.
  */
-#include "run/keeper.h"
+#include "sandbox/keeper.h"
 
 #include <dirent.h>
 #include <errno.h>
