@@ -2,9 +2,9 @@
 /*
  * One experiment: a command is started under a plan, watched until it ends, and its events are read.
  *
- * In the order of a run: what the command is (run_target_find), what it consists of (run_modules_load), where the
- * target's side of it lives (run_folder_make, run_area_make), the start and the watch (run_start), and the log
- * (run_log_add), from which a scenario can be made that does the same again (run_replay_load).
+ * In the order of a run: where the target's side of it lives (run_folder_make, run_area_make), the start and the watch
+ * (run_start), and the log (run_log_json), from which a scenario can be made that does the same again
+ * (run_replay_load).
  *
  * -ECANCELED with a message: nothing is wrong with what was asked, but the experiment cannot be made.
  */
@@ -12,83 +12,10 @@
 
 #include "base/base.h"
 #include "image/image.h"
+#include "program/program.h"
 #include "wire/wire.h"
 
 #include <sys/types.h>
-
-/* --- what is run (target.c) --------------------------------------------------------------------------------------- */
-
-struct run_target {
-  char *path;  /* of the program: an ELF file */
-  char **argv; /* ends with NULL; of a script, as the kernel would make it for the interpreter */
-  bool script;
-};
-
-/*
- * What execvp(3) would start for ARGV: looked for in PATH; of a script, its interpreter is the program, and behind
- * "#!/usr/bin/env NAME" that is NAME, since env is not what anybody wants to test.
- *
- * -ENOENT, -EACCES, -ENOEXEC with a message if it cannot be executed; -ECANCELED if the loader would not preload
- * anything into it: setuid, setgid, file capabilities, statically linked, not linked with glibc.
- */
-int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
-/* Of a program that is started by another one: why nothing of it can be intercepted; NULL if it can. */
-const char *run_target_obstacle(const char *path);
-void run_target_done(struct run_target *t);
-
-/* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
-
-struct run_module {
-  char *path; /* as the loader will name it */
-  struct image *image;
-  struct image_debug *debug; /* opened when first asked for */
-  bool debug_tried;
-  bool program; /* not a library */
-};
-
-/*
- * The program first, then its libraries in the order in which the loader searches them; then programs that it starts,
- * if they were added, each with those of its libraries that were not there before.
- */
-struct run_modules {
-  VEC(struct run_module) modules;
-  VEC(const char *) functions; /* what any of them imports, sorted by name */
-  const char *command;         /* the program's name as it was given: sh, whose file may be dash */
-  bool asan;                   /* the sanitizer is libasan */
-  const char *sanitizer;       /* path of a library that stands before functions of others, or NULL */
-  const char *missing;         /* the first library that was not found, or NULL; lives in the arena */
-  struct arena arena;
-};
-
-/* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
-int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
-/* One more program, which is run beside the first. -EEXIST if it is there. */
-int run_modules_add(struct run_modules *m, const char *program, struct err *e) MUST_USE;
-void run_modules_done(struct run_modules *m);
-
-/* The first module that defines FUNCTION, or NULL. */
-const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
-/* Its DWARF, or NULL. */
-struct image_debug *run_module_debug(struct run_module *m);
-/* R; E says that something is not there, and is told which file with debug information it may be in, if one is gone. */
-int run_modules_lack(struct run_modules *m, int r, struct err *e);
-
-/* Code as a person names it; what is NULL or 0 was not said. */
-struct run_where {
-  const char *module, *function, *file;
-  unsigned line;
-  const char *any; /* a module or a function */
-};
-
-typedef VEC(struct wire_place) run_places;
-
-/* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
-int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
-/*
- * The number of the module that NAME means: by path or the end of it, file name, soname, or these up to ".so". -ENOENT
- * if none.
- */
-int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
 
 /* --- where the target's side lives (folder.c, area.c) ------------------------------------------------------------- */
 
@@ -182,7 +109,7 @@ int run_area_stop(struct run_area *a);
 /* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
 
 struct run_request {
-  const struct run_target *target;
+  const struct program_target *target;
   const char *preload; /* what LD_PRELOAD is set to */
   bool follow;         /* programs that the command starts get it too */
   /* Called every few milliseconds while the command runs, sooner if it returned 1, and once behind its end (FINAL). */
@@ -219,7 +146,7 @@ struct run_symbol {
 struct run_symbols;
 
 /* Modules that are there already are not opened again; M must live as long. */
-int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
+int run_symbols_new(struct program_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
 /* From here on, the numbers that are kept mean that, whatever the area says. */
 void run_symbols_tell(struct run_symbols *s, const struct run_kept *kept);
 void run_symbols_free(struct run_symbols *s);

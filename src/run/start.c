@@ -115,7 +115,7 @@ static void signals_give_back(const struct signals *s) {
 
 /* --- the start ---------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void become(const struct run_target *t, char *const *env, const struct signals *s, int report) {
+static _Noreturn void become(const struct program_target *t, char *const *env, const struct signals *s, int report) {
   signals_give_back(s);
   (void)execve(t->path, t->argv, env);
   int code = errno;
@@ -133,7 +133,7 @@ static int exec_result(int report) {
   return n == (ssize_t)sizeof code ? code : 0;
 }
 
-static int start(const struct run_target *t, char *const *env, const struct signals *s, pid_t *ret, struct err *e) {
+static int start(const struct program_target *t, char *const *env, const struct signals *s, pid_t *ret, struct err *e) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return err_set(e, -errno, "cannot start %s: %s", t->path, strerror(errno));
   pid_t pid = fork();

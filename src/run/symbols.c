@@ -15,18 +15,18 @@
 /* What number N of the area's modules is; looked up once. */
 struct known {
   bool tried;
-  struct run_module *module; /* NULL if it cannot be read */
+  struct program_module *module; /* NULL if it cannot be read */
   char *path;
 };
 
 struct run_symbols {
-  struct run_modules *modules;
+  struct program_modules *modules;
   const struct run_area *area;
-  VEC(struct run_module *) opened;
+  VEC(struct program_module *) opened;
   struct known *known;
 };
 
-int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) {
+int run_symbols_new(struct program_modules *m, const struct run_area *area, struct run_symbols **ret) {
   struct run_symbols *s = calloc(1, sizeof *s);
   if (!s) return -ENOMEM;
   s->modules = m;
@@ -57,7 +57,7 @@ void run_symbols_free(struct run_symbols *s) {
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-static struct run_module *find_module(struct run_symbols *s, const char *path) {
+static struct program_module *find_module(struct run_symbols *s, const char *path) {
   for (size_t i = 0; i < s->modules->modules.n; i++)
     if (strcmp(s->modules->modules.at[i].path, path) == 0) return &s->modules->modules.at[i];
   for (size_t i = 0; i < s->opened.n; i++)
@@ -66,8 +66,8 @@ static struct run_module *find_module(struct run_symbols *s, const char *path) {
 }
 
 /* NULL if it cannot be opened; names are then not known, which is no reason to stop. */
-static struct run_module *open_module(struct run_symbols *s, const char *path) {
-  struct run_module *m = calloc(1, sizeof *m);
+static struct program_module *open_module(struct run_symbols *s, const char *path) {
+  struct program_module *m = calloc(1, sizeof *m);
   if (!m) return NULL;
   m->path = strdup(path);
   if (m->path && image_open(path, &m->image, NULL) >= 0 && vec_push(&s->opened, m) == 0) return m;
@@ -83,8 +83,8 @@ static bool is_size(const struct image *img, const struct wire_loaded *l) {
 }
 
 /* A name that is relative was so for the target; murphy was started in the same folder. */
-static struct run_module *find_or_open(struct run_symbols *s, const struct wire_loaded *l) {
-  struct run_module *m = find_module(s, l->path);
+static struct program_module *find_or_open(struct run_symbols *s, const struct wire_loaded *l) {
+  struct program_module *m = find_module(s, l->path);
   if (!m && strchr(l->path, '/')) m = open_module(s, l->path);
   return m && is_size(m->image, l) ? m : NULL;
 }
@@ -120,13 +120,13 @@ static void name_function(const struct image *img, uint64_t call, struct run_sym
 }
 
 /* CALL is inside of the instruction, RET->offset what is shown. */
-static void fill(struct run_module *m, const char *path, uint64_t call, struct run_symbol *ret) {
+static void fill(struct program_module *m, const char *path, uint64_t call, struct run_symbol *ret) {
   const char *slash = strrchr(path, '/');
   ret->path = path;
   ret->module = slash ? slash + 1 : path;
   if (!m) return;
   name_function(m->image, call, ret);
-  struct image_debug *debug = run_module_debug(m);
+  struct image_debug *debug = program_module_debug(m);
   if (debug) ret->n_frames = image_debug_at(debug, call, ret->frames, COUNT(ret->frames));
   if (!ret->function && ret->n_frames) ret->function = ret->frames[ret->n_frames - 1].function;
 }
@@ -143,7 +143,7 @@ bool run_symbols_at(struct run_symbols *s, const struct wire_frame *frame, struc
 void run_symbols_frame(struct run_symbols *s, const struct image_process_frame *frame, struct run_symbol *ret) {
   *ret = (struct run_symbol){.module = "", .path = "", .offset = frame->at};
   if (!frame->path[0]) return;
-  struct run_module *m = find_module(s, frame->path);
+  struct program_module *m = find_module(s, frame->path);
   if (!m && frame->path[0] == '/') m = open_module(s, frame->path);
   fill(m, m ? m->path : frame->path, frame->exact ? frame->at : frame->at - 1, ret);
 }

@@ -3,9 +3,7 @@
  * Classes of triggers in shared objects. They are found by their symbols; nothing of them is run here, since they are
  * for the target, and what is wrong with them must not be wrong with murphy.
  */
-#include "cmd/run_plugins.h"
-#include "cmd/cmd.h"
-#include "image/image.h"
+#include "program/program.h"
 #include <murphy/trigger.h>
 
 #include <dirent.h>
@@ -17,7 +15,7 @@
 
 static const char prefix[] = "murphy_trigger_";
 
-int run_plugins_add(struct run_plugins *p, const char *dir, struct err *e) {
+int program_plugins_add(struct program_plugins *p, const char *dir, struct err *e) {
   struct stat s;
   char path[PATH_MAX];
   if (stat(dir, &s) < 0 || !realpath(dir, path))
@@ -27,18 +25,18 @@ int run_plugins_add(struct run_plugins *p, const char *dir, struct err *e) {
   return !copy || vec_push(&p->folders, copy) < 0 ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
-int run_plugins_defaults(struct run_plugins *p, struct err *e) {
+int program_plugins_defaults(struct program_plugins *p, struct err *e) {
   const char *set = getenv("MURPHY_TRIGGERS");
   char *list = set && *set ? strdup(set) : NULL, *own = NULL;
   int r = (set && *set && !list) ? -ENOMEM : 0;
   for (char *rest = list, *dir; r >= 0 && (dir = strsep(&rest, ":"));)
-    if (*dir) r = run_plugins_add(p, dir, e);
+    if (*dir) r = program_plugins_add(p, dir, e);
   free(list);
   p->others = p->folders.n;
-  if (r >= 0) r = cmd_triggers_dir(&own);
+  if (r >= 0) r = installed_triggers_dir(&own);
   struct err none = {0};
   /* murphy works without its own. */
-  if (r >= 0 && run_plugins_add(p, own, &none) == -ENOMEM) r = -ENOMEM;
+  if (r >= 0 && program_plugins_add(p, own, &none) == -ENOMEM) r = -ENOMEM;
   free(own);
   return r;
 }
@@ -72,7 +70,7 @@ static const char *replaced_in(const char *path) {
 }
 
 /* A library that the loader would not find would keep the target from starting. */
-static const char *missing_library(struct run_plugins *p, const struct image *img) {
+static const char *missing_library(struct program_plugins *p, const struct image *img) {
   const char *const *needed;
   size_t n = image_needed(img, &needed);
   for (size_t i = 0; i < n; i++) {
@@ -91,29 +89,29 @@ static const char *missing_library(struct run_plugins *p, const struct image *im
   return NULL;
 }
 
-static int add_classes(struct run_plugins *p, const struct image *img, const char *file) {
+static int add_classes(struct program_plugins *p, const struct image *img, const char *file) {
   const struct image_symbol *all;
   size_t n = image_exports(img, &all), before = p->known.n;
   const char *missing = missing_library(p, img), *replaced = replaced_in(file);
   for (size_t i = 0; i < n; i++) {
     if (strncmp(all[i].name, prefix, sizeof prefix - 1) != 0) continue;
-    struct run_plugin one = {.class = arena_strdup(&p->arena, all[i].name + sizeof prefix - 1), .file = file};
+    struct program_plugin one = {.class = arena_strdup(&p->arena, all[i].name + sizeof prefix - 1), .file = file};
     one.bad = replaced ? replaced : missing ? missing : defect(img, &all[i]);
     if (!one.class || vec_push(&p->known, one) < 0 || vec_push(&p->names, one.class) < 0) return -ENOMEM;
   }
   static const char none[] = "it has no trigger in it (MURPHY_TRIGGER(CLASS, …) makes one)";
-  return p->known.n > before ? 0 : vec_push(&p->empty, ((struct run_plugin){.file = file, .bad = none}));
+  return p->known.n > before ? 0 : vec_push(&p->empty, ((struct program_plugin){.file = file, .bad = none}));
 }
 
 /* What is no shared object at all counts as one without a class. The message may begin with the file's name. */
-static int add_unreadable(struct run_plugins *p, const char *file, const struct err *why) {
+static int add_unreadable(struct program_plugins *p, const char *file, const struct err *why) {
   size_t n = strlen(file);
   bool named = strncmp(why->text, file, n) == 0 && strncmp(why->text + n, ": ", 2) == 0;
   const char *text = arena_strdup(&p->arena, named ? why->text + n + 2 : why->text);
-  return text ? vec_push(&p->empty, ((struct run_plugin){.file = file, .bad = text})) : -ENOMEM;
+  return text ? vec_push(&p->empty, ((struct program_plugin){.file = file, .bad = text})) : -ENOMEM;
 }
 
-static int read_object(struct run_plugins *p, const char *folder, const char *name) {
+static int read_object(struct program_plugins *p, const char *folder, const char *name) {
   struct text path = {0};
   struct image *img = NULL;
   struct err e = {0};
@@ -132,7 +130,7 @@ static int is_object(const struct dirent *d) {
   return n > 3 && strcmp(d->d_name + n - 3, ".so") == 0;
 }
 
-static int read_folder(struct run_plugins *p, const char *folder) {
+static int read_folder(struct program_plugins *p, const char *folder) {
   struct dirent **entries = NULL;
   int n = scandir(folder, &entries, is_object, alphasort), r = n < 0 ? -errno : 0;
   for (int i = 0; i < n; i++) {
@@ -143,7 +141,7 @@ static int read_folder(struct run_plugins *p, const char *folder) {
   return r;
 }
 
-static int look(struct run_plugins *p) {
+static int look(struct program_plugins *p) {
   int r = 0;
   for (size_t i = 0; i < p->folders.n && r >= 0 && !p->looked; i++) {
     size_t before = p->empty.n;
@@ -160,7 +158,7 @@ static int look(struct run_plugins *p) {
  * A file that is named like the class, and has none, is likelier to be the mistake than the name. If no other class is
  * named like it, any file without one may be.
  */
-static int complain_empty(const struct run_plugins *p, const char *class, struct err *e) {
+static int complain_empty(const struct program_plugins *p, const char *class, struct err *e) {
   for (size_t i = 0; i < p->empty.n; i++) {
     const char *name = strrchr(p->empty.at[i].file, '/') + 1;
     if (strncmp(name, class, strlen(class)) == 0 && strcmp(name + strlen(class), ".so") == 0)
@@ -174,11 +172,11 @@ static int complain_empty(const struct run_plugins *p, const char *class, struct
 }
 
 static int find(void *context, const char *class, const char **ret_file, struct err *e) {
-  struct run_plugins *p = context;
+  struct program_plugins *p = context;
   int r = look(p);
   if (r < 0) return err_set(e, r, "the folders of triggers cannot be read: %s", strerror(-r));
   for (size_t i = 0; i < p->known.n; i++) {
-    const struct run_plugin *one = &p->known.at[i];
+    const struct program_plugin *one = &p->known.at[i];
     if (strcmp(one->class, class) != 0) continue;
     if (one->bad) return err_set(e, -EINVAL, "trigger class '%s' of %s: %s", class, one->file, one->bad);
     *ret_file = one->file;
@@ -188,16 +186,16 @@ static int find(void *context, const char *class, const char **ret_file, struct 
 }
 
 static size_t list(void *context, const char *const **ret) {
-  struct run_plugins *p = context;
+  struct program_plugins *p = context;
   *ret = look(p) < 0 ? NULL : p->names.at;
   return p->names.n;
 }
 
-struct scenario_plugins run_plugins_for(struct run_plugins *p) {
+struct scenario_plugins program_plugins_for(struct program_plugins *p) {
   return (struct scenario_plugins){.find = find, .list = list, .context = p};
 }
 
-void run_plugins_done(struct run_plugins *p) {
+void program_plugins_done(struct program_plugins *p) {
   vec_done(&p->folders);
   vec_done(&p->known);
   vec_done(&p->names);

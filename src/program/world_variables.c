@@ -2,7 +2,7 @@
 /*
  * Variables that conditions name: looked for in the debug information of the program, then of its libraries.
  */
-#include "cmd/run.h"
+#include "program/program_world.h"
 
 #include <errno.h>
 #include <string.h>
@@ -54,14 +54,14 @@ static bool is_better(int now, const struct err *why, int before, const struct e
   return before == 0 || before == -ESRCH || (now != -ENOENT && now != -ESRCH);
 }
 
-static int find_variable(struct run_world *w, const char *function, const char *name, unsigned parameter,
+static int find_variable(struct program_world *w, const char *function, const char *name, unsigned parameter,
                          struct scenario_variable *ret, struct err *e) {
   struct err why = {0};
   int best = 0;
   bool any = false;
   _Static_assert(SCENARIO_STEPS >= IMAGE_STEPS, "all steps have a place");
   for (size_t i = 0; i < w->modules->modules.n; i++) {
-    struct image_debug *d = run_module_debug(&w->modules->modules.at[i]);
+    struct image_debug *d = program_module_debug(&w->modules->modules.at[i]);
     struct image_variable found;
     if (!d) continue;
     any = true;
@@ -80,7 +80,7 @@ static int find_variable(struct run_world *w, const char *function, const char *
     return err_set(e, -ENODATA, "neither %s nor its libraries have debug information (compile with -g)",
                    w->modules->modules.at[0].path);
   /* Those of libc are not what is missed. */
-  if ((best == -ESRCH || best == -ENOENT) && !run_module_debug(&w->modules->modules.at[0])) {
+  if ((best == -ESRCH || best == -ENOENT) && !program_module_debug(&w->modules->modules.at[0])) {
     why = *e;
     return best == -ESRCH ? err_set(e, best, "no function '%s': %s has no debug information (compile with -g)",
                                     function, w->modules->modules.at[0].path)
@@ -94,9 +94,9 @@ static int find_variable(struct run_world *w, const char *function, const char *
                  w->modules->modules.at[0].path, *why.text ? " " : "", why.text);
 }
 
-int run_world_variable(void *context, const char *function, const char *name, unsigned parameter,
-                       struct scenario_variable *ret, struct err *e) {
-  struct run_world *w = context;
+int program_world_variable(void *context, const char *function, const char *name, unsigned parameter,
+                           struct scenario_variable *ret, struct err *e) {
+  struct program_world *w = context;
   int r = find_variable(w, function, name, parameter, ret, e);
-  return r == -ENOENT || r == -ESRCH ? run_modules_lack(w->modules, r, e) : r;
+  return r == -ENOENT || r == -ESRCH ? program_modules_lack(w->modules, r, e) : r;
 }

@@ -3,7 +3,7 @@
  * Where functions are called, by source line: the code of each module with debug information is read through once for
  * each function that is asked for.
  */
-#include "cmd/run.h"
+#include "program/program_world.h"
 #include "code/code.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ static bool leads_to(const struct image *img, const struct insn *in, const char 
   return slot.kind == SLOT_IMPORT && slot.name && strcmp(slot.name, function) == 0;
 }
 
-bool run_world_calls(void *context, const struct wire_place *p, const char *function) {
-  const struct run_world *w = context;
+bool program_world_calls(void *context, const struct wire_place *p, const char *function) {
+  const struct program_world *w = context;
   struct insn in;
   if (p->module >= w->modules->modules.n || p->flags & WIRE_ANYWHERE) return false;
   const struct image *img = w->modules->modules.at[p->module].image;
@@ -34,8 +34,8 @@ bool run_world_calls(void *context, const struct wire_place *p, const char *func
 }
 
 /* What is called through a register may be the function, and what cannot be read may call it. */
-bool run_world_only_jumps(void *context, const struct wire_place *p, const char *function) {
-  const struct run_world *w = context;
+bool program_world_only_jumps(void *context, const struct wire_place *p, const char *function) {
+  const struct program_world *w = context;
   struct insn in;
   bool jumps = false;
   for (bool more = true; more; more = !(p++->flags & WIRE_LAST)) {
@@ -52,7 +52,7 @@ bool run_world_only_jumps(void *context, const struct wire_place *p, const char 
 }
 
 struct search {
-  struct run_world *w;
+  struct program_world *w;
   size_t module;
   const char *function;
   struct scenario_sites *ret;
@@ -60,10 +60,10 @@ struct search {
 
 /* Of a call that so much was inlined around that not all of it is known, nothing is. */
 static int add_site(const struct search *s, struct wire_place place, bool perhaps) {
-  struct run_module *m = &s->w->modules->modules.at[s->module];
+  struct program_module *m = &s->w->modules->modules.at[s->module];
   struct image_frame frames[SCENARIO_LINES + 1];
   struct scenario_site site = {.place = place, .perhaps = perhaps};
-  size_t n = image_debug_at(run_module_debug(m), place.start, frames, SCENARIO_LINES + 1);
+  size_t n = image_debug_at(program_module_debug(m), place.start, frames, SCENARIO_LINES + 1);
   if (n == 0 || n > SCENARIO_LINES) return 0;
   for (; site.n_lines < n; site.n_lines++) {
     const struct image_frame *f = &frames[n - 1 - site.n_lines];
@@ -98,18 +98,18 @@ static int search_function(const struct search *s, const struct image_function *
   for (uint64_t at = f->address; at < f->end && r >= 0 && code_read(img, at, &in) == 0 && in.length; at += in.length) {
     struct wire_place place = {.module = (uint32_t)s->module, .start = at, .end = at + in.length};
     bool perhaps = in.op == OP_CALL_INDIRECT && taken;
-    if (perhaps || (insn_calls(&in) && run_world_calls(s->w, &place, s->function))) r = add_site(s, place, perhaps);
+    if (perhaps || (insn_calls(&in) && program_world_calls(s->w, &place, s->function))) r = add_site(s, place, perhaps);
   }
   return r;
 }
 
-int run_world_sites(void *context, const char *function, struct scenario_sites *ret, struct err *e) {
+int program_world_sites(void *context, const char *function, struct scenario_sites *ret, struct err *e) {
   struct search s = {.w = context, .function = function, .ret = ret};
   int r = 0;
   for (; s.module < s.w->modules->modules.n && r >= 0; s.module++) {
-    struct run_module *m = &s.w->modules->modules.at[s.module];
+    struct program_module *m = &s.w->modules->modules.at[s.module];
     const struct image_function *all;
-    if (!run_module_debug(m)) continue;
+    if (!program_module_debug(m)) continue;
     size_t n = image_functions(m->image, &all);
     for (size_t i = 0; i < n && r >= 0; i++)
       r = search_function(&s, &all[i]);

@@ -3,7 +3,7 @@
  * Finds the data files and the runtime, for a binary that was installed, moved with its tree, or is run where it was
  * built.
  */
-#include "cmd/cmd.h"
+#include "base/base.h"
 #include "config.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static int copy(const char *path, char **ret) {
   return 0;
 }
 
-int cmd_data_dir(char **ret) {
+int installed_data_dir(char **ret) {
   const char *set = getenv("MURPHY_DATA");
   char path[PATH_MAX];
 
@@ -54,7 +54,7 @@ int cmd_data_dir(char **ret) {
   return copy(MURPHY_DATA_DIR, ret);
 }
 
-int cmd_runtime(char **ret) {
+int installed_runtime(char **ret) {
   static const char name[] = "libmurphy-rt.so";
   const char *set = getenv("MURPHY_RUNTIME");
   char path[PATH_MAX];
@@ -79,9 +79,9 @@ int cmd_runtime(char **ret) {
   return 0;
 }
 
-int cmd_triggers_dir(char **ret) {
+int installed_triggers_dir(char **ret) {
   char *runtime = NULL;
-  int r = cmd_runtime(&runtime);
+  int r = installed_runtime(&runtime);
   if (r < 0) return r;
   char *slash = strrchr(runtime, '/');
   struct text t = {0};

@@ -3,9 +3,7 @@
  * What a scenario is compiled against: the modules of a program, the functions that they import, the profile of those
  * that the scenario names, and the code that names of functions and modules mean.
  */
-#include "cmd/run.h"
-#include "cmd/cmd.h"
-#include "cmd/select.h"
+#include "program/program_world.h"
 #include "code/code.h"
 #include "site/site.h"
 
@@ -19,7 +17,7 @@ typedef VEC(const char *) name_list;
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* One call: the instruction at OFFSET if that is a call, else the one before it. */
-static int add_offset(const struct run_modules *m, size_t module, uint64_t offset, run_places *ret) {
+static int add_offset(const struct program_modules *m, size_t module, uint64_t offset, program_places *ret) {
   struct insn in;
   bool call = code_read(m->modules.at[module].image, offset, &in) == 0 && insn_calls(&in);
   struct wire_place p = {
@@ -30,8 +28,9 @@ static int add_offset(const struct run_modules *m, size_t module, uint64_t offse
   return vec_push(ret, p);
 }
 
-static int find_offset(const struct run_modules *m, const struct scenario_frame *f, run_places *ret, struct err *e) {
-  int module = f->module ? run_modules_named(m, f->module) : 0;
+static int find_offset(const struct program_modules *m, const struct scenario_frame *f, program_places *ret,
+                       struct err *e) {
+  int module = f->module ? program_modules_named(m, f->module) : 0;
   if (module < 0)
     return err_set(e, -ENOENT, "no module '%s' in %s and its libraries", f->module, m->modules.at[0].path);
   const struct image *img = m->modules.at[module].image;
@@ -42,11 +41,11 @@ static int find_offset(const struct run_modules *m, const struct scenario_frame 
 }
 
 /* A library that is opened later, or that is in a program that is started: known by its name when it comes. */
-static bool may_come(const struct run_world *w, const char *name) {
+static bool may_come(const struct program_world *w, const char *name) {
   return name && *name && (strstr(name, ".so") || w->follow);
 }
 
-static int find_late(struct run_world *w, const char *name, run_places *ret) {
+static int find_late(struct program_world *w, const char *name, program_places *ret) {
   size_t i = w->modules->modules.n;
   while (i < w->names.n && strcmp(w->names.at[i], name) != 0)
     i++;
@@ -61,14 +60,14 @@ static int find_late(struct run_world *w, const char *name, run_places *ret) {
 }
 
 /* A library of the name that NAME ends with, in another folder; NULL if there is none. */
-static const char *elsewhere(const struct run_world *w, const char *name) {
+static const char *elsewhere(const struct program_world *w, const char *name) {
   const char *slash = strrchr(name, '/');
-  int module = slash ? run_modules_named(w->modules, slash + 1) : -1;
+  int module = slash ? program_modules_named(w->modules, slash + 1) : -1;
   return module < 0 ? NULL : w->modules->modules.at[module].path;
 }
 
 /* What is said with a folder and cannot come from there. */
-static int check_folder(const struct run_world *w, const char *name, struct err *e) {
+static int check_folder(const struct program_world *w, const char *name, struct err *e) {
   const char *other = elsewhere(w, name);
   if (other && !w->follow) return err_set(e, -ENOENT, "%s is not what the program uses (that is %s)", name, other);
   if (name[0] == '/' && access(name, F_OK) < 0) return err_set(e, -ENOENT, "%s: %s", name, strerror(errno));
@@ -76,25 +75,25 @@ static int check_folder(const struct run_world *w, const char *name, struct err 
 }
 
 /* 1 if F is a whole module that is not there yet. */
-static int try_late(struct run_world *w, const struct scenario_frame *f, run_places *ret, struct err *e) {
+static int try_late(struct program_world *w, const struct scenario_frame *f, program_places *ret, struct err *e) {
   const char *name = f->any ? f->any : f->function || f->file || f->has_offset ? NULL : f->module;
-  if (!may_come(w, name) || run_modules_named(w->modules, name) >= 0) return 0;
-  struct run_where where = {.any = name};
-  if (f->any && run_modules_find(w->modules, &where, ret, NULL) >= 0) return 1;
+  if (!may_come(w, name) || program_modules_named(w->modules, name) >= 0) return 0;
+  struct program_where where = {.any = name};
+  if (f->any && program_modules_find(w->modules, &where, ret, NULL) >= 0) return 1;
   int r = check_folder(w, name, e);
   if (r >= 0) r = find_late(w, name, ret);
   return r < 0 ? r : 1;
 }
 
-static int find_known(struct run_world *w, const struct scenario_frame *f, run_places *ret, struct err *e) {
-  struct run_where where = {
+static int find_known(struct program_world *w, const struct scenario_frame *f, program_places *ret, struct err *e) {
+  struct program_where where = {
       .module = f->module, .function = f->function, .file = f->file, .line = f->line, .any = f->any};
-  return f->has_offset ? find_offset(w->modules, f, ret, e) : run_modules_find(w->modules, &where, ret, e);
+  return f->has_offset ? find_offset(w->modules, f, ret, e) : program_modules_find(w->modules, &where, ret, e);
 }
 
 static int find_places(void *context, const struct scenario_frame *f, struct scenario_places *ret, struct err *e) {
-  struct run_world *w = context;
-  run_places found = {0};
+  struct program_world *w = context;
+  program_places found = {0};
   int r = try_late(w, f, &found, e);
   if (r == 0) r = find_known(w, f, &found, e);
   for (size_t i = 0; i < found.n && r >= 0; i++)
@@ -130,8 +129,8 @@ static size_t add_version(const char **ret, size_t n, size_t max, const char *ve
   return n;
 }
 
-static size_t look_for_versions(const struct run_world *w, const char *function, const char **ret, size_t max) {
-  const struct run_module *home = run_modules_define(w->modules, function);
+static size_t look_for_versions(const struct program_world *w, const char *function, const char **ret, size_t max) {
+  const struct program_module *home = program_modules_define(w->modules, function);
   size_t n = 0;
   if (!home || count_versions(home->image, function) < 2) return 0;
   for (size_t i = 0; i < w->modules->modules.n; i++) {
@@ -144,7 +143,7 @@ static size_t look_for_versions(const struct run_world *w, const char *function,
   return n;
 }
 
-static void keep_versions(struct run_world *w, uint64_t key, const char *const *versions, size_t n) {
+static void keep_versions(struct program_world *w, uint64_t key, const char *const *versions, size_t n) {
   size_t start = w->versions.n;
   for (size_t i = 0; i < n; i++)
     if (vec_push(&w->versions, versions[i]) < 0) return;
@@ -152,7 +151,7 @@ static void keep_versions(struct run_world *w, uint64_t key, const char *const *
 }
 
 static size_t find_versions(void *context, const char *function, const char **ret, size_t max) {
-  struct run_world *w = context;
+  struct program_world *w = context;
   uint64_t key = hash_mix(hash_string(function) + max), known;
   if (w->asked_modules != w->modules->modules.n) map_done(&w->asked);
   w->asked_modules = w->modules->modules.n;
@@ -167,12 +166,12 @@ static size_t find_versions(void *context, const char *function, const char **re
 }
 
 static bool is_defined(void *context, const char *function) {
-  const struct run_world *w = context;
-  return run_modules_define(w->modules, function) != NULL;
+  const struct program_world *w = context;
+  return program_modules_define(w->modules, function) != NULL;
 }
 
 static bool is_variable(void *context, const char *name) {
-  const struct run_world *w = context;
+  const struct program_world *w = context;
   for (size_t i = 0; i < w->modules->modules.n; i++) {
     const struct image_symbol *s = image_export(w->modules->modules.at[i].image, name, NULL);
     if (s && s->kind == SYMBOL_OBJECT) return true;
@@ -191,7 +190,7 @@ static void copy_build_id(const char *hex, struct wire_module *to) {
   }
 }
 
-static int add_rows(struct run_world *w, const struct image *img, struct wire_module *to) {
+static int add_rows(struct program_world *w, const struct image *img, struct wire_module *to) {
   struct image_row *rows = NULL;
   size_t n = 0;
   _Static_assert(sizeof(struct image_row) == sizeof(struct wire_row), "rows are copied as they are");
@@ -207,9 +206,9 @@ static int add_rows(struct run_world *w, const struct image *img, struct wire_mo
   return r;
 }
 
-static int add_modules(struct run_world *w) {
+static int add_modules(struct program_world *w) {
   for (size_t i = 0; i < w->modules->modules.n; i++) {
-    const struct run_module *m = &w->modules->modules.at[i];
+    const struct program_module *m = &w->modules->modules.at[i];
     struct wire_module to = {.name = (uint32_t)i, .flags = i == 0 ? WIRE_PROGRAM | WIRE_IN_SCOPE : 0};
     copy_build_id(image_build_id(m->image), &to);
     int r = add_rows(w, m->image, &to);
@@ -228,7 +227,7 @@ static bool is_asked_for(const struct map *wanted, const struct site_names *name
 }
 
 /* The functions that S names, and the imports that are another name of one. */
-static int find_names(const struct run_world *w, const char *data, const struct scenario *s, name_list *ret,
+static int find_names(const struct program_world *w, const char *data, const struct scenario *s, name_list *ret,
                       struct err *e) {
   const char *const *asked;
   struct site_names *names = NULL;
@@ -251,7 +250,7 @@ static int find_names(const struct run_world *w, const char *data, const struct 
  * A sanitizer's own malloc shows no errno; what it stands for is the one behind it. Profiles are asked for the first
  * library that has a function, so the sanitizer becomes the last.
  */
-static void put_sanitizer_last(const struct run_modules *m, struct profile *p) {
+static void put_sanitizer_last(const struct program_modules *m, struct profile *p) {
   struct profile_library *all = (struct profile_library *)p->libraries;
   char *path = m->sanitizer ? realpath(m->sanitizer, NULL) : NULL;
   for (size_t i = 0; path && i + 1 < p->n_libraries; i++) {
@@ -271,14 +270,14 @@ static void mark_stated(struct profile *p) {
       ((struct profile_function *)&p->libraries[i].functions[k])->stated = true;
 }
 
-static int overlay(const struct run_world_request *request, struct run_world *w, struct err *e) {
+static int overlay(const struct program_world_request *request, struct program_world *w, struct err *e) {
   for (size_t i = 0; i < request->n_profiles; i++) {
     struct profile *file = &w->profiles[w->n_profiles];
     int r = profile_load(request->profiles[i], file, e);
     if (r < 0) return r;
     w->n_profiles++;
     mark_stated(file);
-    r = select_overlay(file - 1, file, file + 1);
+    r = profile_overlay(file - 1, file, file + 1);
     if (r < 0) return r;
     w->n_profiles++;
   }
@@ -293,7 +292,7 @@ static bool has_function(const struct profile *p, const char *name) {
 }
 
 /* What programs beside the first call of libraries that it does not have. */
-static int profile_other(const struct profile_request *request, struct run_world *w, const struct image *program,
+static int profile_other(const struct profile_request *request, struct program_world *w, const struct image *program,
                          name_list *names, struct err *e) {
   struct profile *so_far = &w->profiles[w->n_profiles - 1];
   size_t left = 0;
@@ -304,22 +303,22 @@ static int profile_other(const struct profile_request *request, struct run_world
   int r = profile_functions(request, program, names->at, names->n, so_far + 1, e);
   if (r < 0) return r;
   w->n_profiles++;
-  r = select_overlay(so_far, so_far + 1, so_far + 2);
+  r = profile_overlay(so_far, so_far + 1, so_far + 2);
   if (r == 0) w->n_profiles++;
   return r;
 }
 
-static size_t count_programs(const struct run_modules *m) {
+static size_t count_programs(const struct program_modules *m) {
   size_t n = 0;
   for (size_t i = 0; i < m->modules.n; i++)
     n += m->modules.at[i].program;
   return n;
 }
 
-static int find_profile(const struct run_world_request *request, struct run_world *w, const struct scenario *s,
+static int find_profile(const struct program_world_request *request, struct program_world *w, const struct scenario *s,
                         struct err *e) {
   struct profile_request p = {.data = request->data, .progress = request->progress, .context = request->context};
-  const struct run_modules *m = w->modules;
+  const struct program_modules *m = w->modules;
   name_list names = {0};
   w->profiles = calloc(1 + 2 * (request->n_profiles + count_programs(m)), sizeof *w->profiles);
   int r = w->profiles ? find_names(w, request->data, s, &names, e) : -ENOMEM;
@@ -335,24 +334,22 @@ static int find_profile(const struct run_world_request *request, struct run_worl
 }
 
 static void say_note(void *context, const char *text) {
-  struct text t = {0};
-  (void)context;
-  text_addf(&t, "note: %s", text);
-  if (!t.failed) cmd_complain(t.at);
-  text_done(&t);
+  const struct program_world *w = context;
+  if (w->note) w->note(text);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-int run_world_make(const struct run_world_request *request, struct run_modules *m, const struct scenario *s,
-                   struct run_world *ret, struct err *e) {
+int program_world_make(const struct program_world_request *request, struct program_modules *m, const struct scenario *s,
+                       struct program_world *ret, struct err *e) {
   memset(ret, 0, sizeof *ret);
   ret->modules = m;
   ret->follow = request->follow;
+  ret->note = request->note;
   int r = find_profile(request, ret, s, e);
   if (r >= 0) r = add_modules(ret);
   if (r < 0) {
-    run_world_done(ret);
+    program_world_done(ret);
     return r;
   }
   ret->world = (struct scenario_world){
@@ -366,21 +363,21 @@ int run_world_make(const struct run_world_request *request, struct run_modules *
       .rows = ret->rows.at,
       .n_rows = ret->rows.n,
       .places = find_places,
-      .within = run_world_within,
-      .calls = run_world_calls,
-      .only_jumps = run_world_only_jumps,
+      .within = program_world_within,
+      .calls = program_world_calls,
+      .only_jumps = program_world_only_jumps,
       .versions = find_versions,
       .defined = is_defined,
       .note = say_note,
-      .find_variable = run_world_variable,
-      .call_sites = run_world_sites,
+      .find_variable = program_world_variable,
+      .call_sites = program_world_sites,
       .context = ret,
       .variable = is_variable,
   };
   return 0;
 }
 
-void run_world_done(struct run_world *w) {
+void program_world_done(struct program_world *w) {
   for (size_t i = 0; i < w->n_profiles; i++)
     profile_done(&w->profiles[i]);
   free(w->profiles);

@@ -2,17 +2,17 @@
 /*
  * From what a person calls a piece of code to addresses: a module, a function, a file and line.
  */
-#include "run/run.h"
+#include "program/program.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int add(run_places *ret, size_t module, uint64_t start, uint64_t end) {
+static int add(program_places *ret, size_t module, uint64_t start, uint64_t end) {
   return vec_push(ret, (struct wire_place){.module = (uint32_t)module, .start = start, .end = end});
 }
 
-static int add_whole(run_places *ret, size_t module) {
+static int add_whole(program_places *ret, size_t module) {
   return vec_push(ret, (struct wire_place){.module = (uint32_t)module, .flags = WIRE_ANYWHERE});
 }
 
@@ -26,7 +26,7 @@ static int by_start(const void *a, const void *b) {
 }
 
 /* Sorts the places from number FIRST on, and unites those that touch. */
-static void merge(run_places *p, size_t first) {
+static void merge(program_places *p, size_t first) {
   size_t kept = first;
   if (p->n - first < 2) return;
   qsort(p->at + first, p->n - first, sizeof *p->at, by_start);
@@ -56,7 +56,7 @@ static bool is_part(const char *own, const char *name) {
   return strncmp(own, name, n) == 0 && (own[n] == 0 || own[n] == '.');
 }
 
-static int add_symbols(const struct image *img, size_t module, const char *name, run_places *ret) {
+static int add_symbols(const struct image *img, size_t module, const char *name, program_places *ret) {
   const struct image_function *all;
   size_t n = image_functions(img, &all);
   int r = 0;
@@ -66,7 +66,7 @@ static int add_symbols(const struct image *img, size_t module, const char *name,
 }
 
 /* A second name of a function that image_functions lists under another. */
-static int add_alias(const struct image *img, size_t module, const char *name, run_places *ret) {
+static int add_alias(const struct image *img, size_t module, const char *name, program_places *ret) {
   const struct image_symbol *s = image_export(img, name, NULL);
   if (!s || s->kind != SYMBOL_FUNCTION) return 0;
   const struct image_function *f = image_function_at(img, s->address);
@@ -76,8 +76,8 @@ static int add_alias(const struct image *img, size_t module, const char *name, r
 }
 
 /* Code that DWARF knows of: static functions of stripped programs, inlined ones, names as C++ has them, lines. */
-static int add_debug(struct run_modules *m, size_t module, const struct run_where *w, run_places *ret) {
-  struct image_debug *d = run_module_debug(&m->modules.at[module]);
+static int add_debug(struct program_modules *m, size_t module, const struct program_where *w, program_places *ret) {
+  struct image_debug *d = program_module_debug(&m->modules.at[module]);
   image_ranges found = {0};
   if (!d) return 0;
   int r = w->file ? image_debug_line(d, w->file, w->line, &found) : image_debug_function(d, w->function, &found);
@@ -87,9 +87,9 @@ static int add_debug(struct run_modules *m, size_t module, const struct run_wher
   return r;
 }
 
-static int add_function(struct run_modules *m, size_t module, const char *name, run_places *ret) {
+static int add_function(struct program_modules *m, size_t module, const char *name, program_places *ret) {
   const struct image *img = m->modules.at[module].image;
-  struct run_where where = {.function = name};
+  struct program_where where = {.function = name};
   int r = add_symbols(img, module, name, ret);
   if (r >= 0) r = add_alias(img, module, name, ret);
   return r < 0 ? r : add_debug(m, module, &where, ret);
@@ -123,11 +123,11 @@ static bool same_template(const char *a, const char *b) {
 }
 
 /* Functions as they were written, with as much before them as NAME has. */
-static int add_written(struct run_modules *m, const char *name, image_names *to) {
+static int add_written(struct program_modules *m, const char *name, image_names *to) {
   size_t parts = count_parts(name), first = to->n;
   int r = 0;
   for (size_t i = 0; i < m->modules.n && r >= 0; i++) {
-    struct image_debug *d = run_module_debug(&m->modules.at[i]);
+    struct image_debug *d = program_module_debug(&m->modules.at[i]);
     if (d) r = image_debug_names(d, to);
   }
   for (size_t i = first; i < to->n; i++)
@@ -136,7 +136,7 @@ static int add_written(struct run_modules *m, const char *name, image_names *to)
 }
 
 /* Names that NAME may be a slip of, or what it may be a template for; what there is no memory for is not offered. */
-static const char *nearest(struct run_modules *m, const char *name, bool functions) {
+static const char *nearest(struct program_modules *m, const char *name, bool functions) {
   image_names names = {0};
   int r = 0;
   for (size_t i = 0; i < m->modules.n && r >= 0; i++)
@@ -155,9 +155,9 @@ static const char *nearest(struct run_modules *m, const char *name, bool functio
   return near;
 }
 
-int run_modules_lack(struct run_modules *m, int r, struct err *e) {
+int program_modules_lack(struct program_modules *m, int r, struct err *e) {
   for (size_t i = 0; i < m->modules.n; i++) {
-    struct image_debug *d = run_module_debug(&m->modules.at[i]);
+    struct image_debug *d = program_module_debug(&m->modules.at[i]);
     const char *lacks = d ? image_debug_lacks(d) : NULL;
     struct err why = *e;
     if (!lacks) continue;
@@ -167,13 +167,13 @@ int run_modules_lack(struct run_modules *m, int r, struct err *e) {
   return r;
 }
 
-static int not_named(struct run_modules *m, const char *what, const char *name, bool functions, struct err *e) {
+static int not_named(struct program_modules *m, const char *what, const char *name, bool functions, struct err *e) {
   const char *near = nearest(m, name, functions);
   return err_set(e, -ENOENT, "no %s '%s' in %s and its libraries%s%s%s", what, name, m->modules.at[0].path,
                  near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static int say_nothing(struct run_modules *m, const struct run_where *w, struct err *e) {
+static int say_nothing(struct program_modules *m, const struct program_where *w, struct err *e) {
   const char *program = m->modules.at[0].path;
   if (w->file && w->line)
     return err_set(e, -ENOENT, "no code of %s:%u in %s and its libraries (are there debug symbols?)", w->file, w->line,
@@ -183,27 +183,28 @@ static int say_nothing(struct run_modules *m, const struct run_where *w, struct 
   return not_named(m, w->any ? "module or function" : "function", w->any ? w->any : w->function, true, e);
 }
 
-static int nothing_found(struct run_modules *m, const struct run_where *w, struct err *e) {
-  return e ? run_modules_lack(m, say_nothing(m, w, e), e) : -ENOENT; /* nobody reads what would take time to write */
+static int nothing_found(struct program_modules *m, const struct program_where *w, struct err *e) {
+  return e ? program_modules_lack(m, say_nothing(m, w, e), e)
+           : -ENOENT; /* nobody reads what would take time to write */
 }
 
-static int find_any(struct run_modules *m, const char *name, run_places *ret) {
-  int module = run_modules_named(m, name), r = 0;
+static int find_any(struct program_modules *m, const char *name, program_places *ret) {
+  int module = program_modules_named(m, name), r = 0;
   if (module >= 0) return add_whole(ret, (size_t)module);
   for (size_t i = 0; i < m->modules.n && r >= 0; i++)
     r = add_function(m, i, name, ret);
   return r;
 }
 
-static int find_in(struct run_modules *m, size_t i, const struct run_where *w, run_places *ret) {
+static int find_in(struct program_modules *m, size_t i, const struct program_where *w, program_places *ret) {
   if (w->file) return add_debug(m, i, w, ret);
   if (w->function) return add_function(m, i, w->function, ret);
   return add_whole(ret, i);
 }
 
-int run_modules_find(struct run_modules *m, const struct run_where *w, run_places *ret, struct err *e) {
+int program_modules_find(struct program_modules *m, const struct program_where *w, program_places *ret, struct err *e) {
   size_t before = ret->n;
-  int r = 0, only = w->module ? run_modules_named(m, w->module) : -1;
+  int r = 0, only = w->module ? program_modules_named(m, w->module) : -1;
   if (w->module && only < 0) return not_named(m, "module", w->module, false, e);
   if (w->any) {
     r = find_any(m, w->any, ret);

@@ -4,7 +4,7 @@
  *
  * Libraries that are opened later (dlopen) are not known here; the runtime sees them when they come.
  */
-#include "run/run.h"
+#include "program/program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@ static const char *last_part(const char *path) {
 /* --- the closure -------------------------------------------------------------------------------------------------- */
 
 /* The loader compares names, then files; two names of one file are one module. */
-static bool is_there(const struct run_modules *m, const char *needed, const char *path) {
+static bool is_there(const struct program_modules *m, const char *needed, const char *path) {
   for (size_t i = 0; i < m->modules.n; i++) {
-    const struct run_module *have = &m->modules.at[i];
+    const struct program_module *have = &m->modules.at[i];
     if (i > 0 && strcmp(image_name(have->image), needed) == 0) return true;
     if (path && strcmp(have->path, path) == 0) return true;
   }
@@ -28,8 +28,8 @@ static bool is_there(const struct run_modules *m, const char *needed, const char
 }
 
 /* Takes PATH over. A library that cannot be read is the loader's business to complain about. */
-static int add_module(struct run_modules *m, char *path, struct err *e) {
-  struct run_module module = {.path = path};
+static int add_module(struct program_modules *m, char *path, struct err *e) {
+  struct program_module module = {.path = path};
   int r = image_open(path, &module.image, e);
   if (r >= 0) r = vec_push(&m->modules, module);
   if (r < 0) {
@@ -39,7 +39,7 @@ static int add_module(struct run_modules *m, char *path, struct err *e) {
   return r;
 }
 
-static int add_needed(struct run_modules *m, const struct image *img) {
+static int add_needed(struct program_modules *m, const struct image *img) {
   const char *const *needed;
   size_t n = image_needed(img, &needed);
   for (size_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ static int add_needed(struct run_modules *m, const struct image *img) {
 }
 
 /* gcc's sanitizers are libraries; clang's are part of the program, unless it was asked for a library. */
-static const char *find_sanitizer(const struct run_modules *m) {
+static const char *find_sanitizer(const struct program_modules *m) {
   static const char *const names[] = {"libasan.so", "libclang_rt.asan", "libtsan.so", "libclang_rt.tsan", "liblsan.so"};
   for (size_t i = 1; i < m->modules.n; i++)
     for (size_t k = 0; k < COUNT(names); k++)
@@ -71,7 +71,7 @@ static const char *find_sanitizer(const struct run_modules *m) {
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 /* What a program beside the first exports is for its own libraries. */
-const struct run_module *run_modules_define(const struct run_modules *m, const char *function) {
+const struct program_module *program_modules_define(const struct program_modules *m, const char *function) {
   for (size_t i = 0; i < m->modules.n; i++) {
     if (i > 0 && m->modules.at[i].program) continue;
     const struct image_symbol *s = image_export(m->modules.at[i].image, function, NULL);
@@ -81,7 +81,7 @@ const struct run_module *run_modules_define(const struct run_modules *m, const c
 }
 
 /* Is NAME a variable wherever it is defined? What nobody defines may be a function of a library that comes later. */
-static bool is_variable(const struct run_modules *m, const char *name) {
+static bool is_variable(const struct program_modules *m, const char *name) {
   for (size_t i = 0; i < m->modules.n; i++) {
     const struct image_symbol *s = image_export(m->modules.at[i].image, name, NULL);
     if (s) return s->kind != SYMBOL_FUNCTION && s->kind != SYMBOL_IFUNC;
@@ -89,7 +89,7 @@ static bool is_variable(const struct run_modules *m, const char *name) {
   return false;
 }
 
-static int add_imports(struct run_modules *m, const struct image *img, struct map *seen) {
+static int add_imports(struct program_modules *m, const struct image *img, struct map *seen) {
   struct image_slot slot = {0};
   int r = 0;
   for (uint64_t at = 0; r >= 0 && image_slot_after(img, at, &slot); at = slot.at + 1) {
@@ -103,7 +103,7 @@ static int add_imports(struct run_modules *m, const struct image *img, struct ma
 }
 
 /* What programs that are started later may import of the same libraries. */
-static int add_exports(struct run_modules *m, const struct image *img, struct map *seen) {
+static int add_exports(struct program_modules *m, const struct image *img, struct map *seen) {
   const struct image_symbol *all;
   size_t n = image_exports(img, &all);
   int r = 0;
@@ -117,7 +117,7 @@ static int add_exports(struct run_modules *m, const struct image *img, struct ma
   return r;
 }
 
-static int find_functions(struct run_modules *m, bool exports) {
+static int find_functions(struct program_modules *m, bool exports) {
   struct map seen = {0};
   int r = 0;
   for (size_t i = 0; i < m->modules.n && r >= 0; i++)
@@ -131,13 +131,13 @@ static int find_functions(struct run_modules *m, bool exports) {
 
 /* --- programs beside the first ------------------------------------------------------------------------------------ */
 
-static bool has_path(const struct run_modules *m, const char *path) {
+static bool has_path(const struct program_modules *m, const char *path) {
   for (size_t i = 0; i < m->modules.n; i++)
     if (strcmp(m->modules.at[i].path, path) == 0) return true;
   return false;
 }
 
-int run_modules_add(struct run_modules *m, const char *program, struct err *e) {
+int program_modules_add(struct program_modules *m, const char *program, struct err *e) {
   char *path = realpath(program, NULL);
   if (!path) return err_set(e, -errno, "%s: %m", program);
   size_t first = m->modules.n;
@@ -159,8 +159,8 @@ int run_modules_add(struct run_modules *m, const char *program, struct err *e) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) {
-  struct run_modules m = {0};
+int program_modules_load(const char *program, bool exports, struct program_modules *ret, struct err *e) {
+  struct program_modules m = {0};
   /* The loader knows the program by no name; the runtime tells it by a flag. */
   char *path = realpath(program, NULL);
   int r = path ? add_module(&m, path, e) : -errno;
@@ -170,7 +170,7 @@ int run_modules_load(const char *program, bool exports, struct run_modules *ret,
   if (r >= 0) r = find_functions(&m, exports);
   if (r < 0) {
     if (e && !e->text[0]) (void)err_set(e, r, "%s: %s", program, strerror(-r));
-    run_modules_done(&m);
+    program_modules_done(&m);
     return r;
   }
   m.command = arena_strdup(&m.arena, last_part(program));
@@ -180,7 +180,7 @@ int run_modules_load(const char *program, bool exports, struct run_modules *ret,
   return 0;
 }
 
-void run_modules_done(struct run_modules *m) {
+void program_modules_done(struct program_modules *m) {
   for (size_t i = 0; i < m->modules.n; i++) {
     image_debug_free(m->modules.at[i].debug);
     image_free(m->modules.at[i].image);
@@ -192,7 +192,7 @@ void run_modules_done(struct run_modules *m) {
   memset(m, 0, sizeof *m);
 }
 
-struct image_debug *run_module_debug(struct run_module *m) {
+struct image_debug *program_module_debug(struct program_module *m) {
   if (!m->debug_tried && image_debug_open(m->image, &m->debug, NULL) < 0) m->debug = NULL;
   m->debug_tried = true;
   return m->debug;
@@ -214,7 +214,7 @@ static bool is_end(const char *name, const char *path) {
   return n && n <= length && strcmp(path + length - n, name) == 0 && (n == length || path[length - n - 1] == '/');
 }
 
-static bool is_path(const struct run_module *m, const char *name) {
+static bool is_path(const struct program_module *m, const char *name) {
   char *real = name[0] == '/' ? realpath(name, NULL) : NULL, *own = realpath(m->path, NULL);
   bool same = real && own && strcmp(real, own) == 0;
   if (name[0] != '/') same = is_end(name, m->path) || (own && is_end(name, own));
@@ -223,13 +223,13 @@ static bool is_path(const struct run_module *m, const char *name) {
   return same || strcmp(name, m->path) == 0;
 }
 
-static bool is_named(const struct run_module *m, const char *name) {
+static bool is_named(const struct program_module *m, const char *name) {
   const char *file = last_part(m->path), *soname = image_name(m->image);
   if (strchr(name, '/')) return is_path(m, name);
   return strcmp(name, file) == 0 || strcmp(name, soname) == 0 || is_stem(name, file) || is_stem(name, soname);
 }
 
-int run_modules_named(const struct run_modules *m, const char *name) {
+int program_modules_named(const struct program_modules *m, const char *name) {
   if (m->command && strcmp(name, m->command) == 0) return 0;
   for (size_t i = 0; i < m->modules.n; i++)
     if (is_named(&m->modules.at[i], name)) return (int)i;

@@ -2,7 +2,7 @@
 /*
  * Programs by name, as a shell finds them.
  */
-#include "cmd/cmd.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static bool is_program(const char *path) {
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-const char *cmd_program(struct arena *arena, const char *name) {
+const char *program_in_path(struct arena *arena, const char *name) {
   const char *folder = getenv("PATH");
   if (!*name || strchr(name, '/') || access(name, F_OK) == 0) return name;
   while (folder) {

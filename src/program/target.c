@@ -6,7 +6,7 @@
  * interpreter that gets the preloaded library. Programs into which the loader preloads nothing are refused: a run that
  * silently injects nothing would look like a program that handles everything.
  */
-#include "run/run.h"
+#include "program/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 /* The kernel's limits: how much of a first line it reads, and how many scripts may interpret each other. */
 enum { LINE_MAX_BYTES = 256, SCRIPT_DEPTH = 5 };
 
-void run_target_done(struct run_target *t) {
+void program_target_done(struct program_target *t) {
   for (char **a = t->argv; a && *a; a++)
     free(*a);
   free(t->argv);
@@ -133,7 +133,7 @@ static const char *env_name(const char *interpreter, const char *argument) {
 }
 
 /* Puts FIRST (and SECOND, if it is not empty) before the script's path and arguments, as the kernel does. */
-static int interpose(struct run_target *t, const char *first, const char *second) {
+static int interpose(struct program_target *t, const char *first, const char *second) {
   size_t n = 0, more = *second ? 2 : 1;
   while (t->argv[n])
     n++;
@@ -157,7 +157,7 @@ static int interpose(struct run_target *t, const char *first, const char *second
 }
 
 /* One step from a script to its interpreter: 1 if it was one. */
-static int follow_script(struct run_target *t, struct err *e) {
+static int follow_script(struct program_target *t, struct err *e) {
   char line[LINE_MAX_BYTES], *found = NULL;
   const char *interpreter, *argument;
   if (!read_first_line(t->path, line, &interpreter, &argument)) return 0;
@@ -176,7 +176,7 @@ static int follow_script(struct run_target *t, struct err *e) {
   return 1;
 }
 
-static int follow_scripts(struct run_target *t, struct err *e) {
+static int follow_scripts(struct program_target *t, struct err *e) {
   for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
     int r = follow_script(t, e);
     if (r <= 0) return r;
@@ -242,7 +242,7 @@ static int check_image(const char *path, struct err *e) {
                  path);
 }
 
-const char *run_target_obstacle(const char *path) {
+const char *program_target_obstacle(const char *path) {
   struct image *img = NULL;
   const char *what = privilege(path);
   if (what) return what;
@@ -255,7 +255,7 @@ const char *run_target_obstacle(const char *path) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static int copy_arguments(char *const *argv, struct run_target *t) {
+static int copy_arguments(char *const *argv, struct program_target *t) {
   size_t n = 0;
   while (argv[n])
     n++;
@@ -266,8 +266,8 @@ static int copy_arguments(char *const *argv, struct run_target *t) {
   return 0;
 }
 
-int run_target_find(char *const *argv, struct run_target *ret, struct err *e) {
-  struct run_target t = {0};
+int program_target_find(char *const *argv, struct program_target *ret, struct err *e) {
+  struct program_target t = {0};
   int r = copy_arguments(argv, &t);
   if (r >= 0) r = find_command(argv[0], &t.path, e);
   if (r >= 0) r = follow_scripts(&t, e);
@@ -275,7 +275,7 @@ int run_target_find(char *const *argv, struct run_target *ret, struct err *e) {
   if (r >= 0) r = check_image(t.path, e);
   if (r == -ENOMEM) (void)err_set(e, r, "out of memory");
   if (r < 0)
-    run_target_done(&t);
+    program_target_done(&t);
   else
     *ret = t;
   return r;

@@ -3,7 +3,7 @@
  * Frames of a stack that are one frame of the machine: calls in a function that was inlined, with the one that it was
  * inlined into behind it.
  */
-#include "cmd/run.h"
+#include "program/program_world.h"
 #include "code/code.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ static bool is_symbol(const struct image *img, uint64_t address, const char *nam
 }
 
 /* One that can be told from what it is inlined into: by its name or its line. */
-static bool has_name(const struct run_world *w, const struct scenario_frame *f) {
-  if (f->any) return run_modules_named(w->modules, f->any) < 0;
+static bool has_name(const struct program_world *w, const struct scenario_frame *f) {
+  if (f->any) return program_modules_named(w->modules, f->any) < 0;
   return !f->has_offset && (f->function || f->file);
 }
 
@@ -55,7 +55,7 @@ static bool is_around(const struct chain *c, const struct scenario_frame *frames
 }
 
 struct question {
-  struct run_world *w;
+  struct program_world *w;
   const struct scenario_frame *frames;
   size_t n;
   struct scenario_places *ret;
@@ -63,8 +63,8 @@ struct question {
 
 /* All calls from START up to END, as far as the code can be read. */
 static int look_at(const struct question *q, uint32_t module, uint64_t start, uint64_t end) {
-  struct run_module *m = &q->w->modules->modules.at[module];
-  struct image_debug *d = run_module_debug(m);
+  struct program_module *m = &q->w->modules->modules.at[module];
+  struct image_debug *d = program_module_debug(m);
   struct insn in;
   int r = 0;
   if (!d) return 0;
@@ -78,8 +78,8 @@ static int look_at(const struct question *q, uint32_t module, uint64_t start, ui
   return r;
 }
 
-int run_world_within(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
-                     struct scenario_places *ret) {
+int program_world_within(void *context, const struct scenario_frame *frames, size_t n, size_t inner_at, size_t outer_at,
+                         struct scenario_places *ret) {
   struct question q = {.w = context, .frames = frames, .n = n, .ret = ret};
   int r = 0;
   bool more = true;

@@ -3,7 +3,7 @@
  * Puts profiles together: a file over what was found, a few functions out of many. Only arrays of functions and
  * libraries are made anew; errors and strings stay where they are.
  */
-#include "cmd/select.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static int overlay_libraries(const struct profile *below, const struct profile *
   return 0;
 }
 
-int select_overlay(const struct profile *below, const struct profile *over, struct profile *ret) {
+int profile_overlay(const struct profile *below, const struct profile *over, struct profile *ret) {
   const struct profile *errno_from = below->errno_module ? below : over, *kernel = below->kernel ? below : over;
   struct profile made = {.errno_module = errno_from->errno_module,
                          .errno_offset = errno_from->errno_offset,
@@ -163,8 +163,8 @@ static int pick_all(const struct profile *p, const char *const *sorted, size_t n
   return 0;
 }
 
-int select_functions(const struct profile *p, const char *const *names, size_t n, struct profile *ret,
-                     const char **ret_missing) {
+int profile_select(const struct profile *p, const char *const *names, size_t n, struct profile *ret,
+                   const char **ret_missing) {
   struct profile made = {.errno_module = p->errno_module,
                          .errno_offset = p->errno_offset,
                          .kernel = p->kernel,
@@ -191,7 +191,7 @@ int select_functions(const struct profile *p, const char *const *names, size_t n
   return status;
 }
 
-const char *select_near(const struct profile *p, const char *name) {
+const char *profile_near(const struct profile *p, const char *name) {
   VEC(const char *) names = {0};
   int status = 0;
 
