@@ -2,7 +2,7 @@
 /*
  * murphy run: runs a command and makes the calls fail that a scenario says.
  */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "cmd/cmd.h"
 #include "shim/shim.h"
 

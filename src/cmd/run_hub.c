@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which hub a DistributedTrigger asks. */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "hub/hub.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * The reach report: which calls of the functions of a scenario were intercepted, and which cannot be, and why.
  */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "site/site.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * What the target's side has to say about triggers that were asked outside of the plan. A plugin that crashes takes the
  * program with it; that is no finding about the program.
  */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "cmd/cmd.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * and are then written one by one.
  */
 #include "cmd/cmd.h"
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "report/report.h"
 #include "site/site.h"
 #include "store/store.h"

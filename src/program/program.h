@@ -39,7 +39,7 @@ int program_target_find(char *const *argv, struct program_target *ret, struct er
 const char *program_target_obstacle(const char *path);
 void program_target_done(struct program_target *t);
 
-/* --- what it consists of (program_modules.c, places.c) -------------------------------------------------------------------- */
+/* --- what it consists of (program_modules.c, places.c) ------------------------------------------------------------ */
 
 struct program_module {
   char *path; /* as the loader will name it */
@@ -94,7 +94,7 @@ int program_modules_find(struct program_modules *m, const struct program_where *
  */
 int program_modules_named(const struct program_modules *m, const char *name) MUST_USE;
 
-/* --- what a scenario is compiled against (program_world.c) ------------------------------------------------------------ */
+/* --- what a scenario is compiled against (program_world.c) -------------------------------------------------------- */
 
 struct program_world {
   struct scenario_world world;
@@ -127,7 +127,7 @@ int program_world_make(const struct program_world_request *request, struct progr
                        struct program_world *ret, struct err *e) MUST_USE;
 void program_world_done(struct program_world *w);
 
-/* --- classes in shared objects (plugins.c) -------------------------------------------------------------------- */
+/* --- classes in shared objects (plugins.c) ------------------------------------------------------------------------ */
 
 /* A class that a shared object has. */
 struct program_plugin {

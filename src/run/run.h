@@ -17,7 +17,7 @@
 
 #include <sys/types.h>
 
-/* --- where the target's side lives (folder.c, area.c) ------------------------------------------------------------- */
+/* --- where the target's side lives (run_folder.c, area.c) --------------------------------------------------------- */
 
 /* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
 struct run_folder {
@@ -106,7 +106,7 @@ int run_area_troubles(const struct run_area *a, struct run_troubles *ret) MUST_U
 /* Nothing is injected any more. 0 or -EIO. */
 int run_area_stop(struct run_area *a);
 
-/* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
+/* --- the run itself (run_start.c) --------------------------------------------------------------------------------- */
 
 struct run_request {
   const struct program_target *target;
@@ -130,7 +130,7 @@ int run_start(const struct run_request *request, struct run_ended *ret, struct e
 /* LD_PRELOAD for the command: the shim, then what the user had there. */
 void run_preload(const char *shim, struct text *to);
 
-/* --- what became of it (symbols.c, log.c) ------------------------------------------------------------------------- */
+/* --- what became of it (run_symbols.c, log.c) --------------------------------------------------------------------- */
 
 /* A place in code that some process of the target has loaded. Strings live as long as the run_symbols. */
 struct run_symbol {
@@ -176,7 +176,7 @@ void run_log_missed(const struct wire_plan *plan, const struct wire_event *event
 /* Events that could not be recorded, and frames whose module could not, as a JSON line. */
 void run_log_lost(const struct run_totals *totals, struct text *to);
 
-/* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
+/* --- the same again (run_replay.c) -------------------------------------------------------------------------------- */
 
 /*
  * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is

@@ -5,7 +5,7 @@
  * What is not known is the whole range; both ways of a jump are looked at then. State slots only count up, and `once`
  * only goes from unused to used, so what is false for all states from now on stays false.
  */
-#include "condition.h"
+#include "rt_condition.h"
 #include "system.h"
 
 #define MOST INT64_MAX

@@ -2,14 +2,14 @@
 /*
  * The functions that a program imports, with their errors and the names that its programmer wrote.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <string.h>
 
 typedef VEC(const char *) name_vec;
 
-const struct import *program_import(const struct program *p, uint64_t slot) {
+const struct import *site_program_import(const struct program *p, uint64_t slot) {
   uint64_t i;
   return map_get(&p->import_of, slot, &i) && i ? &p->imports.at[i - 1] : NULL;
 }

@@ -6,7 +6,7 @@
  * same state, only the errnos that do not are handled. It is asked at the call itself and, for who calls a function
  * that hands the error on, at that call.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layout.h"
+#include "shim_layout.h"
 
 #define HASH_SHIFT 6
 #define VERSION_BASE "murphy-shim"

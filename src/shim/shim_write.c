@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layout.h"
+#include "shim_layout.h"
 
 #define PAGE 4096
 #define RELOCATIONS_OF_ENTRY 5

@@ -8,7 +8,7 @@
 
 #define ERRORS_MAX 64
 
-/* --- what is imported (imports.c) --------------------------------------------------------------------------------- */
+/* --- what is imported (site_imports.c) ---------------------------------------------------------------------------- */
 
 struct import {
   const char *name, *written, *library;
@@ -51,7 +51,7 @@ struct found {
   uint64_t at, entry, after;
   uint32_t import;
   bool always, torn;
-  bool again;          /* the same was asked before, and there was an answer (again.c) */
+  bool again;          /* the same was asked before, and there was an answer (call_again.c) */
   bool kept;           /* a stream keeps the failure, and is asked for it (kept.c) */
   bool kept_returned;  /* ... but the answer is only returned, which debug information may know better */
   bool preset;         /* what it would have set has a value that the caller gave it before */
@@ -158,7 +158,7 @@ struct program {
 };
 
 /* The import that the slot is, or NULL. */
-const struct import *program_import(const struct program *p, uint64_t slot);
+const struct import *site_program_import(const struct program *p, uint64_t slot);
 /* Does it import a function of this name, as written or as imported? */
 bool imports_has(const struct program *p, const char *name);
 int imports_find(struct program *p, struct err *e) MUST_USE;
@@ -214,7 +214,7 @@ enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, cons
 void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
                      struct relevance_call *c);
 
-/* --- functions (functions.c) -------------------------------------------------------------------------------------- */
+/* --- functions (site_functions.c) --------------------------------------------------------------------------------- */
 
 /* Reads all functions, on all processors, and puts together what was found. */
 int functions_read(struct program *p) MUST_USE;
@@ -250,7 +250,7 @@ bool functions_no_result(struct program *p, uint64_t entry);
 /* Marks in REACHED (a set of entries) what can be reached. */
 int functions_reach(struct program *p, struct map *reached) MUST_USE;
 
-/* --- judging (compare.c, judge.c) --------------------------------------------------------------------------------- */
+/* --- judging (site_compare.c, site_judge.c) ----------------------------------------------------------------------- */
 
 /* The error values and values of success where the value is looked at. */
 #define SUCCESSES_MAX 3
@@ -322,7 +322,7 @@ struct judgement {
 
 int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_USE;
 
-/* --- guards (guard.c) --------------------------------------------------------------------------------------------- */
+/* --- guards (site_guard.c) ---------------------------------------------------------------------------------------- */
 
 /* Do the events compare errno? */
 bool guard_asks(const struct flow_event *events, size_t n);
@@ -334,7 +334,7 @@ void guard_choose(struct program *p);
 /* The errors whose errno the function hands on as a code of its own, and does nothing else about, as bits. */
 uint64_t guard_codes(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s);
 
-/* --- questions (ask.c) -------------------------------------------------------------------------------------------- */
+/* --- questions (site_ask.c) --------------------------------------------------------------------------------------- */
 
 /* The answer, or NULL, and the question is noted for the next round. */
 const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start);
@@ -390,7 +390,7 @@ uint64_t neighbours_refusing(const struct program *p, struct flow_graph *g, uint
 /* Marks the sites whose error the next call notices. */
 void neighbours_notice(struct program *p, const struct judgement *js);
 
-/* --- again.c ------------------------------------------------------------------------------------------------------ */
+/* --- call_again.c ------------------------------------------------------------------------------------------------- */
 
 /* Marks the sites from FIRST on whose question was answered before. EDGES: of their checks. */
 int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,

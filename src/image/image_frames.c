@@ -5,7 +5,7 @@
  * .eh_frame_hdr has a sorted table of all entries; where it lacks one, .eh_frame is walked from its start. An entry
  * that cannot be read is passed over, and a walk always moves forward, so any bytes are safe.
  */
-#include "image/frames.h"
+#include "image/image_frames.h"
 
 /* Real ones have up to six letters. */
 #define AUGMENTATION_MAX 32

@@ -3,7 +3,7 @@
  * Going up a stack, frame by frame.
  *
  * The common steps are inlined and keep their state in registers: on the way through thirty frames each load that
- * waits for the one before it counts. All others are in walk.c.
+ * waits for the one before it counts. All others are in rt_walk.c.
  */
 #pragma once
 

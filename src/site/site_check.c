@@ -2,7 +2,7 @@
 /*
  * A program is checked: open it, profile what it imports, read its functions, judge its sites, rank and place them.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * if it points to a place further up on the same stack. What is read is inside the stack's bounds, so that nothing that
  * is found there can lead to a fault; and each step moves up, so that every walk ends.
  */
-#include "walk.h"
+#include "rt_walk.h"
 
 /* A frame on a stack whose limits are not known is not larger. */
 #define FRAME_MAX (1u << 20)

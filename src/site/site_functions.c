@@ -3,7 +3,7 @@
  * All functions of the program: read on all processors, then put together in an order that does not depend on who read
  * what; who calls whom, and what can be reached.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <stddef.h>

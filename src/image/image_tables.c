@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables that a kernel and its modules keep about their own code, such as __ex_table. */
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 #include <stdio.h>
 #include <string.h>

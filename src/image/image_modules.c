@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 #define PAGE 4096ULL
 /* Where x86-64 has its modules: MODULES_VADDR with the usual size of the kernel's own part. */
@@ -65,7 +65,7 @@ static int object_check(const struct object *o, struct err *e) {
 
 static int object_open(struct object *o, const char *path, struct err *e) {
   struct bytes file, out;
-  int r = file_map(path, &file, e);
+  int r = image_map_file(path, &file, e);
   if (r < 0) return r;
   o->path = path;
   if (packing_name(file)) {

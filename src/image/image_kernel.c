@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 /* --- segments ----------------------------------------------------------------------------------------------------- */
 
@@ -245,7 +245,7 @@ static int kernel_open(const char *path, struct bytes file, bool mapped, const c
 int image_open_kernel(const char *path, const char *const *modules, size_t n_modules, struct image **ret,
                       struct err *e) {
   struct bytes file;
-  int r = file_map(path, &file, e);
+  int r = image_map_file(path, &file, e);
   return r < 0 ? r : kernel_open(path, file, true, modules, n_modules, ret, e);
 }
 

@@ -7,7 +7,7 @@
  * intercepted: lookups happen while it is opened, or later where binding is lazy. So from then on they are shown, and
  * only who asks by dlsym is told exactly.
  */
-#include "names.h"
+#include "rt_names.h"
 
 #include "link.h"
 #include "real.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program makes of the errors of one call: LFI's algorithm 2, asked with values (compare.c), here and wherever
+ * What a program makes of the errors of one call: LFI's algorithm 2, asked with values (site_compare.c), here and wherever
  * else in the program the value goes.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 
@@ -133,7 +133,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
 /* A function of a library gets it: what does it do with an error? */
 static void at_argument(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
                         struct judgement *out) {
-  const struct import *to = e->call_kind == CALL_SLOT ? program_import(j->p, e->target) : NULL;
+  const struct import *to = e->call_kind == CALL_SLOT ? site_program_import(j->p, e->target) : NULL;
   if (e->call_kind == CALL_ADDRESS) {
     at_inner_argument(j, l, s, e, out);
     return;

@@ -4,7 +4,7 @@
  * the way to the second call leads through the success of the first. "if (getenv(x)) use(getenv(x))" is one, unless
  * what the argument points to is set in between, or a call there ends what was answered, as unsetenv does.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static bool is_other_name(const struct asking *a, uint32_t insn, const struct im
 
 static bool is_ended_by(const struct asking *a, uint32_t insn, const struct import *m, uint32_t asked) {
   struct flow_call c = flow_graph_call(a->g, insn);
-  const struct import *other = c.kind == CALL_SLOT ? program_import(a->p, c.target) : NULL;
+  const struct import *other = c.kind == CALL_SLOT ? site_program_import(a->p, c.target) : NULL;
   return other && relevance_ends_again(a->p->relevance, m->written, other->written) &&
          !is_other_name(a, insn, other, asked);
 }

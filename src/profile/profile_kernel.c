@@ -4,7 +4,7 @@
  *
  * The calls are the entries of sys_call_table, or, where a kernel has none, the symbols __x64_sys_NAME.
  */
-#include "profile/kernel.h"
+#include "profile/profile_kernel.h"
 
 #include <errno.h>
 #include <string.h>

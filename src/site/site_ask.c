@@ -3,7 +3,7 @@
  * Questions about values in other functions: they are collected while sites are judged, answered function by function
  * on all processors, and the sites judged again.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ struct study {
   VEC(struct kernel_call) calls;  /* by number */
 };
 
-/* --- kernel.c ----------------------------------------------------------------------------------------------------- */
+/* --- profile_kernel.c --------------------------------------------------------------------------------------------- */
 
 /*
  * Reads the data, the kernel and its modules, and finds the system calls; nothing is analysed yet. *s is all zero

@@ -7,7 +7,7 @@
  * goes on at a place that __ex_table names, and a ud2 is a warning, after which control goes on, if __bug_table says
  * so. All this is read from the image's tables once and asked for by address.
  */
-#include "code/kernel.h"
+#include "code/code_kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>

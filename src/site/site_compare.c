@@ -5,7 +5,7 @@
  * A comparison is a check of an error if its outcome for that value differs from its outcome for a value of success. So
  * "!= 0", "< 0", "== -1" and "inc; je" need no rules of their own, and the wrong constant is no check.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 

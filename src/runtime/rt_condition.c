@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stack machine of wire.h. wire_plan_check has seen to it that no index is wild and the stack is deep enough. */
-#include "condition.h"
+#include "rt_condition.h"
 
 #include "branch.h"
 #include "ask.h"
