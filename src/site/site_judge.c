@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program makes of the errors of one call: LFI's algorithm 2, asked with values (site_compare.c), here and wherever
- * else in the program the value goes.
+ * What a program makes of the errors of one call: LFI's algorithm 2, asked with values (site_compare.c), here and
+ * wherever else in the program the value goes.
  */
 #include "site/site_program.h"
 
