@@ -241,3 +241,15 @@ unsigned processors_pick(const struct processors *p, unsigned n);
 void processors_keep_to(int pid, unsigned number);
 /* The calling thread runs on these. */
 void processors_use(const struct processors *p);
+
+/* --- what is installed (installed.c) ------------------------------------------------------------------------------ */
+
+/*
+ * The folder with the data files: MURPHY_DATA if set; else that of the source tree if this binary lies where it was
+ * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
+ */
+int installed_data_dir(char **ret) MUST_USE;
+/* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
+int installed_runtime(char **ret) MUST_USE;
+/* The folder with the triggers that come with murphy: that of the build, or beside the runtime. *ret is malloc'ed. */
+int installed_triggers_dir(char **ret) MUST_USE;

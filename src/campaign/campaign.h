@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "observe/observe.h"
 #include "run/run.h"
+#include "sandbox/sandbox.h"
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
@@ -147,7 +148,7 @@ bool campaign_same_cause(const struct campaign_failure *a, const struct campaign
 struct lab;
 
 struct lab_request {
-  const struct run_target *target;
+  const struct program_target *target;
   const char *cwd;
   char *const *envp;
   const char *input;  /* path of standard input; NULL for /dev/null */

@@ -3,6 +3,7 @@
  * murphy check: which calls of a program do not handle failure?
  */
 #include "cmd/cmd.h"
+#include "program/program.h"
 #include "site/site.h"
 
 #include <errno.h>
@@ -98,7 +99,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
     bool json = strcmp(job->format, "json") == 0;
     job->show.verdicts = 1u << SITE_NONE | 1u << SITE_SOME | (json || job->show.recovery ? 1u << SITE_ALL : 0);
   }
-  int r = cmd_data_dir(&data);
+  int r = installed_data_dir(&data);
   if (r < 0) return r;
   job->request.data = data;
   job->request.functions = job->functions.at;
@@ -129,7 +130,7 @@ static int refuse_script(struct arena *arena, const char *path, struct err *e) {
     while ((name = strtok_r(NULL, " \t", &save)) != NULL && (*name == '-' || strchr(name, '=')))
       ;
   if (name) word = name;
-  const char *program = word ? cmd_program(arena, word) : path;
+  const char *program = word ? program_in_path(arena, word) : path;
   if (!program) return -ENOMEM;
   if (!word) return 0;
   return err_set(e, -ENOEXEC, "%s: is a script for %s (check that instead: murphy check %s)", path, word, program);
@@ -205,7 +206,7 @@ static int refuse_missing(const struct job *job, const struct site_list *l, size
 }
 
 static int check_one(struct job *job, const char *program, struct site_list *ret, struct err *e) {
-  program = cmd_program(&job->arena, program);
+  program = program_in_path(&job->arena, program);
   if (!program) return -ENOMEM;
   int r = refuse_script(&job->arena, program, e);
   if (r < 0) return r;

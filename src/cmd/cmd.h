@@ -104,6 +104,8 @@ struct cmd_terminal {
 struct cmd_terminal cmd_terminal(const char *output);
 /* "murphy: MESSAGE" on standard error, one line whatever the message holds. */
 void cmd_complain(const char *message);
+/* "murphy: note: TEXT" */
+void cmd_note(const char *text);
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 
@@ -119,26 +121,6 @@ void cmd_progress_start(struct cmd_progress *p, const char *what);
 void cmd_progress_step(void *context, size_t done, size_t total);
 /* Erases the line. */
 void cmd_progress_end(struct cmd_progress *p);
-
-/* --- data files --------------------------------------------------------------------------------------------------- */
-
-/*
- * The folder with the data files: MURPHY_DATA if set; else that of the source tree if this binary lies where it was
- * built; else share/murphy beside the binary's bin, or where it was configured to be installed. *ret is malloc'ed.
- */
-int cmd_data_dir(char **ret) MUST_USE;
-/* The library that is loaded into targets: that of the build, or beside the binary in lib/murphy. *ret is malloc'ed. */
-int cmd_runtime(char **ret) MUST_USE;
-/* The folder with the triggers that come with murphy: that of the build, or beside the runtime. *ret is malloc'ed. */
-int cmd_triggers_dir(char **ret) MUST_USE;
-
-/* --- programs ----------------------------------------------------------------------------------------------------- */
-
-/*
- * The program that a shell would run for NAME: NAME itself if it has a slash, is a file here, or is not found in PATH;
- * else its path, in ARENA. NULL if there is no memory.
- */
-const char *cmd_program(struct arena *arena, const char *name);
 
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 

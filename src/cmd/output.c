@@ -92,3 +92,10 @@ void cmd_complain(const char *message) {
   if (!t.failed) (void)cmd_write(STDERR_FILENO, t.at, t.n);
   text_done(&t);
 }
+
+void cmd_note(const char *text) {
+  struct text t = {0};
+  text_addf(&t, "note: %s", text);
+  if (!t.failed) cmd_complain(t.at);
+  text_done(&t);
+}

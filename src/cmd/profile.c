@@ -4,7 +4,6 @@
  */
 #include "profile/profile.h"
 #include "cmd/cmd.h"
-#include "cmd/select.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +102,7 @@ static int read_options(const struct cmd_args *args, struct job *job, struct err
   }
   int ret = check_options(job, e);
   if (ret < 0) return ret;
-  ret = cmd_data_dir(&data);
+  ret = installed_data_dir(&data);
   if (ret < 0) return ret;
   job->request.data = data;
   job->request.progress = cmd_progress_step;
@@ -119,7 +118,7 @@ static int overlay_files(const struct job *job, struct profile *stack, size_t *n
     struct profile *file = &stack[*n], *both = &stack[*n + 1];
     int ret = profile_load(job->files.at[i], file, e);
     if (ret < 0) return ret;
-    ret = select_overlay(&stack[*n - 1], file, both);
+    ret = profile_overlay(&stack[*n - 1], file, both);
     if (ret < 0) {
       *n += 1;
       return ret;
@@ -134,9 +133,9 @@ static int filter_functions(const struct job *job, struct profile *stack, size_t
 
   if (job->functions.n == 0) return 0;
   const struct profile *all = &stack[*n - 1];
-  int ret = select_functions(all, job->functions.at, job->functions.n, &stack[*n], &missing);
+  int ret = profile_select(all, job->functions.at, job->functions.n, &stack[*n], &missing);
   if (ret == -ENOENT) {
-    const char *near = select_near(all, missing);
+    const char *near = profile_near(all, missing);
     const char *where = all->n_libraries > 0 ? all->libraries[0].name : "the profile";
     const char *more = all->n_libraries > 1 ? " and the others" : "";
     if (near) return err_set(e, ret, "%s%s: no function '%s' (did you mean '%s'?)", where, more, missing, near);

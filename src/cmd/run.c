@@ -2,9 +2,8 @@
 /*
  * murphy run: runs a command and makes the calls fail that a scenario says.
  */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "cmd/cmd.h"
-#include "cmd/run_plugins.h"
 #include "shim/shim.h"
 
 #include <errno.h>
@@ -26,14 +25,14 @@ struct job {
   bool follow, reach, explain;
   uint64_t seed;
   char *data, *runtime;
-  struct run_target target;
-  struct run_modules modules;
-  struct run_world world;
+  struct program_target target;
+  struct program_modules modules;
+  struct program_world world;
   struct run_folder folder;
   struct run_area area;
-  struct run_watch watch;
-  struct run_plugins plugins;
-  struct run_hub hub;
+  struct cmd_watch watch;
+  struct program_plugins plugins;
+  struct cmd_hub hub;
   struct text preload, plan, shim;
 };
 
@@ -44,11 +43,11 @@ static void job_done(struct job *job) {
   run_symbols_free(job->watch.log.symbols);
   run_area_done(&job->area);
   run_folder_done(&job->folder);
-  run_world_done(&job->world);
-  run_modules_done(&job->modules);
-  run_target_done(&job->target);
+  program_world_done(&job->world);
+  program_modules_done(&job->modules);
+  program_target_done(&job->target);
   scenario_free(job->scenario);
-  run_plugins_done(&job->plugins);
+  program_plugins_done(&job->plugins);
   text_done(&job->hub.name);
   vec_done(&job->profiles);
   vec_done(&job->command);
@@ -100,7 +99,7 @@ static int take_option(struct job *job, const struct cmd_arg *arg, struct err *e
     job->explain = true;
     return 0;
   case OPT_RUN_TRIGGERS:
-    return run_plugins_add(&job->plugins, arg->value, e);
+    return program_plugins_add(&job->plugins, arg->value, e);
   case OPT_RUN_HUB:
     job->hub.address = arg->value;
     return 0;
@@ -140,12 +139,12 @@ static int read_options(struct job *job, struct err *e) {
   if (!job->scenario) return -ENOMEM;
   for (size_t i = 0; i < job->args->options.n && r >= 0; i++)
     r = take_option(job, &job->args->options.at[i], e);
-  if (r >= 0) r = run_plugins_defaults(&job->plugins, e);
-  struct scenario_plugins plugins = run_plugins_for(&job->plugins);
+  if (r >= 0) r = program_plugins_defaults(&job->plugins, e);
+  struct scenario_plugins plugins = program_plugins_for(&job->plugins);
   scenario_set_plugins(job->scenario, &plugins);
   if (r >= 0) r = take_operands(job, e);
   if (r >= 0) r = check_rules(job, e);
-  if (r >= 0) r = cmd_data_dir(&job->data);
+  if (r >= 0) r = installed_data_dir(&job->data);
   return r;
 }
 
@@ -153,16 +152,17 @@ static int read_options(struct job *job, struct err *e) {
 
 static int make_plan(struct job *job, struct err *e) {
   struct scenario_world *w = &job->world.world;
-  struct run_world_request request = {
+  struct program_world_request request = {
       .data = job->data,
       .profiles = job->profiles.at,
       .n_profiles = job->profiles.n,
       .follow = job->follow,
       .progress = cmd_progress_step,
       .context = &job->progress,
+      .note = cmd_note,
   };
   cmd_progress_start(&job->progress, "run");
-  int r = run_world_make(&request, &job->modules, job->scenario, &job->world, e);
+  int r = program_world_make(&request, &job->modules, job->scenario, &job->world, e);
   cmd_progress_end(&job->progress);
   if (r < 0) return r;
   run_preload(job->folder.shim, &job->preload);
@@ -172,14 +172,14 @@ static int make_plan(struct job *job, struct err *e) {
   w->flags = (job->follow ? WIRE_FOLLOW : 0) | (job->reach ? WIRE_COUNT : 0);
   w->seed = job->seed;
   job->hub.probe = !job->explain;
-  w->hub = run_hub_find;
+  w->hub = cmd_hub_find;
   w->hub_context = &job->hub;
   return plan_compile(job->scenario, w, &job->plan, e);
 }
 
 static int make_shim(struct job *job, struct err *e) {
   const struct wire_plan *plan = (const struct wire_plan *)job->plan.at;
-  int r = cmd_runtime(&job->runtime);
+  int r = installed_runtime(&job->runtime);
   if (r < 0) return r;
   if (access(job->runtime, R_OK) < 0)
     return err_set(e, -ECANCELED, "%s: %s (murphy is not completely installed)", job->runtime, strerror(errno));
@@ -200,8 +200,8 @@ static int open_log(struct job *job, struct err *e) {
 }
 
 static int prepare(struct job *job, struct err *e) {
-  int r = run_target_find(job->command.at, &job->target, e);
-  if (r >= 0) r = run_modules_load(job->target.path, job->follow, &job->modules, e);
+  int r = program_target_find(job->command.at, &job->target, e);
+  if (r >= 0) r = program_modules_load(job->target.path, job->follow, &job->modules, e);
   if (r >= 0) r = run_folder_make(job->modules.asan, &job->folder, e);
   if (r >= 0) r = make_plan(job, e);
   return r;
@@ -218,7 +218,7 @@ static uint64_t now_ns(void) {
 /* A run into which nothing was injected because murphy was not there must not look like one that passed. */
 static int check_attached(const struct job *job, struct err *e) {
   struct run_totals totals;
-  if (run_area_totals(&job->area, &totals) < 0) return run_watch_damaged(e);
+  if (run_area_totals(&job->area, &totals) < 0) return cmd_watch_damaged(e);
   if (totals.attached) return 0;
   if (totals.refused)
     return err_set(e, -ECANCELED, "%s: the runtime refused the plan, nothing was injected (is %s of this murphy?)",
@@ -226,7 +226,7 @@ static int check_attached(const struct job *job, struct err *e) {
   if (totals.unreached)
     return err_set(e, -ECANCELED, "%s: has another C library than glibc, nothing was injected (link it with glibc)",
                    job->target.path);
-  const char *plugin = run_plugins_first((const struct wire_plan *)job->plan.at);
+  const char *plugin = cmd_plugins_first((const struct wire_plan *)job->plan.at);
   if (plugin)
     return err_set(e, -ECANCELED, "%s: it ended before its start (does it start at all, without %s?)", job->target.path,
                    plugin);
@@ -236,7 +236,7 @@ static int check_attached(const struct job *job, struct err *e) {
 
 /* On standard error: standard output is the command's. */
 static int report_reach(struct job *job, struct err *e) {
-  struct run_reach_request request = {
+  struct cmd_reach_request request = {
       .modules = &job->modules,
       .plan = (const struct wire_plan *)job->plan.at,
       .area = &job->area,
@@ -247,9 +247,9 @@ static int report_reach(struct job *job, struct err *e) {
   int r = scenario_functions(job->scenario, &request.functions, &request.n_functions);
   if (r >= 0) r = site_names_load(job->data, &aliases, e);
   request.aliases = aliases;
-  if (r >= 0) r = run_reach(&request, &text, &json);
+  if (r >= 0) r = cmd_reach(&request, &text, &json);
   if (r >= 0) r = cmd_report(&text, e);
-  if (r >= 0) r = run_watch_write(&job->watch, &json, e);
+  if (r >= 0) r = cmd_watch_write(&job->watch, &json, e);
   site_names_free(aliases);
   text_done(&text);
   text_done(&json);
@@ -280,9 +280,9 @@ static void say_unreached(const struct job *job) {
 
 static int report_trouble(struct job *job, const struct run_ended *end, struct err *e) {
   struct text log = {0};
-  int r = run_trouble(&job->area, job->watch.log.plan, end, &log, e);
+  int r = cmd_trouble(&job->area, job->watch.log.plan, end, &log, e);
   struct err later = {0};
-  int written = run_watch_write(&job->watch, &log, r < 0 ? &later : e);
+  int written = cmd_watch_write(&job->watch, &log, r < 0 ? &later : e);
   text_done(&log);
   return r < 0 ? r : written;
 }
@@ -292,7 +292,7 @@ static int run_command(struct job *job, struct err *e) {
   struct run_request request = {.target = &job->target,
                                 .preload = job->preload.at,
                                 .follow = job->follow,
-                                .tick = run_watch_tick,
+                                .tick = cmd_watch_tick,
                                 .context = &job->watch};
   job->watch.area = &job->area;
   job->watch.terminal = isatty(STDERR_FILENO) == 1;
@@ -303,7 +303,7 @@ static int run_command(struct job *job, struct err *e) {
   (void)run_area_stop(&job->area);
   if (r >= 0) r = check_attached(job, e);
   if (r >= 0) r = report_trouble(job, &end, e);
-  if (r >= 0) run_watch_say_missed(&job->watch);
+  if (r >= 0) cmd_watch_say_missed(&job->watch);
   if (r >= 0) say_unreached(job);
   if (r >= 0 && job->reach) r = report_reach(job, e);
   if (r >= 0 && job->watch.terminal && job->watch.log.events == 0) say_nothing_failed(job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which hub a DistributedTrigger asks. */
-#include "cmd/run_plugins.h"
+#include "cmd/run_parts.h"
 #include "hub/hub.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 enum { PROBE_MS = 2000 };
 
-int run_hub_find(void *context, const char *address, struct wire_trigger *ret, const char **ret_name, struct err *e) {
-  struct run_hub *h = context;
+int cmd_hub_find(void *context, const char *address, struct wire_trigger *ret, const char **ret_name, struct err *e) {
+  struct cmd_hub *h = context;
   struct hub_address at;
   struct err why = {0};
   const char *source = address ? "" : h->address ? "--hub: " : "MURPHY_HUB: ";

@@ -2,7 +2,7 @@
 /*
  * The reach report: which calls of the functions of a scenario were intercepted, and which cannot be, and why.
  */
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "site/site.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 enum { WIDTH = 80 };
 
 struct reach {
-  const struct run_reach_request *request;
+  const struct cmd_reach_request *request;
   const char **names; /* of the plan's functions that rules are for, each once */
   size_t n;
   struct site_reach *sites; /* of module m and function f: [m * n + f] */
@@ -268,7 +268,7 @@ static int find_names(struct reach *r) {
   return 0;
 }
 
-int run_reach(const struct run_reach_request *request, struct text *text, struct text *json) {
+int cmd_reach(const struct cmd_reach_request *request, struct text *text, struct text *json) {
   struct reach r = {.request = request};
   size_t modules = request->modules->modules.n;
   int status = find_names(&r);

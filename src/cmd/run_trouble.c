@@ -3,7 +3,7 @@
  * What the target's side has to say about triggers that were asked outside of the plan. A plugin that crashes takes the
  * program with it; that is no finding about the program.
  */
-#include "cmd/run_plugins.h"
+#include "cmd/run_parts.h"
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void add_trigger(const struct wire_plan *plan, const struct wire_trigger 
   text_addf(to, "%s)", text_of(plan, t->file));
 }
 
-const char *run_plugins_first(const struct wire_plan *plan) {
+const char *cmd_plugins_first(const struct wire_plan *plan) {
   const struct wire_trigger *t;
   for (uint32_t i = 0; (t = trigger_of(plan, i)); i++)
     if (t->kind == WIRE_TRIGGER_PLUGIN) return text_of(plan, t->file);
@@ -145,7 +145,7 @@ static int tell_end(const struct wire_plan *plan, const struct wire_asking *a, c
   return r;
 }
 
-int run_trouble(const struct run_area *area, const struct wire_plan *plan, const struct run_ended *end,
+int cmd_trouble(const struct run_area *area, const struct wire_plan *plan, const struct run_ended *end,
                 struct text *log, struct err *e) {
   struct run_troubles all;
   int first = 0;

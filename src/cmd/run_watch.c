@@ -4,7 +4,7 @@
  * and are then written one by one.
  */
 #include "cmd/cmd.h"
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,20 +12,20 @@
 
 enum { EVENTS_AT_ONCE = 256, READY_MAX = 1 << 16 };
 
-int run_watch_write(struct run_watch *w, const struct text *t, struct err *e) {
+int cmd_watch_write(struct cmd_watch *w, const struct text *t, struct err *e) {
   if (t->failed) return err_set(e, -ENOMEM, "out of memory");
   int r = w->file >= 0 ? cmd_write(w->file, t->at, t->n) : 0;
   return r < 0 ? err_set(e, r, "%s: %s (the log is not complete)", w->path, strerror(-r)) : 0;
 }
 
 /* What is ready to be written, now or when there is more of it. */
-static int flush(struct run_watch *w, struct err *e) {
-  int r = run_watch_write(w, &w->ready, e);
+static int flush(struct cmd_watch *w, struct err *e) {
+  int r = cmd_watch_write(w, &w->ready, e);
   w->ready.n = 0;
   return r;
 }
 
-static void note_missed(struct run_watch *w, const struct wire_event *event) {
+static void note_missed(struct cmd_watch *w, const struct wire_event *event) {
   struct text t = {0};
   run_log_missed(w->log.plan, event, &t);
   w->misses += t.n > 0;
@@ -37,7 +37,7 @@ static void note_missed(struct run_watch *w, const struct wire_event *event) {
   }
 }
 
-void run_watch_say_missed(const struct run_watch *w) {
+void cmd_watch_say_missed(const struct cmd_watch *w) {
   struct text t = {0};
   if (w->misses == 0 || w->missed.failed) return;
   text_addf(&t, "%s was not set", w->missed.at);
@@ -47,7 +47,7 @@ void run_watch_say_missed(const struct run_watch *w) {
   text_done(&t);
 }
 
-static int write_event(struct run_watch *w, const struct wire_event *event, struct err *e) {
+static int write_event(struct cmd_watch *w, const struct wire_event *event, struct err *e) {
   w->log.events++;
   if (event->missed) note_missed(w, event);
   if (w->terminal) {
@@ -61,13 +61,13 @@ static int write_event(struct run_watch *w, const struct wire_event *event, stru
   return w->ready.failed || w->ready.n >= READY_MAX ? flush(w, e) : 0;
 }
 
-int run_watch_damaged(struct err *e) {
+int cmd_watch_damaged(struct err *e) {
   return err_set(e, -ECANCELED, "the program has damaged the area that it shares with murphy (the log ends there)");
 }
 
-static int drain(struct run_watch *w, bool final, struct err *e) {
+static int drain(struct cmd_watch *w, bool final, struct err *e) {
   int r = run_area_drain(w->area, final);
-  if (r == -EIO) return run_watch_damaged(e);
+  if (r == -EIO) return cmd_watch_damaged(e);
   return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
@@ -83,21 +83,21 @@ static void say_lost(const struct run_totals *totals) {
   text_done(&t);
 }
 
-static int write_lost(struct run_watch *w, struct err *e) {
+static int write_lost(struct cmd_watch *w, struct err *e) {
   struct text t = {0};
   struct run_totals totals;
   int r = run_area_totals(w->area, &totals);
-  if (r < 0) return run_watch_damaged(e);
+  if (r < 0) return cmd_watch_damaged(e);
   if (totals.lost == 0 && totals.unnamed == 0) return 0;
   if (w->terminal) say_lost(&totals);
   run_log_lost(&totals, &t);
-  r = run_watch_write(w, &t, e);
+  r = cmd_watch_write(w, &t, e);
   text_done(&t);
   return r;
 }
 
 /* At most a few at a time: there are signals to pass on. 1 if there were any. */
-static int tick(struct run_watch *w, bool final, struct err *e) {
+static int tick(struct cmd_watch *w, bool final, struct err *e) {
   struct wire_event event;
   int n = 0, r = drain(w, final, e);
   while (r >= 0 && (n < EVENTS_AT_ONCE || final) && run_area_take(w->area, &event)) {
@@ -111,8 +111,8 @@ static int tick(struct run_watch *w, bool final, struct err *e) {
 }
 
 /* Where nothing can be written any more nothing is made to fail either, and nobody waits for events to be read. */
-int run_watch_tick(void *context, bool final, struct err *e) {
-  struct run_watch *w = context;
+int cmd_watch_tick(void *context, bool final, struct err *e) {
+  struct cmd_watch *w = context;
   int r = tick(w, final, e);
   if (r < 0) (void)run_area_stop(w->area);
   return r;

@@ -4,7 +4,7 @@
 
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
-#include "cmd/run.h"
+#include "cmd/run_parts.h"
 #include "report/report.h"
 #include "site/site.h"
 #include "store/store.h"
@@ -15,10 +15,10 @@
 
 struct test_space {
   const char *data, *runtime;
-  struct run_target target;
-  struct run_modules modules;
+  struct program_target target;
+  struct program_modules modules;
   struct scenario *scenario; /* a rule for each function, with all its errors */
-  struct run_world world;
+  struct program_world world;
   struct text plan; /* without area and preload: for its faults and names */
   struct site_likely *likely;
   struct profile_facts *facts;
@@ -27,7 +27,7 @@ struct test_space {
   VEC(struct campaign_point) points;
   VEC(struct wire_point) seen; /* as many as points */
   cmd_names opened;            /* libraries that it opens, which are modules too */
-  run_places sites;            /* calls from elsewhere are left out, if there are any */
+  program_places sites;        /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
   bool follow;                 /* other programs are started, and their calls may fail too */
@@ -91,7 +91,7 @@ unsigned test_traits(void *context, const struct campaign_point *p, const struct
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);
 /* All code that a word of --only-site means: FILE:LINE, FUNCTION or MODULE+0xOFFSET. */
-int test_find_site(struct run_modules *m, const char *site, run_places *ret, struct err *e) MUST_USE;
+int test_find_site(struct program_modules *m, const char *site, program_places *ret, struct err *e) MUST_USE;
 
 /* --- what is tested (test_subject.c) ------------------------------------------------------------------------------ */
 
@@ -135,12 +135,12 @@ void test_command_json(char *const *command, struct text *to);
 void test_command_line(char *const *command, struct text *to);
 
 /* Program and libraries, as JSON: [{"path","build_id"}, …]. */
-void test_modules_json(const struct run_modules *m, struct text *to);
+void test_modules_json(const struct program_modules *m, struct text *to);
 /*
  * The path of the first module that is not as FROM says; NULL if all are the same. Programs that the command starts are
  * in the order in which they began, and not every run meets all of them: one that only one side has is no change.
  */
-const char *test_modules_changed(const struct run_modules *m, const json_t *from);
+const char *test_modules_changed(const struct program_modules *m, const json_t *from);
 
 /* --- where it is tested (test_setup.c) ---------------------------------------------------------------------------- */
 

@@ -46,14 +46,14 @@ bool test_is_language(const struct test_space *s, const char *path) {
 }
 
 bool test_is_c_library(const struct test_space *s, const char *path) {
-  const struct run_module *home = run_modules_define(&s->modules, "__libc_start_main");
+  const struct program_module *home = program_modules_define(&s->modules, "__libc_start_main");
   const char *slash = strrchr(path, '/');
   return home && strcmp(image_name(home->image), slash ? slash + 1 : path) == 0;
 }
 
 bool test_has_language(const struct test_space *s, const char *path) {
   for (size_t i = 0; i < s->modules.modules.n; i++) {
-    const struct run_module *m = &s->modules.modules.at[i];
+    const struct program_module *m = &s->modules.modules.at[i];
     for (size_t k = 0; strcmp(m->path, path) == 0 && k < s->compilers.n; k++)
       if (image_made_by(m->image, s->compilers.at[k])) return true;
   }

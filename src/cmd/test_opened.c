@@ -14,7 +14,7 @@
 static int add_library(struct test_space *s, const char *path, struct err *e) {
   struct err ignored;
   size_t at = s->modules.modules.n;
-  int r = run_modules_add(&s->modules, path, &ignored);
+  int r = program_modules_add(&s->modules, path, &ignored);
   /* It may be known, or not be there outside of the sandbox. */
   if (r < 0 && r != -ENOMEM) return 0;
   if (r == 0) r = vec_push(&s->opened, s->modules.modules.at[at].path);

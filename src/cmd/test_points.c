@@ -253,7 +253,7 @@ int test_likely(void *context, const struct campaign_point *p, const struct camp
 }
 
 static const char *home_of(const struct test_space *s, const char *function) {
-  const struct run_module *home = run_modules_define(&s->modules, function);
+  const struct program_module *home = program_modules_define(&s->modules, function);
   return home ? image_name(home->image) : "";
 }
 

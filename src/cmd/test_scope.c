@@ -29,10 +29,10 @@ bool test_space_is_guest(const struct test_space *s, const struct test_scope *sc
 }
 
 bool test_space_has(const struct test_space *s, const struct test_scope *scope, size_t module) {
-  const struct run_module *m = &s->modules.modules.at[module];
+  const struct program_module *m = &s->modules.modules.at[module];
   if (m->program && !scope->from.n) return !test_space_is_guest(s, scope, m->path);
   for (size_t i = 0; i < scope->from.n; i++)
-    if (run_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
+    if (program_modules_named(&s->modules, scope->from.at[i]) == (int)module) return true;
   return !scope->from.n && (!test_is_system_library(m->path) || test_is_language(s, m->path));
 }
 
@@ -44,7 +44,7 @@ bool test_is_listed(const cmd_names *list, const char *name) {
 
 int test_check_scope(const struct test_space *s, const struct test_scope *scope, struct err *e) {
   for (size_t i = 0; i < scope->from.n; i++)
-    if (run_modules_named(&s->modules, scope->from.at[i]) < 0)
+    if (program_modules_named(&s->modules, scope->from.at[i]) < 0)
       return err_set(e, -EINVAL, "--from: %s uses no library '%s' (ldd shows which it uses)", s->target.path,
                      scope->from.at[i]);
   for (size_t i = 0; i < scope->errnos.n; i++)
@@ -62,11 +62,12 @@ int test_check_scope(const struct test_space *s, const struct test_scope *scope,
  * MODULE+0xOFFSET: the address of a call, as murphy check has it, or the one behind it, as stacks have it. Return
  * addresses minus 1 are looked up, and no call of a library is longer than 7 bytes.
  */
-static int find_offset(struct run_modules *m, const char *site, const char *plus, run_places *ret, struct err *e) {
+static int find_offset(struct program_modules *m, const char *site, const char *plus, program_places *ret,
+                       struct err *e) {
   char *name = strndup(site, (size_t)(plus - site));
   int64_t offset = 0;
   if (!name) return err_set(e, -ENOMEM, "out of memory");
-  int module = run_modules_named(m, name), r = number_parse(plus + 1, &offset);
+  int module = program_modules_named(m, name), r = number_parse(plus + 1, &offset);
   free(name);
   if (module < 0 || r < 0) return err_set(e, -EINVAL, "--only-site: nothing is at '%s' (as in prog+0x1234)", site);
   enum { LONGEST_CALL = 7 };
@@ -75,18 +76,18 @@ static int find_offset(struct run_modules *m, const char *site, const char *plus
                   (struct wire_place){.module = (uint32_t)module, .start = at ? at - 1 : 0, .end = at + LONGEST_CALL});
 }
 
-int test_find_site(struct run_modules *m, const char *site, run_places *ret, struct err *e) {
+int test_find_site(struct program_modules *m, const char *site, program_places *ret, struct err *e) {
   const char *plus = strstr(site, "+0x"), *colon = strrchr(site, ':');
   if (plus) return find_offset(m, site, plus, ret, e);
   int64_t line = 0;
   if (!colon || number_parse(colon + 1, &line) < 0 || line <= 0 || line > INT32_MAX) {
-    struct run_where where = {.function = site};
-    return run_modules_find(m, &where, ret, e);
+    struct program_where where = {.function = site};
+    return program_modules_find(m, &where, ret, e);
   }
   char *file = strndup(site, (size_t)(colon - site));
   if (!file) return err_set(e, -ENOMEM, "out of memory");
-  struct run_where where = {.file = file, .line = (unsigned)line};
-  int r = run_modules_find(m, &where, ret, e);
+  struct program_where where = {.file = file, .line = (unsigned)line};
+  int r = program_modules_find(m, &where, ret, e);
   free(file);
   return r;
 }

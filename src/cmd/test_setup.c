@@ -193,8 +193,8 @@ static const char stage_reading[] = "reading which errors its libraries return";
 
 int test_setup_space(struct test_setup *s, const struct test_subject *subject, struct err *e) {
   s->is = subject;
-  int r = cmd_data_dir(&s->data);
-  if (r >= 0) r = cmd_runtime(&s->runtime);
+  int r = installed_data_dir(&s->data);
+  if (r >= 0) r = installed_runtime(&s->runtime);
   if (r < 0) return r;
   if (access(s->runtime, R_OK) < 0)
     return err_set(e, -ECANCELED, "%s: %s (murphy is not completely installed)", s->runtime, strerror(errno));

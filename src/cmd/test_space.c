@@ -15,7 +15,7 @@
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 /* ... and not a variable, as stdout is? */
-static bool is_function(const struct run_modules *m, const char *name) {
+static bool is_function(const struct program_modules *m, const char *name) {
   return m->functions.n && bsearch(&name, m->functions.at, m->functions.n, sizeof name, by_name);
 }
 
@@ -63,7 +63,7 @@ static int find_names(struct test_space *s, const struct test_scope *scope, name
   struct map known = {0};
   int r = 0;
   for (size_t i = 0; i < s->modules.modules.n && r == 0; i++) {
-    const struct run_module *m = &s->modules.modules.at[i];
+    const struct program_module *m = &s->modules.modules.at[i];
     if (test_space_has(s, scope, i))
       r = add_imports(s, scope, m->image, !scope->from.n && test_is_language(s, m->path), &known, ret);
   }
@@ -156,9 +156,9 @@ static int add_ways(struct test_space *s, const char *name, struct err *e) {
 }
 
 static int make_world(struct test_space *s, const struct scenario *scenario, struct err *e) {
-  struct run_world_request request = {.data = s->data};
-  run_world_done(&s->world);
-  int r = run_world_make(&request, &s->modules, scenario, &s->world, e);
+  struct program_world_request request = {.data = s->data, .note = cmd_note};
+  program_world_done(&s->world);
+  int r = program_world_make(&request, &s->modules, scenario, &s->world, e);
   s->world.world.note = NULL; /* notes are for who wrote the rules */
   return r;
 }
@@ -173,9 +173,9 @@ static int leave_unknown(struct test_space *s, name_list *names) {
   size_t n = 0;
   for (size_t i = 0; i < names->n && r >= 0; i++)
     if (site_likely_knows(s->likely, names->at[i]))
-      r = map_put(&known, (uintptr_t)run_modules_define(&s->modules, names->at[i]), 1);
+      r = map_put(&known, (uintptr_t)program_modules_define(&s->modules, names->at[i]), 1);
   for (size_t i = 0; i < names->n && r >= 0; i++) {
-    const struct run_module *home = run_modules_define(&s->modules, names->at[i]);
+    const struct program_module *home = program_modules_define(&s->modules, names->at[i]);
     if (!home || map_get(&known, (uintptr_t)home, NULL))
       names->at[n++] = names->at[i];
     else if (!profile_facts_float(s->facts, names->at[i]) && !profile_facts_noreturn(s->facts, names->at[i]))
@@ -308,8 +308,8 @@ static int load_histories(struct test_space *s, struct err *e) {
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int test_space_open(char *const *command, struct test_space *s, bool *ret_starts, struct err *e) {
-  int r = run_target_find(command, &s->target, e);
-  if (r >= 0) r = run_modules_load(s->target.path, false, &s->modules, e);
+  int r = program_target_find(command, &s->target, e);
+  if (r >= 0) r = program_modules_load(s->target.path, false, &s->modules, e);
   if (r >= 0) r = load_histories(s, e);
   const char *const *functions = s->modules.functions.at;
   return r < 0 ? r : scenario_starts(s->data, functions, s->modules.functions.n, ret_starts, e);
@@ -349,7 +349,7 @@ int test_space_make(char *const *command, const struct test_scope *scope, struct
 
 /* What test_space_fill and those after it have made. */
 static void drop_faults(struct test_space *s) {
-  run_world_done(&s->world);
+  program_world_done(&s->world);
   scenario_free(s->scenario);
   s->scenario = NULL;
   site_likely_free(s->likely);
@@ -376,8 +376,8 @@ int test_space_refill(const struct test_scope *scope, struct test_space *s, stru
 
 void test_space_done(struct test_space *s) {
   drop_faults(s);
-  run_modules_done(&s->modules);
-  run_target_done(&s->target);
+  program_modules_done(&s->modules);
+  program_target_done(&s->target);
   vec_done(&s->opened);
   vec_done(&s->histories);
   text_done(&s->notes);

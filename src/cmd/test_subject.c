@@ -116,7 +116,7 @@ static void add_identity(const char *path, const char *build_id, struct text *to
   free(bytes);
 }
 
-void test_modules_json(const struct run_modules *m, struct text *to) {
+void test_modules_json(const struct program_modules *m, struct text *to) {
   text_add(to, "[");
   for (size_t i = 0; i < m->modules.n; i++) {
     text_add(to, i ? ",{\"path\":" : "{\"path\":");
@@ -136,7 +136,7 @@ static const json_t *find_module(const json_t *list, const char *path) {
   return NULL;
 }
 
-const char *test_modules_changed(const struct run_modules *m, const json_t *from) {
+const char *test_modules_changed(const struct program_modules *m, const json_t *from) {
   for (size_t i = 0; i < m->modules.n; i++) {
     const json_t *was = find_module(from, m->modules.at[i].path);
     if (!was) continue;

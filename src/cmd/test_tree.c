@@ -22,12 +22,12 @@ static void add_name(const char *name, const char *why, struct text *to) {
 
 static int add_program(struct test_space *s, const struct test_scope *scope, const char *program, struct notes *n,
                        struct err *e) {
-  const char *obstacle = run_target_obstacle(program);
+  const char *obstacle = program_target_obstacle(program);
   if (obstacle) {
     add_name(program, obstacle, &n->without);
     return 0;
   }
-  int r = run_modules_add(&s->modules, program, e);
+  int r = program_modules_add(&s->modules, program, e);
   if (r == -EEXIST || r == -ENOENT) return 0;
   if (r == 0) add_name(program, NULL, test_space_is_guest(s, scope, program) ? &n->guests : &n->with);
   return r;

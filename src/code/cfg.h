@@ -3,7 +3,7 @@
 #pragma once
 
 #include "code/decode.h"
-#include "code/kernel.h"
+#include "code/code_kernel.h"
 
 /* In CC of a call: it never returns. */
 #define CC_STOPS 0xff

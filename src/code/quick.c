@@ -103,7 +103,7 @@ static const struct opcode opcodes[256] = {
     [0xff] = {FORM_COUNT, 0, FLAGS},
 };
 
-/* --- forms ------------------------------------------------------------------------------------------------------- */
+/* --- forms -------------------------------------------------------------------------------------------------------- */
 
 /* r/m and an immediate of IMM bytes. */
 static bool read_rm_immediate(struct reading *r, bool byte, unsigned imm) {

@@ -2,7 +2,7 @@
 /* The instructions of a CIE or FDE carried out, as far as the return address and rbp are concerned. */
 #pragma once
 
-#include "image/frames.h"
+#include "image/image_frames.h"
 
 /* Where a register of the caller is: as it was, at an offset from the CFA or from a register, or it is not known. */
 enum cfa_where { WHERE_SAME, WHERE_CFA, WHERE_REGISTER, WHERE_LOST };

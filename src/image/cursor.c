@@ -4,7 +4,7 @@
  *
  * A cursor never leaves the bytes it was made for: what is not there makes it fail, which sticks, and reads as 0.
  */
-#include "image/frames.h"
+#include "image/image_frames.h"
 
 struct cursor cursor_at(const struct image *img, uint64_t address) {
   struct bytes b = bytes_at(img, address, UINT64_MAX);

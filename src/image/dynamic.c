@@ -42,7 +42,7 @@ static void tag_keep(struct dynamic *d, int64_t tag, uint64_t value) {
 /* The dynamic entries up to DT_NULL. */
 static struct bytes entries_find(const struct image *img, bool *ret_found) {
   const uint8_t *headers;
-  size_t n = program_header_count(img, &headers);
+  size_t n = image_program_headers(img, &headers);
   struct bytes b = {NULL, 0};
   *ret_found = false;
   for (size_t i = 0; i < n && !*ret_found; i++) {

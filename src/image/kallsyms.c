@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 enum {
   TOKENS = 256,

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 /* --- .symtab ------------------------------------------------------------------------------------------------------ */
 

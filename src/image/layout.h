@@ -156,7 +156,7 @@ static inline const char *string_at(struct bytes strings, uint64_t offset) {
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* Maps a regular file that is not empty; munmap it. */
-int file_map(const char *path, struct bytes *ret, struct err *e);
+int image_map_file(const char *path, struct bytes *ret, struct err *e);
 /* An image over BYTES, which it takes over, also if it fails; nothing is read yet. */
 int image_new(const char *path, struct bytes file, bool mapped, struct image **ret, struct err *e);
 
@@ -197,7 +197,7 @@ long section_find(const struct image *img, uint32_t type, const char *name);
 struct bytes section_bytes(const struct image *img, const Elf64_Shdr *s);
 
 /* Program header number I of what segments_load has checked. */
-size_t program_header_count(const struct image *img, const uint8_t **ret);
+size_t image_program_headers(const struct image *img, const uint8_t **ret);
 
 bool symbol_read(const struct image *img, uint64_t index, Elf64_Sym *ret);
 /* The version that symbol INDEX is defined with or wants, or NULL. */

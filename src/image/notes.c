@@ -35,7 +35,7 @@ static struct bytes notes_build_id(struct bytes notes, uint64_t align) {
 
 static struct bytes find_in_segments(const struct image *img) {
   const uint8_t *headers;
-  size_t n = program_header_count(img, &headers);
+  size_t n = image_program_headers(img, &headers);
   for (size_t i = 0; i < n; i++) {
     Elf64_Phdr p;
     memcpy(&p, headers + i * sizeof p, sizeof p);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 void image_free(struct image *img) {
   if (!img) return;
@@ -122,7 +122,7 @@ static int check_regular(const char *path, const struct stat *st, struct err *e)
   return 0;
 }
 
-int file_map(const char *path, struct bytes *ret, struct err *e) {
+int image_map_file(const char *path, struct bytes *ret, struct err *e) {
   struct stat st;
   /* O_NONBLOCK: a FIFO without a writer must not hang the open; it means nothing for a regular file. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -145,13 +145,13 @@ int file_map(const char *path, struct bytes *ret, struct err *e) {
 
 int image_open(const char *path, struct image **ret, struct err *e) {
   struct bytes file;
-  int r = file_map(path, &file, e);
+  int r = image_map_file(path, &file, e);
   return r < 0 ? r : image_load(path, file, true, false, ret, e);
 }
 
 int image_open_outline(const char *path, struct image **ret, struct err *e) {
   struct bytes file;
-  int r = file_map(path, &file, e);
+  int r = image_map_file(path, &file, e);
   return r < 0 ? r : image_load(path, file, true, true, ret, e);
 }
 

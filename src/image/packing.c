@@ -14,7 +14,7 @@
 #include <zstd_errors.h>
 
 #include "config.h"
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 #if HAVE_LZ4
 #include <lz4.h>

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/kernel.h"
+#include "image/image_kernel.h"
 
 /* Offsets in the header of a bzImage. */
 enum {

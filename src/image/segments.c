@@ -16,7 +16,7 @@ static int by_start(const void *a, const void *b) {
   return x->start < y->start ? -1 : x->start > y->start;
 }
 
-size_t program_header_count(const struct image *img, const uint8_t **ret) {
+size_t image_program_headers(const struct image *img, const uint8_t **ret) {
   Elf64_Ehdr h;
   Elf64_Shdr first;
   memcpy(&h, img->file, sizeof h);
@@ -34,7 +34,7 @@ static int headers_check(const struct image *img, struct err *e) {
   Elf64_Ehdr h;
   const uint8_t *at;
   memcpy(&h, img->file, sizeof h);
-  uint64_t n = program_header_count(img, &at), end;
+  uint64_t n = image_program_headers(img, &at), end;
   if (n == 0) return err_set(e, -ENOEXEC, "%s: has no program headers, so nothing of it can be loaded", img->path);
   if (h.e_phentsize != sizeof(Elf64_Phdr))
     return err_set(e, -ENOEXEC, "%s: damaged: its program headers are %u bytes long, not %zu", img->path, h.e_phentsize,
@@ -119,7 +119,7 @@ int segments_load(struct image *img, struct err *e) {
   if (is_debug_only(img))
     return err_set(e, -ENOEXEC, "%s: holds debug information only (give the program or library it belongs to)",
                    img->path);
-  size_t n = program_header_count(img, &at);
+  size_t n = image_program_headers(img, &at);
   img->segments = arena_alloc(&img->arena, n * sizeof *img->segments);
   if (!img->segments) return -ENOMEM;
   for (size_t i = 0; i < n; i++) {

@@ -37,7 +37,7 @@ int analysis_make_world(const struct profile_request *request, struct analysis *
 
 int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) {
   memset(ret, 0, sizeof *ret);
-  int r = image_set_load(request, &ret->set, e);
+  int r = profile_images_load(request, &ret->set, e);
   if (r >= 0) r = knowledge_load(request->data, request->no_cache, &ret->knowledge, e);
   if (r >= 0) r = analysis_make_world(request, ret);
   if (r < 0) analysis_done(ret);
@@ -46,7 +46,7 @@ int analysis_start(const struct profile_request *request, struct analysis *ret, 
 
 void analysis_done(struct analysis *a) {
   flow_world_free(a->world);
-  image_set_done(&a->set);
+  profile_images_done(&a->set);
   knowledge_done(&a->knowledge);
   memset(a, 0, sizeof *a);
 }

@@ -125,10 +125,10 @@ struct image_set {
   size_t n_roots;
 };
 
-int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
+int profile_images_load(const struct profile_request *request, struct image_set *ret, struct err *e) MUST_USE;
 /* What the program needs, without the program; what is missing or broken is passed over. */
-int image_set_needs(const struct image *program, struct image_set *ret, struct err *e) MUST_USE;
-void image_set_done(struct image_set *s);
+int profile_images_needs(const struct image *program, struct image_set *ret, struct err *e) MUST_USE;
+void profile_images_done(struct image_set *s);
 
 /* --- classify.c --------------------------------------------------------------------------------------------------- */
 
@@ -151,7 +151,7 @@ void evidence_name(const struct flow_world *w, uint32_t node, struct text *to);
 int evidence_sentences(const struct flow_world *w, uint32_t node, const struct flow_result *r,
                        int (*add)(void *context, const char *sentence), void *context) MUST_USE;
 
-/* --- cache.c ------------------------------------------------------------------------------------------------------ */
+/* --- profile_cache.c ---------------------------------------------------------------------------------------------- */
 
 /* The key of one root's profile: what it depends on. 0 if it has no build-id. */
 uint64_t cache_key(const struct image_set *set, size_t root, const struct knowledge *k);

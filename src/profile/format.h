@@ -11,7 +11,7 @@
 #define PROFILE_FORMAT 1
 #define SYSCALL_MAX 4096
 
-/* --- words.c ------------------------------------------------------------------------------------------------------ */
+/* --- profile_words.c ---------------------------------------------------------------------------------------------- */
 
 extern const char *const profile_confidence_words[2]; /* by enum profile_confidence */
 extern const char *const profile_side_words[3];       /* by enum profile_side_kind; of JSON */
@@ -36,7 +36,7 @@ bool profile_read_width(int64_t number, unsigned *ret) MUST_USE;
 /* "libfoo.so.1+0x18 (foo_errno)", "arg 2 + 0x10". */
 void profile_side_where(const struct profile_side *side, struct text *to);
 
-/* --- source.c ----------------------------------------------------------------------------------------------------- */
+/* --- profile_source.c --------------------------------------------------------------------------------------------- */
 
 /* A profile file that is being read. */
 struct profile_source {

@@ -106,7 +106,7 @@ static int add_program(struct image_set *s, const char *program, struct err *e) 
   return r;
 }
 
-int image_set_load(const struct profile_request *request, struct image_set *ret, struct err *e) {
+int profile_images_load(const struct profile_request *request, struct image_set *ret, struct err *e) {
   struct image_set s = {0};
   int r = 0;
   for (size_t i = 0; i < request->n_inputs && r >= 0; i++)
@@ -115,25 +115,25 @@ int image_set_load(const struct profile_request *request, struct image_set *ret,
   s.n_roots = s.images.n;
   if (r >= 0) r = add_closure(&s, 0, false, e);
   if (r < 0)
-    image_set_done(&s);
+    profile_images_done(&s);
   else
     *ret = s;
   return r;
 }
 
-int image_set_needs(const struct image *program, struct image_set *ret, struct err *e) {
+int profile_images_needs(const struct image *program, struct image_set *ret, struct err *e) {
   struct image_set s = {0};
   int r = add_needed(&s, program, false, e);
   if (r >= 0) r = add_closure(&s, 0, false, e);
   s.n_roots = s.images.n;
   if (r < 0)
-    image_set_done(&s);
+    profile_images_done(&s);
   else
     *ret = s;
   return r;
 }
 
-void image_set_done(struct image_set *s) {
+void profile_images_done(struct image_set *s) {
   for (size_t i = 0; i < s->images.n; i++)
     image_free(s->images.at[i]);
   vec_done(&s->images);

@@ -230,7 +230,7 @@ struct reading {
 
 static void read_part(void *context, unsigned worker) {
   struct reading *r = context;
-  if (worker + 1 == r->n) r->libraries = image_set_needs(r->program, &r->a->set, &r->why);
+  if (worker + 1 == r->n) r->libraries = profile_images_needs(r->program, &r->a->set, &r->why);
   const struct profile_request *q = r->request;
   if (worker == 0 && q->facts)
     r->data = knowledge_load_kernel(q->data, q->no_cache, &r->a->knowledge, r->e);
@@ -244,7 +244,8 @@ static int read_all(const struct profile_request *request, const struct image *p
   struct reading r = {.request = request, .program = program, .a = a, .e = e, .n = n > 1 ? 2 : 1};
   r.libraries = r.n > 1 ? 1 : 0;
   worker_run(r.n, read_part, &r);
-  if (r.libraries > 0) r.libraries = image_set_needs(program, &a->set, &r.why); /* the thread could not be started */
+  if (r.libraries > 0)
+    r.libraries = profile_images_needs(program, &a->set, &r.why); /* the thread could not be started */
   if (r.data < 0) return r.data;
   if (r.libraries < 0 && e) *e = r.why;
   return r.libraries;

@@ -2,7 +2,7 @@
 /*
  * Which modules are analysed with a kernel, and where they are. Distributions have most file systems as modules.
  */
-#include "profile/kernel.h"
+#include "profile/profile_kernel.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * What comes out of the flow room are numbers; those above 133 never reach a program: the restart codes are EINTR to a
  * program whose handler does not restart the call, the others are the kernel's own.
  */
-#include "profile/kernel.h"
+#include "profile/profile_kernel.h"
 
 #include <errno.h>
 #include <stdio.h>

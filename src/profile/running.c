@@ -6,7 +6,7 @@
  * kernel's own image says what it does; it is analysed once and kept in the cache. Else, because images are not
  * readable everywhere and containers have none, the file of the nearest version.
  */
-#include "profile/kernel.h"
+#include "profile/profile_kernel.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * The report as one page that needs nothing else: no script, no other file, light or dark as the reader has it. What
  * comes from the program under test is text and never markup.
  */
-#include "report/inside.h"
+#include "report/report_inside.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report for scripts. Fields may be added, never renamed or removed. */
-#include "report/inside.h"
+#include "report/report_inside.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The report as JUnit's XML, which most CI systems show: a test for each finding, failed; one for each function without
  * findings, passed, or skipped if nothing of it was tried.
  */
-#include "report/inside.h"
+#include "report/report_inside.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the database to what is told. */
-#include "report/inside.h"
+#include "report/report_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>

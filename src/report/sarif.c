@@ -3,7 +3,7 @@
  * The report as SARIF 2.1.0, for code scanning: a rule for each kind of failure, a result for each finding, at the call
  * that failed. Fingerprints leave out lines and addresses, so that a finding stays the same one when code moves.
  */
-#include "report/inside.h"
+#include "report/report_inside.h"
 
 #include "config.h"
 

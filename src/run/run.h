@@ -2,9 +2,9 @@
 /*
  * One experiment: a command is started under a plan, watched until it ends, and its events are read.
  *
- * In the order of a run: what the command is (run_target_find), what it consists of (run_modules_load), where the
- * target's side of it lives (run_folder_make, run_area_make), the start and the watch (run_start), and the log
- * (run_log_add), from which a scenario can be made that does the same again (run_replay_load).
+ * In the order of a run: where the target's side of it lives (run_folder_make, run_area_make), the start and the watch
+ * (run_start), and the log (run_log_json), from which a scenario can be made that does the same again
+ * (run_replay_load).
  *
  * -ECANCELED with a message: nothing is wrong with what was asked, but the experiment cannot be made.
  */
@@ -12,86 +12,12 @@
 
 #include "base/base.h"
 #include "image/image.h"
+#include "program/program.h"
 #include "wire/wire.h"
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
-/* --- what is run (target.c) --------------------------------------------------------------------------------------- */
-
-struct run_target {
-  char *path;  /* of the program: an ELF file */
-  char **argv; /* ends with NULL; of a script, as the kernel would make it for the interpreter */
-  bool script;
-};
-
-/*
- * What execvp(3) would start for ARGV: looked for in PATH; of a script, its interpreter is the program, and behind
- * "#!/usr/bin/env NAME" that is NAME, since env is not what anybody wants to test.
- *
- * -ENOENT, -EACCES, -ENOEXEC with a message if it cannot be executed; -ECANCELED if the loader would not preload
- * anything into it: setuid, setgid, file capabilities, statically linked, not linked with glibc.
- */
-int run_target_find(char *const *argv, struct run_target *ret, struct err *e) MUST_USE;
-/* Of a program that is started by another one: why nothing of it can be intercepted; NULL if it can. */
-const char *run_target_obstacle(const char *path);
-void run_target_done(struct run_target *t);
-
-/* --- what it consists of (modules.c, places.c) -------------------------------------------------------------------- */
-
-struct run_module {
-  char *path; /* as the loader will name it */
-  struct image *image;
-  struct image_debug *debug; /* opened when first asked for */
-  bool debug_tried;
-  bool program; /* not a library */
-};
-
-/*
- * The program first, then its libraries in the order in which the loader searches them; then programs that it starts,
- * if they were added, each with those of its libraries that were not there before.
- */
-struct run_modules {
-  VEC(struct run_module) modules;
-  VEC(const char *) functions; /* what any of them imports, sorted by name */
-  const char *command;         /* the program's name as it was given: sh, whose file may be dash */
-  bool asan;                   /* the sanitizer is libasan */
-  const char *sanitizer;       /* path of a library that stands before functions of others, or NULL */
-  const char *missing;         /* the first library that was not found, or NULL; lives in the arena */
-  struct arena arena;
-};
-
-/* EXPORTS: `functions` also has what the libraries export, for programs that PROGRAM starts. */
-int run_modules_load(const char *program, bool exports, struct run_modules *ret, struct err *e) MUST_USE;
-/* One more program, which is run beside the first. -EEXIST if it is there. */
-int run_modules_add(struct run_modules *m, const char *program, struct err *e) MUST_USE;
-void run_modules_done(struct run_modules *m);
-
-/* The first module that defines FUNCTION, or NULL. */
-const struct run_module *run_modules_define(const struct run_modules *m, const char *function);
-/* Its DWARF, or NULL. */
-struct image_debug *run_module_debug(struct run_module *m);
-/* R; E says that something is not there, and is told which file with debug information it may be in, if one is gone. */
-int run_modules_lack(struct run_modules *m, int r, struct err *e);
-
-/* Code as a person names it; what is NULL or 0 was not said. */
-struct run_where {
-  const char *module, *function, *file;
-  unsigned line;
-  const char *any; /* a module or a function */
-};
-
-typedef VEC(struct wire_place) run_places;
-
-/* All code that WHERE means, pushed on *ret with the module's number. -ENOENT with a message if there is none. */
-int run_modules_find(struct run_modules *m, const struct run_where *where, run_places *ret, struct err *e) MUST_USE;
-/*
- * The number of the module that NAME means: by path or the end of it, file name, soname, or these up to ".so". -ENOENT
- * if none.
- */
-int run_modules_named(const struct run_modules *m, const char *name) MUST_USE;
-
-/* --- where the target's side lives (folder.c, area.c) ------------------------------------------------------------- */
+/* --- where the target's side lives (run_folder.c, area.c) --------------------------------------------------------- */
 
 /* A folder for one run, that only this user can read; removed with what is in it by run_folder_done. */
 struct run_folder {
@@ -180,10 +106,10 @@ int run_area_troubles(const struct run_area *a, struct run_troubles *ret) MUST_U
 /* Nothing is injected any more. 0 or -EIO. */
 int run_area_stop(struct run_area *a);
 
-/* --- the run itself (start.c) ------------------------------------------------------------------------------------- */
+/* --- the run itself (run_start.c) --------------------------------------------------------------------------------- */
 
 struct run_request {
-  const struct run_target *target;
+  const struct program_target *target;
   const char *preload; /* what LD_PRELOAD is set to */
   bool follow;         /* programs that the command starts get it too */
   /* Called every few milliseconds while the command runs, sooner if it returned 1, and once behind its end (FINAL). */
@@ -204,7 +130,7 @@ int run_start(const struct run_request *request, struct run_ended *ret, struct e
 /* LD_PRELOAD for the command: the shim, then what the user had there. */
 void run_preload(const char *shim, struct text *to);
 
-/* --- what became of it (symbols.c, log.c) ------------------------------------------------------------------------- */
+/* --- what became of it (run_symbols.c, log.c) --------------------------------------------------------------------- */
 
 /* A place in code that some process of the target has loaded. Strings live as long as the run_symbols. */
 struct run_symbol {
@@ -220,7 +146,7 @@ struct run_symbol {
 struct run_symbols;
 
 /* Modules that are there already are not opened again; M must live as long. */
-int run_symbols_new(struct run_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
+int run_symbols_new(struct program_modules *m, const struct run_area *area, struct run_symbols **ret) MUST_USE;
 /* From here on, the numbers that are kept mean that, whatever the area says. */
 void run_symbols_tell(struct run_symbols *s, const struct run_kept *kept);
 void run_symbols_free(struct run_symbols *s);
@@ -250,147 +176,10 @@ void run_log_missed(const struct wire_plan *plan, const struct wire_event *event
 /* Events that could not be recorded, and frames whose module could not, as a JSON line. */
 void run_log_lost(const struct run_totals *totals, struct text *to);
 
-/* --- the same again (replay.c) ------------------------------------------------------------------------------------ */
+/* --- the same again (run_replay.c) -------------------------------------------------------------------------------- */
 
 /*
  * Appends the scenario, as XML, that makes the calls of the log PATH fail again. -EINVAL with file and line if it is
  * not what run_log_json writes; -ENODATA if it has no injection.
  */
 int run_replay_load(const char *path, struct text *ret, struct err *e) MUST_USE;
-
-/* --- sandbox ------------------------------------------------------------------------------------------------------ */
-
-/*
- * A place to run one command again and again, each time in the world as it is outside: own user, mount, pid, network
- * and IPC namespaces, the file system under overlays whose changes are seen afterwards and thrown away, nothing left
- * running. Needs no privileges, but a kernel that lets users make namespaces.
- */
-struct sandbox;
-
-/* 0 means no limit. */
-struct sandbox_limits {
-  uint64_t cpu_seconds;   /* of each process */
-  uint64_t address_space; /* of each process, bytes */
-  uint64_t file_size;     /* of each file, output too, bytes */
-  uint64_t processes;     /* more than 301; before Linux 6.14, nothing holds root back */
-  uint64_t disk;          /* all that is written, bytes; 0 for half of the machine's memory */
-  uint64_t memory;        /* bytes of each process that are its own and can be written to, the stack left out */
-};
-
-struct sandbox_options {
-  const char *folder; /* an empty folder of the caller's, for mount points; stays as long as the sandbox */
-  const char *shared; /* a folder that is the same inside and outside, or NULL */
-  const char *cwd;    /* absolute */
-  const char *path;   /* the program: absolute, or relative to cwd */
-  char *const *argv, *const *envp;
-  struct sandbox_limits limits;
-  const char *input;  /* the file that is standard input, or NULL */
-  const char *hidden; /* a folder or file that is not there inside; absolute, or NULL */
-  bool bare;          /* no sandbox at all: no namespaces, no layers; the command runs in the world as it is */
-  unsigned processor; /* the one that all but the command runs on, from 1; 0 for any */
-};
-
-/*
- * Call it before threads are started. The strings of OPTIONS must stay. -EPERM and the like come with a message that
- * says what the kernel refused and what would allow it.
- */
-int sandbox_new(const struct sandbox_options *options, struct sandbox **ret, struct err *e) MUST_USE;
-/* What is worth knowing about it, for people: a folder that cannot be written; "" if nothing is. */
-const char *sandbox_note(const struct sandbox *s);
-/* Ends what still runs. */
-void sandbox_free(struct sandbox *s);
-/* Ends it at once: what waits for it in another thread fails. May be called by a signal handler. */
-void sandbox_stop(const struct sandbox *s);
-
-enum { SANDBOX_LAYERS = 64, SANDBOX_FRAMES = 64, SANDBOX_WHY = 256, SANDBOX_PROGRAMS = 32 };
-
-/* Layers, by their place in the sandbox. Of one that has other layers than those that were meant, there are none. */
-struct sandbox_places {
-  bool all;
-  uint64_t names; /* hash of the paths of all layers */
-  uint64_t set;
-};
-_Static_assert(SANDBOX_LAYERS <= 64, "a bit for each");
-
-struct sandbox_job {
-  int in, out, error;   /* descriptors for the command; files, so that what it writes is there when it has ended */
-  uint64_t wall_ns;     /* killed when this has passed, time without a processor not counted; 0 for never */
-  bool trace;           /* under ptrace, so that the stack is there if it crashes or hangs; slower */
-  uint64_t patience_ns; /* so long where it may be about to end, as it sleeps for limited times; 3 times that at most
-                           if it sleeps long, and 6 times if it sleeps longer and longer */
-  bool brief;           /* if that is more than patience_ns it is not waited for, but said: `asks_ns` */
-  bool fork;            /* by the fork server, if that is possible; never with trace */
-  uint64_t until_ns;    /* killed at this time of CLOCK_MONOTONIC, whatever else holds; 0 for never */
-  struct sandbox_places in_place; /* what may be emptied in place if the run before has changed it */
-};
-
-/* A part of the file system that was changed. */
-struct sandbox_layer {
-  char at[256]; /* where it is: "/home" */
-  int fd;       /* of the folder with what is new: files as they are, deleted ones as overlay's whiteouts */
-};
-
-/* What was seen of all processes of a traced run. */
-struct sandbox_tree {
-  unsigned forks; /* processes but the first */
-  unsigned again; /* how often the program that was started first was started once more */
-  int died;       /* the signal of a crash that ended one of them first; 0 if none was */
-  size_t n_programs;
-  char programs[SANDBOX_PROGRAMS][256]; /* the files that were started, each once, in their order */
-  bool more;                            /* there were others */
-};
-
-struct sandbox_result {
-  int status;     /* as of waitpid */
-  bool timed_out; /* killed by murphy */
-  uint64_t wall_ns;
-  uint64_t asks_ns; /* of a brief run that was killed: it could take so long to make sure of it; 0 if it is sure */
-  struct rusage usage;
-  unsigned left;                 /* processes that still ran when the command had ended, and were killed */
-  struct sandbox_places emptied; /* these were emptied in place since they were mounted, before this run */
-  size_t n_layers;
-  struct sandbox_layer layers[SANDBOX_LAYERS];
-  size_t n_frames; /* of a traced run that crashed or was killed */
-  struct image_process_frame frames[SANDBOX_FRAMES];
-  bool forked;           /* it was not started anew, but is a fork of one that had stopped before main */
-  char why[SANDBOX_WHY]; /* not, though that was asked for; "" if it was, or was not asked for */
-  bool ended;            /* of a trunk: it came to its own end */
-  bool locked;           /* of one that was started anew: it has locked its standard input, which is there only once */
-  struct sandbox_tree tree;
-};
-
-/*
- * Runs the command once. -EAGAIN if it was to be forked and that is not possible, with the reason in ret->why alone:
- * something has run, so what the caller has prepared must be prepared again, and then exec is what it gets.
- *
- * The layers are valid until the next run; sandbox_result_done closes their descriptors. */
-int sandbox_run(struct sandbox *s, const struct sandbox_job *job, struct sandbox_result *ret, struct err *e) MUST_USE;
-void sandbox_result_done(struct sandbox_result *r);
-
-/* The number that the command has as a process. */
-enum { SANDBOX_PID = 2 };
-
-struct sandbox_branch {
-  int in, out, error; /* as of a job, for the trunk */
-  int child_out,
-      child_error;   /* files for its children, one after another: they begin with what the trunk has written */
-  uint64_t wall_ns;  /* of each child */
-  uint64_t until_ns; /* as of a job */
-  struct sandbox_places in_place; /* ... */
-  /* A child, for number ORDER of the area's branches, has ended. Not 0 ends the trunk. */
-  int (*done)(void *context, uint32_t order, const struct sandbox_result *result, struct err *e);
-  void *context;
-  /* The trunk has come to its own end; may be NULL. */
-  int (*ended)(void *context, const struct sandbox_result *result, struct err *e);
-};
-
-/*
- * Runs the command once without faults, with children that take those of the area's branches. What DONE returns, if
- * that is not 0. RET_WHY: there was no trunk; else "".
- */
-int sandbox_branch(struct sandbox *s, const struct sandbox_branch *b, char ret_why[SANDBOX_WHY],
-                   struct err *e) MUST_USE;
-/* For people: why a process cannot be forked. */
-const char *sandbox_refusal(uint32_t refusal);
-/* ... as it is before main, by what constructors of libraries did. */
-const char *sandbox_early_refusal(uint32_t refusal);

@@ -8,7 +8,7 @@
 #include "aim.h"
 
 #include "branch.h"
-#include "condition.h"
+#include "rt_condition.h"
 #include "decide.h"
 #include "system.h"
 

@@ -15,7 +15,7 @@
 #include "aim.h"
 #include "apart.h"
 #include "below.h"
-#include "condition.h"
+#include "rt_condition.h"
 #include "files.h"
 #include "numbers.h"
 #include "pinned.h"

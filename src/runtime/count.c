@@ -2,7 +2,7 @@
 /* Numbers of calls; count.h says how. */
 #include "count.h"
 
-#include "condition.h"
+#include "rt_condition.h"
 #include "system.h"
 
 #define MAX_THREADS 1024 /* that have an allowance at the same time; others use the common counter */

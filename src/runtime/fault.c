@@ -2,7 +2,7 @@
 /* What a fault does. */
 #include "fault.h"
 
-#include "condition.h"
+#include "rt_condition.h"
 #include "events.h"
 #include "link.h"
 #include "side.h"

@@ -6,7 +6,7 @@
  * only goes from unused to used, so what is false for all states from now on stays false.
  */
 #include "branch.h"
-#include "condition.h"
+#include "rt_condition.h"
 #include "system.h"
 
 #define MOST INT64_MAX

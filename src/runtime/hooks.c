@@ -10,7 +10,7 @@
 #include "apart.h"
 #include "ask.h"
 #include "modules.h"
-#include "names.h"
+#include "rt_names.h"
 #include "numbers.h"
 #include "operand.h"
 #include "pinned.h"

@@ -8,7 +8,7 @@
 
 #include "interrupted.h"
 #include "system.h"
-#include "walk.h"
+#include "rt_walk.h"
 
 #define DEPTH 256
 #define BIT(signal) (1ull << ((signal)-1))

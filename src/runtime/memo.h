@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "walk.h"
+#include "rt_walk.h"
 
 #define RT_MEMO_WORDS 44
 #define RT_MEMOS 64

@@ -15,7 +15,7 @@
 #include "modules.h"
 #include "process.h"
 #include "stack.h"
-#include "walk.h"
+#include "rt_walk.h"
 #include "words.h"
 
 /* How many places of the table are tried. */

@@ -9,7 +9,7 @@
 #include "registers.h"
 
 #include "object.h"
-#include "walk.h"
+#include "rt_walk.h"
 
 /* From rt_registers to murphy_rt_enter. */
 #define OWN_DEPTH 32

@@ -10,7 +10,7 @@
 #include "memo.h"
 #include "modules.h"
 #include "scope.h"
-#include "walk.h"
+#include "rt_walk.h"
 
 /* Whoever recurses deeper than this has not asked for speed, but must not wait for ever either. */
 #define DEPTH_MAX 131072

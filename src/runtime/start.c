@@ -8,7 +8,7 @@
 #include "act.h"
 #include "aim.h"
 #include "ask.h"
-#include "condition.h"
+#include "rt_condition.h"
 #include "count.h"
 #include "decide.h"
 #include "environment.h"

@@ -8,7 +8,7 @@
 #include "operand.h"
 #include "registers.h"
 #include "thread_place.h"
-#include "walk.h"
+#include "rt_walk.h"
 
 #define DEPTH_MAX 131072
 #define REPEATS 3

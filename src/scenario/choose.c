@@ -155,7 +155,7 @@ static int choose_marked(struct plan *p, const struct mark *m) {
                  source_hint(near, "murphy check lists what it calls", way));
 }
 
-/* --- what is said about them ------------------------------------------------------------------------------------- */
+/* --- what is said about them -------------------------------------------------------------------------------------- */
 
 static bool is_about(const struct plan *p, const struct rule *rule, const char *name) {
   return plan_about(rule, name, site_names_written(p->names, name));

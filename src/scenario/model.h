@@ -303,7 +303,7 @@ int retval_parse(const char *text, int64_t *ret) MUST_USE;
  */
 int fault_retval(struct arena *a, const char *text, struct where at, struct fault *f) MUST_USE;
 /* An errno's name or number. -EINVAL if it is none. */
-int errno_parse(const char *text, int *ret) MUST_USE;
+int parse_errno(const char *text, int *ret) MUST_USE;
 /* A time with its unit, 10ms, in nanoseconds. -EINVAL if it is none, -ERANGE if it is too long. */
 int time_parse(const char *text, int64_t *ret) MUST_USE;
 /*
@@ -313,7 +313,7 @@ int time_parse(const char *text, int64_t *ret) MUST_USE;
 int act_parse(const char *name, const char *value, struct where name_at, struct where value_at, struct fault *f,
               struct err *e) MUST_USE;
 
-/* --- frames.c ----------------------------------------------------------------------------------------------------- */
+/* --- scenario_frames.c -------------------------------------------------------------------------------------------- */
 
 /* "file.c:12", "module+0x1f", or "module-or-function". */
 int frame_parse(struct arena *a, const char *text, struct scenario_frame *ret) MUST_USE;

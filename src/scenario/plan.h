@@ -110,7 +110,7 @@ const struct profile_function *plan_profile(const struct plan *p, const char *na
 bool plan_opens(const struct plan *p);
 enum wire_hook plan_hook(const struct plan *p, const char *name);
 
-/* --- hooks.c ------------------------------------------------------------------------------------------------------ */
+/* --- scenario_hooks.c --------------------------------------------------------------------------------------------- */
 
 int plan_load_hooks(struct plan *p) MUST_USE;
 
@@ -153,7 +153,7 @@ uint64_t plan_draw_seed(struct plan *p, const void *owner);
 /* The code of X, and its end. *ret is where it starts. */
 int plan_condition(struct plan *p, const struct subject *s, const struct expr *x, uint32_t *ret) MUST_USE;
 
-/* --- act.c -------------------------------------------------------------------------------------------------------- */
+/* --- scenario_act.c ----------------------------------------------------------------------------------------------- */
 
 /* What a rule does to a call of the function, as a fault. Its condition must be plan_act_condition. */
 int plan_act(struct plan *p, const struct rule *rule, const struct subject *s, struct wire_fault *ret) MUST_USE;
@@ -169,7 +169,7 @@ int plan_thread_slot(struct plan *p, const void *owner, uint32_t *ret) MUST_USE;
 /* The rules of the function NAME that only set marks. */
 int plan_push_marks(struct plan *p, const char *name) MUST_USE;
 
-/* --- operand.c ---------------------------------------------------------------------------------------------------- */
+/* --- scenario_operand.c ------------------------------------------------------------------------------------------- */
 
 /* What a condition asks of the call, its thread and its process; X must be such. */
 int emit_operand(struct emitter *m, const struct expr *x) MUST_USE;
@@ -188,7 +188,7 @@ int bytes_argument(const struct roles *roles);
 int plan_mark_sites(struct plan *p, const struct expr *x) MUST_USE;
 int emit_near(struct emitter *m, const struct expr *x) MUST_USE;
 
-/* --- variable.c --------------------------------------------------------------------------------------------------- */
+/* --- scenario_variable.c ------------------------------------------------------------------------------------------ */
 
 /* The value of a variable: a number, or with TEXT an address of characters. */
 int emit_variable(struct emitter *m, const struct expr *x, bool text) MUST_USE;
@@ -198,7 +198,7 @@ int emit_variable(struct emitter *m, const struct expr *x, bool text) MUST_USE;
 /* -ENOENT with a message and near names if there is no such constant. */
 int plan_constant(struct plan *p, const struct expr *x, int64_t *ret) MUST_USE;
 
-/* --- fault.c ------------------------------------------------------------------------------------------------------ */
+/* --- scenario_fault.c --------------------------------------------------------------------------------------------- */
 
 /*
  * What FROM, an error of the function's profile, or NULL, and the rule itself set beside value and errno, as sides of

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-int errno_parse(const char *text, int *ret) {
+int parse_errno(const char *text, int *ret) {
   int64_t number = errno_number(text);
   if (!number && (number_parse(text, &number) < 0 || number < 0 || number > ERRNO_MAX || !errno_name((int)number)))
     return -EINVAL;
@@ -89,7 +89,7 @@ static int read_explicit(struct lexer *l, struct fault *f) {
       return FAIL_AT(lexer_where(l), l->e, -EINVAL, "%s is there twice (remove one)", error ? "errno" : "ret");
     int r = read_setting(l, error ? "errno" : "ret", text, &at);
     if (r < 0) return r;
-    if (error && errno_parse(text, &f->error) < 0) return bad_errno(l, at, text);
+    if (error && parse_errno(text, &f->error) < 0) return bad_errno(l, at, text);
     r = error ? 0 : fault_retval(l->arena, text, at, f);
     if (r == -ENOMEM) return source_no_memory(l->source, l->e);
     if (r < 0)
@@ -112,7 +112,7 @@ static int read_errno(struct lexer *l, struct fault *f) {
   f->form = FAULT_ERRNO;
   int r = read_value(l, text, &at);
   if (r < 0) return r;
-  if (errno_parse(text, &f->error) < 0 || f->error == 0) return bad_errno(l, at, text);
+  if (parse_errno(text, &f->error) < 0 || f->error == 0) return bad_errno(l, at, text);
   return 0;
 }
 
@@ -129,7 +129,7 @@ static int read_act(struct lexer *l, struct fault *f) {
   if (r >= 0) r = act_parse(name, amount ? value : NULL, name_at, value_at, f, l->e);
   if (r >= 0 && f->act == WIRE_ACT_SHORT && lexer_is(l, "errno")) {
     r = read_setting(l, "errno", value, &value_at);
-    if (r >= 0 && (errno_parse(value, &f->error) < 0 || !f->error)) r = bad_errno(l, value_at, value);
+    if (r >= 0 && (parse_errno(value, &f->error) < 0 || !f->error)) r = bad_errno(l, value_at, value);
   }
   return r < 0 ? r : 1;
 }

@@ -2,7 +2,7 @@
 /*
  * A scenario as its parts come in: files of XML or of rules, and rules of the command line.
  */
-#include "scenario/xml.h"
+#include "scenario/scenario_xml.h"
 
 #include <errno.h>
 #include <stdlib.h>

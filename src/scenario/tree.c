@@ -269,7 +269,7 @@ static void read_document(struct reader *r) {
   if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0 || !r->root)) FAIL(r, r->size, "this is not XML");
 }
 
-int xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) {
+int scenario_xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) {
   struct reader r = {.arena = a, .source = source, .e = e};
   int loaded = xml_library(&r.xml, e);
   if (loaded < 0 && loaded != -ENOMEM) return loaded;

@@ -31,4 +31,4 @@ struct xml_node {
 };
 
 /* Reads the bytes of SOURCE, and makes a root of elements that have none. Errors say where. */
-int xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) MUST_USE;
+int scenario_xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) MUST_USE;

@@ -2,7 +2,7 @@
 /*
  * What elements and attributes of a scenario must be like, and what they say.
  */
-#include "scenario/xml.h"
+#include "scenario/scenario_xml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,27 +10,29 @@
 
 #define FAIL(r, offset, ...) source_error((r)->source, offset, (r)->e, -EINVAL, __VA_ARGS__)
 
-int xml_no_memory(struct xml_reader *r) { return source_no_memory(r->source, r->e); }
+int scenario_xml_no_memory(struct xml_reader *r) { return source_no_memory(r->source, r->e); }
 
-struct where xml_where(const struct xml_reader *r, size_t offset) {
+struct where scenario_xml_where(const struct xml_reader *r, size_t offset) {
   return (struct where){r->source, offset};
 }
 
-const struct xml_attribute *xml_find(const struct xml_node *n, const char *name) {
+const struct xml_attribute *scenario_xml_find(const struct xml_node *n, const char *name) {
   for (size_t i = 0; i < n->n_attributes; i++)
     if (strcmp(n->attributes[i].name, name) == 0) return &n->attributes[i];
   return NULL;
 }
 
-int xml_must_have(struct xml_reader *r, const struct xml_node *n, const char *name, const struct xml_attribute **ret) {
-  *ret = xml_find(n, name);
+int scenario_xml_must_have(struct xml_reader *r, const struct xml_node *n, const char *name,
+                           const struct xml_attribute **ret) {
+  *ret = scenario_xml_find(n, name);
   if (!*ret) return FAIL(r, n->at, "<%s> has no %s (write %s=\"…\")", n->name, name, name);
   if (!(*ret)->value.text[0]) return FAIL(r, (*ret)->at, "%s is empty (write %s=\"…\")", name, name);
   return 0;
 }
 
 /* All attributes of the element are among KNOWN. */
-int xml_check_attributes(struct xml_reader *r, const struct xml_node *n, const char *const *known, size_t n_known) {
+int scenario_xml_check_attributes(struct xml_reader *r, const struct xml_node *n, const char *const *known,
+                                  size_t n_known) {
   for (size_t i = 0; i < n->n_attributes; i++) {
     const char *name = n->attributes[i].name;
     char way[SOURCE_HINT];
@@ -44,25 +46,25 @@ int xml_check_attributes(struct xml_reader *r, const struct xml_node *n, const c
   return 0;
 }
 
-int xml_not_here(struct xml_reader *r, const struct xml_node *n, const char *const *known, size_t n_known) {
+int scenario_xml_not_here(struct xml_reader *r, const struct xml_node *n, const char *const *known, size_t n_known) {
   char way[SOURCE_HINT];
   return FAIL(r, n->at, "<%.60s> cannot be in <%s> (%s)", n->name, n->parent->name,
               source_hint(name_nearest(n->name, known, n_known), "remove it", way));
 }
 
 /* The element holds no text of its own. */
-int xml_check_no_text(struct xml_reader *r, const struct xml_node *n) {
+int scenario_xml_check_no_text(struct xml_reader *r, const struct xml_node *n) {
   if (!n->content.text) return 0;
   return FAIL(r, n->content.start, "<%s> cannot hold text (remove it, or make it a comment)", n->name);
 }
 
-int xml_check_empty(struct xml_reader *r, const struct xml_node *n) {
+int scenario_xml_check_empty(struct xml_reader *r, const struct xml_node *n) {
   if (n->child) return FAIL(r, n->child->at, "<%s> holds nothing (remove <%.60s>)", n->name, n->child->name);
-  return xml_check_no_text(r, n);
+  return scenario_xml_check_no_text(r, n);
 }
 
-int xml_truth(struct xml_reader *r, const struct xml_node *n, const char *name, bool *ret) {
-  const struct xml_attribute *a = xml_find(n, name);
+int scenario_xml_truth(struct xml_reader *r, const struct xml_node *n, const char *name, bool *ret) {
+  const struct xml_attribute *a = scenario_xml_find(n, name);
   if (!a) return 0;
   bool yes = strcmp(a->value.text, "true") == 0;
   if (!yes && strcmp(a->value.text, "false") != 0)
@@ -71,7 +73,7 @@ int xml_truth(struct xml_reader *r, const struct xml_node *n, const char *name, 
   return 0;
 }
 
-int xml_number(struct xml_reader *r, const struct xml_attribute *a, int64_t low, int64_t high, int64_t *ret) {
+int scenario_xml_number(struct xml_reader *r, const struct xml_attribute *a, int64_t low, int64_t high, int64_t *ret) {
   int64_t value;
   if (number_parse(a->value.text, &value) < 0)
     return FAIL(r, a->value.start, "%s=\"%.60s\" is not a number (write it as 10 or 0x1f)", a->name, a->value.text);
@@ -114,8 +116,8 @@ static bool find_origins(const struct xml_reader *r, const struct xml_text *t, s
  * The text as a source for the parser of rules. If more than escapes are in it, columns count in what it is, from where
  * the text starts.
  */
-int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct source_text **ret, size_t *ret_start,
-                  size_t *ret_end) {
+int scenario_xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct source_text **ret,
+                           size_t *ret_start, size_t *ret_end) {
   if (t->plain) {
     *ret = r->source;
     *ret_start = t->start;
@@ -125,7 +127,7 @@ int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct s
   size_t line = 1, n = strlen(t->text);
   size_t *origins = arena_alloc(&r->s->arena, (n + 1) * sizeof *origins);
   struct text name = {0};
-  if (!origins) return xml_no_memory(r);
+  if (!origins) return scenario_xml_no_memory(r);
   bool found = find_origins(r, t, n, origins);
   for (size_t i = 0; i < t->start; i++)
     line += r->source->bytes[i] == '\n';
@@ -133,7 +135,7 @@ int xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct s
   struct source_text *source =
       name.failed ? NULL : (struct source_text *)scenario_source(r->s, name.at, t->text, n, true);
   text_done(&name);
-  if (!source) return xml_no_memory(r);
+  if (!source) return scenario_xml_no_memory(r);
   if (found) {
     source->of = r->source;
     source->origins = origins;

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "layout.h"
+#include "shim_layout.h"
 
 /* Places that an indirect jump may go to start with this, for processors that insist on it. */
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

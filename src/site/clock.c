@@ -5,7 +5,7 @@
  * themselves. So is a variable of the program that was set so right before. What depends on such a date does not fail:
  * years leave an int after two thousand million of them.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #define BLOCKS 48 /* that are looked through for where an address was made */
 #define NEAR 12   /* instructions behind a call in which its result is stored, and before a store that make its value */
@@ -108,7 +108,7 @@ struct told {
 /* Does the call CALL put the times of a file into the slot? */
 static bool tells_slot(const struct told *t, uint32_t call, int64_t slot) {
   struct flow_call c = flow_graph_call(t->g, call);
-  const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   int behind = m ? relevance_now_behind(t->p->relevance, m->written) : -1;
   int at = behind >= 0 ? relevance_argument_of(t->p->relevance, m->name, (unsigned)behind) : -1;
   int64_t begin;
@@ -153,7 +153,7 @@ static bool escapes(const struct told *t, int64_t slot) {
   for (uint32_t i = 0; i < t->code->n_insns; i++) {
     if (!insn_calls(&t->code->insns[i])) continue;
     struct flow_call c = flow_graph_call(t->g, i);
-    const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+    const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
     int64_t at;
     for (unsigned arg = 0; arg < FLOW_ARGS; arg++) {
       if (!clock_given_slot(t->g, i, arg, &at) || at != slot) continue;
@@ -184,7 +184,7 @@ static bool escapes_in_part(const struct told *t, int64_t slot) {
 /* Does the call CALL tell the time, and is that what the variable of the program at ADDRESS has at INSN? */
 static bool tells_variable(const struct told *t, uint32_t call, uint64_t address, uint32_t insn) {
   struct flow_call c = flow_graph_call(t->g, call);
-  const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   struct flow_value v;
   if (!m || !relevance_tells_now(t->p->relevance, m->written)) return false;
   bool told = flow_graph_argument(t->g, call, 0, &v) && v.kind == VALUE_ADDRESS && !v.raw && v.value == address;
@@ -216,7 +216,7 @@ bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, 
   for (uint32_t i = 0; i < t.code->n_insns; i++) {
     const struct insn *in = &t.code->insns[i];
     struct flow_call c = insn_calls(in) ? flow_graph_call(g, i) : (struct flow_call){.kind = CALL_POINTER};
-    const struct import *m = c.kind == CALL_SLOT ? program_import(p, c.target) : NULL;
+    const struct import *m = c.kind == CALL_SLOT ? site_program_import(p, c.target) : NULL;
     if (m && relevance_tells_now(p->relevance, m->written)) last = i;
     if (!writes_slot(in, slot)) continue;
     bool result = last != UINT32_MAX && stores_result(t.code, last, i);

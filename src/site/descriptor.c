@@ -6,7 +6,7 @@
  * Written is what was opened for writing only, what the function gives to one that writes, and what was opened for both
  * and is handed on to code that is not known. What was opened for both and only read here is not.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 #include "site/relevance_rules.h"
 
 #include <string.h>
@@ -254,7 +254,7 @@ bool descriptor_is_at_home(const struct looking *t, const struct home *x, const 
 
 enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing) {
   struct flow_call call = flow_graph_call(t->g, insn);
-  const struct import *m = call.kind == CALL_SLOT ? program_import(t->p, call.target) : NULL;
+  const struct import *m = call.kind == CALL_SLOT ? site_program_import(t->p, call.target) : NULL;
   const struct relevance *r = t->p->relevance;
   int arg = m ? relevance_writes(r, m->written) : -1;
   if (arg >= 0)
@@ -302,7 +302,7 @@ static void look_at_thing(const struct looking *t, uint32_t insn, const struct t
                           struct relevance_call *c) {
   struct flow_call made = {.kind = CALL_POINTER};
   if (!thing->argument) made = flow_graph_call(t->g, thing->maker);
-  const struct import *m = made.kind == CALL_SLOT ? program_import(t->p, made.target) : NULL;
+  const struct import *m = made.kind == CALL_SLOT ? site_program_import(t->p, made.target) : NULL;
   const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
   if (o && !o->result) o = NULL;
   enum access access = o ? opened_for(t, m, thing->maker, o) : OPEN_UNKNOWN;

@@ -4,7 +4,7 @@
  * brought out before, by a flush whose failure was looked at; or the end is reached only because something failed
  * behind the opening, and the program knows that already. The latter is asked of what cleans up, too.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static uint32_t block_of(const struct ending *e, uint32_t insn) { return flow_gr
 static const struct import *called(const struct ending *e, uint32_t insn) {
   if (!insn_calls(&e->t->code->insns[insn])) return NULL;
   struct flow_call c = flow_graph_call(e->t->g, insn);
-  return c.kind == CALL_SLOT ? program_import(e->t->p, c.target) : NULL;
+  return c.kind == CALL_SLOT ? site_program_import(e->t->p, c.target) : NULL;
 }
 
 /* --- flushed ------------------------------------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
  * The graph is in memory only here, so whatever needs it is done here: guards by errno, recovery blocks, what is known
  * of the arguments.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 #include "site/relevance_rules.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static bool crashes_at(const struct gathering *t, const struct import *m, const 
   if (e->subject != SUBJECT_VALUE) return false;
   if (e->kind == EVENT_DEREFERENCE) return judge_crashes(m, e);
   if (e->kind != EVENT_ARGUMENT || e->mixed || e->ops || e->call_kind != CALL_SLOT) return false;
-  const struct import *to = program_import(t->p, e->target);
+  const struct import *to = site_program_import(t->p, e->target);
   int arg = to ? relevance_argument(t->p->relevance, to->name, e->arg) : -1;
   return arg >= 0 && relevance_effect(t->p->relevance, to->written, (unsigned)arg, true) == EFFECT_CRASH;
 }
@@ -186,7 +186,7 @@ static bool is_preset(struct gathering *t, const struct import *m, uint32_t insn
 }
 
 static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
-  const struct import *m = program_import(t->p, slot);
+  const struct import *m = site_program_import(t->p, slot);
   const struct insn *in = &t->code->insns[insn];
   if (!m || !(m->wanted || (t->whole && m->n_errors))) return 0;
   struct found f = {.at = in->address, .entry = t->entry, .import = (uint32_t)(m - t->p->imports.at)};
@@ -218,7 +218,7 @@ static bool calls_foreign(struct gathering *t, uint32_t insn) {
   uint32_t made = flow_graph_argument(t->g, insn, 0, &v) ? flow_graph_call_insn(t->g, &v) : UINT32_MAX;
   struct flow_call c = {0};
   if (made != UINT32_MAX) c = flow_graph_call(t->g, made);
-  const struct import *m = made != UINT32_MAX && c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+  const struct import *m = made != UINT32_MAX && c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   return m && profile_facts_roles(t->p->facts, m->written).object;
 }
 
@@ -259,7 +259,7 @@ static uint64_t function_given(const struct gathering *t, uint32_t insn, int arg
 
 /* A call of a library's function, which may call one of the program in its turn. */
 static int gather_import(struct gathering *t, uint32_t insn, uint64_t slot) {
-  const struct import *m = program_import(t->p, slot);
+  const struct import *m = site_program_import(t->p, slot);
   uint64_t at = t->code->insns[insn].address, to;
   int r = add_site(t, insn, slot);
   if (r >= 0 && m && (to = function_given(t, insn, m->starts)) != 0)
@@ -274,7 +274,7 @@ static int gather_call(struct gathering *t, uint32_t insn) {
   int64_t offset;
   uint32_t table;
   int r = 0;
-  if (c.kind == CALL_SLOT && !program_import(t->p, c.target)) return gather_slot_call(t, insn, c.target);
+  if (c.kind == CALL_SLOT && !site_program_import(t->p, c.target)) return gather_slot_call(t, insn, c.target);
   if (c.kind == CALL_SLOT) return gather_import(t, insn, c.target);
   if (c.kind == CALL_POINTER) r = gather_slot_call(t, insn, called_variable(t, insn));
   if (r < 0) return r;
@@ -423,7 +423,7 @@ static bool has_wanted(const struct gathering *t) {
     bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
     if (!insn_calls(in) && !tail) continue;
     struct flow_call c = flow_graph_call(t->g, i);
-    const struct import *m = c.kind == CALL_SLOT ? program_import(t->p, c.target) : NULL;
+    const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
     if (m && m->wanted) return true;
   }
   return false;

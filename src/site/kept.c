@@ -6,7 +6,7 @@
  * once, since what was not read may be used before: no other call may come in between, but for those of the same
  * stream, and the result may be no address or index. The end of a file is no failure: nobody has to ask for that.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 #include "site/relevance_rules.h"
 
 #include <errno.h>
@@ -47,13 +47,13 @@ struct stream {
 static const struct import *called(const struct keeping *k, uint32_t insn) {
   if (!insn_calls(&k->t->code->insns[insn])) return NULL;
   struct flow_call c = flow_graph_call(k->t->g, insn);
-  return c.kind == CALL_SLOT ? program_import(k->t->p, c.target) : NULL;
+  return c.kind == CALL_SLOT ? site_program_import(k->t->p, c.target) : NULL;
 }
 
 /* Is the value given to somebody who may ask for it? Who writes it somewhere does not. */
 static bool is_passed_on(const struct keeping *k, const struct flow_event *e) {
   if (e->kind != EVENT_ARGUMENT) return false;
-  const struct import *m = e->call_kind == CALL_SLOT ? program_import(k->t->p, e->target) : NULL;
+  const struct import *m = e->call_kind == CALL_SLOT ? site_program_import(k->t->p, e->target) : NULL;
   return !m || relevance_writes(k->t->p->relevance, m->written) < 0;
 }
 

@@ -5,7 +5,7 @@
  * call that gets the error of the one before and refuses it, which is looked at, has noticed it:
  * "if (fstat(open(path, O_RDONLY), &st) < 0)".
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@
 
 static const struct import *called(const struct program *p, struct flow_graph *g, uint32_t insn) {
   struct flow_call c = flow_graph_call(g, insn);
-  return c.kind == CALL_SLOT ? program_import(p, c.target) : NULL;
+  return c.kind == CALL_SLOT ? site_program_import(p, c.target) : NULL;
 }
 
 /* The standard descriptor that the call closes; STANDARD if it closes none. */

@@ -3,7 +3,7 @@
  * Which site is worse than another: by what becomes of the error, by what happens if nobody notices, by how likely it
  * is, and by whether anything refers to the code.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 static int of_use(const struct site *s, const struct judgement *j) {
   switch (s->use) {

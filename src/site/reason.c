@@ -2,7 +2,7 @@
 /*
  * The short reason of a verdict, for people: "opendir's NULL goes to readdir unchecked".
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * Recovery code: the blocks that run only if a check says failure. They are those that the entry of the function does
  * not reach once all failing edges are taken away.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * From what was seen to a verdict: all, some or none of the errors are checked, and what becomes of the others.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 /*
  * Source lines and enclosing functions of sites: from DWARF, or else the nearest symbol.
  */
-#include "site/program.h"
+#include "site/site_program.h"
 
 #include <ctype.h>
 #include <errno.h>

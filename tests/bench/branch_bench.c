@@ -320,8 +320,8 @@ static int measure(struct bench *b, enum way way, double *best, double *us, stru
 static int run_bench(struct bench *b, size_t most, const bool ways[WAYS], unsigned rounds, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
   double best[WAYS] = {0}, us[WAYS] = {0}, made = 0, child = 0;
-  int r = cwd ? cmd_data_dir(&data) : -ENOMEM;
-  if (r >= 0) r = cmd_runtime(&runtime);
+  int r = cwd ? installed_data_dir(&data) : -ENOMEM;
+  if (r >= 0) r = installed_runtime(&runtime);
   b->space.data = data;
   b->space.runtime = runtime;
   if (r >= 0) r = test_space_make(b->command, &b->scope, &b->space, e);

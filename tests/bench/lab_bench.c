@@ -336,8 +336,8 @@ static int run_rounds(struct bench *b, const char *cwd, struct err *e) {
 static int run_bench(struct bench *b, struct err *e) {
   char *cwd = getcwd(NULL, 0), *data = NULL, *runtime = NULL;
   int r = cwd ? 0 : -ENOMEM;
-  if (r >= 0 && needs_labs(b)) r = cmd_data_dir(&data);
-  if (r >= 0 && needs_labs(b)) r = cmd_runtime(&runtime);
+  if (r >= 0 && needs_labs(b)) r = installed_data_dir(&data);
+  if (r >= 0 && needs_labs(b)) r = installed_runtime(&runtime);
   if (r >= 0 && needs_labs(b)) r = make_space(b, data, runtime, e);
   if (r >= 0) r = run_rounds(b, cwd, e);
   test_space_done(&b->space);

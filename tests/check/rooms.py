@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the include lines against the table of rooms, and that every source names its licence."""
+"""Checks include lines and names against the table of rooms, and that every source names its licence."""
 import os
 import re
 import sys
@@ -8,51 +8,54 @@ from tap import Tap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# Room → the rooms it may use, as the design has it. `mutate` and `cluster` get their lines when they come.
-ROOMS = {
-    "base": "",
-    "xml": "base",
-    "wire": "",
-    "image": "base",
-    "code": "base image",
-    "flow": "base image code",
-    "profile": "base xml image code flow",
-    "site": "base image code flow profile",
-    "scenario": "base xml wire profile site",
-    "shim": "base wire image",
-    "runtime": "wire",
-    "run": "base wire shim image",
-    "hub": "base wire",
-    "observe": "base",
-    "campaign": "base scenario run observe",
-    "store": "base",
-    "report": "base store",
-    "cmd": "base wire image code flow profile site scenario shim run hub observe campaign store report",
+
+def read_table(path):
+    """The sections of src/rooms: section → {name: [word, ...]}, in the order of the file."""
+    sections = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            line = line.strip()
+            if line.startswith("["):
+                section = sections[line.strip("[]")] = {}
+            elif line and not line.startswith("#"):
+                name, _, words = line.partition(":")
+                section[name.strip()] = words.split()
+    return sections
+
+
+TABLE = read_table(os.path.join(ROOT, "src", "rooms"))
+ROOMS = TABLE["rooms"]
+LIBRARIES = TABLE["headers"]
+# Room → what the names of its functions begin with.
+PREFIXES = {room: [room] + TABLE["names"].get(room, []) for room in ROOMS}
+
+# Files that still have the name of another one.
+SAME_NAME = {
+    "src/flow/run.c",
+    "src/flow/run.h",
+    "src/flow/source.c",
+    "src/flow/tables.c",
 }
 
-# The beginning of a system header → the only rooms that may see it.
-LIBRARIES = {
-    "Zydis/": {"code"},
-    "Zycore/": {"code"},
-    "lzma": {"image"},
-    "zlib": {"image"},
-    "zstd": {"image"},
-    "lz4": {"image"},
-    "bzlib": {"image"},
-    "elfutils/": {"image"},
-    "dwarf.h": {"image"},
-    "libelf.h": {"image"},
-    "gelf.h": {"image"},
-    "sqlite3": {"store"},
-    "llvm-c/": {"mutate"},
-    "libxml/": {"xml"},
-    "jansson": {"profile", "scenario", "run", "report", "cmd"},
+# Functions that still do not carry the name of their room, or carry that of another one.
+OTHER_NAME = {
+    "condition_holds",
+    "outcome_allows",
+    "outcome_possible",
+    "source_leaf",
+    "source_memory",
+    "source_unknown",
+    "store_is_errno",
+    "transform_apply",
 }
 
 # Made by the build.
 GENERATED = {"config.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include(?:_next)?\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# A declaration of one, from the first column on.
+FUNCTION = re.compile(r"^(?!typedef\b|static\b)[A-Za-z_][\w \t*]*[ *]((?!__)\w+)\(", re.MULTILINE)
 SOURCE = re.compile(r"\.(c|h|S|py|sh|map|lds)$|(^|/)meson(\.build|_options\.txt)$|^dev$|^\.ci/|^man/|^data/")
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 
@@ -73,7 +76,7 @@ def include_problem(room, path, quote, name, files):
         return None if f"src/{name}" in files else f'"{name}" is not there'
     if other not in ROOMS:
         return f'"{name}" is in no room'
-    if other not in ROOMS[room].split():
+    if other not in ROOMS[room]:
         return f"room {room} may not use room {other}"
     if rest != f"{other}.h":
         return f'"{name}" is private to room {other}: only "{other}/{other}.h" is for others'
@@ -100,10 +103,38 @@ def check_order():
     """A room may only use rooms above it: one direction, no way back."""
     above = set()
     for room, used in ROOMS.items():
-        for other in used.split():
+        for other in used:
             if other not in above:
                 yield f"room {room} uses {other}, which does not stand above it"
         above.add(room)
+
+
+def check_file_names(files):
+    """A file's name means one thing in the whole tree."""
+    first = {}
+    for path in sorted(files):
+        if path.startswith("src/") and path.endswith((".c", ".h", ".S")) and path not in SAME_NAME:
+            other = first.setdefault(os.path.basename(path), path)
+            if other != path:
+                yield f"{path}: has the name of {other}"
+
+
+def check_function_names(files):
+    """What a room shows to others carries its name; what it does not carries no name of another room."""
+    owners = {}
+    for room, prefixes in PREFIXES.items():
+        for prefix in prefixes:
+            if owners.setdefault(prefix, room) != room:
+                yield f"src/rooms: names of {owners[prefix]} and of {room} begin with {prefix}"
+    for path, text in sorted(files.items()):
+        parts = path.split("/")
+        if parts[0] != "src" or not path.endswith(".h") or parts[1] not in ROOMS:
+            continue
+        room, public = parts[1], parts[2] == f"{parts[1]}.h"
+        for name in FUNCTION.findall(COMMENT.sub("", text)):
+            owner = owners.get(name.split("_")[0])
+            if owner != room and (public or owner) and name not in OTHER_NAME:
+                yield f"{path}: {name} carries the name of room {owner}" if owner else f"{path}: {name} carries no room"
 
 
 def check_licence(files):
@@ -158,6 +189,19 @@ def self_test(tap):
     ]
     for name, files, want in cases:
         tap.ok(f"self-test: {name}", caught(files, want))
+    twice = list(check_file_names({"src/base/a.c": "", "src/code/a.c": "", "src/code/a.h": ""}))
+    good = twice == ["src/code/a.c: has the name of src/base/a.c"]
+    tap.ok("self-test: two files of one name", [] if good else [f"found {twice}"])
+    names = {
+        "src/code/code.h": "/* int bare(void); */\nint code_a(void);\nstruct text *bare(int a,\n  int b);\n",
+        "src/code/decode.h": "int decode_a(void);\nbool text_a(void);\n",
+    }
+    found = list(check_function_names(names))
+    good = found == [
+        "src/code/code.h: bare carries no room",
+        "src/code/decode.h: text_a carries the name of room base",
+    ]
+    tap.ok("self-test: names without a room, or of another one", [] if good else [f"found {found}"])
     missing = list(check_licence({"src/base/a.c": "int a;\n", "src/base/b.c": f"/* {LICENCE} */\n"}))
     good = missing == [f"src/base/a.c:1: no line '{LICENCE}'"]
     tap.ok("self-test: a source without a licence line", [] if good else [f"found {missing}"])
@@ -171,6 +215,8 @@ def main():
     tap.ok("there are sources to check", [] if found else [f"none in {ROOT}/src"])
     tap.ok("the table of rooms has one direction", check_order())
     tap.ok("include lines keep to the table of rooms", check_includes(files))
+    tap.ok("no two files have the same name", check_file_names(files))
+    tap.ok("functions carry the names of their rooms", check_function_names(files))
     tap.ok("every source names its licence", check_licence(files))
     tap.done()
 

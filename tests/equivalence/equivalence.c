@@ -464,8 +464,8 @@ static void free_labs(struct job *job) {
 static int compare_all(struct job *job, char **command, struct err *e) {
   char *data = NULL, *runtime = NULL;
   job->cwd = getcwd(NULL, 0);
-  int r = job->cwd ? cmd_data_dir(&data) : -ENOMEM;
-  if (r >= 0) r = cmd_runtime(&runtime);
+  int r = job->cwd ? installed_data_dir(&data) : -ENOMEM;
+  if (r >= 0) r = installed_runtime(&runtime);
   job->space.data = data;
   job->space.runtime = runtime;
   if (r >= 0) r = test_space_make(command, &job->scope, &job->space, e);

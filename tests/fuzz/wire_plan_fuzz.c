@@ -3,7 +3,7 @@
  * Any bytes as a plan: refused, or taken, and then used as the target and the writer of shims use it. What a chance
  * cannot get right (magic, sizes, the sum) is put right first, so that the rest is reached.
  */
-#include "runtime/condition.h"
+#include "runtime/rt_condition.h"
 #include "runtime/runtime.h"
 #include "shim/shim.h"
 #include "tests/fuzz/fuzz.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/select.h"
+#include "profile/profile.h"
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
@@ -168,16 +168,16 @@ static void an_overlay_replaces_and_adds(void **state) {
   (void)state;
   struct profile both, empty = {0};
 
-  assert_int_equal(select_overlay(&below, &over, &both), 0);
+  assert_int_equal(profile_overlay(&below, &over, &both), 0);
   assert_profile(&both, "one: a-2 b-1 d-2 e-2\ntwo: x-1\nthree: q-2\n");
   assert_string_equal(both.libraries[0].path, "/one");
   assert_string_equal(both.errno_module, "libc");
   profile_done(&both);
 
-  assert_int_equal(select_overlay(&empty, &over, &both), 0);
+  assert_int_equal(profile_overlay(&empty, &over, &both), 0);
   assert_profile(&both, "three: q-2\none: a-2 d-2 e-2\n");
   profile_done(&both);
-  assert_int_equal(select_overlay(&below, &empty, &both), 0);
+  assert_int_equal(profile_overlay(&below, &empty, &both), 0);
   assert_profile(&both, "one: b-1 d-1\ntwo: x-1\n");
   profile_done(&both);
 }
@@ -196,11 +196,11 @@ static void versions_are_told_apart_if_they_are_known(void **state) {
   struct profile lower = {.libraries = &one, .n_libraries = 1}, upper = {.libraries = &other, .n_libraries = 1}, both;
 
   other.functions = second;
-  assert_int_equal(select_overlay(&lower, &upper, &both), 0);
+  assert_int_equal(profile_overlay(&lower, &upper, &both), 0);
   assert_profile(&both, "l: f@V1-1 f@V2-2 g@V1-1\n");
   profile_done(&both);
   other.functions = any;
-  assert_int_equal(select_overlay(&lower, &upper, &both), 0);
+  assert_int_equal(profile_overlay(&lower, &upper, &both), 0);
   assert_profile(&both, "l: f-2 g@V1-1\n");
   profile_done(&both);
 }
@@ -210,14 +210,14 @@ static void functions_are_selected(void **state) {
   struct profile few;
   const char *missing = NULL;
 
-  assert_int_equal(select_functions(&below, (const char *[]){"x", "d", "x"}, 3, &few, &missing), 0);
+  assert_int_equal(profile_select(&below, (const char *[]){"x", "d", "x"}, 3, &few, &missing), 0);
   assert_profile(&few, "one: d-1\ntwo: x-1\n");
   profile_done(&few);
-  assert_int_equal(select_functions(&below, (const char *[]){"x"}, 1, &few, &missing), 0);
+  assert_int_equal(profile_select(&below, (const char *[]){"x"}, 1, &few, &missing), 0);
   assert_profile(&few, "two: x-1\n");
   profile_done(&few);
   assert_null(missing);
-  assert_int_equal(select_functions(&below, (const char *[]){"x", "nope"}, 2, &few, &missing), -ENOENT);
+  assert_int_equal(profile_select(&below, (const char *[]){"x", "nope"}, 2, &few, &missing), -ENOENT);
   assert_string_equal(missing, "nope");
 }
 
@@ -243,11 +243,11 @@ static void data_can_be_elsewhere(void **state) {
   char *path = NULL;
 
   assert_int_equal(setenv("MURPHY_DATA", "/some/where", 1), 0);
-  assert_int_equal(cmd_data_dir(&path), 0);
+  assert_int_equal(installed_data_dir(&path), 0);
   assert_string_equal(path, "/some/where");
   free(path);
   assert_int_equal(unsetenv("MURPHY_DATA"), 0);
-  assert_int_equal(cmd_data_dir(&path), 0);
+  assert_int_equal(installed_data_dir(&path), 0);
   assert_true(path[0] == '/');
   free(path);
 }

@@ -37,41 +37,26 @@ static void put(const char *name, const char *text, mode_t mode) {
   assert_int_equal(chmod(in_folder(name), mode), 0);
 }
 
-static int find(const char *name, struct run_target *ret, struct err *e) {
+static int find(const char *name, struct program_target *ret, struct err *e) {
   char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t) "x", NULL};
   *e = (struct err){0};
-  return run_target_find(argv, ret, e);
+  return program_target_find(argv, ret, e);
 }
 
 static void refused(const char *name, int code, const char *why) {
-  struct run_target t;
+  struct program_target t;
   struct err e;
   int r = find(name, &t, &e);
-  if (r == 0) run_target_done(&t);
+  if (r == 0) program_target_done(&t);
   assert_int_equal(r, code);
   if (!strstr(e.text, why)) fail_msg("'%s' is not in: %s", why, e.text);
-}
-
-/* --- refusals ----------------------------------------------------------------------------------------------------- */
-
-/* Every reason has words of its own, wherever it is told. */
-static void test_refusals(void **state) {
-  (void)state;
-  const char *(*const tellers[])(uint32_t) = {sandbox_refusal, sandbox_early_refusal};
-  for (size_t t = 0; t < COUNT(tellers); t++) {
-    for (uint32_t i = WIRE_FORK_GOOD + 1; i < WIRE_REFUSALS; i++)
-      for (uint32_t other = WIRE_FORK_GOOD + 1; other < i; other++)
-        if (strcmp(tellers[t](i), tellers[t](other)) == 0) fail_msg("%u and %u: %s", other, i, tellers[t](i));
-    assert_string_equal(tellers[t](WIRE_REFUSALS), tellers[t](WIRE_FORK_UNKNOWN));
-    assert_string_equal(tellers[t](WIRE_FORK_GOOD), tellers[t](WIRE_FORK_UNKNOWN));
-  }
 }
 
 /* --- target ------------------------------------------------------------------------------------------------------- */
 
 static void test_path(void **state) {
   (void)state;
-  struct run_target t;
+  struct program_target t;
   struct err e;
   assert_int_equal(find("cat", &t, &e), 0);
   assert_true(t.path[0] == '/' && access(t.path, X_OK) == 0);
@@ -79,7 +64,7 @@ static void test_path(void **state) {
   assert_string_equal(t.argv[1], "x");
   assert_null(t.argv[2]);
   assert_false(t.script);
-  run_target_done(&t);
+  program_target_done(&t);
   refused("murphy-no-such-command", -ENOENT, "no such command in PATH");
   refused("/no/such/program", -ENOENT, "does not exist");
   refused("/tmp", -EISDIR, "is a directory");
@@ -88,7 +73,7 @@ static void test_path(void **state) {
 
 static void test_scripts(void **state) {
   (void)state;
-  struct run_target t;
+  struct program_target t;
   struct err e;
   put("plain", "#!/bin/sh\nexit 3\n", 0755);
   assert_int_equal(find(in_folder("plain"), &t, &e), 0);
@@ -98,25 +83,25 @@ static void test_scripts(void **state) {
   assert_string_equal(t.argv[1], in_folder("plain"));
   assert_string_equal(t.argv[2], "x");
   assert_null(t.argv[3]);
-  run_target_done(&t);
+  program_target_done(&t);
 
   put("argument", "#! /bin/sh  -e -u \nexit 3\n", 0755);
   assert_int_equal(find(in_folder("argument"), &t, &e), 0);
   assert_string_equal(t.argv[1], "-e -u"); /* one argument, as the kernel has it */
   assert_string_equal(t.argv[2], in_folder("argument"));
-  run_target_done(&t);
+  program_target_done(&t);
 
   put("env", "#!/usr/bin/env sh\nexit 3\n", 0755);
   assert_int_equal(find(in_folder("env"), &t, &e), 0);
   assert_string_equal(t.argv[0], "sh");
   assert_string_equal(t.argv[1], in_folder("env"));
   assert_string_equal(strrchr(t.path, '/'), "/sh");
-  run_target_done(&t);
+  program_target_done(&t);
 
   put("env2", "#!/usr/bin/env -S A=1 sh\nexit 3\n", 0755);
   assert_int_equal(find(in_folder("env2"), &t, &e), 0);
   assert_string_equal(strrchr(t.path, '/'), "/env");
-  run_target_done(&t);
+  program_target_done(&t);
 
   put("not", "#!/bin/sh\n", 0644);
   if (getuid() != 0) refused(in_folder("not"), -EACCES, "not executable");
@@ -170,10 +155,10 @@ static void test_not_interceptable(void **state) {
   refused(in_folder("setgid"), -ECANCELED, "is setgid");
   /* Mandatory locking, not a privilege. */
   assert_int_equal(chmod(in_folder("setgid"), 02745), 0);
-  struct run_target t;
+  struct program_target t;
   struct err e;
   assert_int_equal(find(in_folder("setgid"), &t, &e), 0);
-  run_target_done(&t);
+  program_target_done(&t);
 }
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
@@ -192,7 +177,7 @@ static void build_modules(void) {
                     "cc -g -O1 p.c ./libown.so.3 -Wl,-rpath,'$ORIGIN' -o p"));
 }
 
-static bool has(const struct run_modules *m, const char *function) {
+static bool has(const struct program_modules *m, const char *function) {
   for (size_t i = 0; i < m->functions.n; i++)
     if (strcmp(m->functions.at[i], function) == 0) return true;
   return false;
@@ -200,88 +185,88 @@ static bool has(const struct run_modules *m, const char *function) {
 
 static void test_modules(void **state) {
   (void)state;
-  struct run_modules m;
+  struct program_modules m;
   struct err e = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), false, &m, &e), 0);
+  assert_int_equal(program_modules_load(in_folder("p"), false, &m, &e), 0);
   assert_true(m.modules.n >= 3);
   assert_null(m.missing);
-  assert_int_equal(run_modules_named(&m, "p"), 0);
-  assert_int_equal(run_modules_named(&m, in_folder("p")), 0);
-  assert_int_equal(run_modules_named(&m, "libown"), 1);
-  assert_int_equal(run_modules_named(&m, "libown.so.3"), 1);
-  assert_int_equal(run_modules_named(&m, "libow"), -ENOENT);
+  assert_int_equal(program_modules_named(&m, "p"), 0);
+  assert_int_equal(program_modules_named(&m, in_folder("p")), 0);
+  assert_int_equal(program_modules_named(&m, "libown"), 1);
+  assert_int_equal(program_modules_named(&m, "libown.so.3"), 1);
+  assert_int_equal(program_modules_named(&m, "libow"), -ENOENT);
   /* A folder must be the right one, wherever murphy was started. */
-  assert_int_equal(run_modules_named(&m, in_folder("libown.so.3")), 1);
-  assert_int_equal(run_modules_named(&m, "./libown.so.3"), 1);
-  assert_int_equal(run_modules_named(&m, "../../libown.so.3"), 1);
-  assert_int_equal(run_modules_named(&m, strrchr(folder, '/') + 1), -ENOENT);
+  assert_int_equal(program_modules_named(&m, in_folder("libown.so.3")), 1);
+  assert_int_equal(program_modules_named(&m, "./libown.so.3"), 1);
+  assert_int_equal(program_modules_named(&m, "../../libown.so.3"), 1);
+  assert_int_equal(program_modules_named(&m, strrchr(folder, '/') + 1), -ENOENT);
   char tail[PATH_MAX];
   (void)snprintf(tail, sizeof tail, "%s/libown.so.3", strrchr(folder, '/') + 1);
-  assert_int_equal(run_modules_named(&m, tail), 1);
-  assert_int_equal(run_modules_named(&m, tail + 1), -ENOENT);
-  assert_int_equal(run_modules_named(&m, "other/libown.so.3"), -ENOENT);
-  assert_int_equal(run_modules_named(&m, "/other/libown.so.3"), -ENOENT);
-  assert_true(run_modules_named(&m, "libc.so.6") > 1);
+  assert_int_equal(program_modules_named(&m, tail), 1);
+  assert_int_equal(program_modules_named(&m, tail + 1), -ENOENT);
+  assert_int_equal(program_modules_named(&m, "other/libown.so.3"), -ENOENT);
+  assert_int_equal(program_modules_named(&m, "/other/libown.so.3"), -ENOENT);
+  assert_true(program_modules_named(&m, "libc.so.6") > 1);
   assert_true(has(&m, "own") && has(&m, "getppid"));
   assert_false(has(&m, "stdout") || has(&m, "other"));
   for (size_t i = 1; i < m.functions.n; i++)
     assert_true(strcmp(m.functions.at[i - 1], m.functions.at[i]) < 0);
-  assert_ptr_equal(run_modules_define(&m, "own"), &m.modules.at[1]);
-  assert_null(run_modules_define(&m, "stdout"));
-  run_modules_done(&m);
-  assert_int_equal(run_modules_load(in_folder("p"), true, &m, &e), 0);
+  assert_ptr_equal(program_modules_define(&m, "own"), &m.modules.at[1]);
+  assert_null(program_modules_define(&m, "stdout"));
+  program_modules_done(&m);
+  assert_int_equal(program_modules_load(in_folder("p"), true, &m, &e), 0);
   assert_true(has(&m, "own") && has(&m, "other") && has(&m, "unlinkat"));
   assert_false(has(&m, "stdout") || has(&m, "main"));
-  run_modules_done(&m);
+  program_modules_done(&m);
 }
 
 static void test_names_of_a_program(void **state) {
   (void)state;
-  struct run_modules m;
+  struct program_modules m;
   struct err e = {0};
-  run_places p = {0};
+  program_places p = {0};
   build_modules();
   assert_true(shell("ln -sf p other-name"));
-  assert_int_equal(run_modules_load(in_folder("other-name"), false, &m, &e), 0);
-  assert_int_equal(run_modules_named(&m, "other-name"), 0);
-  assert_int_equal(run_modules_named(&m, "p"), 0);
-  assert_int_equal(run_modules_find(&m, &(struct run_where){.any = "libowm"}, &p, &e), -ENOENT);
-  assert_int_equal(run_modules_find(&m, &(struct run_where){.any = "ohter"}, &p, &e), -ENOENT);
+  assert_int_equal(program_modules_load(in_folder("other-name"), false, &m, &e), 0);
+  assert_int_equal(program_modules_named(&m, "other-name"), 0);
+  assert_int_equal(program_modules_named(&m, "p"), 0);
+  assert_int_equal(program_modules_find(&m, &(struct program_where){.any = "libowm"}, &p, &e), -ENOENT);
+  assert_int_equal(program_modules_find(&m, &(struct program_where){.any = "ohter"}, &p, &e), -ENOENT);
   assert_non_null(strstr(e.text, "did you mean other?"));
-  run_modules_done(&m);
+  program_modules_done(&m);
 }
 
-static size_t places(struct run_modules *m, struct run_where w, run_places *ret) {
+static size_t places(struct program_modules *m, struct program_where w, program_places *ret) {
   struct err e = {0};
   ret->n = 0;
-  int r = run_modules_find(m, &w, ret, &e);
+  int r = program_modules_find(m, &w, ret, &e);
   if (r < 0) assert_true(r == -ENOENT && e.text[0]);
   return r < 0 ? 0 : ret->n;
 }
 
 static void test_places(void **state) {
   (void)state;
-  struct run_modules m;
-  run_places p = {0};
+  struct program_modules m;
+  program_places p = {0};
   build_modules();
-  assert_int_equal(run_modules_load(in_folder("p"), false, &m, NULL), 0);
-  assert_int_equal(places(&m, (struct run_where){.any = "libown"}, &p), 1);
+  assert_int_equal(program_modules_load(in_folder("p"), false, &m, NULL), 0);
+  assert_int_equal(places(&m, (struct program_where){.any = "libown"}, &p), 1);
   assert_int_equal(p.at[0].module, 1);
   assert_int_equal(p.at[0].flags, WIRE_ANYWHERE);
-  assert_int_equal(places(&m, (struct run_where){.any = "other"}, &p), 1);
+  assert_int_equal(places(&m, (struct program_where){.any = "other"}, &p), 1);
   assert_int_equal(p.at[0].module, 1);
   assert_true(p.at[0].start < p.at[0].end && !p.at[0].flags);
-  assert_int_equal(places(&m, (struct run_where){.any = "deep"}, &p), 1);
+  assert_int_equal(places(&m, (struct program_where){.any = "deep"}, &p), 1);
   assert_int_equal(p.at[0].module, 0);
-  assert_int_equal(places(&m, (struct run_where){.module = "p", .function = "own"}, &p), 0);
-  assert_true(places(&m, (struct run_where){.file = "p.c", .line = 6}, &p) > 0);
-  assert_int_equal(places(&m, (struct run_where){.file = "p.c", .line = 60}, &p), 0);
-  assert_int_equal(places(&m, (struct run_where){.file = "q.c"}, &p), 0);
-  assert_int_equal(places(&m, (struct run_where){.any = "nothing"}, &p), 0);
-  assert_int_equal(places(&m, (struct run_where){.module = "nothing"}, &p), 0);
+  assert_int_equal(places(&m, (struct program_where){.module = "p", .function = "own"}, &p), 0);
+  assert_true(places(&m, (struct program_where){.file = "p.c", .line = 6}, &p) > 0);
+  assert_int_equal(places(&m, (struct program_where){.file = "p.c", .line = 60}, &p), 0);
+  assert_int_equal(places(&m, (struct program_where){.file = "q.c"}, &p), 0);
+  assert_int_equal(places(&m, (struct program_where){.any = "nothing"}, &p), 0);
+  assert_int_equal(places(&m, (struct program_where){.module = "nothing"}, &p), 0);
   vec_done(&p);
-  run_modules_done(&m);
+  program_modules_done(&m);
 }
 
 /* --- area --------------------------------------------------------------------------------------------------------- */
@@ -509,12 +494,12 @@ static struct small_plan make_plan(void) {
   return p;
 }
 
-static void start_log(struct run_area *a, struct run_modules *m, struct small_plan *p, struct run_log *log) {
+static void start_log(struct run_area *a, struct program_modules *m, struct small_plan *p, struct run_log *log) {
   char name[32];
   static unsigned number;
   (void)snprintf(name, sizeof name, "area-%u", number++);
   *p = make_plan();
-  *m = (struct run_modules){0};
+  *m = (struct program_modules){0};
   *log = (struct run_log){.plan = &p->head, .start = 1000000000};
   assert_int_equal(run_area_make(in_folder(name), 1, false, a, NULL), 0);
   assert_int_equal(run_symbols_new(m, a, &log->symbols), 0);
@@ -530,7 +515,7 @@ static void end_log(struct run_area *a, struct run_log *log) {
 static void test_kept_modules(void **state) {
   (void)state;
   struct run_area a;
-  struct run_modules m;
+  struct program_modules m;
   struct small_plan p;
   struct run_log log;
   struct wire_event event = {.n_frames = 2, .frames = {{.at = 0x10, .module = 1}, {.at = 0x20, .module = 2}}};
@@ -554,7 +539,7 @@ static void test_kept_modules(void **state) {
 static void test_log(void **state) {
   (void)state;
   struct run_area a;
-  struct run_modules m;
+  struct program_modules m;
   struct small_plan p;
   struct run_log log;
   struct text t = {0};
@@ -594,7 +579,7 @@ static void test_log(void **state) {
 static void test_hostile_events(void **state) {
   (void)state;
   struct run_area a;
-  struct run_modules m;
+  struct program_modules m;
   struct small_plan p;
   struct run_log log;
   struct text t = {0};
@@ -682,7 +667,6 @@ int main(void) {
       cmocka_unit_test(test_kept_modules),
       cmocka_unit_test(test_log),
       cmocka_unit_test(test_hostile_events),
-      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_replay),
       cmocka_unit_test(test_bad_replay),
   };

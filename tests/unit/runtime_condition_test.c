@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "made_plan.h"
-#include "runtime/condition.h"
+#include "runtime/rt_condition.h"
 #include "runtime/count.h"
 #include "runtime/fd.h"
 

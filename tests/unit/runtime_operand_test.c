@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "made_plan.h"
-#include "runtime/condition.h"
+#include "runtime/rt_condition.h"
 #include "runtime/count.h"
 #include "runtime/operand.h"
 #include "runtime/process.h"
