@@ -56,4 +56,4 @@ static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t ad
   return changed;
 }
 
-uint16_t changed_registers(struct walk *w, uint64_t address) { return look(w->worker, w->image, address, 0); }
+uint16_t changed_registers(struct flow_function *f, uint64_t address) { return look(f->worker, f->image, address, 0); }

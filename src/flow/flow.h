@@ -245,6 +245,9 @@ struct origin_mark {
   uint32_t stamp;
 };
 
+/* The vectors of one function whose memory is kept for the next. */
+enum { ROOM_WORK, ROOM_ORIGINS, ROOM_CALLS, ROOM_CALL_INSNS, ROOM_OUTCOMES, ROOM_PREDICATES, N_ROOMS };
+
 /* What a thread keeps between functions. All zero is valid. */
 struct flow_worker {
   struct arena scratch; /* one function's graph and states */
@@ -259,7 +262,7 @@ struct flow_worker {
   struct flow_room {
     void *at;
     size_t cap;
-  } rooms[6];                /* memory of vectors of the function before */
+  } rooms[N_ROOMS];          /* memory of vectors of the function before */
   struct origin_mark *marks; /* of the questions so far; in the keep arena */
   uint32_t stamp;            /* the last question */
   bool brief;                /* evidence is not looked for at any price */

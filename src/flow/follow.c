@@ -52,12 +52,12 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
   g->errno_at = options->errno_at;
   g->keeps_errno = options->keeps_errno;
   g->context = options->context;
-  r = walk_start(&g->walk, worker, &g->code);
+  r = flow_function_start(&g->function, worker, &g->code);
   if (r < 0) return r;
-  g->walk.own = true;
+  g->function.own = true;
   r = turn_edges(g, &worker->scratch);
   if (r < 0)
-    walk_done(&g->walk);
+    flow_function_done(&g->function);
   else
     *ret = g;
   return r;
@@ -65,7 +65,7 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
 
 void flow_graph_close(struct flow_graph *g) {
   if (!g) return;
-  walk_done(&g->walk);
+  flow_function_done(&g->function);
   vec_done(&g->work);
   arena_done(&g->met);
   map_done(&g->met_by);
@@ -87,14 +87,14 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
 
 bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other) {
   const uint8_t *regs = code_argument_registers;
-  return origin_identity(&g->walk, x, regs[arg]) == origin_identity(&g->walk, y, regs[other]);
+  return origin_identity(&g->function, x, regs[arg]) == origin_identity(&g->function, y, regs[other]);
 }
 
 bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v) {
   const struct insn *in = &g->code.insns[insn];
   if (in->base == NO_REG || in->index != NO_REG || (v->kind != VALUE_ARG && v->kind != VALUE_CALL)) return false;
   struct loc base = loc_reg(in->base);
-  struct flow_value w = origin(&g->walk, insn, &base);
+  struct flow_value w = origin(&g->function, insn, &base);
   return w.kind == v->kind && w.arg == v->arg && w.call == v->call && w.ops == v->ops;
 }
 
@@ -106,27 +106,27 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
     struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
     c.args = flow_args_unasked;
-    call_bind_own(&g->walk, &c);
+    call_bind_own(&g->function, &c);
     return c;
   }
-  unsigned n = call_number(&g->walk, insn);
-  if (n < g->walk.calls.n) return g->walk.calls.at[n];
+  unsigned n = call_number(&g->function, insn);
+  if (n < g->function.calls.n) return g->function.calls.at[n];
   return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
   if (arg >= FLOW_ARGS) return false;
   struct loc loc = loc_reg(code_argument_registers[arg]);
-  *ret = origin(&g->walk, insn, &loc);
+  *ret = origin(&g->function, insn, &loc);
   return ret->kind != VALUE_NONE;
 }
 
 unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max) {
   if (arg >= FLOW_ARGS || !max) return 0;
   struct loc loc = loc_reg(code_argument_registers[arg]);
-  *ret = origin(&g->walk, insn, &loc); /* which is remembered */
+  *ret = origin(&g->function, insn, &loc); /* which is remembered */
   if (ret->kind != VALUE_NONE) return 1;
-  struct flow_value v = origin_choice(&g->walk, insn, &loc);
+  struct flow_value v = origin_choice(&g->function, insn, &loc);
   if (v.kind != VALUE_CHOICE || v.value > max) return 0;
   memcpy(ret, v.choices, v.value * sizeof *ret);
   return (unsigned)v.value;
@@ -140,8 +140,8 @@ static bool is_extended(const struct transform *t) {
 }
 
 uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v) {
-  if (v->kind != VALUE_CALL || v->call >= g->walk.call_insn.n) return UINT32_MAX;
-  return is_extended(v->ops) ? g->walk.call_insn.at[v->call] : UINT32_MAX;
+  if (v->kind != VALUE_CALL || v->call >= g->function.call_insn.n) return UINT32_MAX;
+  return is_extended(v->ops) ? g->function.call_insn.at[v->call] : UINT32_MAX;
 }
 
 uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v) {
@@ -161,10 +161,10 @@ uint64_t flow_graph_argument_identity(struct flow_graph *g, uint32_t insn, unsig
 bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
   uint32_t from = flow_graph_block(g, insn), target = flow_graph_block(g, to), n_todo = 0;
   if (from == target && insn < to) return true;
-  struct arena *a = &g->walk.worker->scratch;
+  struct arena *a = &g->function.worker->scratch;
   uint8_t *seen = arena_zalloc(a, g->code.n_blocks + 1);
   uint32_t *todo = arena_alloc(a, (g->code.n_blocks + 1) * sizeof *todo);
-  if (!seen || !todo) g->walk.failed = true;
+  if (!seen || !todo) g->function.failed = true;
   if (!seen || !todo) return false;
   for (todo[n_todo++] = from; n_todo > 0;) {
     const uint32_t *next;
@@ -188,7 +188,7 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
     uint32_t last = g->code.blocks[k].first + g->code.blocks[k].n - 1;
     if (g->code.insns[last].op != OP_RETURN) continue;
     n++;
-    struct flow_value choice = origin_choice(&g->walk, last, &rax);
+    struct flow_value choice = origin_choice(&g->function, last, &rax);
     if (choice.kind == VALUE_UNDEFINED) return true;
     for (uint64_t i = 0; choice.kind == VALUE_CHOICE && i < choice.value; i++)
       if (choice.choices[i].kind == VALUE_UNDEFINED) return true;
@@ -213,8 +213,8 @@ static bool mark_stops(struct flow_graph *g, const struct map *stops, uint32_t b
 
 bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops) {
   uint32_t block = flow_graph_block(g, insn), n_todo = 0, seen = 0;
-  if (!g->marks) g->marks = arena_zalloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->marks);
-  if (!g->todo) g->todo = arena_alloc(&g->walk.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->todo);
+  if (!g->marks) g->marks = arena_zalloc(&g->function.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->marks);
+  if (!g->todo) g->todo = arena_alloc(&g->function.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->todo);
   if (!g->marks || !g->todo) return false;
   g->mark += 2; /* this: seen; one more: has a stop */
   if (mark_stops(g, stops, block, insn - g->code.blocks[block].first + 1)) return true;
@@ -274,19 +274,19 @@ static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uin
     return fresh;
   }
   if (map_get(&g->seen, key, NULL)) return false;
-  if (map_put(&g->seen, key, 1) < 0) g->walk.failed = true;
+  if (map_put(&g->seen, key, 1) < 0) g->function.failed = true;
   return true;
 }
 
 static void push_met(struct flow_graph *g, uint32_t block, uint32_t position, struct fact_met *m) {
   if (g->recording.on && vec_push(&g->recording.pushes, (struct follow_work){block, position, m}) < 0)
-    g->walk.failed = true;
+    g->function.failed = true;
   if (!is_new(g, m, block, position)) return;
   struct follow_work *w = vec_more(&g->work);
   if (w)
     *w = (struct follow_work){block, position, m};
   else
-    g->walk.failed = true;
+    g->function.failed = true;
 }
 
 void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
@@ -294,15 +294,15 @@ void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const 
   if (m)
     push_met(g, block, position, m);
   else
-    g->walk.failed = true;
+    g->function.failed = true;
 }
 
 /* AGAIN: of a fact that is of an earlier round of the loop. */
 static void note_event(struct flow_graph *g, const struct flow_event *e, bool again) {
-  if (g->recording.on && vec_push(&g->recording.notes, (struct passage_note){*e, again}) < 0) g->walk.failed = true;
+  if (g->recording.on && vec_push(&g->recording.notes, (struct passage_note){*e, again}) < 0) g->function.failed = true;
   if (!g->stops && !again && (e->kind == EVENT_DEREFERENCE || e->kind == EVENT_ARGUMENT) &&
       map_put(&g->addressed, e->insn, 1) < 0)
-    g->walk.failed = true;
+    g->function.failed = true;
   uint64_t key = hash_mix(e->at ^ hash_mix(e->kind | (uint64_t)e->subject << 8 | (uint64_t)e->arg << 16));
   key = hash_mix(key ^ hash_mix((uintptr_t)e->ops));
   key = hash_mix(key ^ e->imm);
@@ -315,7 +315,7 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
     g->events->torn = true;
     return;
   }
-  if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, *e) < 0) g->walk.failed = true;
+  if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, *e) < 0) g->function.failed = true;
 }
 
 void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
@@ -368,7 +368,7 @@ static bool may_leave(const struct insn *in) { return in->op >= OP_CALL && in->o
 /* What the instructions of each block have in common: most facts pass most blocks by. */
 static int unite_blocks(struct flow_graph *g) {
   const struct code *c = &g->code;
-  g->unions = arena_zalloc(&g->walk.worker->scratch, (c->n_blocks + 1) * sizeof *g->unions);
+  g->unions = arena_zalloc(&g->function.worker->scratch, (c->n_blocks + 1) * sizeof *g->unions);
   if (!g->unions) return -ENOMEM;
   for (uint32_t k = 0; k < c->n_blocks; k++) {
     const struct block *b = &c->blocks[k];
@@ -472,12 +472,12 @@ static const struct passage **passage_at(struct flow_graph *g, const struct foll
     if (map_get(&g->passages, key, &at)) return (const struct passage **)(uintptr_t)at;
     if (g->n_passages++ >= PASSAGES_MAX) return NULL;
     const struct passage **p = arena_zalloc(&g->met, sizeof *p);
-    if (!p || map_put(&g->passages, key, (uintptr_t)p) < 0) g->walk.failed = true;
-    return g->walk.failed ? NULL : p;
+    if (!p || map_put(&g->passages, key, (uintptr_t)p) < 0) g->function.failed = true;
+    return g->function.failed ? NULL : p;
   }
   if (!m->passages && g->n_passages < PASSAGES_MAX) {
     m->passages = arena_zalloc(&g->met, g->code.n_blocks * sizeof *m->passages);
-    if (!m->passages) g->walk.failed = true;
+    if (!m->passages) g->function.failed = true;
     g->n_passages += g->code.n_blocks;
   }
   return m->passages ? &m->passages[w->block] : NULL;
@@ -507,7 +507,7 @@ static bool pass_common(struct flow_graph *g, const struct follow_work *w, struc
   g->recording.on = false;
   if (!g->events->torn && !g->recording.own) {
     *place = keep_passage(g, g->steps - before, goes_on);
-    if (!*place) g->walk.failed = true;
+    if (!*place) g->function.failed = true;
   }
   return goes_on;
 }
@@ -569,7 +569,7 @@ static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) 
     if (w)
       *w = (struct follow_work){to, 0, m};
     else
-      g->walk.failed = true;
+      g->function.failed = true;
   }
 }
 
@@ -775,12 +775,12 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   }
   }
   /* What is near comes first: if there is too much, it is what matters, and a reason names the first use. */
-  for (size_t i = 0; i < g->work.n && !ret->torn && !g->walk.failed; i++) {
+  for (size_t i = 0; i < g->work.n && !ret->torn && !g->function.failed; i++) {
     struct follow_work w = g->work.at[i];
     follow_block(g, &w);
   }
   mark_stopping(g, false);
   drop_ends_of_rests(g, ret);
   use_echoes(g, ret);
-  return g->walk.failed || g->walk.worker->failed ? -ENOMEM : 0;
+  return g->function.failed || g->function.worker->failed ? -ENOMEM : 0;
 }

@@ -88,7 +88,7 @@ struct errno_kept {
 };
 
 struct flow_graph {
-  struct walk walk;
+  struct flow_function function;
   struct code code;
   bool (*errno_at)(void *context, const char *name);
   bool (*keeps_errno)(void *context, const char *name);

@@ -19,7 +19,7 @@ static bool keeps_sums(unsigned kind, int64_t imm) {
 bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
   f->sum = f->sum && keeps_sums(kind, imm);
   if (f->mixed && !f->sum) return true;
-  return transform_append(g->walk.worker, &f->ops, kind, width, imm);
+  return transform_append(g->function.worker, &f->ops, kind, width, imm);
 }
 
 /* The fact, but in REG and not where it was. */
@@ -94,7 +94,7 @@ static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, ui
   if (kind == OPERAND_MEM) loc = (struct loc){.kind = LOC_SLOT, .size = in->size};
   *ret = 0;
   if (kind == OPERAND_MEM && !insn_slot(in, &loc.slot)) return false;
-  struct flow_value v = origin(&g->walk, insn, &loc);
+  struct flow_value v = origin(&g->function, insn, &loc);
   bool constant = kind == OPERAND_REG && v.kind == VALUE_CONST;
   *ret = constant ? v.value : follow_identity_of(g, &v);
   return constant;
@@ -400,7 +400,7 @@ static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) 
   uint8_t other = in->index == f->reg ? in->base : in->index;
   if (other == NO_REG) return image_is_readonly(g->code.image, (uint64_t)in->disp);
   struct loc loc = loc_reg(other);
-  struct flow_value v = origin(&g->walk, insn, &loc);
+  struct flow_value v = origin(&g->function, insn, &loc);
   return v.kind == VALUE_ADDRESS && !v.raw && !v.ops && image_is_readonly(g->code.image, v.value);
 }
 
@@ -438,7 +438,7 @@ static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, u
 static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t reg) {
   if (!(CALL_CLOBBERS & REG_BIT(reg))) return true;
   if (in->op != OP_CALL) return false;
-  return !(changed_registers(&g->walk, (uint64_t)in->imm) & REG_BIT(reg));
+  return !(changed_registers(&g->function, (uint64_t)in->imm) & REG_BIT(reg));
 }
 
 /* Of what is divided, the upper half is the sign of the lower one: what is used is that. */

@@ -132,7 +132,7 @@ static struct symbol look(struct flow_worker *k, const struct image *img, uint64
 bool follow_identity(struct flow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset) {
   struct flow_call c = flow_graph_call(g, insn);
   if (c.kind != CALL_ADDRESS) return false;
-  struct symbol s = look(g->walk.worker, g->code.image, c.target, 0);
+  struct symbol s = look(g->function.worker, g->code.image, c.target, 0);
   if (!s.arg) return false;
   *ret_arg = s.arg - 1u;
   *ret_offset = s.offset;

@@ -82,14 +82,15 @@ static void add_pred(struct state *s, const struct item *p) {
 /* If what is compared is computed from a followed value, as a copy or otherwise: the comparison in terms of that. */
 static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct item *p) {
   if (!state_live(s)) return;
-  struct flow_value v = origin(w, insn, &p->loc);
+  struct flow_value v = origin(&w->function, insn, &p->loc);
   if (v.kind != VALUE_ARG && v.kind != VALUE_CALL) return;
   for (unsigned i = 0; i < s->n_items; i++) {
     if (s->items[i].role == ROLE_PRED) continue;
-    struct flow_value o = origin(w, insn, &s->items[i].loc);
+    struct flow_value o = origin(&w->function, insn, &s->items[i].loc);
     if (o.kind != v.kind || o.arg != v.arg || o.call != v.call) continue;
     const struct transform *ops = p->ops;
-    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !transform_concat(w->worker, v.ops, &ops))) continue;
+    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !transform_concat(w->function.worker, v.ops, &ops)))
+      continue;
     p->ops = ops;
     p->loc = s->items[i].loc;
     return;
@@ -99,7 +100,7 @@ static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct 
 /* Is the register the result of a comparison just above? */
 static bool from_comparison(const struct walk *w, uint32_t insn, uint32_t position, const struct loc *loc) {
   for (uint32_t i = 1; loc->kind == LOC_REG && i <= position && i < 6; i++) {
-    const struct insn *in = &w->code->insns[insn - i];
+    const struct insn *in = &w->function.code->insns[insn - i];
     if (in->op == OP_SET && in->dst_kind == OPERAND_REG && in->dst == loc->reg) return true;
   }
   return false;
@@ -136,11 +137,11 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
     return MEET_ON;
   }
   if (w->simple || (s->beyond != BEYOND_FAR && state_evidence(s) >= w->guards)) return MEET_ON;
-  struct flow_value v = origin(w, insn, &p->loc);
+  struct flow_value v = origin(&w->function, insn, &p->loc);
   if (s->beyond == BEYOND_FAR && (v.kind != VALUE_CALL || v.call + 1u != state_wanted(w, s))) return MEET_ON;
   if (v.kind == VALUE_CALL) {
     const struct transform *ops = p->ops;
-    if (transform_concat(w->worker, v.ops, &ops))
+    if (transform_concat(w->function.worker, v.ops, &ops))
       state_add_guard(s, (struct flow_guard){v.call, 0, p->cc, p->width, ops, p->imm, p->at});
     return MEET_ON;
   }
@@ -158,11 +159,11 @@ static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct 
     if (at % 4) memcpy(ret, w->predicates.at + at / 4, at % 4 * sizeof *ret);
     return at % 4;
   }
-  unsigned n = condition_at(w, insn, cc, ret);
+  unsigned n = condition_at(&w->function, insn, cc, ret);
   at = w->predicates.n * 4 + n;
   for (unsigned i = 0; i < n; i++)
-    if (vec_push(&w->predicates, ret[i]) < 0) w->failed = true;
-  if (w->failed || map_put(w->conditions, key, at) < 0) w->failed = true;
+    if (vec_push(&w->predicates, ret[i]) < 0) w->function.failed = true;
+  if (w->function.failed || map_put(w->conditions, key, at) < 0) w->function.failed = true;
   return n;
 }
 
@@ -170,7 +171,7 @@ static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct 
 static bool may_split(const struct item *p) { return p->cc == CC_BE || p->cc == CC_B; }
 
 enum meet meet_all(struct walk *w, struct state *s, uint32_t insn, uint32_t block, uint32_t position) {
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   struct item met[PENDING + 1], both[2];
   unsigned n_met = 0;
   while (s->n_pending && in->flags & INSN_SETS_FLAGS) {

@@ -64,12 +64,12 @@ static bool sum_of(const struct transform *ops, int64_t *ret) {
   return true;
 }
 
-struct flow_value value_finish(struct walk *w, struct flow_value v, const struct transform *ops) {
+struct flow_value value_finish(struct flow_function *f, struct flow_value v, const struct transform *ops) {
   int64_t sum;
   bool pointer = false;
   switch (v.kind) {
   case VALUE_CONST:
-    if (!transform_apply(ops, w->image, v.value, &v.value, &pointer)) {
+    if (!transform_apply(ops, f->image, v.value, &v.value, &pointer)) {
       v.kind = VALUE_MEMORY;
       v.raw = keeps_width(ops);
     }
@@ -147,7 +147,7 @@ static bool place_behind(struct flow_value v, int64_t disp, struct flow_place *p
   return true;
 }
 
-static bool place_in_thread(struct walk *w, uint32_t insn, const struct insn *in, struct flow_place *p) {
+static bool place_in_thread(struct flow_function *f, uint32_t insn, const struct insn *in, struct flow_place *p) {
   p->kind = PLACE_TLS;
   if (in->base == NO_REG) {
     p->raw = 1;
@@ -155,46 +155,46 @@ static bool place_in_thread(struct walk *w, uint32_t insn, const struct insn *in
     return true;
   }
   struct loc base = loc_reg(in->base);
-  struct flow_value v = origin(w, insn, &base);
+  struct flow_value v = origin(f, insn, &base);
   if (v.kind != VALUE_TLS_OFFSET) return false;
   p->where = v.value;
   p->offset = in->disp;
   return true;
 }
 
-bool operand_place(struct walk *w, uint32_t insn, struct flow_place *ret) {
-  const struct insn *in = &w->code->insns[insn];
+bool operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret) {
+  const struct insn *in = &f->code->insns[insn];
   struct flow_place p = {.size = in->size};
   if (in->index != NO_REG) return false;
   if (in->flags & INSN_FS) {
-    if (!place_in_thread(w, insn, in, &p)) return false;
+    if (!place_in_thread(f, insn, in, &p)) return false;
   } else if (in->base == NO_REG) {
     p.kind = PLACE_GLOBAL;
     p.where = (uint64_t)in->disp;
   } else {
     struct loc base = loc_reg(in->base);
-    if (!place_behind(origin(w, insn, &base), in->disp, &p)) return false;
+    if (!place_behind(origin(f, insn, &base), in->disp, &p)) return false;
   }
   *ret = p;
   return true;
 }
 
-static bool extend(struct walk *w, const struct transform **ops, unsigned size, bool is_signed) {
-  return size >= 8 || transform_push(w->worker, ops, is_signed ? XF_SIGN : XF_ZERO, size, 0);
+static bool extend(struct flow_function *f, const struct transform **ops, unsigned size, bool is_signed) {
+  return size >= 8 || transform_push(f->worker, ops, is_signed ? XF_SIGN : XF_ZERO, size, 0);
 }
 
 /* A word that is the same whenever the program runs: from read-only memory or from a relocated slot. */
-static bool fixed_word(struct walk *w, uint64_t address, unsigned size, uint64_t at, struct flow_value *ret) {
+static bool fixed_word(struct flow_function *f, uint64_t address, unsigned size, uint64_t at, struct flow_value *ret) {
   struct image_slot slot;
   *ret = (struct flow_value){.kind = VALUE_CONST, .at = at};
-  if (size == 8 && image_slot(w->image, address, &slot)) {
+  if (size == 8 && image_slot(f->image, address, &slot)) {
     switch (slot.kind) {
     case SLOT_IMPORT:
       ret->kind = VALUE_ADDRESS;
       ret->raw = 1;
       break;
     case SLOT_LOCAL:
-      if (!image_is_readonly(w->image, address)) return false;
+      if (!image_is_readonly(f->image, address)) return false;
       ret->kind = VALUE_ADDRESS;
       ret->value = slot.value;
       return true;
@@ -207,56 +207,57 @@ static bool fixed_word(struct walk *w, uint64_t address, unsigned size, uint64_t
     ret->value = address;
     return true;
   }
-  const void *p = image_bytes(w->image, address, size);
-  if (!p || size > 8 || !image_is_readonly(w->image, address)) return false;
-  if (image_slot(w->image, address & ~7ull, &slot)) return false; /* a part of what the loader writes */
+  const void *p = image_bytes(f->image, address, size);
+  if (!p || size > 8 || !image_is_readonly(f->image, address)) return false;
+  if (image_slot(f->image, address & ~7ull, &slot)) return false; /* a part of what the loader writes */
   memcpy(&ret->value, p, size);
   return true;
 }
 
 /* table[index]: the base or the index has a constant address. */
-static bool table_load(struct walk *w, uint32_t insn, unsigned size, bool is_signed, const struct transform *ops,
-                       struct source *ret) {
-  const struct insn *in = &w->code->insns[insn];
+static bool table_load(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
+                       const struct transform *ops, struct source *ret) {
+  const struct insn *in = &f->code->insns[insn];
   uint64_t table = (uint64_t)in->disp;
   uint8_t index = in->index;
   unsigned scale = in->scale;
   if (index == NO_REG || in->flags & INSN_FS || size > 8) return false;
   if (in->base != NO_REG) {
     struct loc base = loc_reg(in->base), other = loc_reg(in->index);
-    struct flow_value v = origin(w, insn, &base);
+    struct flow_value v = origin(f, insn, &base);
     if (v.kind != VALUE_ADDRESS && scale <= 1) {
-      v = origin(w, insn, &other);
+      v = origin(f, insn, &other);
       index = in->base;
       scale = 1;
     }
     if (v.kind != VALUE_ADDRESS || v.raw) return false;
     table += v.value;
   }
-  if (!image_is_readonly(w->image, table)) return false;
+  if (!image_is_readonly(f->image, table)) return false;
   ret->leaf = false;
   ret->loc = loc_reg(index);
   ret->ops = ops;
-  return transform_push(w->worker, &ret->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, (int64_t)table) &&
-         transform_push(w->worker, &ret->ops, XF_MUL, 0, scale ? scale : 1);
+  return transform_push(f->worker, &ret->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, (int64_t)table) &&
+         transform_push(f->worker, &ret->ops, XF_MUL, 0, scale ? scale : 1);
 }
 
 /* A load from an address that was summed up just before: the sum may turn out to be a table and an index. */
-static bool load_from_sum(struct walk *w, uint32_t insn, unsigned size, bool is_signed, struct source *s) {
-  const struct insn *in = &w->code->insns[insn];
+static bool load_from_sum(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed, struct source *s) {
+  const struct insn *in = &f->code->insns[insn];
   if (in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS || size > 8) return false;
   for (uint32_t i = insn; i-- > 0 && insn - i < 8;) {
-    const struct insn *def = &w->code->insns[i];
+    const struct insn *def = &f->code->insns[i];
     if (!(def->defs & REG_BIT(in->base))) continue;
     if (def->op != OP_ADD || def->src_kind != OPERAND_REG || def->size != 8) return false;
     s->loc = loc_reg(in->base);
-    return transform_push(w->worker, &s->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, in->disp);
+    return transform_push(f->worker, &s->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, in->disp);
   }
   return false;
 }
 
-struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool is_signed, const struct transform *ops) {
-  const struct insn *in = &w->code->insns[insn];
+struct source source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
+                            const struct transform *ops) {
+  const struct insn *in = &f->code->insns[insn];
   struct source s = {.ops = ops};
   int32_t slot;
   if (in->flags & INSN_FS && in->base == NO_REG && in->index == NO_REG && size == 8) {
@@ -264,22 +265,22 @@ struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool i
       return (struct source){.leaf = true, .ops = ops, .value = {.kind = VALUE_THREAD, .at = in->address}};
     if (insn_names_guard(in)) return source_unknown(VALUE_UNDEFINED, 8, in->address); /* left in rax: no result */
   }
-  if (table_load(w, insn, size, is_signed, ops, &s)) return s;
+  if (table_load(f, insn, size, is_signed, ops, &s)) return s;
   s = (struct source){.ops = ops};
-  if (load_from_sum(w, insn, size, is_signed, &s)) return s;
+  if (load_from_sum(f, insn, size, is_signed, &s)) return s;
   s = (struct source){.ops = ops};
-  if (!extend(w, &s.ops, size, is_signed)) return source_unknown(VALUE_COMPUTED, size, in->address);
+  if (!extend(f, &s.ops, size, is_signed)) return source_unknown(VALUE_COMPUTED, size, in->address);
   if (insn_slot(in, &slot)) {
     s.loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = (uint8_t)size};
     return s;
   }
   struct flow_place p;
-  if (!operand_place(w, insn, &p)) {
+  if (!operand_place(f, insn, &p)) {
     struct source unknown = source_unknown(VALUE_MEMORY, size, in->address);
     unknown.ops = ops;
     return unknown;
   }
-  if (p.kind == PLACE_GLOBAL && !p.raw && fixed_word(w, p.where, size, in->address, &s.value)) {
+  if (p.kind == PLACE_GLOBAL && !p.raw && fixed_word(f, p.where, size, in->address, &s.value)) {
     s.leaf = true;
     return s;
   }

@@ -55,22 +55,22 @@ static bool split_store(struct state *s, struct flow_store store) {
 
 /* A store outside the stack: constants anywhere, and any value where errno could be. */
 static void note_store(struct walk *w, struct state *s, uint32_t insn) {
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   struct flow_store store = {.at = in->address, .value = {.kind = VALUE_NONE}};
   int32_t slot;
   if (!(in->flags & INSN_WRITES_MEM) || in->op != OP_MOVE || in->size < 2 || in->size > 8 || s->n_stores == FLOW_STORES)
     return;
   if (s->beyond == BEYOND_FAR) return;
-  if (insn_slot(in, &slot) || !operand_place(w, insn, &store.place) || known_store(s, &store.place)) return;
+  if (insn_slot(in, &slot) || !operand_place(&w->function, insn, &store.place) || known_store(s, &store.place)) return;
   bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
-  if (w->kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
-  if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return;                   /* the last place is kept for errno */
+  if (w->function.kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
+  if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return; /* the last place is kept for errno */
   if (w->simple && !wide) return;
   if (in->src_kind == OPERAND_IMM)
     store.value = (struct flow_value){.kind = VALUE_CONST, .value = (uint64_t)in->imm, .at = in->address};
   else if (in->src_kind == OPERAND_REG) {
     struct loc loc = loc_reg(in->src);
-    struct flow_value v = origin(w, insn, &loc);
+    struct flow_value v = origin(&w->function, insn, &loc);
     if (v.kind == VALUE_CONST || v.kind == VALUE_ARG)
       store.value = v;
     else if (!wide && (v.kind != VALUE_NONE || in->size != 4))
@@ -83,27 +83,27 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (store.value.kind == VALUE_CONST && in->size == 8 && split_store(s, store)) return;
   if (store.value.kind == VALUE_NONE) {
     struct item i = {.loc = loc_reg(in->src), .role = ROLE_STORE, .index = s->n_stores, .at = in->address};
-    if (!transform_push(w->worker, &i.ops, XF_ZERO, in->size, 0)) return;
+    if (!transform_push(w->function.worker, &i.ops, XF_ZERO, in->size, 0)) return;
     s->items[s->n_items++] = i;
   }
   s->stores[s->n_stores++] = store;
 }
 
 static void note_call(struct walk *w, struct state *s, uint32_t insn) {
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   bool in_rax = false; /* the value survived the call: the callee is known to be made for its effect */
   for (unsigned i = 0; i < s->n_items; i++)
     in_rax |= s->items[i].role == ROLE_RET && s->items[i].loc.kind == LOC_REG && s->items[i].loc.reg == RAX;
   if (w->simple || in->op == OP_CALL_INDIRECT || s->n_passed >= w->passed || state_evidence(s)) return;
   if (s->ret.kind != VALUE_CONST && !in_rax) return;
   s->n_passed++;
-  state_add_guard(s,
-                  (struct flow_guard){.call = (uint16_t)call_number(w, insn), .cc = GUARD_PASSED, .at = in->address});
+  state_add_guard(
+      s, (struct flow_guard){.call = (uint16_t)call_number(&w->function, insn), .cc = GUARD_PASSED, .at = in->address});
 }
 
 /* What is read from errno later on is what this call set there, if its failure is what led there. */
 static void settle_errno(struct walk *w, struct state *s, uint32_t insn) {
-  unsigned call = call_number(w, insn);
+  unsigned call = call_number(&w->function, insn);
   bool guarded = false;
   for (unsigned i = 0; i < s->n_guards; i++)
     guarded |= s->guards[i].call == call && s->guards[i].cc != GUARD_PASSED;
@@ -114,7 +114,7 @@ static void settle_errno(struct walk *w, struct state *s, uint32_t insn) {
     if (p->kind == PLACE_CALL && p->call == call) continue;
     struct flow_value v = {.kind = VALUE_SIDE, .arg = p->kind, .raw = p->raw, .call = (uint16_t)call};
     v.value = p->kind == PLACE_CALL ? p->call : p->where;
-    v.at = w->code->insns[insn].address;
+    v.at = w->function.code->insns[insn].address;
     state_drop(s, k);
     if (i.role != ROLE_PRED) (void)state_settle(w, s, &i, v);
   }
@@ -155,7 +155,7 @@ static void emit_at_entry(struct walk *w, const struct state *at) {
   struct few few = {.n = 0};
   state_copy(&s, at);
   for (unsigned i = 0; i < s.n_items; i++) {
-    struct flow_value v = value_at_entry(w, &s.items[i].loc);
+    struct flow_value v = value_at_entry(&w->function, &s.items[i].loc);
     /* What errno was before is put back. */
     if (s.items[i].role == ROLE_STORE && s.items[i].loc.kind == LOC_PLACE) v.kind = VALUE_UNDEFINED;
     if (leaves_few(&s, &s.items[i], &v, &few)) continue;
@@ -184,8 +184,8 @@ static enum change change_items(struct walk *w, struct state *s, uint32_t insn, 
   for (unsigned k = 0; k < s->n_items;) {
     struct step step;
     struct item *i = &s->items[k];
-    note_narrow(s, i, &w->code->insns[insn]);
-    enum step_kind kind = step_item(w, &i->loc, i->ops, insn, &step);
+    note_narrow(s, i, &w->function.code->insns[insn]);
+    enum step_kind kind = step_item(&w->function, &i->loc, i->ops, insn, &step);
     if (kind == STEP_FORK) {
       if (choice < 0) {
         *ret_cc = step.cc;
@@ -232,7 +232,7 @@ static inline struct concern concern_of(const struct state *s, bool complete) {
 
 /* What is behind the changes of items: calls passed, stores, conditions. True if the way goes on. */
 static bool after_change(struct walk *w, struct state *s, uint32_t insn, uint32_t block, uint32_t position) {
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   if (insn_calls(in)) {
     s->n_pending = 0;
     settle_errno(w, s, insn);
@@ -250,7 +250,7 @@ static bool after_change(struct walk *w, struct state *s, uint32_t insn, uint32_
 /* True if the way goes on before the instruction. */
 static bool step_way(struct walk *w, struct state *s, uint32_t block, uint32_t position, int choice, uint8_t *ret_cc,
                      bool *ret_choose) {
-  uint32_t insn = w->code->blocks[block].first + position;
+  uint32_t insn = w->function.code->blocks[block].first + position;
   struct few few; /* large, and only its number is looked at as long as it is 0 */
   few.n = 0;
   struct state copy;
@@ -272,7 +272,7 @@ static void add_pending(struct state *s, uint8_t cc) {
 }
 
 static bool step_state(struct walk *w, struct state *s, uint32_t block, uint32_t position) {
-  const struct insn *in = &w->code->insns[w->code->blocks[block].first + position];
+  const struct insn *in = &w->function.code->insns[w->function.code->blocks[block].first + position];
   uint8_t cc = 0;
   bool choose = false;
   note_sharing(s, in);
@@ -306,21 +306,21 @@ static bool skippable(const struct state *s, const struct block *b) {
 
 /* The state is the block's no longer: what differs from one way to the next is written into it. */
 static void push_preds(struct walk *w, uint32_t block, struct state *s) {
-  const struct block *b = &w->code->blocks[block];
+  const struct block *b = &w->function.code->blocks[block];
   uint32_t table_case = s->table_case;
   uint8_t n_pending = s->n_pending;
   if (!state_live(s)) s->distance++;
   for (uint32_t i = 0; i < b->n_preds; i++) {
-    const struct edge *e = &w->code->edges[b->preds + i];
-    const struct block *from = &w->code->blocks[e->from];
+    const struct edge *e = &w->function.code->edges[b->preds + i];
+    const struct block *from = &w->function.code->blocks[e->from];
     s->n_pending = n_pending;
     s->table_case = e->kind == EDGE_CASE ? e->value : table_case;
     if ((e->kind == EDGE_TAKEN || e->kind == EDGE_FALL) && n_pending < PENDING) {
-      uint8_t cc = w->code->insns[from->first + from->n - 1].cc;
+      uint8_t cc = w->function.code->insns[from->first + from->n - 1].cc;
       s->pending[s->n_pending++] = e->kind == EDGE_TAKEN ? cc : cc ^ 1;
     }
     /* A block that leads nowhere else is told from others by where it leads to. */
-    if (e->kind == EDGE_PLAIN && !w->kernel)
+    if (e->kind == EDGE_PLAIN && !w->function.kernel)
       state_push(w, e->from, from->n, s);
     else
       state_push_end(w, e->from, s);
@@ -344,11 +344,11 @@ static inline uint32_t last_concern(const struct code *code, uint32_t first, uin
 }
 
 static void walk_block(struct walk *w, struct work_item *k) {
-  const struct block *b = &w->code->blocks[k->block];
+  const struct block *b = &w->function.code->blocks[k->block];
   uint32_t i = k->position;
   if (i == b->n && skippable(&k->state, b)) i = 0;
   struct concern c = concern_of(&k->state, i && state_complete(w, &k->state));
-  while ((i = last_concern(w->code, b->first, i, c)) > 0) {
+  while ((i = last_concern(w->function.code, b->first, i, c)) > 0) {
     i--;
     if (!step_state(w, &k->state, k->block, i)) return;
     c = concern_of(&k->state, false);
@@ -364,7 +364,7 @@ static void walk_block(struct walk *w, struct work_item *k) {
     state_emit(w, &k->state);
     return;
   }
-  if (k->block == w->code->entry_block) emit_at_entry(w, &k->state);
+  if (k->block == w->function.code->entry_block) emit_at_entry(w, &k->state);
   push_preds(w, k->block, &k->state);
 }
 
@@ -374,7 +374,7 @@ static bool hopeless(const struct walk *w) { return w->steps + w->n_work > w->bu
 /* What is found before the budget is spent counts only if nothing simpler can be tried. */
 static bool run(struct walk *w) {
   struct work_item k;
-  while (w->n_work && !w->failed) {
+  while (w->n_work && !w->function.failed) {
     if (!w->simple && hopeless(w)) return false;
     if (++w->steps > w->budget) return false;
     state_pop(w, &k);
@@ -384,9 +384,9 @@ static bool run(struct walk *w) {
 }
 
 static void start_at(struct walk *w, uint32_t block) {
-  const struct block *b = &w->code->blocks[block];
+  const struct block *b = &w->function.code->blocks[block];
   uint32_t insn = b->first + b->n - 1;
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   if (in->op != OP_RETURN && in->op != OP_TAIL && in->op != OP_TAIL_SLOT && in->op != OP_TAIL_INDIRECT) return;
   struct state s = {.table_case = NO_CASE, .ret = {.kind = VALUE_NONE}};
   switch (in->op) {
@@ -397,7 +397,8 @@ static void start_at(struct walk *w, uint32_t block) {
   case OP_TAIL:
   case OP_TAIL_SLOT:
   case OP_TAIL_INDIRECT:
-    s.ret = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(w, insn), .at = in->address};
+    s.ret =
+        (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(&w->function, insn), .at = in->address};
     state_push(w, block, b->n, &s);
     break;
   default:
@@ -408,14 +409,14 @@ static void start_at(struct walk *w, uint32_t block) {
 /* The register of the result: rax, or rcx in a kernel's function of assembly that only sets that. */
 static uint8_t result_register(const struct walk *w) {
   uint16_t defs = 0;
-  for (uint32_t i = 0; w->kernel && i < w->code->n_insns; i++)
-    defs |= w->code->insns[i].defs;
+  for (uint32_t i = 0; w->function.kernel && i < w->function.code->n_insns; i++)
+    defs |= w->function.code->insns[i].defs;
   return defs & REG_BIT(RCX) && !(defs & REG_BIT(RAX)) ? RCX : RAX;
 }
 
 /* Can control come to the block at all? Behind a call that never returns it cannot. */
 static bool reachable(const struct walk *w, uint32_t block) {
-  return block == w->code->entry_block || w->code->blocks[block].n_preds > 0;
+  return block == w->function.code->entry_block || w->function.code->blocks[block].n_preds > 0;
 }
 
 /* How hard to try: what is kept as evidence multiplies the ways that are told apart. */
@@ -432,15 +433,15 @@ static bool walk_all(struct walk *w, const struct effort *e) {
   w->passed = e->passed;
   w->simple = e->simple;
   w->steps = 0;
-  w->budget = e->budget + e->per_block * w->code->n_blocks;
-  if (w->kernel && e->simple) w->budget *= KERNEL_PATIENCE;
-  if (w->worker->brief && w->code->n_blocks > BRIEF_BLOCKS && !e->simple) return false;
-  if (w->worker->brief && w->budget > BRIEF_STEPS) w->budget = BRIEF_STEPS;
+  w->budget = e->budget + e->per_block * w->function.code->n_blocks;
+  if (w->function.kernel && e->simple) w->budget *= KERNEL_PATIENCE;
+  if (w->function.worker->brief && w->function.code->n_blocks > BRIEF_BLOCKS && !e->simple) return false;
+  if (w->function.worker->brief && w->budget > BRIEF_STEPS) w->budget = BRIEF_STEPS;
   w->work.n = w->n_work = 0;
   w->outcomes.n = 0;
   map_clear(w->visited);
   map_clear(w->emitted);
-  for (uint32_t b = 0; b < w->code->n_blocks; b++)
+  for (uint32_t b = 0; b < w->function.code->n_blocks; b++)
     if (reachable(w, b)) start_at(w, b);
   return run(w) && w->outcomes.n < OUTCOMES_MAX;
 }
@@ -478,32 +479,34 @@ const struct flow_value flow_args_none[FLOW_ARGS] = {[0 ... FLOW_ARGS - 1] = {.k
 
 static struct flow_value argument(struct walk *w, size_t call, unsigned k) {
   uint8_t reg = code_argument_registers[k];
-  if (w->calls.at[call].kind == CALL_SYSTEM && reg == RCX) reg = R10; /* the syscall instruction uses rcx itself */
+  if (w->function.calls.at[call].kind == CALL_SYSTEM && reg == RCX)
+    reg = R10; /* the syscall instruction uses rcx itself */
   struct loc loc = loc_reg(reg);
-  return origin_choice(w, w->call_insn.at[call], &loc);
+  return origin_choice(&w->function, w->function.call_insn.at[call], &loc);
 }
 
 /* How the pointer of a call came to be. */
 static void ask_pointer(struct walk *w, size_t call, struct used *used) {
   const struct flow_path *paths = NULL;
-  unsigned n = path_find(w, w->call_insn.at[call], &paths);
-  w->calls.at[call].paths = paths;
-  w->calls.at[call].n_paths = (uint8_t)n;
+  unsigned n = path_find(&w->function, w->function.call_insn.at[call], &paths);
+  w->function.calls.at[call].paths = paths;
+  w->function.calls.at[call].n_paths = (uint8_t)n;
   for (unsigned i = 0; i < n; i++)
     if (paths[i].root == PATH_CALL) use_call(used, paths[i].call, ASKED_VALUE);
 }
 
 /* The number and arguments of one call, and whose results these are. */
 static void ask_arguments(struct walk *w, size_t call, struct used *used) {
-  if (w->calls.at[call].kind == CALL_SYSTEM) {
+  if (w->function.calls.at[call].kind == CALL_SYSTEM) {
     struct loc rax = loc_reg(RAX);
-    struct flow_value v = origin(w, w->call_insn.at[call], &rax);
-    w->calls.at[call].number = v; /* asking may move the calls */
+    struct flow_value v = origin(&w->function, w->function.call_insn.at[call], &rax);
+    w->function.calls.at[call].number = v; /* asking may move the calls */
   }
   /* What it was given matters if what it returns does; whether it has failed can be told without, nearly always. */
-  bool only = w->worker->brief && used->at[call] == ASKED_CONDITION && w->calls.at[call].kind != CALL_SYSTEM;
+  bool only =
+      w->function.worker->brief && used->at[call] == ASKED_CONDITION && w->function.calls.at[call].kind != CALL_SYSTEM;
   const struct flow_value *kept = flow_args_none;
-  if (!only && w->calls.at[call].kind != CALL_POINTER) {
+  if (!only && w->function.calls.at[call].kind != CALL_POINTER) {
     struct flow_value args[FLOW_ARGS];
     bool any = false;
     for (unsigned k = 0; k < FLOW_ARGS; k++) {
@@ -511,11 +514,11 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
       any |= memcmp(&args[k], &flow_args_none[k], sizeof args[k]) != 0;
       use_value(used, &args[k], ASKED_MADE);
     }
-    kept = any ? arena_memdup(&w->worker->keep, args, sizeof args) : flow_args_none;
-    if (!kept) w->failed = true;
+    kept = any ? arena_memdup(&w->function.worker->keep, args, sizeof args) : flow_args_none;
+    if (!kept) w->function.failed = true;
   }
-  w->calls.at[call].args = kept ? kept : flow_args_none;
-  if (w->kernel && w->calls.at[call].kind == CALL_POINTER) ask_pointer(w, call, used);
+  w->function.calls.at[call].args = kept ? kept : flow_args_none;
+  if (w->function.kernel && w->function.calls.at[call].kind == CALL_POINTER) ask_pointer(w, call, used);
 }
 
 /*
@@ -523,34 +526,36 @@ static void ask_arguments(struct walk *w, size_t call, struct used *used) {
  * matter. Asking for arguments may meet further calls.
  */
 static void find_arguments(struct walk *w) {
-  struct used used = {.room = w->calls.n * (FLOW_ARGS + 2) + 64};
-  used.at = arena_zalloc(&w->worker->scratch, used.room);
-  bool *done = arena_zalloc(&w->worker->scratch, used.room);
+  struct used used = {.room = w->function.calls.n * (FLOW_ARGS + 2) + 64};
+  used.at = arena_zalloc(&w->function.worker->scratch, used.room);
+  bool *done = arena_zalloc(&w->function.worker->scratch, used.room);
   if (!used.at || !done) {
-    w->failed = true;
+    w->function.failed = true;
     return;
   }
   for (size_t i = 0; i < w->outcomes.n; i++)
     use_outcome(&used, &w->outcomes.at[i]);
-  for (bool more = true; more && !w->failed;) {
+  for (bool more = true; more && !w->function.failed;) {
     more = false;
-    for (size_t i = 0; i < w->calls.n && i < used.room && !w->failed; i++) {
+    for (size_t i = 0; i < w->function.calls.n && i < used.room && !w->function.failed; i++) {
       if (!used.at[i] || done[i]) continue;
       done[i] = more = true;
       ask_arguments(w, i, &used);
     }
   }
-  for (size_t i = 0; i < w->calls.n; i++)
+  for (size_t i = 0; i < w->function.calls.n; i++)
     if (i >= used.room || !done[i])
-      w->calls.at[i] = (struct flow_call){.at = w->calls.at[i].at, .kind = CALL_POINTER, .args = flow_args_unasked};
+      w->function.calls.at[i] =
+          (struct flow_call){.at = w->function.calls.at[i].at, .kind = CALL_POINTER, .args = flow_args_unasked};
     else
-      w->calls.at[i].asked = used.at[i];
+      w->function.calls.at[i].asked = used.at[i];
 }
 
 /* A copy of LIST that stays; LIKE, which is one, if that says the same. */
 static const void *keep_list(struct walk *w, const void *list, size_t size, const void *like, size_t like_size) {
   if (!size) return NULL;
-  return size == like_size && memcmp(list, like, size) == 0 ? like : arena_memdup(&w->worker->keep, list, size);
+  return size == like_size && memcmp(list, like, size) == 0 ? like
+                                                            : arena_memdup(&w->function.worker->keep, list, size);
 }
 
 /* The conditions and stores of the outcomes; neighbours often share them. */
@@ -569,76 +574,45 @@ static int keep_lists(struct walk *w) {
 }
 
 static int keep(struct walk *w, struct flow_summary *ret) {
-  struct flow_summary s = {.n_calls = (uint32_t)w->calls.n, .n_outcomes = (uint32_t)w->outcomes.n};
-  s.calls = arena_memdup(&w->worker->keep, w->calls.at, w->calls.n * sizeof *w->calls.at);
+  struct flow_summary s = {.n_calls = (uint32_t)w->function.calls.n, .n_outcomes = (uint32_t)w->outcomes.n};
+  s.calls =
+      arena_memdup(&w->function.worker->keep, w->function.calls.at, w->function.calls.n * sizeof *w->function.calls.at);
   if ((!s.calls && s.n_calls) || keep_lists(w) < 0) return -ENOMEM;
-  s.outcomes = arena_memdup(&w->worker->keep, w->outcomes.at, w->outcomes.n * sizeof *w->outcomes.at);
+  s.outcomes = arena_memdup(&w->function.worker->keep, w->outcomes.at, w->outcomes.n * sizeof *w->outcomes.at);
   if (!s.outcomes && s.n_outcomes) return -ENOMEM;
   s.problems = ret->problems;
   s.pure = ret->pure;
   s.makes_calls = ret->makes_calls;
   bool pointers = false;
-  for (uint32_t i = 0; w->kernel && i < s.n_calls; i++)
+  for (uint32_t i = 0; w->function.kernel && i < s.n_calls; i++)
     pointers |= s.calls[i].n_paths > 0;
-  if (pointers) s.n_hints = path_hints(w, &s.hints);
-  if (w->failed) return -ENOMEM;
+  if (pointers) s.n_hints = path_hints(&w->function, &s.hints);
+  if (w->function.failed) return -ENOMEM;
   *ret = s;
   return 0;
 }
 
-/* Vectors are empty at the start, but keep the memory that they had in the function before. */
-#define room_take(v, room) ((v)->at = (room)->at, (v)->cap = (room)->cap, *(room) = (struct flow_room){0})
-#define room_give(v, room)                                                                                             \
-  (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL, (v)->n = (v)->cap = 0)
+/* --- one function ------------------------------------------------------------------------------------------------- */
 
-static void take_rooms(struct walk *w) {
-  struct flow_room *r = w->worker->rooms;
-  room_take(&w->work, &r[0]);
-  room_take(&w->origin_values, &r[1]);
-  room_take(&w->calls, &r[2]);
-  room_take(&w->call_insn, &r[3]);
-  room_take(&w->outcomes, &r[4]);
-  room_take(&w->predicates, &r[5]);
-}
-
-void walk_done(struct walk *w) {
-  if (!w->worker) return;
-  struct flow_room *r = w->worker->rooms;
-  room_give(&w->work, &r[0]);
-  room_give(&w->origin_values, &r[1]);
-  room_give(&w->calls, &r[2]);
-  room_give(&w->call_insn, &r[3]);
-  room_give(&w->outcomes, &r[4]);
-  room_give(&w->predicates, &r[5]);
-}
-
-#define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */
-
-/* The worker's maps, empty; large ones are given back. */
-static void take_maps(struct walk *w) {
-  struct flow_worker *k = w->worker;
-  struct map *maps[] = {w->visited = &k->visited, w->emitted = &k->emitted, w->origins = &k->origins,
-                        w->call_of = &k->call_of, w->conditions = &k->conditions};
-  for (size_t i = 0; i < COUNT(maps); i++) {
-    if (maps[i]->cap > MAP_KEEP)
-      map_done(maps[i]);
-    else
-      map_clear(maps[i]);
-  }
-}
-
-int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code) {
-  *w = (struct walk){.worker = worker, .image = code->image, .code = code, .result = RAX};
-  take_maps(w);
-  w->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *w->stamps);
-  if (!worker->marks) worker->marks = arena_zalloc(&worker->keep, ORIGIN_MARKS * sizeof *worker->marks);
-  if (worker->stamp > UINT32_MAX / 2 && worker->marks) { /* no function asks that much */
-    memset(worker->marks, 0, ORIGIN_MARKS * sizeof *worker->marks);
-    worker->stamp = 0;
-  }
-  if (!w->stamps || !worker->marks) return -ENOMEM;
-  take_rooms(w);
+static int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code) {
+  *w = (struct walk){.result = RAX};
+  w->visited = worker_map(&worker->visited);
+  w->emitted = worker_map(&worker->emitted);
+  w->conditions = worker_map(&worker->conditions);
+  int r = flow_function_start(&w->function, worker, code);
+  if (r < 0) return r;
+  room_take(&w->work, &worker->rooms[ROOM_WORK]);
+  room_take(&w->outcomes, &worker->rooms[ROOM_OUTCOMES]);
+  room_take(&w->predicates, &worker->rooms[ROOM_PREDICATES]);
   return 0;
+}
+
+static void walk_done(struct walk *w) {
+  struct flow_worker *worker = w->function.worker;
+  room_give(&w->work, &worker->rooms[ROOM_WORK]);
+  room_give(&w->outcomes, &worker->rooms[ROOM_OUTCOMES]);
+  room_give(&w->predicates, &worker->rooms[ROOM_PREDICATES]);
+  flow_function_done(&w->function);
 }
 
 static bool has_calls(const struct code *c) {
@@ -678,8 +652,8 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   struct walk w;
   r = walk_start(&w, worker, &code);
   if (r < 0) return r;
-  w.kernel = options && options->kernel;
-  w.assume = assume;
+  w.function.kernel = options && options->kernel;
+  w.function.assume = assume;
   w.result = result_register(&w);
   size_t effort = 0;
   while (effort < COUNT(efforts) && !walk_all(&w, worker->brief && !effort ? &brief_effort : &efforts[effort]))
@@ -690,23 +664,8 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
   s.makes_calls = has_calls(&code);
   s.pure = !s.makes_calls && is_pure(&code);
   find_arguments(&w);
-  r = w.failed || worker->failed ? -ENOMEM : keep(&w, &s);
+  r = w.function.failed || worker->failed ? -ENOMEM : keep(&w, &s);
   walk_done(&w);
   if (r >= 0) *ret = s;
   return r;
-}
-
-void flow_worker_done(struct flow_worker *w) {
-  arena_done(&w->scratch);
-  arena_done(&w->keep);
-  map_done(&w->transforms);
-  map_done(&w->visited);
-  map_done(&w->emitted);
-  map_done(&w->origins);
-  map_done(&w->call_of);
-  map_done(&w->conditions);
-  for (size_t i = 0; i < COUNT(w->rooms); i++)
-    vec_free(&w->rooms[i].at);
-  map_done(&w->changed);
-  map_done(&w->identities);
 }

@@ -95,41 +95,58 @@ struct origin_entry {
   struct flow_value value;
 };
 
-struct walk {
+/*
+ * One function whose values are asked for. Its graph and the worker's maps are its own until it is done; a worker has
+ * one at a time.
+ */
+struct flow_function {
   struct flow_worker *worker;
   const struct image *image;
   const struct code *code;
   const struct flow_assume *assume; /* or NULL */
-  VEC(uint64_t) work;               /* a stack of N_WORK states, of each only what is in use */
-  unsigned n_work;
-  struct map *visited;    /* hashes of (block, state) */
-  struct map *emitted;    /* hashes of outcomes */
-  struct map *origins;    /* (instruction, location) to an entry */
-  struct map *call_of;    /* instruction to call */
-  struct map *conditions; /* (instruction, condition) to predicates: their number, and where they begin * 4 */
-  VEC(struct item) predicates;
+  struct map *origins;              /* (instruction, location) to an entry */
+  struct map *call_of;              /* instruction to call */
   VEC(struct origin_entry) origin_values;
   VEC(struct flow_call) calls;
   VEC(uint32_t) call_insn;
-  VEC(struct flow_outcome) outcomes;
   unsigned depth;   /* of origin questions inside each other */
   uint32_t *stamps; /* for each block, the last question that looked at it */
+  bool kernel;      /* pointers to functions are asked for */
+  bool own;         /* calls through a slot of what the image itself defines go to that */
+  bool failed;      /* no memory */
+};
+
+/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
+int flow_function_start(struct flow_function *f, struct flow_worker *worker, const struct code *code) MUST_USE;
+void flow_function_done(struct flow_function *f);
+
+struct walk {
+  struct flow_function function;
+  VEC(uint64_t) work; /* a stack of N_WORK states, of each only what is in use */
+  unsigned n_work;
+  struct map *visited;    /* hashes of (block, state) */
+  struct map *emitted;    /* hashes of outcomes */
+  struct map *conditions; /* (instruction, condition) to predicates: their number, and where they begin * 4 */
+  VEC(struct item) predicates;
+  VEC(struct flow_outcome) outcomes;
   unsigned steps, budget;
   uint8_t guards, passed; /* how many conditions on calls, and calls, are kept as evidence */
   bool simple;            /* constants only, no evidence */
-  bool kernel;            /* pointers to functions are asked for */
-  bool own;               /* calls through a slot of what the image itself defines go to that */
   uint8_t result;         /* the register in which the function returns */
-  bool failed;            /* no memory */
   bool errno_asked;
   const struct image_symbol *errno_symbol; /* of the image, if it was asked for; or NULL */
 };
 
+/* The worker's map, empty; a large one is given back. */
+struct map *worker_map(struct map *m);
+
+/* Vectors are empty at the start, but keep the memory that they had in the function before. */
+#define room_take(v, room) ((v)->at = (room)->at, (v)->cap = (room)->cap, *(room) = (struct flow_room){0})
+#define room_give(v, room)                                                                                             \
+  (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL, (v)->n = (v)->cap = 0)
+
 /* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
-void call_bind_own(const struct walk *w, struct flow_call *c);
-/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
-int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code);
-void walk_done(struct walk *w);
+void call_bind_own(const struct flow_function *f, struct flow_call *c);
 
 bool loc_equal(const struct loc *a, const struct loc *b);
 /* Tells locations apart, those of different size too. */
@@ -154,21 +171,22 @@ struct step {
   uint8_t cc;
 };
 
-enum step_kind step_item(struct walk *w, const struct loc *loc, const struct transform *ops, uint32_t insn,
+enum step_kind step_item(struct flow_function *f, const struct loc *loc, const struct transform *ops, uint32_t insn,
                          struct step *ret);
 
 /* --- operands (source.c) ------------------------------------------------------------------------------------------ */
 
 struct loc loc_reg(uint8_t reg);
 /* The place outside the stack that the memory operand names; false if it is not known. */
-bool operand_place(struct walk *w, uint32_t insn, struct flow_place *ret);
+bool operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret);
 /* The value of the memory operand, of SIZE bytes; OPS are what is done with it later. */
-struct source source_memory(struct walk *w, uint32_t insn, unsigned size, bool is_signed, const struct transform *ops);
+struct source source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
+                            const struct transform *ops);
 struct source source_leaf(struct flow_value v);
 /* SIZE: of the instruction that makes it. */
 struct source source_unknown(unsigned kind, unsigned size, uint64_t at);
 /* Applies a leaf's pending operations as far as they can be. */
-struct flow_value value_finish(struct walk *w, struct flow_value v, const struct transform *ops);
+struct flow_value value_finish(struct flow_function *f, struct flow_value v, const struct transform *ops);
 
 /* --- where does it come from, on all ways (origin.c) -------------------------------------------------------------- */
 
@@ -176,28 +194,28 @@ struct flow_value value_finish(struct walk *w, struct flow_value v, const struct
  * The one leaf that LOC holds before instruction INSN, whatever the way; VALUE_NONE if there is more than one or it is
  * not known, with RAW set if they are calls' results, arguments and constants, a call among them.
  */
-struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc);
+struct flow_value origin(struct flow_function *f, uint32_t insn, const struct loc *loc);
 /* The same, or VALUE_CHOICE if there are a few. */
-struct flow_value origin_choice(struct walk *w, uint32_t insn, const struct loc *loc);
-bool origin_constant(struct walk *w, uint32_t insn, uint8_t reg, uint64_t *ret);
+struct flow_value origin_choice(struct flow_function *f, uint32_t insn, const struct loc *loc);
+bool origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret);
 /*
  * What REG holds before INSN, by the place from which it has been held and by the register that held it there. Equal
  * if the values are; different ones may be the same value all the same.
  */
-uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg);
+uint64_t origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg);
 /* The number of the call that INSN makes. */
-unsigned call_number(struct walk *w, uint32_t insn);
+unsigned call_number(struct flow_function *f, uint32_t insn);
 /* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
-uint16_t changed_registers(struct walk *w, uint64_t address);
+uint16_t changed_registers(struct flow_function *f, uint64_t address);
 /* What a function finds in LOC when it is entered. */
-struct flow_value value_at_entry(const struct walk *w, const struct loc *loc);
+struct flow_value value_at_entry(const struct flow_function *f, const struct loc *loc);
 
 /* --- pointers to functions (path.c) ------------------------------------------------------------------------------- */
 
 /* The ways in which the pointer that INSN calls may have come; returns how many, at RET in the keep arena. */
-unsigned path_find(struct walk *w, uint32_t insn, const struct flow_path **ret);
+unsigned path_find(struct flow_function *f, uint32_t insn, const struct flow_path **ret);
 /* The objects that the function gives to others, as far as they are known. */
-unsigned path_hints(struct walk *w, const struct flow_hint **ret);
+unsigned path_hints(struct flow_function *f, const struct flow_hint **ret);
 
 /* --- flags (condition.c) ------------------------------------------------------------------------------------------ */
 
@@ -205,7 +223,7 @@ unsigned path_hints(struct walk *w, const struct flow_hint **ret);
  * The condition CC on the flags that INSN sets, as predicates on what is before it, which all hold: how many, 0 if
  * none.
  */
-unsigned condition_at(struct walk *w, uint32_t insn, uint8_t cc, struct item ret[2]);
+unsigned condition_at(struct flow_function *f, uint32_t insn, uint8_t cc, struct item ret[2]);
 
 /* --- states (state.c) --------------------------------------------------------------------------------------------- */
 
