@@ -107,7 +107,7 @@ bool result_allows_arg(const struct flow_result *r, uint64_t x) {
   for (unsigned i = 0; r->outcome && i < r->outcome->n_guards; i++) {
     const struct flow_guard *g = &r->outcome->guards[i];
     if (g->arg != r->arg + 1 || !transform_apply(g->ops, NULL, x, &y, NULL)) continue;
-    if (!condition_holds(g->cc, g->width, y, g->imm)) return false;
+    if (!flow_condition_holds(g->cc, g->width, y, g->imm)) return false;
   }
   return true;
 }
@@ -165,7 +165,7 @@ enum answer result_satisfies(const struct evaluation *e, const struct flow_resul
     return ANSWER_NO;
   case RESULT_CONST:
     if (!transform_apply(g->ops, img, r->value, &x, &pointer) || pointer) return ANSWER_MAYBE;
-    return condition_holds(g->cc, g->width, x, g->imm) ? ANSWER_YES : ANSWER_NO;
+    return flow_condition_holds(g->cc, g->width, x, g->imm) ? ANSWER_YES : ANSWER_NO;
   case RESULT_POINTER:
   case RESULT_TLS:
     if (g->imm != 0 || g->width != 8 || g->ops) return ANSWER_MAYBE;

@@ -8,7 +8,7 @@
  * them allow. Sets only grow. They are brought to a fixed point in rounds, each of which sees only what the round
  * before has found, so that the first explanation of an error is one of the shortest.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 #include "flow/world.h"
 
 #include <errno.h>
@@ -119,7 +119,7 @@ static bool allowed(const struct asked *a, unsigned error) {
     const struct flow_guard *g = &o->guards[i];
     if (g->call != a->call || g->arg || g->cc == GUARD_PASSED) continue;
     if (!transform_apply(g->ops, a->s->w->images.at[0], -(uint64_t)error, &x, &pointer)) continue;
-    if (!condition_holds(g->cc, g->width, x, g->imm)) return false;
+    if (!flow_condition_holds(g->cc, g->width, x, g->imm)) return false;
   }
   return true;
 }

@@ -2,7 +2,7 @@
 /* Inside the room: the results of one function from its summary and its callees' results. */
 #pragma once
 
-#include "flow/walk.h"
+#include "flow/backward.h"
 #include "flow/world.h"
 
 /* Kept in order, without duplicates. */

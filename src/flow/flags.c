@@ -2,7 +2,7 @@
 /*
  * What a comparison says of a given value: the flags as the processor makes them.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 struct flags {
   bool zero, sign, carry, overflow;

@@ -240,7 +240,7 @@ struct flow_summary {
 };
 
 /* Where a question has been. */
-struct origin_mark {
+struct flow_origin_mark {
   uint64_t hash;
   uint32_t stamp;
 };
@@ -262,11 +262,11 @@ struct flow_worker {
   struct flow_room {
     void *at;
     size_t cap;
-  } rooms[N_ROOMS];          /* memory of vectors of the function before */
-  struct origin_mark *marks; /* of the questions so far; in the keep arena */
-  uint32_t stamp;            /* the last question */
-  bool brief;                /* evidence is not looked for at any price */
-  bool failed;               /* there was no memory for a transform */
+  } rooms[N_ROOMS];               /* memory of vectors of the function before */
+  struct flow_origin_mark *marks; /* of the questions so far; in the keep arena */
+  uint32_t stamp;                 /* the last question */
+  bool brief;                     /* evidence is not looked for at any price */
+  bool failed;                    /* there was no memory for a transform */
 };
 void flow_worker_done(struct flow_worker *w);
 
@@ -290,8 +290,90 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
  */
 bool transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
                      bool *ret_pointer);
+/* Puts an operation behind. False if the chain gets too long or there is no memory, which W then says. */
+bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                      int64_t imm);
+/* The same operations; chains of different workers are different objects. */
+bool transform_equal(const struct transform *a, const struct transform *b);
+/*
+ * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
+ * is not.
+ */
+#define TRANSFORM_VALUES 16
+unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
+                          const struct transform **ret_rest);
 /* Does A cc B hold for the low WIDTH bytes? */
-bool condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
+bool flow_condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
+
+/* --- where a function's values come from -------------------------------------------------------------------------- */
+
+enum flow_loc_kind { LOC_REG, LOC_SLOT, LOC_PLACE };
+
+/* Where a value is at a point of the function. */
+struct flow_loc {
+  uint8_t kind, reg;
+  uint8_t size; /* bytes that matter, of slots and places */
+  int32_t slot; /* relative to rsp at entry */
+  struct flow_place place;
+};
+
+struct flow_origin_entry {
+  uint64_t key;
+  struct flow_value value;
+};
+
+/*
+ * One function whose values are asked for. Its graph and the worker's maps are its own until it is done; a worker has
+ * one at a time.
+ */
+struct flow_function {
+  struct flow_worker *worker;
+  const struct image *image;
+  const struct code *code;
+  const struct flow_assume *assume; /* or NULL */
+  struct map *origins;              /* (instruction, location) to an entry */
+  struct map *call_of;              /* instruction to call */
+  VEC(struct flow_origin_entry) origin_values;
+  VEC(struct flow_call) calls;
+  VEC(uint32_t) call_insn;
+  unsigned depth;   /* of origin questions inside each other */
+  uint32_t *stamps; /* for each block, the last question that looked at it */
+  bool kernel;      /* pointers to functions are asked for */
+  bool own;         /* calls through a slot of what the image itself defines go to that */
+  bool failed;      /* no memory */
+};
+
+/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
+int flow_function_start(struct flow_function *f, struct flow_worker *worker, const struct code *code) MUST_USE;
+void flow_function_done(struct flow_function *f);
+
+struct flow_loc flow_loc_reg(uint8_t reg);
+/* Tells locations apart, those of different size too. */
+uint64_t flow_loc_hash(const struct flow_loc *l);
+bool flow_place_equal(const struct flow_place *a, const struct flow_place *b);
+/* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
+void flow_call_bind_own(const struct flow_function *f, struct flow_call *c);
+/* The place outside the stack that the memory operand names; false if it is not known. */
+bool flow_operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret);
+/*
+ * The one leaf that LOC holds before instruction INSN, whatever the way; VALUE_NONE if there is more than one or it is
+ * not known, with RAW set if they are calls' results, arguments and constants, a call among them.
+ */
+struct flow_value flow_origin(struct flow_function *f, uint32_t insn, const struct flow_loc *loc);
+/* The same, or VALUE_CHOICE if there are a few. */
+struct flow_value flow_origin_choice(struct flow_function *f, uint32_t insn, const struct flow_loc *loc);
+bool flow_origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret);
+/*
+ * What REG holds before INSN, by the place from which it has been held and by the register that held it there. Equal
+ * if the values are; different ones may be the same value all the same.
+ */
+uint64_t flow_origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg);
+/* The number of the call that INSN makes. */
+unsigned flow_call_number(struct flow_function *f, uint32_t insn);
+/* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
+uint16_t flow_changed_registers(struct flow_function *f, uint64_t address);
+/* The arguments, as bits, whose values decide branches or are given to other functions. */
+uint8_t flow_assume_deciding(const struct code *c, struct arena *arena);
 
 /* --- what becomes of a value -------------------------------------------------------------------------------------- */
 

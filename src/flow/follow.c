@@ -87,14 +87,14 @@ uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t 
 
 bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other) {
   const uint8_t *regs = code_argument_registers;
-  return origin_identity(&g->function, x, regs[arg]) == origin_identity(&g->function, y, regs[other]);
+  return flow_origin_identity(&g->function, x, regs[arg]) == flow_origin_identity(&g->function, y, regs[other]);
 }
 
 bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v) {
   const struct insn *in = &g->code.insns[insn];
   if (in->base == NO_REG || in->index != NO_REG || (v->kind != VALUE_ARG && v->kind != VALUE_CALL)) return false;
-  struct loc base = loc_reg(in->base);
-  struct flow_value w = origin(&g->function, insn, &base);
+  struct flow_loc base = flow_loc_reg(in->base);
+  struct flow_value w = flow_origin(&g->function, insn, &base);
   return w.kind == v->kind && w.arg == v->arg && w.call == v->call && w.ops == v->ops;
 }
 
@@ -106,27 +106,27 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
     struct flow_call c = {.at = in->address, .kind = t.slot ? CALL_SLOT : CALL_ADDRESS, .target = t.address};
     c.args = flow_args_unasked;
-    call_bind_own(&g->function, &c);
+    flow_call_bind_own(&g->function, &c);
     return c;
   }
-  unsigned n = call_number(&g->function, insn);
+  unsigned n = flow_call_number(&g->function, insn);
   if (n < g->function.calls.n) return g->function.calls.at[n];
   return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
 bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
   if (arg >= FLOW_ARGS) return false;
-  struct loc loc = loc_reg(code_argument_registers[arg]);
-  *ret = origin(&g->function, insn, &loc);
+  struct flow_loc loc = flow_loc_reg(code_argument_registers[arg]);
+  *ret = flow_origin(&g->function, insn, &loc);
   return ret->kind != VALUE_NONE;
 }
 
 unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max) {
   if (arg >= FLOW_ARGS || !max) return 0;
-  struct loc loc = loc_reg(code_argument_registers[arg]);
-  *ret = origin(&g->function, insn, &loc); /* which is remembered */
+  struct flow_loc loc = flow_loc_reg(code_argument_registers[arg]);
+  *ret = flow_origin(&g->function, insn, &loc); /* which is remembered */
   if (ret->kind != VALUE_NONE) return 1;
-  struct flow_value v = origin_choice(&g->function, insn, &loc);
+  struct flow_value v = flow_origin_choice(&g->function, insn, &loc);
   if (v.kind != VALUE_CHOICE || v.value > max) return 0;
   memcpy(ret, v.choices, v.value * sizeof *ret);
   return (unsigned)v.value;
@@ -183,12 +183,12 @@ bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
 
 bool flow_graph_returns_nothing(struct flow_graph *g) {
   unsigned n = 0;
-  struct loc rax = loc_reg(RAX);
+  struct flow_loc rax = flow_loc_reg(RAX);
   for (uint32_t k = 0; k < g->code.n_blocks && n < RETURNS_MAX; k++) {
     uint32_t last = g->code.blocks[k].first + g->code.blocks[k].n - 1;
     if (g->code.insns[last].op != OP_RETURN) continue;
     n++;
-    struct flow_value choice = origin_choice(&g->function, last, &rax);
+    struct flow_value choice = flow_origin_choice(&g->function, last, &rax);
     if (choice.kind == VALUE_UNDEFINED) return true;
     for (uint64_t i = 0; choice.kind == VALUE_CHOICE && i < choice.value; i++)
       if (choice.choices[i].kind == VALUE_UNDEFINED) return true;
@@ -244,8 +244,8 @@ static uint64_t fact_hash(const struct fact *f) {
   h = hash_mix(h ^ f->imm);
   h = hash_mix(h + (uint64_t)f->disp);
   if (f->where != FACT_PLACE) return h;
-  struct loc place = {.kind = LOC_PLACE, .place = f->place};
-  return hash_mix(h ^ loc_hash(&place));
+  struct flow_loc place = {.kind = LOC_PLACE, .place = f->place};
+  return hash_mix(h ^ flow_loc_hash(&place));
 }
 
 /* The fact as it was met before, or met now. NULL if there is no memory. */

@@ -2,7 +2,7 @@
 /* Inside the room: the state of following one value forward. */
 #pragma once
 
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 enum fact_where {
   FACT_REG,

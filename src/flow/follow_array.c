@@ -183,7 +183,7 @@ static bool is_member(const struct flow_graph *g, uint32_t block, uint32_t posit
 static bool is_behind_argument(struct flow_graph *g, const struct insn *in, struct flow_place *ret) {
   if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
   uint32_t insn = (uint32_t)(in - g->code.insns);
-  return operand_place(&g->function, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
+  return flow_operand_place(&g->function, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
 }
 
 /* The pointer is read from memory. */

@@ -26,7 +26,7 @@ bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t posit
 
 /* The instruction that made what REG holds before INSN; NULL if none is seen. */
 static const struct insn *made_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
-  uint64_t made = origin_identity(&g->function, insn, reg);
+  uint64_t made = flow_origin_identity(&g->function, insn, reg);
   uint32_t behind = (uint32_t)(made >> 8);
   if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return NULL; /* it was not made there */
   *ret = behind - 1;
@@ -49,7 +49,8 @@ static bool same_pointer(const struct flow_graph *g, uint32_t insn, uint8_t reg,
                          unsigned depth) {
   uint32_t at, other_at;
   int32_t slot, other_slot;
-  if (origin_identity(&g->function, insn, reg) == origin_identity(&g->function, other_insn, other)) return true;
+  if (flow_origin_identity(&g->function, insn, reg) == flow_origin_identity(&g->function, other_insn, other))
+    return true;
   const struct insn *a = depth ? loaded_by(g, insn, reg, &at) : NULL;
   const struct insn *b = a ? loaded_by(g, other_insn, other, &other_at) : NULL;
   if (!b || a->base == NO_REG || b->base == NO_REG) return false;
@@ -154,7 +155,7 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   struct flow_place p;
   if (in->disp != 0 || in->base == NO_REG || in->base == RSP || in->flags & INSN_FS) return false;
   if (in->size != 4 && in->from_size != 4) return false;
-  if (!operand_place(&g->function, insn, &p)) return follow_errno_kept(g, insn);
+  if (!flow_operand_place(&g->function, insn, &p)) return follow_errno_kept(g, insn);
   if (p.kind != PLACE_CALL || p.offset != 0) return false;
   if (p.call >= g->function.calls.n) return false;
   const struct flow_call *c = &g->function.calls.at[p.call];
@@ -166,7 +167,7 @@ static bool clears_errno(struct flow_graph *g) {
     const struct insn *in = &g->code.insns[i];
     uint64_t v = (uint64_t)in->imm;
     if (in->op != OP_MOVE || in->dst_kind != OPERAND_MEM || !follow_is_errno(g, i)) continue;
-    if (in->src_kind == OPERAND_REG && !origin_constant(&g->function, i, in->src, &v)) continue;
+    if (in->src_kind == OPERAND_REG && !flow_origin_constant(&g->function, i, in->src, &v)) continue;
     if (v == 0) return true;
   }
   return false;
@@ -218,7 +219,7 @@ static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, 
     return insn_slot(in, &slot) && slot == f->slot;
   case FACT_PLACE:
     if (in->disp != f->disp || insn_slot(in, &slot)) return false;
-    return operand_place(&g->function, insn, &p) && place_equal(&p, &f->place);
+    return flow_operand_place(&g->function, insn, &p) && flow_place_equal(&p, &f->place);
   case FACT_BEHIND_REG: /* of an array, an element is read as it was written */
     if (f->element && (in->from_size ? in->from_size : in->size) != f->size) return false;
     if (in->disp != f->disp || in->flags & INSN_FS || in->base == NO_REG) return false;
@@ -250,12 +251,12 @@ static bool pointed_slot(const struct flow_graph *g, uint32_t insn, uint8_t reg,
 }
 
 bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack) {
-  struct loc loc = {.kind = LOC_SLOT, .size = 4};
+  struct flow_loc loc = {.kind = LOC_SLOT, .size = 4};
   *ret_stack = pointed_slot(g, insn, code_argument_registers[arg], &loc.slot);
   if (!*ret_stack) return false;
-  struct flow_value v = origin(&g->function, insn, &loc);
+  struct flow_value v = flow_origin(&g->function, insn, &loc);
   loc.size = 8;
-  if (v.kind != VALUE_CONST) v = origin(&g->function, insn, &loc);
+  if (v.kind != VALUE_CONST) v = flow_origin(&g->function, insn, &loc);
   return v.kind == VALUE_CONST;
 }
 
@@ -520,7 +521,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.slot = 0;
   struct fact element = at; /* of an array, any element stands for this one */
   if (follow_element(g, block, position, &element)) follow_push(g, block, position + 1, &element);
-  bool placed = operand_place(&g->function, insn, &at.place);
+  bool placed = flow_operand_place(&g->function, insn, &at.place);
   bool handed = !placed && store_behind_argument(g, &element, block, position, &e);
   if (in->index != NO_REG) {
     if (!handed && flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
@@ -579,9 +580,9 @@ struct pointer {
 
 /* A register that calls keep and that holds what REG does before INSN; or NO_REG. */
 static uint8_t copy_of(const struct flow_graph *g, uint32_t insn, uint8_t reg) {
-  uint64_t identity = origin_identity(&g->function, insn, reg);
+  uint64_t identity = flow_origin_identity(&g->function, insn, reg);
   for (uint8_t i = 0; i < REGISTERS; i++)
-    if (CALL_KEEPS & REG_BIT(i) && i != RSP && origin_identity(&g->function, insn, i) == identity) return i;
+    if (CALL_KEEPS & REG_BIT(i) && i != RSP && flow_origin_identity(&g->function, insn, i) == identity) return i;
   return NO_REG;
 }
 

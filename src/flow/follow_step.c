@@ -88,13 +88,13 @@ static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t
 /* The other operand: *ret is its constant; false if it has none, and *ret is its identity. */
 static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, uint8_t reg, uint64_t *ret) {
   const struct insn *in = &g->code.insns[insn];
-  struct loc loc = loc_reg(reg);
+  struct flow_loc loc = flow_loc_reg(reg);
   *ret = (uint64_t)in->imm;
   if (kind == OPERAND_IMM) return true;
-  if (kind == OPERAND_MEM) loc = (struct loc){.kind = LOC_SLOT, .size = in->size};
+  if (kind == OPERAND_MEM) loc = (struct flow_loc){.kind = LOC_SLOT, .size = in->size};
   *ret = 0;
   if (kind == OPERAND_MEM && !insn_slot(in, &loc.slot)) return false;
-  struct flow_value v = origin(&g->function, insn, &loc);
+  struct flow_value v = flow_origin(&g->function, insn, &loc);
   bool constant = kind == OPERAND_REG && v.kind == VALUE_CONST;
   *ret = constant ? v.value : follow_identity_of(g, &v);
   return constant;
@@ -399,8 +399,8 @@ static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) 
   if (!moved || f->mixed || in->flags & (INSN_WRITES_MEM | INSN_FS) || in->index == NO_REG) return false;
   uint8_t other = in->index == f->reg ? in->base : in->index;
   if (other == NO_REG) return image_is_readonly(g->code.image, (uint64_t)in->disp);
-  struct loc loc = loc_reg(other);
-  struct flow_value v = origin(&g->function, insn, &loc);
+  struct flow_loc loc = flow_loc_reg(other);
+  struct flow_value v = flow_origin(&g->function, insn, &loc);
   return v.kind == VALUE_ADDRESS && !v.raw && !v.ops && image_is_readonly(g->code.image, v.value);
 }
 
@@ -438,7 +438,7 @@ static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, u
 static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t reg) {
   if (!(CALL_CLOBBERS & REG_BIT(reg))) return true;
   if (in->op != OP_CALL) return false;
-  return !(changed_registers(&g->function, (uint64_t)in->imm) & REG_BIT(reg));
+  return !(flow_changed_registers(&g->function, (uint64_t)in->imm) & REG_BIT(reg));
 }
 
 /* Of what is divided, the upper half is the sign of the lower one: what is used is that. */

@@ -3,7 +3,7 @@
  * What a worker keeps from function to function: the memory of maps and vectors, which are empty when the next one
  * starts.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <errno.h>
 #include <string.h>

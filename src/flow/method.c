@@ -16,9 +16,9 @@
 
 /* Does REG hold before INSN what OTHER holds before AT? */
 static bool is_same(struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t at, uint8_t other) {
-  if (origin_identity(&g->function, insn, reg) == origin_identity(&g->function, at, other)) return true;
-  struct loc x = loc_reg(reg), y = loc_reg(other);
-  struct flow_value v = origin(&g->function, insn, &x), w = origin(&g->function, at, &y);
+  if (flow_origin_identity(&g->function, insn, reg) == flow_origin_identity(&g->function, at, other)) return true;
+  struct flow_loc x = flow_loc_reg(reg), y = flow_loc_reg(other);
+  struct flow_value v = flow_origin(&g->function, insn, &x), w = flow_origin(&g->function, at, &y);
   if (v.kind != w.kind || !transform_equal(v.ops, w.ops)) return false;
   return (v.kind == VALUE_ARG && v.arg == w.arg) || (v.kind == VALUE_CALL && v.call == w.call);
 }
@@ -34,9 +34,9 @@ static bool is_member(struct flow_graph *g, uint32_t insn, uint32_t read, int64_
   struct flow_place p, object;
   if (in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
   if (in->disp == offset && is_same(g, insn, in->base, read, g->code.insns[read].base)) return true;
-  if (!operand_place(&g->function, insn, &p) || !operand_place(&g->function, read, &object)) return false;
+  if (!flow_operand_place(&g->function, insn, &p) || !flow_operand_place(&g->function, read, &object)) return false;
   object.offset += offset;
-  return (p.kind == PLACE_ARG || p.kind == PLACE_CALL) && place_equal(&p, &object);
+  return (p.kind == PLACE_ARG || p.kind == PLACE_CALL) && flow_place_equal(&p, &object);
 }
 
 /* Is it a count of the object that is taken from by an exchange, or are both read at once, to compare them with 1? */

@@ -5,7 +5,7 @@
  * Addresses, arguments and the operands of comparisons are asked for in this way. The answer is remembered for each
  * (instruction, location). Two different leaves, a choice, or too many blocks are "not known".
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 struct trace {
   uint32_t block, position;
-  struct loc loc;
+  struct flow_loc loc;
   const struct transform *ops;
   bool moved; /* the location is not the one that was asked for */
 };
@@ -40,7 +40,7 @@ struct search {
   unsigned n_choices;
 };
 
-struct flow_value value_at_entry(const struct flow_function *f, const struct loc *loc) {
+struct flow_value value_at_entry(const struct flow_function *f, const struct flow_loc *loc) {
   struct flow_value v = {.kind = VALUE_MEMORY, .raw = loc->kind == LOC_PLACE && loc->size == 8};
   if (loc->kind == LOC_SLOT) {
     if (loc->slot >= 8 && loc->slot < 8 + 8 * 16) {
@@ -68,7 +68,7 @@ static bool slot_is_call(const struct flow_function *f, uint64_t at) {
          (slot.kind == SLOT_LOCAL && image_is_readonly(f->image, at));
 }
 
-void call_bind_own(const struct flow_function *f, struct flow_call *c) {
+void flow_call_bind_own(const struct flow_function *f, struct flow_call *c) {
   uint64_t address;
   if (!f->own || c->kind != CALL_SLOT || !flow_own_slot(f->image, c->target, &address)) return;
   c->kind = CALL_ADDRESS;
@@ -77,8 +77,8 @@ void call_bind_own(const struct flow_function *f, struct flow_call *c) {
 
 /* A call through a register that holds a known address: a slot's content or a function of the image. */
 static void through_register(struct flow_function *f, uint32_t insn, uint8_t reg, struct flow_call *c) {
-  struct loc loc = loc_reg(reg);
-  struct flow_value v = origin(f, insn, &loc);
+  struct flow_loc loc = flow_loc_reg(reg);
+  struct flow_value v = flow_origin(f, insn, &loc);
   if (v.kind != VALUE_ADDRESS) return;
   bool slot = slot_is_call(f, v.value);
   if (!slot && !image_is_code(f->image, v.value)) return;
@@ -86,7 +86,7 @@ static void through_register(struct flow_function *f, uint32_t insn, uint8_t reg
   c->target = v.value;
 }
 
-unsigned call_number(struct flow_function *f, uint32_t insn) {
+unsigned flow_call_number(struct flow_function *f, uint32_t insn) {
   uint64_t n = 0;
   if (map_get(f->call_of, insn, &n)) return (unsigned)n;
   const struct insn *in = &f->code->insns[insn];
@@ -102,7 +102,7 @@ unsigned call_number(struct flow_function *f, uint32_t insn) {
     c.kind = slot_is_call(f, c.target) ? CALL_SLOT : CALL_POINTER;
   }
   if (c.kind == CALL_POINTER && in->dst_kind == OPERAND_REG) through_register(f, insn, in->dst, &c);
-  call_bind_own(f, &c);
+  flow_call_bind_own(f, &c);
   if (map_get(f->call_of, insn, &n)) return (unsigned)n;
   n = f->calls.n;
   if (n >= CALLS_MAX) { /* the last one stands for all the others, and nothing is known of it */
@@ -153,7 +153,7 @@ static void found(struct search *s, struct flow_value v) {
 
 /* What is looked for, wherever. */
 static uint64_t trace_hash(const struct trace *t) {
-  uint64_t h = loc_hash(&t->loc);
+  uint64_t h = flow_loc_hash(&t->loc);
   for (const struct transform *o = t->ops; o; o = o->next)
     h = hash_mix(h ^ hash_mix((uint64_t)o->imm ^ ((uint64_t)o->kind << 56 | (uint64_t)o->width << 48)));
   return h;
@@ -162,9 +162,9 @@ static uint64_t trace_hash(const struct trace *t) {
 /* Two traces may want the same place in the table; then one is looked at twice. */
 static bool been_there(struct flow_function *f, const struct search *s, uint64_t hash, uint32_t block) {
   uint64_t h = hash_mix(hash ^ block);
-  struct origin_mark *m = &f->worker->marks[h % ORIGIN_MARKS];
+  struct flow_origin_mark *m = &f->worker->marks[h % ORIGIN_MARKS];
   bool seen = m->stamp == s->stamp && m->hash == h;
-  *m = (struct origin_mark){h, s->stamp};
+  *m = (struct flow_origin_mark){h, s->stamp};
   return seen;
 }
 
@@ -285,7 +285,7 @@ static void follow(struct flow_function *f, struct search *s, const struct trace
   push_preds(f, s, &t);
 }
 
-static void follow_plain(struct flow_function *f, struct search *s, uint32_t block, const struct loc *loc) {
+static void follow_plain(struct flow_function *f, struct search *s, uint32_t block, const struct flow_loc *loc) {
   const struct block *b = &f->code->blocks[block];
   if (loc->kind == LOC_REG && !(b->defs & REG_BIT(loc->reg)) && block != f->code->entry_block) {
     push_plain(f, s, block);
@@ -295,7 +295,7 @@ static void follow_plain(struct flow_function *f, struct search *s, uint32_t blo
   follow(f, s, &t);
 }
 
-static struct flow_value search(struct flow_function *f, uint32_t insn, const struct loc *loc,
+static struct flow_value search(struct flow_function *f, uint32_t insn, const struct flow_loc *loc,
                                 struct flow_value *choices, unsigned *ret_n) {
   struct search room, *s = &room;
   struct flow_value none = {.kind = VALUE_NONE};
@@ -338,7 +338,7 @@ static uint32_t same_since(const struct flow_function *f, uint32_t insn, uint8_t
   return insn;
 }
 
-uint64_t origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg) {
+uint64_t flow_origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg) {
   for (unsigned i = 0; i < SAME_BLOCKS; i++) {
     uint32_t since = same_since(f, insn, reg);
     bool made = since > f->code->blocks[code_block_of(f->code, since)].first; /* by the instruction before */
@@ -352,18 +352,18 @@ uint64_t origin_identity(const struct flow_function *f, uint32_t insn, uint8_t r
 }
 
 /* Registers, which nearly all questions are about, have numbers that no hash is likely to be. */
-static inline uint64_t question_key(uint32_t insn, const struct loc *loc) {
+static inline uint64_t question_key(uint32_t insn, const struct flow_loc *loc) {
   if (loc->kind == LOC_REG) return (uint64_t)insn << 8 | loc->reg;
-  return hash_mix(loc_hash(loc) ^ insn);
+  return hash_mix(flow_loc_hash(loc) ^ insn);
 }
 
 /* Searches, and notes the answer under KEY. */
-static struct flow_value ask(struct flow_function *f, uint32_t insn, const struct loc *loc, uint64_t key,
+static struct flow_value ask(struct flow_function *f, uint32_t insn, const struct flow_loc *loc, uint64_t key,
                              uint64_t *ret_i) {
   struct flow_value none = {.kind = VALUE_NONE};
   /* Questions inside this one that come back to it find "not known". */
   uint64_t i = *ret_i = f->origin_values.n;
-  if (vec_push(&f->origin_values, (struct origin_entry){key, none}) < 0 || map_put(f->origins, key, i) < 0) {
+  if (vec_push(&f->origin_values, (struct flow_origin_entry){key, none}) < 0 || map_put(f->origins, key, i) < 0) {
     f->failed = true;
     return none;
   }
@@ -374,7 +374,7 @@ static struct flow_value ask(struct flow_function *f, uint32_t insn, const struc
   return v;
 }
 
-struct flow_value origin(struct flow_function *f, uint32_t insn, const struct loc *loc) {
+struct flow_value flow_origin(struct flow_function *f, uint32_t insn, const struct flow_loc *loc) {
   uint64_t key = question_key(insn, loc), i;
   if (map_get(f->origins, key, &i)) return f->origin_values.at[i].value;
   if (f->depth >= ORIGIN_DEPTH) return (struct flow_value){.kind = VALUE_NONE};
@@ -389,7 +389,7 @@ struct flow_value origin(struct flow_function *f, uint32_t insn, const struct lo
   return v;
 }
 
-struct flow_value origin_choice(struct flow_function *f, uint32_t insn, const struct loc *loc) {
+struct flow_value flow_origin_choice(struct flow_function *f, uint32_t insn, const struct flow_loc *loc) {
   struct flow_value choices[CHOICES_MAX];
   unsigned n = 0;
   struct flow_value v = search(f, insn, loc, choices, &n);
@@ -401,9 +401,9 @@ struct flow_value origin_choice(struct flow_function *f, uint32_t insn, const st
   return (struct flow_value){.kind = VALUE_NONE};
 }
 
-bool origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret) {
-  struct loc loc = loc_reg(reg);
-  struct flow_value v = origin(f, insn, &loc);
+bool flow_origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret) {
+  struct flow_loc loc = flow_loc_reg(reg);
+  struct flow_value v = flow_origin(f, insn, &loc);
   if (v.kind != VALUE_CONST) return false;
   *ret = v.value;
   return true;

@@ -6,7 +6,7 @@
  * through copies and the stack, each load from memory adds its offset; where ways meet, all are followed, and the first
  * few different answers are kept.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 struct trace {
   uint32_t block, position;
-  struct loc loc;
+  struct flow_loc loc;
   uint8_t n;
   bool indexed;               /* something that is not known was added to the address of the newest load */
   int32_t offsets[FLOW_PATH]; /* the last load first */
@@ -53,7 +53,7 @@ static void found(struct search *s, const struct trace *t, struct flow_path p) {
 
 static void push(struct search *s, const struct trace *t) {
   /* Going round a loop once more would only follow a list's links. */
-  uint64_t key = hash_mix(hash_mix(loc_hash(&t->loc) ^ t->block) + t->position);
+  uint64_t key = hash_mix(hash_mix(flow_loc_hash(&t->loc) ^ t->block) + t->position);
   for (unsigned i = 0; i < s->n_seen; i++)
     if (s->seen[i] == key) return;
   if (s->n_seen == BLOCKS_MAX || s->n_todo == TRACES) return;
@@ -77,7 +77,7 @@ static bool is_absolute(const struct search *s, const struct insn *in) {
 static bool load(struct search *s, struct trace *t, const struct insn *in) {
   int32_t slot;
   if (insn_slot(in, &slot)) {
-    t->loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = 8};
+    t->loc = (struct flow_loc){.kind = LOC_SLOT, .slot = slot, .size = 8};
     return true;
   }
   if (t->n == FLOW_PATH) return false;
@@ -91,7 +91,7 @@ static bool load(struct search *s, struct trace *t, const struct insn *in) {
   }
   if (in->disp > INT32_MAX || in->disp < INT32_MIN) return false;
   t->offsets[t->n++] = (int32_t)in->disp;
-  t->loc = loc_reg(in->base);
+  t->loc = flow_loc_reg(in->base);
   return true;
 }
 
@@ -102,7 +102,7 @@ static bool step_move(struct search *s, struct trace *t, const struct insn *in) 
   }
   if (in->size != 8 || in->from_size != 8) return false;
   if (in->src_kind == OPERAND_MEM) return load(s, t, in);
-  t->loc = loc_reg(in->src);
+  t->loc = flow_loc_reg(in->src);
   return true;
 }
 
@@ -114,7 +114,7 @@ static bool step_lea(struct search *s, struct trace *t, const struct insn *in) {
     return false;
   }
   if (in->size != 8) return false;
-  t->loc = loc_reg(in->base);
+  t->loc = flow_loc_reg(in->base);
   return add_offset(t, in->disp);
 }
 
@@ -147,24 +147,24 @@ static bool step(struct search *s, struct trace *t, uint32_t insn) {
   case OP_CMOV:
     if (in->src_kind == OPERAND_REG) {
       struct trace other = *t;
-      other.loc = loc_reg(in->src);
+      other.loc = flow_loc_reg(in->src);
       other.position = insn - s->f->code->blocks[t->block].first;
       push(s, &other);
     }
     return true;
   case OP_POP:
     if (in->sp == SP_UNKNOWN) return false;
-    t->loc = (struct loc){.kind = LOC_SLOT, .slot = in->sp, .size = 8};
+    t->loc = (struct flow_loc){.kind = LOC_SLOT, .slot = in->sp, .size = 8};
     return true;
   case OP_PUSH:
     if (in->dst_kind != OPERAND_REG) return false;
-    t->loc = loc_reg(in->dst);
+    t->loc = flow_loc_reg(in->dst);
     return true;
   case OP_CALL:
   case OP_CALL_SLOT:
   case OP_CALL_INDIRECT:
     if (t->loc.reg == RAX)
-      found(s, t, (struct flow_path){.root = PATH_CALL, .call = (uint16_t)call_number(s->f, insn)});
+      found(s, t, (struct flow_path){.root = PATH_CALL, .call = (uint16_t)flow_call_number(s->f, insn)});
     return false;
   default:
     return false;
@@ -214,7 +214,7 @@ unsigned path_find(struct flow_function *f, uint32_t insn, const struct flow_pat
   struct trace t = {.block = block, .position = insn - f->code->blocks[block].first};
   bool known = in->dst_kind == OPERAND_REG;
   if (known)
-    t.loc = loc_reg(in->dst);
+    t.loc = flow_loc_reg(in->dst);
   else
     known = in->dst_kind == OPERAND_MEM && load(&s, &t, in);
   if (known) run(&s, t);
@@ -230,7 +230,7 @@ unsigned path_find(struct flow_function *f, uint32_t insn, const struct flow_pat
 static bool object_path(struct flow_function *f, uint32_t insn, uint8_t reg, struct flow_path *ret) {
   struct search s = {.f = f, .objects = true};
   uint32_t block = code_block_of(f->code, insn);
-  run(&s, (struct trace){.block = block, .position = insn - f->code->blocks[block].first, .loc = loc_reg(reg)});
+  run(&s, (struct trace){.block = block, .position = insn - f->code->blocks[block].first, .loc = flow_loc_reg(reg)});
   if (s.n_paths) *ret = s.paths[0];
   return s.n_paths > 0;
 }

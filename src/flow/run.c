@@ -80,8 +80,8 @@ static bool read_kept(struct run *r, int32_t at, unsigned size, uint64_t *ret) {
   const struct code *c = &r->g->code;
   for (uint32_t i = 0; i < c->n_escaped; i++)
     if (c->escaped[i] <= at && at - c->escaped[i] < STRUCTURE_MAX) return false;
-  struct loc loc = {.kind = LOC_SLOT, .slot = at, .size = (uint8_t)size};
-  struct flow_value v = origin(&r->g->function, r->call, &loc);
+  struct flow_loc loc = {.kind = LOC_SLOT, .slot = at, .size = (uint8_t)size};
+  struct flow_value v = flow_origin(&r->g->function, r->call, &loc);
   *ret = carry_narrow(v.value, size);
   return v.kind == VALUE_CONST;
 }
@@ -527,13 +527,13 @@ static void look_at_kept(struct flow_graph *g, uint32_t insn) {
   g->kept_known = g->kept_addressed = 0;
   for (unsigned i = 0; i < REGISTERS; i++) {
     if (i == RSP || !(CALL_KEEPS >> i & 1)) continue;
-    struct loc loc = loc_reg((uint8_t)i);
-    struct flow_value v = origin(&g->function, insn, &loc);
+    struct flow_loc loc = flow_loc_reg((uint8_t)i);
+    struct flow_value v = flow_origin(&g->function, insn, &loc);
     if (v.kind == VALUE_ADDRESS && !v.raw && !v.ops) {
       g->kept_addresses[i] = v.value;
       g->kept_addressed |= REG_BIT(i);
     }
-    if (origin_constant(&g->function, insn, (uint8_t)i, &g->kept[i])) g->kept_known |= REG_BIT(i);
+    if (flow_origin_constant(&g->function, insn, (uint8_t)i, &g->kept[i])) g->kept_known |= REG_BIT(i);
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * A state is told by a hash of all that is in it, but for the addresses of instructions, which are for people only.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
@@ -170,8 +170,8 @@ bool store_is_errno(struct walk *w, const struct flow_store *s) {
  */
 unsigned state_wanted(struct walk *w, const struct state *s) {
   if (s->ret.kind != VALUE_CALL || s->ret.call >= w->function.call_insn.n) return 0;
-  struct loc first = loc_reg(code_argument_registers[0]);
-  struct flow_value v = origin(&w->function, w->function.call_insn.at[s->ret.call], &first);
+  struct flow_loc first = flow_loc_reg(code_argument_registers[0]);
+  struct flow_value v = flow_origin(&w->function, w->function.call_insn.at[s->ret.call], &first);
   if (v.kind != VALUE_CALL || v.call == s->ret.call) return 0;
   for (unsigned i = 0; i < s->n_guards; i++)
     if (!s->guards[i].arg && s->guards[i].call == v.call && s->guards[i].cc != GUARD_PASSED) return 0;
@@ -200,7 +200,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
   switch (v.kind) {
   case VALUE_CONST:
     if (!transform_apply(p->ops, w->function.image, v.value, &x, &pointer) || pointer) return true;
-    return condition_holds(p->cc, p->width, x, p->imm);
+    return flow_condition_holds(p->cc, p->width, x, p->imm);
   case VALUE_ADDRESS:
   case VALUE_STACK:
   case VALUE_TLS:

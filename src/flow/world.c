@@ -278,7 +278,7 @@ static int learn_deciding(struct flow_world *w, struct flow_worker *worker, cons
     struct code_options o = {.max_insns = DECIDING_INSNS, .kernel = w->kernel};
     struct arena arena = {0};
     int r = code_build(w->images.at[n->image], c->target, &o, &arena, &code);
-    uint8_t args = r >= 0 && !code.problems ? assume_deciding(&code, &arena) : 0;
+    uint8_t args = r >= 0 && !code.problems ? flow_assume_deciding(&code, &arena) : 0;
     arena_done(&arena);
     if (r == -ENOMEM) return r;
     MUST(pthread_mutex_lock(&w->lock) == 0);

@@ -543,7 +543,7 @@ static void test_conditions(void **state) {
   };
   for (size_t i = 0; i < COUNT(cases); i++)
     for (uint8_t cc = 0; cc < 16; cc++)
-      if (condition_holds(cc, cases[i].width, cases[i].a, cases[i].b) != (cases[i].holds >> cc & 1))
+      if (flow_condition_holds(cc, cases[i].width, cases[i].a, cases[i].b) != (cases[i].holds >> cc & 1))
         fail_msg("case %zu, condition %u", i, cc);
 }
 

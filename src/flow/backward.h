@@ -10,42 +10,20 @@
 
 /* Puts an operation in front. False if the chain gets too long or there is no memory, which W then says. */
 bool transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width, int64_t imm);
-/* Puts an operation behind; the same failures. */
-bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
-                      int64_t imm);
 /* Puts the operations of INNER in front. */
 bool transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain);
-/* The same operations; chains of different workers are different objects. */
-bool transform_equal(const struct transform *a, const struct transform *b);
 bool transform_loads(const struct transform *t);
 bool transform_negates(const struct transform *t);
-/*
- * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
- * is not.
- */
-#define TRANSFORM_VALUES 16
-unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
-                          const struct transform **ret_rest);
 /* Does the chain begin by taking the sign of its value's low bytes (all ones or zero)? */
 bool transform_is_sign(const struct transform *t, const struct transform **ret_of);
 
 /* --- locations and items ------------------------------------------------------------------------------------------ */
 
-enum loc_kind { LOC_REG, LOC_SLOT, LOC_PLACE };
-
-/* Where a value is at a point of the function. */
-struct loc {
-  uint8_t kind, reg;
-  uint8_t size; /* bytes that matter, of slots and places */
-  int32_t slot; /* relative to rsp at entry */
-  struct flow_place place;
-};
-
 enum item_role { ROLE_RET, ROLE_STORE, ROLE_PRED };
 
 /* A value that is followed backward: OPS(content of LOC). */
 struct item {
-  struct loc loc;
+  struct flow_loc loc;
   uint8_t role;
   uint8_t index;     /* ROLE_STORE: which store */
   uint8_t cc, width; /* ROLE_PRED: OPS(content) cc IMM must hold */
@@ -90,36 +68,6 @@ _Static_assert(STATE_HEAD % 8 == 0 && sizeof(struct item) % 8 == 0 && sizeof(str
 
 #define ORIGIN_MARKS 256
 
-struct origin_entry {
-  uint64_t key;
-  struct flow_value value;
-};
-
-/*
- * One function whose values are asked for. Its graph and the worker's maps are its own until it is done; a worker has
- * one at a time.
- */
-struct flow_function {
-  struct flow_worker *worker;
-  const struct image *image;
-  const struct code *code;
-  const struct flow_assume *assume; /* or NULL */
-  struct map *origins;              /* (instruction, location) to an entry */
-  struct map *call_of;              /* instruction to call */
-  VEC(struct origin_entry) origin_values;
-  VEC(struct flow_call) calls;
-  VEC(uint32_t) call_insn;
-  unsigned depth;   /* of origin questions inside each other */
-  uint32_t *stamps; /* for each block, the last question that looked at it */
-  bool kernel;      /* pointers to functions are asked for */
-  bool own;         /* calls through a slot of what the image itself defines go to that */
-  bool failed;      /* no memory */
-};
-
-/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
-int flow_function_start(struct flow_function *f, struct flow_worker *worker, const struct code *code) MUST_USE;
-void flow_function_done(struct flow_function *f);
-
 struct walk {
   struct flow_function function;
   VEC(uint64_t) work; /* a stack of N_WORK states, of each only what is in use */
@@ -145,14 +93,7 @@ struct map *worker_map(struct map *m);
 #define room_give(v, room)                                                                                             \
   (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL, (v)->n = (v)->cap = 0)
 
-/* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
-void call_bind_own(const struct flow_function *f, struct flow_call *c);
-
-bool loc_equal(const struct loc *a, const struct loc *b);
-/* Tells locations apart, those of different size too. */
-uint64_t loc_hash(const struct loc *l);
-bool place_equal(const struct flow_place *a, const struct flow_place *b);
-
+bool flow_loc_equal(const struct flow_loc *a, const struct flow_loc *b);
 /* --- one instruction, one item (step.c) --------------------------------------------------------------------------- */
 
 enum step_kind { STEP_NONE, STEP_MOVED, STEP_VALUE, STEP_FORK };
@@ -160,7 +101,7 @@ enum step_kind { STEP_NONE, STEP_MOVED, STEP_VALUE, STEP_FORK };
 /* Where a value comes from: another location, or a leaf; OPS come between. */
 struct source {
   bool leaf;
-  struct loc loc;
+  struct flow_loc loc;
   struct flow_value value;
   const struct transform *ops;
 };
@@ -171,14 +112,11 @@ struct step {
   uint8_t cc;
 };
 
-enum step_kind step_item(struct flow_function *f, const struct loc *loc, const struct transform *ops, uint32_t insn,
-                         struct step *ret);
+enum step_kind step_item(struct flow_function *f, const struct flow_loc *loc, const struct transform *ops,
+                         uint32_t insn, struct step *ret);
 
-/* --- operands (source.c) ------------------------------------------------------------------------------------------ */
+/* --- operands (location.c) ------------------------------------------------------------------------------------------ */
 
-struct loc loc_reg(uint8_t reg);
-/* The place outside the stack that the memory operand names; false if it is not known. */
-bool operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret);
 /* The value of the memory operand, of SIZE bytes; OPS are what is done with it later. */
 struct source source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
                             const struct transform *ops);
@@ -190,25 +128,8 @@ struct flow_value value_finish(struct flow_function *f, struct flow_value v, con
 
 /* --- where does it come from, on all ways (origin.c) -------------------------------------------------------------- */
 
-/*
- * The one leaf that LOC holds before instruction INSN, whatever the way; VALUE_NONE if there is more than one or it is
- * not known, with RAW set if they are calls' results, arguments and constants, a call among them.
- */
-struct flow_value origin(struct flow_function *f, uint32_t insn, const struct loc *loc);
-/* The same, or VALUE_CHOICE if there are a few. */
-struct flow_value origin_choice(struct flow_function *f, uint32_t insn, const struct loc *loc);
-bool origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret);
-/*
- * What REG holds before INSN, by the place from which it has been held and by the register that held it there. Equal
- * if the values are; different ones may be the same value all the same.
- */
-uint64_t origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg);
-/* The number of the call that INSN makes. */
-unsigned call_number(struct flow_function *f, uint32_t insn);
-/* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
-uint16_t changed_registers(struct flow_function *f, uint64_t address);
 /* What a function finds in LOC when it is entered. */
-struct flow_value value_at_entry(const struct flow_function *f, const struct loc *loc);
+struct flow_value value_at_entry(const struct flow_function *f, const struct flow_loc *loc);
 
 /* --- pointers to functions (path.c) ------------------------------------------------------------------------------- */
 
@@ -217,7 +138,7 @@ unsigned path_find(struct flow_function *f, uint32_t insn, const struct flow_pat
 /* The objects that the function gives to others, as far as they are known. */
 unsigned path_hints(struct flow_function *f, const struct flow_hint **ret);
 
-/* --- flags (condition.c) ------------------------------------------------------------------------------------------ */
+/* --- flags (predicate.c) ------------------------------------------------------------------------------------------ */
 
 /*
  * The condition CC on the flags that INSN sets, as predicates on what is before it, which all hold: how many, 0 if

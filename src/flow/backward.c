@@ -33,7 +33,7 @@ static void note_sharing(struct state *s, const struct insn *in) {
 
 static bool known_store(const struct state *s, const struct flow_place *p) {
   for (unsigned i = 0; i < s->n_stores; i++)
-    if (place_equal(&s->stores[i].place, p)) return true;
+    if (flow_place_equal(&s->stores[i].place, p)) return true;
   return false;
 }
 
@@ -61,7 +61,8 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (!(in->flags & INSN_WRITES_MEM) || in->op != OP_MOVE || in->size < 2 || in->size > 8 || s->n_stores == FLOW_STORES)
     return;
   if (s->beyond == BEYOND_FAR) return;
-  if (insn_slot(in, &slot) || !operand_place(&w->function, insn, &store.place) || known_store(s, &store.place)) return;
+  if (insn_slot(in, &slot) || !flow_operand_place(&w->function, insn, &store.place) || known_store(s, &store.place))
+    return;
   bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
   if (w->function.kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
   if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return; /* the last place is kept for errno */
@@ -69,8 +70,8 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (in->src_kind == OPERAND_IMM)
     store.value = (struct flow_value){.kind = VALUE_CONST, .value = (uint64_t)in->imm, .at = in->address};
   else if (in->src_kind == OPERAND_REG) {
-    struct loc loc = loc_reg(in->src);
-    struct flow_value v = origin(&w->function, insn, &loc);
+    struct flow_loc loc = flow_loc_reg(in->src);
+    struct flow_value v = flow_origin(&w->function, insn, &loc);
     if (v.kind == VALUE_CONST || v.kind == VALUE_ARG)
       store.value = v;
     else if (!wide && (v.kind != VALUE_NONE || in->size != 4))
@@ -82,7 +83,7 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   }
   if (store.value.kind == VALUE_CONST && in->size == 8 && split_store(s, store)) return;
   if (store.value.kind == VALUE_NONE) {
-    struct item i = {.loc = loc_reg(in->src), .role = ROLE_STORE, .index = s->n_stores, .at = in->address};
+    struct item i = {.loc = flow_loc_reg(in->src), .role = ROLE_STORE, .index = s->n_stores, .at = in->address};
     if (!transform_push(w->function.worker, &i.ops, XF_ZERO, in->size, 0)) return;
     s->items[s->n_items++] = i;
   }
@@ -97,13 +98,14 @@ static void note_call(struct walk *w, struct state *s, uint32_t insn) {
   if (w->simple || in->op == OP_CALL_INDIRECT || s->n_passed >= w->passed || state_evidence(s)) return;
   if (s->ret.kind != VALUE_CONST && !in_rax) return;
   s->n_passed++;
-  state_add_guard(
-      s, (struct flow_guard){.call = (uint16_t)call_number(&w->function, insn), .cc = GUARD_PASSED, .at = in->address});
+  state_add_guard(s, (struct flow_guard){.call = (uint16_t)flow_call_number(&w->function, insn),
+                                         .cc = GUARD_PASSED,
+                                         .at = in->address});
 }
 
 /* What is read from errno later on is what this call set there, if its failure is what led there. */
 static void settle_errno(struct walk *w, struct state *s, uint32_t insn) {
-  unsigned call = call_number(&w->function, insn);
+  unsigned call = flow_call_number(&w->function, insn);
   bool guarded = false;
   for (unsigned i = 0; i < s->n_guards; i++)
     guarded |= s->guards[i].call == call && s->guards[i].cc != GUARD_PASSED;
@@ -391,14 +393,14 @@ static void start_at(struct walk *w, uint32_t block) {
   struct state s = {.table_case = NO_CASE, .ret = {.kind = VALUE_NONE}};
   switch (in->op) {
   case OP_RETURN:
-    s.items[s.n_items++] = (struct item){.loc = loc_reg(w->result), .role = ROLE_RET};
+    s.items[s.n_items++] = (struct item){.loc = flow_loc_reg(w->result), .role = ROLE_RET};
     state_push(w, block, b->n, &s);
     break;
   case OP_TAIL:
   case OP_TAIL_SLOT:
   case OP_TAIL_INDIRECT:
-    s.ret =
-        (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(&w->function, insn), .at = in->address};
+    s.ret = (struct flow_value){
+        .kind = VALUE_CALL, .call = (uint16_t)flow_call_number(&w->function, insn), .at = in->address};
     state_push(w, block, b->n, &s);
     break;
   default:
@@ -481,8 +483,8 @@ static struct flow_value argument(struct walk *w, size_t call, unsigned k) {
   uint8_t reg = code_argument_registers[k];
   if (w->function.calls.at[call].kind == CALL_SYSTEM && reg == RCX)
     reg = R10; /* the syscall instruction uses rcx itself */
-  struct loc loc = loc_reg(reg);
-  return origin_choice(&w->function, w->function.call_insn.at[call], &loc);
+  struct flow_loc loc = flow_loc_reg(reg);
+  return flow_origin_choice(&w->function, w->function.call_insn.at[call], &loc);
 }
 
 /* How the pointer of a call came to be. */
@@ -498,8 +500,8 @@ static void ask_pointer(struct walk *w, size_t call, struct used *used) {
 /* The number and arguments of one call, and whose results these are. */
 static void ask_arguments(struct walk *w, size_t call, struct used *used) {
   if (w->function.calls.at[call].kind == CALL_SYSTEM) {
-    struct loc rax = loc_reg(RAX);
-    struct flow_value v = origin(&w->function, w->function.call_insn.at[call], &rax);
+    struct flow_loc rax = flow_loc_reg(RAX);
+    struct flow_value v = flow_origin(&w->function, w->function.call_insn.at[call], &rax);
     w->function.calls.at[call].number = v; /* asking may move the calls */
   }
   /* What it was given matters if what it returns does; whether it has failed can be told without, nearly always. */

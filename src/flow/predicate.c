@@ -4,12 +4,12 @@
  *
  * The result is always "OPS(location) cc constant". A comparison of two unknown values says nothing here.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 static bool operand_loc(struct flow_function *f, uint32_t insn, uint8_t kind, uint8_t reg, unsigned size,
                         struct item *ret) {
   if (kind == OPERAND_REG) {
-    ret->loc = loc_reg(reg);
+    ret->loc = flow_loc_reg(reg);
     return true;
   }
   if (kind != OPERAND_MEM) return false;
@@ -50,11 +50,11 @@ static bool of_compare(struct flow_function *f, uint32_t insn, const struct insn
     p->imm = (uint64_t)in->imm;
     return operand_loc(f, insn, in->dst_kind, in->dst, in->size, p);
   }
-  if (in->src_kind == OPERAND_REG && origin_constant(f, insn, in->src, &v)) {
+  if (in->src_kind == OPERAND_REG && flow_origin_constant(f, insn, in->src, &v)) {
     p->imm = v;
     return operand_loc(f, insn, in->dst_kind, in->dst, in->size, p);
   }
-  if (in->dst_kind == OPERAND_REG && origin_constant(f, insn, in->dst, &v)) {
+  if (in->dst_kind == OPERAND_REG && flow_origin_constant(f, insn, in->dst, &v)) {
     p->imm = v;
     p->cc = exchanged(p->cc);
     return operand_loc(f, insn, in->src_kind, in->src, in->size, p);
@@ -69,7 +69,7 @@ static bool of_test(struct flow_function *f, uint32_t insn, const struct insn *i
   uint64_t mask = 0;
   if (!same && in->src_kind == OPERAND_IMM)
     mask = (uint64_t)in->imm;
-  else if (!same && !(in->src_kind == OPERAND_REG && origin_constant(f, insn, in->src, &mask)))
+  else if (!same && !(in->src_kind == OPERAND_REG && flow_origin_constant(f, insn, in->src, &mask)))
     return false;
   if (!same && !transform_push(f->worker, &p->ops, XF_AND, 0, (int64_t)mask)) return false;
   return operand_loc(f, insn, in->dst_kind, in->dst, in->size, p);
@@ -78,7 +78,7 @@ static bool of_test(struct flow_function *f, uint32_t insn, const struct insn *i
 /* Zero and sign of the result of arithmetic. */
 static bool of_result(struct flow_function *f, uint32_t insn, const struct insn *in, struct item *p) {
   struct step step;
-  struct loc dst = loc_reg(in->dst);
+  struct flow_loc dst = flow_loc_reg(in->dst);
   bool logic = in->op == OP_AND || in->op == OP_OR || in->op == OP_XOR;
   if (!zero_test(p->cc) && !(logic && p->cc >= CC_L)) return false;
   if (in->dst_kind != OPERAND_REG) return false;
@@ -106,7 +106,7 @@ static unsigned of_both(struct flow_function *f, uint32_t insn, uint8_t cc, stru
   if (!(in->op == OP_OR && cc == CC_E) && !((in->op == OP_AND || in->op == OP_TEST) && cc == CC_NE)) return 0;
   for (unsigned i = 0; i < 2; i++) {
     struct item p = {.role = ROLE_PRED, .cc = cc, .width = in->size, .at = in->address};
-    p.loc = loc_reg(i ? in->src : in->dst);
+    p.loc = flow_loc_reg(i ? in->src : in->dst);
     if (!transform_push(f->worker, &p.ops, XF_ZERO, in->size, 0)) return 0;
     ret[i] = p;
   }
@@ -130,7 +130,7 @@ unsigned condition_at(struct flow_function *f, uint32_t insn, uint8_t cc, struct
   case OP_SUB:
     if (in->src_kind == OPERAND_IMM && !(in->flags & INSN_INC) && in->dst_kind == OPERAND_REG) {
       p.imm = (uint64_t)in->imm;
-      p.loc = loc_reg(in->dst);
+      p.loc = flow_loc_reg(in->dst);
       ok = true;
     } else
       ok = of_result(f, insn, in, &p);
@@ -150,7 +150,7 @@ unsigned condition_at(struct flow_function *f, uint32_t insn, uint8_t cc, struct
   case OP_BIT:
     if (in->src_kind != OPERAND_IMM || in->dst_kind != OPERAND_REG || (cc != CC_B && cc != CC_AE)) break;
     p.cc = cc == CC_B ? CC_NE : CC_E;
-    p.loc = loc_reg(in->dst);
+    p.loc = flow_loc_reg(in->dst);
     ok = transform_push(f->worker, &p.ops, XF_AND, 0, (int64_t)(1ull << (in->imm & 63)));
     break;
   default:

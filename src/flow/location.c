@@ -6,27 +6,27 @@
  * has one origin: an argument, a call's result, the image or thread-local storage. Two places with different
  * origins are taken to be different memory, as LFI does; compilers keep to one way of addressing a variable.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
-struct loc loc_reg(uint8_t reg) {
-  return (struct loc){.kind = LOC_REG, .reg = reg};
+struct flow_loc flow_loc_reg(uint8_t reg) {
+  return (struct flow_loc){.kind = LOC_REG, .reg = reg};
 }
 
-bool place_equal(const struct flow_place *a, const struct flow_place *b) {
+bool flow_place_equal(const struct flow_place *a, const struct flow_place *b) {
   return a->kind == b->kind && a->arg == b->arg && a->raw == b->raw && a->call == b->call && a->where == b->where &&
          a->offset == b->offset;
 }
 
-bool loc_equal(const struct loc *a, const struct loc *b) {
+bool flow_loc_equal(const struct flow_loc *a, const struct flow_loc *b) {
   if (a->kind != b->kind) return false;
   if (a->kind == LOC_REG) return a->reg == b->reg;
   if (a->kind == LOC_SLOT) return a->slot == b->slot;
-  return place_equal(&a->place, &b->place);
+  return flow_place_equal(&a->place, &b->place);
 }
 
-uint64_t loc_hash(const struct loc *l) {
+uint64_t flow_loc_hash(const struct flow_loc *l) {
   uint64_t h = hash_mix(l->kind + l->size * 256ull);
   if (l->kind == LOC_REG) return hash_mix(l->kind + l->reg * 256ull);
   if (l->kind == LOC_SLOT) return hash_mix(h ^ (uint32_t)l->slot);
@@ -154,15 +154,15 @@ static bool place_in_thread(struct flow_function *f, uint32_t insn, const struct
     p->where = (uint64_t)in->disp;
     return true;
   }
-  struct loc base = loc_reg(in->base);
-  struct flow_value v = origin(f, insn, &base);
+  struct flow_loc base = flow_loc_reg(in->base);
+  struct flow_value v = flow_origin(f, insn, &base);
   if (v.kind != VALUE_TLS_OFFSET) return false;
   p->where = v.value;
   p->offset = in->disp;
   return true;
 }
 
-bool operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret) {
+bool flow_operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret) {
   const struct insn *in = &f->code->insns[insn];
   struct flow_place p = {.size = in->size};
   if (in->index != NO_REG) return false;
@@ -172,8 +172,8 @@ bool operand_place(struct flow_function *f, uint32_t insn, struct flow_place *re
     p.kind = PLACE_GLOBAL;
     p.where = (uint64_t)in->disp;
   } else {
-    struct loc base = loc_reg(in->base);
-    if (!place_behind(origin(f, insn, &base), in->disp, &p)) return false;
+    struct flow_loc base = flow_loc_reg(in->base);
+    if (!place_behind(flow_origin(f, insn, &base), in->disp, &p)) return false;
   }
   *ret = p;
   return true;
@@ -223,10 +223,10 @@ static bool table_load(struct flow_function *f, uint32_t insn, unsigned size, bo
   unsigned scale = in->scale;
   if (index == NO_REG || in->flags & INSN_FS || size > 8) return false;
   if (in->base != NO_REG) {
-    struct loc base = loc_reg(in->base), other = loc_reg(in->index);
-    struct flow_value v = origin(f, insn, &base);
+    struct flow_loc base = flow_loc_reg(in->base), other = flow_loc_reg(in->index);
+    struct flow_value v = flow_origin(f, insn, &base);
     if (v.kind != VALUE_ADDRESS && scale <= 1) {
-      v = origin(f, insn, &other);
+      v = flow_origin(f, insn, &other);
       index = in->base;
       scale = 1;
     }
@@ -235,7 +235,7 @@ static bool table_load(struct flow_function *f, uint32_t insn, unsigned size, bo
   }
   if (!image_is_readonly(f->image, table)) return false;
   ret->leaf = false;
-  ret->loc = loc_reg(index);
+  ret->loc = flow_loc_reg(index);
   ret->ops = ops;
   return transform_push(f->worker, &ret->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, (int64_t)table) &&
          transform_push(f->worker, &ret->ops, XF_MUL, 0, scale ? scale : 1);
@@ -249,7 +249,7 @@ static bool load_from_sum(struct flow_function *f, uint32_t insn, unsigned size,
     const struct insn *def = &f->code->insns[i];
     if (!(def->defs & REG_BIT(in->base))) continue;
     if (def->op != OP_ADD || def->src_kind != OPERAND_REG || def->size != 8) return false;
-    s->loc = loc_reg(in->base);
+    s->loc = flow_loc_reg(in->base);
     return transform_push(f->worker, &s->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, in->disp);
   }
   return false;
@@ -271,11 +271,11 @@ struct source source_memory(struct flow_function *f, uint32_t insn, unsigned siz
   s = (struct source){.ops = ops};
   if (!extend(f, &s.ops, size, is_signed)) return source_unknown(VALUE_COMPUTED, size, in->address);
   if (insn_slot(in, &slot)) {
-    s.loc = (struct loc){.kind = LOC_SLOT, .slot = slot, .size = (uint8_t)size};
+    s.loc = (struct flow_loc){.kind = LOC_SLOT, .slot = slot, .size = (uint8_t)size};
     return s;
   }
   struct flow_place p;
-  if (!operand_place(f, insn, &p)) {
+  if (!flow_operand_place(f, insn, &p)) {
     struct source unknown = source_unknown(VALUE_MEMORY, size, in->address);
     unknown.ops = ops;
     return unknown;
@@ -285,6 +285,6 @@ struct source source_memory(struct flow_function *f, uint32_t insn, unsigned siz
     return s;
   }
   p.size = (uint8_t)size;
-  s.loc = (struct loc){.kind = LOC_PLACE, .size = (uint8_t)size, .place = p};
+  s.loc = (struct flow_loc){.kind = LOC_PLACE, .size = (uint8_t)size, .place = p};
   return s;
 }
