@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/flow.h"
+#include "follow/follow.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CONSTANTS_AT = 0x1000, CODE_AT = 0x2000, SLOTS_AT = 0x4000, DATA_AT = 0x5000, FILE_SIZE = 0x5100 };
@@ -259,36 +259,37 @@ static bool is_location(void *context, const char *name) {
   return strcmp(name, "__errno_location") == 0;
 }
 
-static void check_events(const struct flow_graph *g, const struct flow_events *events) {
-  const struct code *c = flow_graph_code(g);
+static void check_events(const struct follow_graph *g, const struct follow_events *events) {
+  const struct code *c = follow_graph_code(g);
   for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
+    const struct follow_event *e = &events->at.at[i];
     MUST(e->insn < c->n_insns && e->block < c->n_blocks);
-    if (e->kind == EVENT_COMPARE) (void)flow_event_holds(e, c->image, UINT64_MAX, i);
+    if (e->kind == EVENT_COMPARE) (void)follow_event_holds(e, c->image, UINT64_MAX, i);
   }
 }
 
 /* Every value that a call makes, every argument, and what is behind it. */
 static void check_following(const struct image *img, uint64_t entry, unsigned options) {
   struct flow_worker worker = {0};
-  struct flow_graph *g = NULL;
-  struct flow_events events = {0};
-  struct flow_graph_options o = {.code = {.max_insns = options & SHORT ? 16 : 0, .unreached = true},
-                                 .errno_at = is_location};
-  if (flow_graph_open(&worker, img, entry, &o, &g) == 0) {
-    const struct code *c = flow_graph_code(g);
+  struct follow_graph *g = NULL;
+  struct follow_events events = {0};
+  struct follow_graph_options o = {.code = {.max_insns = options & SHORT ? 16 : 0, .unreached = true},
+                                   .errno_at = is_location};
+  if (follow_graph_open(&worker, img, entry, &o, &g) == 0) {
+    const struct code *c = follow_graph_code(g);
     check_graph(c);
     for (uint32_t i = 0; i < c->n_insns; i++) {
-      struct flow_start start = {.kind = (uint8_t)(i % 4), .arg = (uint8_t)(i % 8), .size = 4, .insn = i, .offset = 8};
+      struct follow_start start = {
+          .kind = (uint8_t)(i % 4), .arg = (uint8_t)(i % 8), .size = 4, .insn = i, .offset = 8};
       if (c->insns[i].op >= OP_CALL && c->insns[i].op <= OP_CALL_INDIRECT) start.kind = START_RESULT;
       if (start.kind == START_GLOBAL) start.offset = c->insns[i].disp;
-      MUST(flow_follow(g, &start, NULL, &events) == 0);
-      (void)flow_graph_same(g, i, &(struct flow_outcome_pair){UINT64_MAX, 4, 3});
+      MUST(follow_value(g, &start, NULL, &events) == 0);
+      (void)follow_graph_same(g, i, &(struct follow_pair){UINT64_MAX, 4, 3});
     }
     check_events(g, &events);
-    (void)flow_graph_clears_errno(g);
+    (void)follow_graph_clears_errno(g);
   }
-  flow_graph_close(g);
+  follow_graph_close(g);
   vec_done(&events.at);
   flow_worker_done(&worker);
 }

@@ -5,7 +5,7 @@
  * A structure member is known by the origin of its address (an argument, a call's result, a variable), or as what lies
  * behind a pointer in a register or a stack slot, while neither changes.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define NEAR 12         /* instructions before an access in which its pointer is loaded from the stack, unoptimised */
 
 /* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
-bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
+bool follow_base_slot(const struct follow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
   uint32_t first = g->code.blocks[block].first;
   uint8_t base = g->code.insns[first + position].base;
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
@@ -25,17 +25,17 @@ bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t posit
 }
 
 /* The instruction that made what REG holds before INSN; NULL if none is seen. */
-static const struct insn *made_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
+static const struct insn *made_by(const struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
   uint64_t made = flow_origin_identity(&g->function, insn, reg);
   uint32_t behind = (uint32_t)(made >> 8);
-  if (behind == g->code.blocks[flow_graph_block(g, behind)].first) return NULL; /* it was not made there */
+  if (behind == g->code.blocks[follow_graph_block(g, behind)].first) return NULL; /* it was not made there */
   *ret = behind - 1;
   const struct insn *by = &g->code.insns[*ret];
   return by->defs & REG_BIT(made & 0xff) ? by : NULL;
 }
 
 /* The same if it was loaded from memory, all eight bytes. */
-static const struct insn *loaded_by(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
+static const struct insn *loaded_by(const struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t *ret) {
   const struct insn *by = made_by(g, insn, reg, ret);
   bool load = by && by->op == OP_MOVE && by->src_kind == OPERAND_MEM && by->size == 8 && by->from_size == 8;
   return load && by->index == NO_REG && !(by->flags & INSN_FS) ? by : NULL;
@@ -45,7 +45,7 @@ static const struct insn *loaded_by(const struct flow_graph *g, uint32_t insn, u
  * Do registers hold one pointer, since both were loaded from the same place? Compilers load "s->buffer" once before a
  * call and once behind it.
  */
-static bool same_pointer(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t other_insn, uint8_t other,
+static bool same_pointer(const struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t other_insn, uint8_t other,
                          unsigned depth) {
   uint32_t at, other_at;
   int32_t slot, other_slot;
@@ -66,10 +66,10 @@ static bool same_pointer(const struct flow_graph *g, uint32_t insn, uint8_t reg,
  * Is REG before INSN the pointer OTHER, behind which the instruction BY has stored the value, loaded again just before
  * or behind that: in the same block, with no call between, and with nothing written to where it was loaded from?
  */
-static bool loaded_again(const struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t by, uint8_t other) {
+static bool loaded_again(const struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t by, uint8_t other) {
   uint32_t load;
   const struct insn *in = loaded_by(g, insn, reg, &load);
-  if (!in || flow_graph_block(g, load) != flow_graph_block(g, by)) return false;
+  if (!in || follow_graph_block(g, load) != follow_graph_block(g, by)) return false;
   for (uint32_t i = load < by ? load : by; i < (load < by ? by : load); i++) {
     const struct insn *between = &g->code.insns[i];
     if (insn_calls(between) || (i != by && between->flags & INSN_WRITES_MEM && between->disp == in->disp)) return false;
@@ -84,7 +84,7 @@ static bool plain_memory(const struct insn *in) {
 }
 
 /* The address that the register was given just before; false if it is not seen. */
-static bool near_address(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, uint64_t *ret) {
+static bool near_address(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg, uint64_t *ret) {
   uint32_t first = g->code.blocks[block].first;
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
     const struct insn *def = &g->code.insns[first + i];
@@ -95,12 +95,12 @@ static bool near_address(const struct flow_graph *g, uint32_t block, uint32_t po
   return false;
 }
 
-bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
+bool follow_graph_array(struct follow_graph *g, uint32_t insn, uint64_t *ret) {
   const struct insn *in = &g->code.insns[insn];
   uint64_t base = 0;
   if (in->flags & INSN_FS) return false;
   if (in->base != NO_REG || in->index == NO_REG) {
-    uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+    uint32_t block = follow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
     if (in->index == NO_REG) return follow_image_array(g, block, position, ret);
     bool either = near_address(g, block, position, in->base, &base) ||
                   (in->scale <= 1 && near_address(g, block, position, in->index, &base));
@@ -110,9 +110,9 @@ bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret) {
   return image_is_mapped(g->code.image, *ret);
 }
 
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table) {
+bool follow_graph_pointer_offset(const struct follow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table) {
   const struct insn *call = &g->code.insns[insn];
-  uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first;
+  uint32_t first = g->code.blocks[follow_graph_block(g, insn)].first;
   bool read = call->dst_kind == OPERAND_MEM || call->src_kind == OPERAND_MEM;
   uint8_t reg = read ? call->base : call->dst_kind == OPERAND_REG ? call->dst : call->src;
   int64_t offset = read ? call->disp : 0;
@@ -145,12 +145,12 @@ bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_
 
 /* --- errno -------------------------------------------------------------------------------------------------------- */
 
-static bool errno_function(struct flow_graph *g, uint64_t slot_at) {
+static bool errno_function(struct follow_graph *g, uint64_t slot_at) {
   struct image_slot slot;
   return g->errno_at && image_slot(g->code.image, slot_at, &slot) && slot.name && g->errno_at(g->context, slot.name);
 }
 
-bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
+bool follow_is_errno(struct follow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   struct flow_place p;
   if (in->disp != 0 || in->base == NO_REG || in->base == RSP || in->flags & INSN_FS) return false;
@@ -162,7 +162,7 @@ bool follow_is_errno(struct flow_graph *g, uint32_t insn) {
   return c->kind == CALL_SLOT && errno_function(g, c->target);
 }
 
-static bool clears_errno(struct flow_graph *g) {
+static bool clears_errno(struct follow_graph *g) {
   for (uint32_t i = 0; i < g->code.n_insns; i++) {
     const struct insn *in = &g->code.insns[i];
     uint64_t v = (uint64_t)in->imm;
@@ -173,21 +173,21 @@ static bool clears_errno(struct flow_graph *g) {
   return false;
 }
 
-bool flow_graph_clears_errno(struct flow_graph *g) {
+bool follow_graph_clears_errno(struct follow_graph *g) {
   if (!g->clears_errno) g->clears_errno = clears_errno(g) ? 2 : 1;
   return g->clears_errno == 2;
 }
 
-bool follow_is_errno_call(struct flow_graph *g, uint32_t insn) {
-  struct flow_call c = flow_graph_call(g, insn);
+bool follow_is_errno_call(struct follow_graph *g, uint32_t insn) {
+  struct flow_call c = follow_graph_call(g, insn);
   return c.kind == CALL_SLOT && errno_function(g, c.target);
 }
 
 /* A call that may set errno anew. */
-static bool changes_errno(struct flow_graph *g, uint32_t insn) {
+static bool changes_errno(struct follow_graph *g, uint32_t insn) {
   struct image_slot slot;
   if (!insn_calls(&g->code.insns[insn])) return false;
-  struct flow_call c = flow_graph_call(g, insn);
+  struct flow_call c = follow_graph_call(g, insn);
   if (c.kind != CALL_SLOT || !image_slot(g->code.image, c.target, &slot) || !slot.name) return true;
   if (g->errno_at && g->errno_at(g->context, slot.name)) return false;
   return !g->keeps_errno || !g->keeps_errno(g->context, slot.name);
@@ -196,7 +196,7 @@ static bool changes_errno(struct flow_graph *g, uint32_t insn) {
 /* --- which fact is the operand about? ----------------------------------------------------------------------------- */
 
 /* Of an array at a known place, the first element is known as such, too: compilers unroll loops. */
-static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool is_element(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact e = {.width = f->width};
   int32_t slot;
@@ -207,7 +207,7 @@ static bool is_element(struct flow_graph *g, const struct fact *f, uint32_t bloc
   return e.reg == f->reg && e.imm == f->imm && e.disp == f->disp && e.size == f->size;
 }
 
-static bool matches(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool matches(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   if (f->where == FACT_ELEMENT) return is_element(g, f, block, position);
   const struct insn *in = &g->code.insns[insn];
@@ -244,13 +244,13 @@ static bool takes_address(const struct insn *in, int32_t *ret) {
 }
 
 /* The slot whose address REG holds before INSN. */
-static bool pointed_slot(const struct flow_graph *g, uint32_t insn, uint8_t reg, int32_t *ret) {
+static bool pointed_slot(const struct follow_graph *g, uint32_t insn, uint8_t reg, int32_t *ret) {
   uint32_t at;
   const struct insn *by = made_by(g, insn, reg, &at);
   return by && takes_address(by, ret);
 }
 
-bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack) {
+bool follow_graph_preset(struct follow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack) {
   struct flow_loc loc = {.kind = LOC_SLOT, .size = 4};
   *ret_stack = pointed_slot(g, insn, code_argument_registers[arg], &loc.slot);
   if (!*ret_stack) return false;
@@ -261,7 +261,7 @@ bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *
 }
 
 /* The slot that the memory operand names, by a register that holds its address too. */
-static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) {
+static bool named_slot(const struct follow_graph *g, uint32_t insn, int32_t *ret) {
   const struct insn *in = &g->code.insns[insn];
   if (insn_slot(in, ret)) return true;
   if (!g->code.n_escaped || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
@@ -271,7 +271,7 @@ static bool named_slot(const struct flow_graph *g, uint32_t insn, int32_t *ret) 
 }
 
 /* Is a part of the slot written by something else? */
-static bool overwrites(struct flow_graph *g, const struct fact *f, uint32_t insn) {
+static bool overwrites(struct follow_graph *g, const struct fact *f, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   int32_t slot;
   unsigned size = in->size ? in->size : 8;
@@ -283,7 +283,7 @@ static bool overwrites(struct flow_graph *g, const struct fact *f, uint32_t insn
 }
 
 /* Does the fact end here, whatever it is used for? */
-static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool match) {
+static bool ends(struct follow_graph *g, const struct fact *f, uint32_t insn, bool match) {
   const struct insn *in = &g->code.insns[insn];
   bool writes = match && in->flags & INSN_WRITES_MEM && !f->element; /* of an array, it may be another one */
   switch (f->where) {
@@ -304,7 +304,7 @@ static bool ends(struct flow_graph *g, const struct fact *f, uint32_t insn, bool
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void pop(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
   if (f->where != FACT_SLOT || in->sp != f->slot || in->dst_kind != OPERAND_REG) return;
@@ -318,7 +318,7 @@ static void pop(struct flow_graph *g, const struct fact *f, uint32_t block, uint
 }
 
 /* A pointer to the slot, or to what it is a part of, is made: the slot lies behind it as well. */
-static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void point_at_slot(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
   int32_t start, slot = f->slot;
@@ -335,7 +335,7 @@ static void point_at_slot(struct flow_graph *g, const struct fact *f, uint32_t b
 }
 
 /* The pointer is copied, to another register or to the stack and back: the member lies behind the copy as well. */
-static void copy_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void copy_pointer(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
   int32_t slot;
@@ -358,13 +358,13 @@ static void copy_pointer(struct flow_graph *g, const struct fact *f, uint32_t bl
 }
 
 /* The function that is called gets a pointer to what the value is in. */
-static void give_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void give_pointer(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   for (unsigned i = 0; i < FLOW_ARGS; i++) {
     if (code_argument_registers[i] != f->reg) continue;
-    struct flow_call c = flow_graph_call(g, insn);
-    struct flow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = in->address};
+    struct flow_call c = follow_graph_call(g, insn);
+    struct follow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = in->address};
     e.arg = (uint8_t)i;
     e.imm = (uint64_t)f->disp;
     e.width = f->size;
@@ -390,14 +390,14 @@ static bool is_behind_origin(const struct fact *f, const struct flow_value *v, i
   return f->place.kind == PLACE_GLOBAL && f->imm && v->kind == VALUE_ADDRESS && !v->raw && v->value == f->imm;
 }
 
-static void give_place(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void give_place(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
-  struct flow_call c = flow_graph_call(g, insn);
+  struct flow_call c = follow_graph_call(g, insn);
   for (unsigned i = 0; i < FLOW_ARGS && c.kind == CALL_ADDRESS; i++) {
-    struct flow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+    struct follow_event e = {.kind = EVENT_GIVEN, .insn = insn, .block = block, .at = g->code.insns[insn].address};
     struct flow_value v;
     int64_t offset;
-    if (!flow_graph_argument(g, insn, i, &v) || !is_behind_origin(f, &v, &offset)) continue;
+    if (!follow_graph_argument(g, insn, i, &v) || !is_behind_origin(f, &v, &offset)) continue;
     e.arg = (uint8_t)i;
     e.imm = (uint64_t)offset;
     e.width = f->size;
@@ -408,9 +408,9 @@ static void give_place(struct flow_graph *g, const struct fact *f, uint32_t bloc
 }
 
 /* The function returns a pointer to what the value is in. */
-static void return_pointer(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void return_pointer(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
-  struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+  struct follow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = g->code.insns[insn].address};
   e.place = STORE_BEHIND_RESULT;
   e.imm = (uint64_t)f->disp;
   e.width = f->size;
@@ -418,18 +418,18 @@ static void return_pointer(struct flow_graph *g, const struct fact *f, uint32_t 
 }
 
 /* A function of the program is called, and may look at errno. One that does not return has been told what to say. */
-static void leave_errno(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void leave_errno(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
-  struct flow_event e = {.kind = EVENT_LEFT, .insn = insn, .block = block, .at = g->code.insns[insn].address};
+  struct follow_event e = {.kind = EVENT_LEFT, .insn = insn, .block = block, .at = g->code.insns[insn].address};
   const uint32_t *next;
-  if (!flow_graph_clears_errno(g)) return;
-  struct flow_call c = flow_graph_call(g, insn);
-  bool returns = position + 1 < g->code.blocks[block].n || flow_graph_next(g, block, &next, NULL);
+  if (!follow_graph_clears_errno(g)) return;
+  struct flow_call c = follow_graph_call(g, insn);
+  bool returns = position + 1 < g->code.blocks[block].n || follow_graph_next(g, block, &next, NULL);
   e.target = c.target;
   if (returns && c.kind == CALL_ADDRESS) follow_note(g, f, e);
 }
 
-bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+bool follow_memory(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   bool behind = f->where == FACT_BEHIND_REG && f->subject == SUBJECT_VALUE;
@@ -458,20 +458,20 @@ bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, u
 }
 
 /* Is the slot a part of a structure whose address others get? */
-static bool in_escaped(const struct flow_graph *g, int32_t slot) {
+static bool in_escaped(const struct follow_graph *g, int32_t slot) {
   for (uint32_t i = g->code.n_escaped; i-- > 0;)
     if (g->code.escaped[i] <= slot) return slot - g->code.escaped[i] < ESCAPED_MAX;
   return false;
 }
 
 /* Behind what a function returned that returns its argument: behind what it was given. */
-static void see_through_call(struct flow_graph *g, struct flow_place *p) {
+static void see_through_call(struct follow_graph *g, struct flow_place *p) {
   struct flow_value v;
   unsigned arg;
   int64_t offset;
   if (p->kind != PLACE_CALL || p->raw || p->call >= g->function.call_insn.n) return;
   uint32_t insn = g->function.call_insn.at[p->call];
-  if (!follow_identity(g, insn, &arg, &offset) || !flow_graph_argument(g, insn, arg, &v)) return;
+  if (!follow_identity(g, insn, &arg, &offset) || !follow_graph_argument(g, insn, arg, &v)) return;
   if (v.kind != VALUE_ARG || v.ops) return;
   *p = (struct flow_place){.kind = PLACE_ARG, .arg = v.arg, .offset = p->offset + offset};
 }
@@ -479,8 +479,8 @@ static void see_through_call(struct flow_graph *g, struct flow_place *p) {
 #define ELEMENT_MIN 4 /* bytes: in an array of characters, no error is told from what else is there */
 
 /* ELEMENT is written: if its array lies behind an argument, callers find it there. */
-static bool store_behind_argument(struct flow_graph *g, const struct fact *element, uint32_t block, uint32_t position,
-                                  struct flow_event *e) {
+static bool store_behind_argument(struct follow_graph *g, const struct fact *element, uint32_t block, uint32_t position,
+                                  struct follow_event *e) {
   struct fact behind;
   if (element->size < ELEMENT_MIN || !follow_is_behind_argument(element, &behind)) return false;
   e->place = STORE_BEHIND_ARGUMENT;
@@ -493,7 +493,7 @@ static bool store_behind_argument(struct flow_graph *g, const struct fact *eleme
 }
 
 /* "*q = x" where q is "&y" and nothing else, unoptimised: it is in y. */
-static void store_in_variable(struct flow_graph *g, struct fact at, uint32_t block, uint32_t position) {
+static void store_in_variable(struct follow_graph *g, struct fact at, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   if (!follow_stack_address(g, block, position, in->base, true, &at.slot)) return;
   at.where = FACT_SLOT;
@@ -502,7 +502,7 @@ static void store_in_variable(struct flow_graph *g, struct fact at, uint32_t blo
   follow_push(g, block, position + 1, &at);
 }
 
-void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+void follow_store(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact at = *f;
@@ -511,7 +511,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   at.slot = 0;
   at.disp = 0;
   if (in->size < 8 && !follow_append(g, &at, XF_ZERO, in->size, 0)) return;
-  struct flow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = in->address};
+  struct follow_event e = {.kind = EVENT_STORE, .insn = insn, .block = block, .at = in->address};
   if (insn_slot(in, &at.slot)) {
     at.where = FACT_SLOT;
     follow_push(g, block, position + 1, &at);
@@ -524,7 +524,7 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
   bool placed = flow_operand_place(&g->function, insn, &at.place);
   bool handed = !placed && store_behind_argument(g, &element, block, position, &e);
   if (in->index != NO_REG) {
-    if (!handed && flow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
+    if (!handed && follow_graph_array(g, insn, &e.imm)) e.place = STORE_GLOBAL;
     e.width = in->size;
     follow_note(g, f, e);
     return;
@@ -579,14 +579,14 @@ struct pointer {
 };
 
 /* A register that calls keep and that holds what REG does before INSN; or NO_REG. */
-static uint8_t copy_of(const struct flow_graph *g, uint32_t insn, uint8_t reg) {
+static uint8_t copy_of(const struct follow_graph *g, uint32_t insn, uint8_t reg) {
   uint64_t identity = flow_origin_identity(&g->function, insn, reg);
   for (uint8_t i = 0; i < REGISTERS; i++)
     if (CALL_KEEPS & REG_BIT(i) && i != RSP && flow_origin_identity(&g->function, insn, i) == identity) return i;
   return NO_REG;
 }
 
-static struct pointer pointer_of(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static struct pointer pointer_of(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
   struct pointer p = {.copy = copy_of(g, first + position, reg)};
   for (uint32_t i = position; i-- > 0;) {
@@ -633,8 +633,9 @@ static bool place_of(struct flow_value v, int64_t offset, struct flow_place *p) 
 }
 
 /* The value is in memory with a known address, where others find it, too. */
-static void note_stored(struct flow_graph *g, const struct fact *f, const struct flow_start *start, uint32_t block) {
-  struct flow_event e = {.kind = EVENT_STORE, .insn = start->insn, .block = block, .width = start->size};
+static void note_stored(struct follow_graph *g, const struct fact *f, const struct follow_start *start,
+                        uint32_t block) {
+  struct follow_event e = {.kind = EVENT_STORE, .insn = start->insn, .block = block, .width = start->size};
   bool global = f->place.kind == PLACE_GLOBAL && !f->place.raw;
   if (!global && f->place.kind != PLACE_ARG) return;
   e.at = g->code.insns[start->insn].address;
@@ -645,7 +646,7 @@ static void note_stored(struct flow_graph *g, const struct fact *f, const struct
   follow_note(g, f, e);
 }
 
-void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position) {
+void follow_behind(struct follow_graph *g, const struct follow_start *start, uint32_t block, uint32_t position) {
   struct fact f = {.size = start->size, .element = start->element}, element = {0};
   struct flow_value v;
   if (start->arg >= FLOW_ARGS || start->offset > INT32_MAX / 2 || start->offset < INT32_MIN / 2) return;
@@ -674,7 +675,7 @@ void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_
   if ((!p.on_stack || start->element) && follow_element_behind(g, block, position, reg, start, &element))
     follow_push(g, block, position + 1, &element);
   if (p.on_stack) return;
-  if (!flow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
+  if (!follow_graph_argument(g, start->insn, start->arg, &v) || !place_of(v, start->offset, &f.place)) return;
   bool global = f.place.kind == PLACE_GLOBAL && !f.place.raw;
   f.where = FACT_PLACE;
   f.reg = 0;

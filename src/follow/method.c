@@ -3,7 +3,7 @@
  * Calls through tables of virtual functions: what the call itself tells of the object, so that it is not taken for a
  * call of any function that has the same place in another class's table.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 /*
  * libstdc++'s std::_Sp_counted_base, as its ABI has it: two counts of 4 bytes, and two functions that return nothing.
@@ -15,7 +15,7 @@
 #define METHOD_DESTROY 24
 
 /* Does REG hold before INSN what OTHER holds before AT? */
-static bool is_same(struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t at, uint8_t other) {
+static bool is_same(struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t at, uint8_t other) {
   if (flow_origin_identity(&g->function, insn, reg) == flow_origin_identity(&g->function, at, other)) return true;
   struct flow_loc x = flow_loc_reg(reg), y = flow_loc_reg(other);
   struct flow_value v = flow_origin(&g->function, insn, &x), w = flow_origin(&g->function, at, &y);
@@ -24,12 +24,12 @@ static bool is_same(struct flow_graph *g, uint32_t insn, uint8_t reg, uint32_t a
 }
 
 /* READ has read the table's address from the object: is that argument ARG of the call? */
-static bool is_object(struct flow_graph *g, uint32_t insn, uint32_t read, unsigned arg) {
+static bool is_object(struct follow_graph *g, uint32_t insn, uint32_t read, unsigned arg) {
   return is_same(g, read, g->code.insns[read].base, insn, code_argument_registers[arg]);
 }
 
 /* Is the memory operand OFFSET bytes behind the object? */
-static bool is_member(struct flow_graph *g, uint32_t insn, uint32_t read, int64_t offset) {
+static bool is_member(struct follow_graph *g, uint32_t insn, uint32_t read, int64_t offset) {
   const struct insn *in = &g->code.insns[insn];
   struct flow_place p, object;
   if (in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
@@ -40,7 +40,7 @@ static bool is_member(struct flow_graph *g, uint32_t insn, uint32_t read, int64_
 }
 
 /* Is it a count of the object that is taken from by an exchange, or are both read at once, to compare them with 1? */
-static bool counts(struct flow_graph *g, uint32_t insn, uint32_t read) {
+static bool counts(struct follow_graph *g, uint32_t insn, uint32_t read) {
   const struct insn *in = &g->code.insns[insn];
   if (in->op == OP_OTHER) return is_member(g, insn, read, COUNT_USE) || is_member(g, insn, read, COUNT_WEAK);
   bool loads = in->op == OP_MOVE && in->src_kind == OPERAND_MEM && in->size == 8;
@@ -48,7 +48,7 @@ static bool counts(struct flow_graph *g, uint32_t insn, uint32_t read) {
 }
 
 /* Does the function know of two counts that are 1? */
-static bool compares_counts(struct flow_graph *g) {
+static bool compares_counts(struct follow_graph *g) {
   const struct code *c = &g->code;
   for (uint32_t i = 0; i < c->n_insns && !g->compares_counts; i++)
     if (c->insns[i].op == OP_MOVE && c->insns[i].src_kind == OPERAND_IMM && (uint64_t)c->insns[i].imm == COUNT_BOTH)
@@ -60,7 +60,7 @@ static bool compares_counts(struct flow_graph *g) {
 #define NEAR_COUNTS 400 /* instructions on either side of the call: libstdc++'s own are inlined there */
 
 /* The object is what counts who shares another one, in the function itself. */
-static bool is_counted(struct flow_graph *g, uint32_t read) {
+static bool is_counted(struct follow_graph *g, uint32_t read) {
   bool both = compares_counts(g);
   uint32_t from = read > NEAR_COUNTS ? read - NEAR_COUNTS : 0, end = read + NEAR_COUNTS;
   for (uint32_t i = from; i < g->code.n_insns && i < end; i++) {
@@ -71,7 +71,7 @@ static bool is_counted(struct flow_graph *g, uint32_t read) {
   return false;
 }
 
-bool flow_graph_calls_other(struct flow_graph *g, uint32_t insn, uint32_t read, int64_t offset) {
+bool follow_graph_calls_other(struct follow_graph *g, uint32_t insn, uint32_t read, int64_t offset) {
   /* What is returned in memory has its address as the first argument: the object is the second one. */
   if (is_object(g, insn, read, 1) && !is_object(g, insn, read, 0)) return true;
   return (offset == METHOD_DISPOSE || offset == METHOD_DESTROY) && is_counted(g, read);

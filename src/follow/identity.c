@@ -5,7 +5,7 @@
  * Unoptimised C++ reaches every member through a row of such functions. Only code without branches is carried out, with
  * the arguments as symbols.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 #include <errno.h>
 #include <string.h>
@@ -129,8 +129,8 @@ static struct symbol look(struct flow_worker *k, const struct image *img, uint64
   return found;
 }
 
-bool follow_identity(struct flow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset) {
-  struct flow_call c = flow_graph_call(g, insn);
+bool follow_identity(struct follow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset) {
+  struct flow_call c = follow_graph_call(g, insn);
   if (c.kind != CALL_ADDRESS) return false;
   struct symbol s = look(g->function.worker, g->code.image, c.target, 0);
   if (!s.arg) return false;

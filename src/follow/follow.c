@@ -5,7 +5,7 @@
  * What is known at a point is a fact: "the value, after these operations, is here". Facts do not depend on each other,
  * so each (instruction, fact) is looked at once and the work is linear; where ways meet, all facts go on.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 /* The edges once more, by where they come from. */
-static int turn_edges(struct flow_graph *g, struct arena *arena) {
+static int turn_edges(struct follow_graph *g, struct arena *arena) {
   const struct code *c = &g->code;
   uint32_t *first = arena_zalloc(arena, (c->n_blocks + 2) * sizeof *first);
   uint32_t *next = arena_alloc(arena, (c->n_edges + 1) * sizeof *next);
@@ -41,11 +41,11 @@ static int turn_edges(struct flow_graph *g, struct arena *arena) {
   return 0;
 }
 
-int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                    const struct flow_graph_options *options, struct flow_graph **ret) {
+int follow_graph_open(struct flow_worker *worker, const struct image *img, uint64_t entry,
+                      const struct follow_graph_options *options, struct follow_graph **ret) {
   arena_reset(&worker->scratch);
   worker->failed = false;
-  struct flow_graph *g = arena_zalloc(&worker->scratch, sizeof *g);
+  struct follow_graph *g = arena_zalloc(&worker->scratch, sizeof *g);
   if (!g) return -ENOMEM;
   int r = code_build(img, entry, &options->code, &worker->scratch, &g->code);
   if (r < 0) return r;
@@ -63,7 +63,7 @@ int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_
   return r;
 }
 
-void flow_graph_close(struct flow_graph *g) {
+void follow_graph_close(struct follow_graph *g) {
   if (!g) return;
   flow_function_done(&g->function);
   vec_done(&g->work);
@@ -77,20 +77,20 @@ void flow_graph_close(struct flow_graph *g) {
   map_done(&g->addressed);
 }
 
-const struct code *flow_graph_code(const struct flow_graph *g) { return &g->code; }
+const struct code *follow_graph_code(const struct follow_graph *g) { return &g->code; }
 
-uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds) {
+uint32_t follow_graph_next(const struct follow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds) {
   *ret = g->next + g->next_first[k];
   if (ret_kinds) *ret_kinds = g->next_kinds + g->next_first[k];
   return g->next_first[k + 1] - g->next_first[k];
 }
 
-bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other) {
+bool follow_graph_same_argument(const struct follow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other) {
   const uint8_t *regs = code_argument_registers;
   return flow_origin_identity(&g->function, x, regs[arg]) == flow_origin_identity(&g->function, y, regs[other]);
 }
 
-bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v) {
+bool follow_graph_is_behind(struct follow_graph *g, uint32_t insn, const struct flow_value *v) {
   const struct insn *in = &g->code.insns[insn];
   if (in->base == NO_REG || in->index != NO_REG || (v->kind != VALUE_ARG && v->kind != VALUE_CALL)) return false;
   struct flow_loc base = flow_loc_reg(in->base);
@@ -98,9 +98,9 @@ bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow
   return w.kind == v->kind && w.arg == v->arg && w.call == v->call && w.ops == v->ops;
 }
 
-uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }
+uint32_t follow_graph_block(const struct follow_graph *g, uint32_t insn) { return code_block_of(&g->code, insn); }
 
-struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
+struct flow_call follow_graph_call(struct follow_graph *g, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   if (in->op == OP_TAIL || in->op == OP_CALL) { /* the common case needs no memory */
     struct code_target t = code_follow_plt(g->code.image, (uint64_t)in->imm);
@@ -114,14 +114,15 @@ struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn) {
   return (struct flow_call){.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
 }
 
-bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
+bool follow_graph_argument(struct follow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret) {
   if (arg >= FLOW_ARGS) return false;
   struct flow_loc loc = flow_loc_reg(code_argument_registers[arg]);
   *ret = flow_origin(&g->function, insn, &loc);
   return ret->kind != VALUE_NONE;
 }
 
-unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max) {
+unsigned follow_graph_sources(struct follow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret,
+                              unsigned max) {
   if (arg >= FLOW_ARGS || !max) return 0;
   struct flow_loc loc = flow_loc_reg(code_argument_registers[arg]);
   *ret = flow_origin(&g->function, insn, &loc); /* which is remembered */
@@ -139,27 +140,27 @@ static bool is_extended(const struct transform *t) {
   return !t;
 }
 
-uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v) {
+uint32_t follow_graph_call_insn(const struct follow_graph *g, const struct flow_value *v) {
   if (v->kind != VALUE_CALL || v->call >= g->function.call_insn.n) return UINT32_MAX;
   return is_extended(v->ops) ? g->function.call_insn.at[v->call] : UINT32_MAX;
 }
 
-uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v) {
+uint64_t follow_identity_of(const struct follow_graph *g, const struct flow_value *v) {
   const uint64_t no_address = 1ull << 63;
-  uint32_t call = flow_graph_call_insn(g, v);
+  uint32_t call = follow_graph_call_insn(g, v);
   if (call != UINT32_MAX) return g->code.insns[call].address;
   if (v->kind == VALUE_ARG && is_extended(v->ops)) return no_address | (v->arg + 1u);
   if ((v->kind == VALUE_MEMORY || v->kind == VALUE_COMPUTED) && v->at) return no_address | hash_mix(v->at);
   return 0;
 }
 
-uint64_t flow_graph_argument_identity(struct flow_graph *g, uint32_t insn, unsigned arg) {
+uint64_t follow_graph_argument_identity(struct follow_graph *g, uint32_t insn, unsigned arg) {
   struct flow_value v;
-  return flow_graph_argument(g, insn, arg, &v) ? follow_identity_of(g, &v) : 0;
+  return follow_graph_argument(g, insn, arg, &v) ? follow_identity_of(g, &v) : 0;
 }
 
-bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
-  uint32_t from = flow_graph_block(g, insn), target = flow_graph_block(g, to), n_todo = 0;
+bool follow_graph_leads(struct follow_graph *g, uint32_t insn, uint32_t to) {
+  uint32_t from = follow_graph_block(g, insn), target = follow_graph_block(g, to), n_todo = 0;
   if (from == target && insn < to) return true;
   struct arena *a = &g->function.worker->scratch;
   uint8_t *seen = arena_zalloc(a, g->code.n_blocks + 1);
@@ -168,7 +169,7 @@ bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
   if (!seen || !todo) return false;
   for (todo[n_todo++] = from; n_todo > 0;) {
     const uint32_t *next;
-    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    uint32_t n = follow_graph_next(g, todo[--n_todo], &next, NULL);
     for (uint32_t i = 0; i < n; i++) {
       if (next[i] == target) return true;
       if (seen[next[i]]) continue;
@@ -181,7 +182,7 @@ bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to) {
 
 #define RETURNS_MAX 8
 
-bool flow_graph_returns_nothing(struct flow_graph *g) {
+bool follow_graph_returns_nothing(struct follow_graph *g) {
   unsigned n = 0;
   struct flow_loc rax = flow_loc_reg(RAX);
   for (uint32_t k = 0; k < g->code.n_blocks && n < RETURNS_MAX; k++) {
@@ -199,20 +200,20 @@ bool flow_graph_returns_nothing(struct flow_graph *g) {
 #define ALWAYS_BLOCKS 4096 /* that are looked at: who has not crashed by then gets away */
 
 /* Marks the blocks with a stop that counts; true if one is in BLOCK, from POSITION on. */
-static bool mark_stops(struct flow_graph *g, const struct map *stops, uint32_t block, uint32_t position) {
+static bool mark_stops(struct follow_graph *g, const struct map *stops, uint32_t block, uint32_t position) {
   bool here = false;
   uint64_t key;
   for (size_t i = 0; map_next(stops, &i, &key);) {
     if (!map_get(&g->addressed, key, NULL)) continue;
-    uint32_t insn = (uint32_t)key, k = flow_graph_block(g, insn);
+    uint32_t insn = (uint32_t)key, k = follow_graph_block(g, insn);
     g->marks[k] = g->mark + 1;
     here |= k == block && insn - g->code.blocks[k].first >= position;
   }
   return here;
 }
 
-bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops) {
-  uint32_t block = flow_graph_block(g, insn), n_todo = 0, seen = 0;
+bool follow_graph_always(struct follow_graph *g, uint32_t insn, const struct map *stops) {
+  uint32_t block = follow_graph_block(g, insn), n_todo = 0, seen = 0;
   if (!g->marks) g->marks = arena_zalloc(&g->function.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->marks);
   if (!g->todo) g->todo = arena_alloc(&g->function.worker->scratch, (g->code.n_blocks + 1) * sizeof *g->todo);
   if (!g->marks || !g->todo) return false;
@@ -220,7 +221,7 @@ bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *st
   if (mark_stops(g, stops, block, insn - g->code.blocks[block].first + 1)) return true;
   for (g->todo[n_todo++] = block; n_todo > 0;) {
     const uint32_t *next;
-    uint32_t n = flow_graph_next(g, g->todo[--n_todo], &next, NULL);
+    uint32_t n = follow_graph_next(g, g->todo[--n_todo], &next, NULL);
     if (n == 0 || ++seen > ALWAYS_BLOCKS) return false;
     for (uint32_t i = 0; i < n; i++) {
       if (g->marks[next[i]] >= g->mark) continue;
@@ -249,7 +250,7 @@ static uint64_t fact_hash(const struct fact *f) {
 }
 
 /* The fact as it was met before, or met now. NULL if there is no memory. */
-static struct fact_met *meet_fact(struct flow_graph *g, const struct fact *f) {
+static struct fact_met *meet_fact(struct follow_graph *g, const struct fact *f) {
   uint64_t hash = fact_hash(f), at;
   if (map_get(&g->met_by, hash, &at)) return (struct fact_met *)(uintptr_t)at;
   struct fact_met *m = arena_alloc(&g->met, sizeof *m);
@@ -260,7 +261,7 @@ static struct fact_met *meet_fact(struct flow_graph *g, const struct fact *f) {
 }
 
 /* Is the fact new there? It is not, from now on. */
-static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uint32_t position) {
+static bool is_new(struct follow_graph *g, struct fact_met *m, uint32_t block, uint32_t position) {
   if (m->round != g->round) { /* it was met in another following */
     memset(m->blocks, 0, (g->code.n_blocks / 64 + 1) * sizeof *m->blocks);
     m->round = g->round;
@@ -278,7 +279,7 @@ static bool is_new(struct flow_graph *g, struct fact_met *m, uint32_t block, uin
   return true;
 }
 
-static void push_met(struct flow_graph *g, uint32_t block, uint32_t position, struct fact_met *m) {
+static void push_met(struct follow_graph *g, uint32_t block, uint32_t position, struct fact_met *m) {
   if (g->recording.on && vec_push(&g->recording.pushes, (struct follow_work){block, position, m}) < 0)
     g->function.failed = true;
   if (!is_new(g, m, block, position)) return;
@@ -289,7 +290,7 @@ static void push_met(struct flow_graph *g, uint32_t block, uint32_t position, st
     g->function.failed = true;
 }
 
-void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
+void follow_push(struct follow_graph *g, uint32_t block, uint32_t position, const struct fact *f) {
   struct fact_met *m = meet_fact(g, f);
   if (m)
     push_met(g, block, position, m);
@@ -298,7 +299,7 @@ void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const 
 }
 
 /* AGAIN: of a fact that is of an earlier round of the loop. */
-static void note_event(struct flow_graph *g, const struct flow_event *e, bool again) {
+static void note_event(struct follow_graph *g, const struct follow_event *e, bool again) {
   if (g->recording.on && vec_push(&g->recording.notes, (struct passage_note){*e, again}) < 0) g->function.failed = true;
   if (!g->stops && !again && (e->kind == EVENT_DEREFERENCE || e->kind == EVENT_ARGUMENT) &&
       map_put(&g->addressed, e->insn, 1) < 0)
@@ -318,7 +319,7 @@ static void note_event(struct flow_graph *g, const struct flow_event *e, bool ag
   if (map_put(&g->noted, key, 1) < 0 || vec_push(&g->events->at, *e) < 0) g->function.failed = true;
 }
 
-void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e) {
+void follow_note(struct follow_graph *g, const struct fact *f, struct follow_event e) {
   e.subject = f->subject;
   e.ops = f->ops;
   e.mixed = f->mixed;
@@ -333,7 +334,7 @@ void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e
  * Does the instruction end the following? In a loop, what crashes with the value of an earlier round says nothing of
  * this round's.
  */
-static bool stops_at(const struct flow_graph *g, const struct fact *f, uint32_t insn) {
+static bool stops_at(const struct follow_graph *g, const struct fact *f, uint32_t insn) {
   if (!g->stops || !map_get(g->stops, insn, NULL)) return false;
   return f->again || map_get(&g->addressed, insn, NULL);
 }
@@ -366,7 +367,7 @@ static struct concern concern_of(const struct fact *f) {
 static bool may_leave(const struct insn *in) { return in->op >= OP_CALL && in->op != OP_JUMP && in->op != OP_BRANCH; }
 
 /* What the instructions of each block have in common: most facts pass most blocks by. */
-static int unite_blocks(struct flow_graph *g) {
+static int unite_blocks(struct follow_graph *g) {
   const struct code *c = &g->code;
   g->unions = arena_zalloc(&g->function.worker->scratch, (c->n_blocks + 1) * sizeof *g->unions);
   if (!g->unions) return -ENOMEM;
@@ -383,14 +384,14 @@ static int unite_blocks(struct flow_graph *g) {
 }
 
 /* Marks the blocks in which something ends the following, or takes the marks away. */
-static void mark_stopping(struct flow_graph *g, bool on) {
+static void mark_stopping(struct follow_graph *g, bool on) {
   uint64_t key;
   for (size_t i = 0; g->stops && map_next(g->stops, &i, &key);)
-    g->unions[flow_graph_block(g, (uint32_t)key)].stops = on;
+    g->unions[follow_graph_block(g, (uint32_t)key)].stops = on;
 }
 
 /* The first instruction from number I of the block on that must be looked at; the number behind the last if none. */
-static uint32_t next_concern(const struct flow_graph *g, const struct follow_work *w, uint32_t i, struct concern c) {
+static uint32_t next_concern(const struct follow_graph *g, const struct follow_work *w, uint32_t i, struct concern c) {
   const struct block *b = &g->code.blocks[w->block];
   const struct block_union *u = &g->unions[w->block];
   if (u->stops || w->met->fact.where == FACT_FLAGS) return i;
@@ -412,7 +413,7 @@ static uint32_t next_concern(const struct flow_graph *g, const struct follow_wor
 }
 
 /* One instruction. True if the fact holds behind it, and is followed there. */
-static bool pass(struct flow_graph *g, const struct follow_work *w, uint32_t position) {
+static bool pass(struct follow_graph *g, const struct follow_work *w, uint32_t position) {
   const struct fact *f = &w->met->fact;
   uint32_t insn = g->code.blocks[w->block].first + position;
   if (!follow_step(g, f, w->block, position) || stops_at(g, f, insn)) return false;
@@ -424,7 +425,7 @@ static bool pass(struct flow_graph *g, const struct follow_work *w, uint32_t pos
 }
 
 /* Follows one fact to the end of its block. True if it holds there. */
-static bool pass_block(struct flow_graph *g, const struct follow_work *w, struct concern c) {
+static bool pass_block(struct follow_graph *g, const struct follow_work *w, struct concern c) {
   uint32_t n = g->code.blocks[w->block].n;
   for (uint32_t i = w->position, at; i < n; i = at + 1) {
     at = next_concern(g, w, i, c);
@@ -447,7 +448,7 @@ static bool pass_block(struct flow_graph *g, const struct follow_work *w, struct
 #define PASSAGES_MAX (1u << 19)
 
 /* Is what happens in the block the same for every following? Not where this one began, or is stopped. */
-static bool is_common(const struct flow_graph *g, const struct follow_work *w) {
+static bool is_common(const struct follow_graph *g, const struct follow_work *w) {
   const struct block *b = &g->code.blocks[w->block];
   if (w->position == b->n) return false; /* behind the last one, there is nothing to find out */
   bool begins = g->start >= b->first && g->start < b->first + b->n;
@@ -455,7 +456,7 @@ static bool is_common(const struct flow_graph *g, const struct follow_work *w) {
 }
 
 /* True if the fact holds at the end of the block. */
-static bool play_back(struct flow_graph *g, const struct passage *p) {
+static bool play_back(struct follow_graph *g, const struct passage *p) {
   g->steps += p->steps;
   for (uint32_t i = 0; i < p->n_notes; i++)
     note_event(g, &p->notes[i].event, p->notes[i].again);
@@ -465,7 +466,7 @@ static bool play_back(struct flow_graph *g, const struct passage *p) {
 }
 
 /* Where the passage is kept or looked for: NULL if there is none yet and no room for one. */
-static const struct passage **passage_at(struct flow_graph *g, const struct follow_work *w) {
+static const struct passage **passage_at(struct follow_graph *g, const struct follow_work *w) {
   struct fact_met *m = w->met;
   if (w->position > 0) {
     uint64_t at, key = (uint64_t)m->number << 32 | (g->code.blocks[w->block].first + w->position);
@@ -483,7 +484,7 @@ static const struct passage **passage_at(struct flow_graph *g, const struct foll
   return m->passages ? &m->passages[w->block] : NULL;
 }
 
-static const struct passage *keep_passage(struct flow_graph *g, uint32_t steps, bool goes_on) {
+static const struct passage *keep_passage(struct follow_graph *g, uint32_t steps, bool goes_on) {
   const struct recording *r = &g->recording;
   struct passage *p = arena_zalloc(&g->met, sizeof *p);
   if (!p) return NULL;
@@ -494,7 +495,7 @@ static const struct passage *keep_passage(struct flow_graph *g, uint32_t steps, 
 }
 
 /* pass_block, but what another following has found out is not found out again. */
-static bool pass_common(struct flow_graph *g, const struct follow_work *w, struct concern c) {
+static bool pass_common(struct follow_graph *g, const struct follow_work *w, struct concern c) {
   /* Most facts are one following's alone: only what is met again is kept. */
   const struct passage **place = w->met->known ? passage_at(g, w) : NULL;
   uint32_t before = g->steps;
@@ -523,7 +524,7 @@ static bool is_compared(const struct fact *f, const struct insn *in) {
  * The edge at the end of BLOCK behind which the value is one number, as that of one error, and the number; 0 if there
  * is none. 0 and -1 are not told: most values are compared with these, and it would say nothing new.
  */
-static int16_t pinned_by(const struct flow_graph *g, uint32_t block, const struct fact *f, uint8_t *ret_edge) {
+static int16_t pinned_by(const struct follow_graph *g, uint32_t block, const struct fact *f, uint8_t *ret_edge) {
   const struct block *b = &g->code.blocks[block];
   const struct insn *last = &g->code.insns[b->first + b->n - 1];
   if (last->op != OP_BRANCH || (last->cc != CC_E && last->cc != CC_NE)) return 0;
@@ -550,7 +551,7 @@ static bool is_itself(const struct fact *f) {
 }
 
 /* The fact, which is of this round, comes to the starts of the blocks behind BLOCK: push_met, made cheap. */
-static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) {
+static void push_next(struct follow_graph *g, uint32_t block, struct fact_met *m) {
   uint8_t edge = 0;
   int16_t pinned = pinned_by(g, block, &m->fact, &edge);
   if (pinned && (!is_itself(&m->fact) || g->pinned++ >= PINNED_MAX)) pinned = 0;
@@ -574,7 +575,7 @@ static void push_next(struct flow_graph *g, uint32_t block, struct fact_met *m) 
 }
 
 /* Follows one fact to the end of its block, and into the next ones. */
-static void follow_block(struct flow_graph *g, const struct follow_work *w) {
+static void follow_block(struct follow_graph *g, const struct follow_work *w) {
   const struct fact *f = &w->met->fact;
   const struct block_union *u = &g->unions[w->block];
   const struct block *b = &g->code.blocks[w->block];
@@ -591,7 +592,7 @@ static void follow_block(struct flow_graph *g, const struct follow_work *w) {
 }
 
 /* A new following. Facts and passages are kept for it, unless there are too many. */
-static void begin_following(struct flow_graph *g) {
+static void begin_following(struct follow_graph *g) {
   g->round++;
   g->pinned = 0;
   map_clear(&g->seen);
@@ -607,12 +608,12 @@ static void begin_following(struct flow_graph *g) {
 /* --- starts ------------------------------------------------------------------------------------------------------- */
 
 /* SECOND: what is returned beside the first eight bytes of a structure. */
-static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bool second) {
+static void start_result(struct follow_graph *g, uint32_t block, uint32_t insn, bool second) {
   struct fact f = {.where = FACT_REG, .reg = second ? RDX : RAX};
   uint32_t position = insn - g->code.blocks[block].first + 1;
   uint8_t op = g->code.insns[insn].op;
   if (op == OP_TAIL || op == OP_TAIL_SLOT || op == OP_TAIL_INDIRECT) {
-    follow_note(g, &f, (struct flow_event){.kind = EVENT_RETURN, .arg = second, .insn = insn, .block = block});
+    follow_note(g, &f, (struct follow_event){.kind = EVENT_RETURN, .arg = second, .insn = insn, .block = block});
     return;
   }
   follow_push(g, block, position, &f);
@@ -620,14 +621,14 @@ static void start_result(struct flow_graph *g, uint32_t block, uint32_t insn, bo
 }
 
 /* The value lies in memory behind a register. */
-static void start_behind(struct flow_graph *g, const struct flow_start *start, uint8_t reg, uint32_t block,
+static void start_behind(struct follow_graph *g, const struct follow_start *start, uint8_t reg, uint32_t block,
                          uint32_t position) {
   struct fact f = {.where = FACT_BEHIND_REG, .reg = reg, .size = start->size, .disp = start->offset};
   f.element = start->element;
   follow_push(g, block, position, &f);
 }
 
-static void start_given(struct flow_graph *g, const struct flow_start *start) {
+static void start_given(struct follow_graph *g, const struct follow_start *start) {
   struct fact f = {.where = FACT_PLACE, .size = start->size, .disp = start->offset, .element = start->element};
   if (start->arg >= FLOW_ARGS) return;
   start_behind(g, start, code_argument_registers[start->arg], g->code.entry_block, 0);
@@ -639,7 +640,7 @@ static void start_given(struct flow_graph *g, const struct flow_start *start) {
   follow_push(g, g->code.entry_block, 0, &f);
 }
 
-static void start_argument(struct flow_graph *g, unsigned arg) {
+static void start_argument(struct follow_graph *g, unsigned arg) {
   struct fact f = {.where = FACT_REG};
   if (arg < FLOW_ARGS) {
     f.reg = code_argument_registers[arg];
@@ -652,7 +653,7 @@ static void start_argument(struct flow_graph *g, unsigned arg) {
 }
 
 /* "left -= write(fd, p, left)" until nothing is left: to the code, an error is one more short write. */
-static bool is_end_of_rest(const struct flow_event *e) {
+static bool is_end_of_rest(const struct follow_event *e) {
   bool equality = e->cc == CC_E || e->cc == CC_NE;
   return e->kind == EVENT_COMPARE && e->op == OP_SUB && e->variable && e->swapped && equality;
 }
@@ -660,7 +661,7 @@ static bool is_end_of_rest(const struct flow_event *e) {
 #define RETRY_BLOCKS 8
 
 /* Does the branch lead back to the call that is followed, with nothing in between, if something is left? */
-static bool leads_back(const struct flow_graph *g, const struct flow_event *e) {
+static bool leads_back(const struct follow_graph *g, const struct follow_event *e) {
   uint32_t block = e->block, n;
   const uint32_t *next;
   const uint8_t *kinds;
@@ -668,7 +669,7 @@ static bool leads_back(const struct flow_graph *g, const struct flow_event *e) {
   if (g->code.insns[e->insn].op != OP_BRANCH) return false;
   for (unsigned steps = 0; steps < RETRY_BLOCKS; steps++) {
     uint32_t i = 0;
-    n = flow_graph_next(g, block, &next, &kinds);
+    n = follow_graph_next(g, block, &next, &kinds);
     if (steps > 0 && n != 1) return false;
     while (steps == 0 && i < n && kinds[i] != kind)
       i++;
@@ -681,11 +682,11 @@ static bool leads_back(const struct flow_graph *g, const struct flow_event *e) {
 }
 
 /* Where the next round of the call gets what is left, that something is left tells no error. */
-static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *events) {
+static void drop_ends_of_rests(const struct follow_graph *g, struct follow_events *events) {
   bool loops = false;
   size_t kept = 0;
   for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
+    const struct follow_event *e = &events->at.at[i];
     loops |= e->kind == EVENT_ARGUMENT && e->rest && e->insn == g->start;
   }
   for (size_t i = 0; loops && i < events->at.n; i++)
@@ -695,8 +696,8 @@ static void drop_ends_of_rests(const struct flow_graph *g, struct flow_events *e
 }
 
 /* Are the registers up to argument ARG set for the call INSN, and not only left over from before? */
-static bool sets_arguments(const struct flow_graph *g, uint32_t insn, unsigned arg) {
-  uint32_t first = g->code.blocks[flow_graph_block(g, insn)].first, left = 0;
+static bool sets_arguments(const struct follow_graph *g, uint32_t insn, unsigned arg) {
+  uint32_t first = g->code.blocks[follow_graph_block(g, insn)].first, left = 0;
   for (unsigned i = 0; i <= arg && i < FLOW_ARGS; i++)
     left |= REG_BIT(code_argument_registers[i]);
   for (uint32_t i = insn; left && i-- > first && !insn_calls(&g->code.insns[i]);)
@@ -705,9 +706,9 @@ static bool sets_arguments(const struct flow_graph *g, uint32_t insn, unsigned a
 }
 
 /* Is the other operand what a call has made of the value itself? */
-static bool is_echo(const struct flow_graph *g, const struct flow_events *events, const struct flow_event *e) {
+static bool is_echo(const struct follow_graph *g, const struct follow_events *events, const struct follow_event *e) {
   for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *given = &events->at.at[i];
+    const struct follow_event *given = &events->at.at[i];
     bool itself = given->kind == EVENT_ARGUMENT && given->subject == SUBJECT_VALUE && !given->mixed;
     if (!itself || given->at != e->imm || !is_extended(given->ops)) continue;
     if (sets_arguments(g, given->insn, given->arg)) return true;
@@ -716,23 +717,23 @@ static bool is_echo(const struct flow_graph *g, const struct flow_events *events
 }
 
 /* "write(fd, p, n) != n" asks whether write has failed, and says nothing of how N came to be. */
-static void use_echoes(const struct flow_graph *g, struct flow_events *events) {
+static void use_echoes(const struct follow_graph *g, struct follow_events *events) {
   for (size_t i = 0; i < events->at.n; i++) {
-    struct flow_event *e = &events->at.at[i];
+    struct follow_event *e = &events->at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable && e->imm && is_echo(g, events, e))
       e->kind = EVENT_USE;
   }
 }
 
-static uint64_t identity_of_start(const struct flow_graph *g, const struct flow_start *start) {
+static uint64_t identity_of_start(const struct follow_graph *g, const struct follow_start *start) {
   struct flow_value argument = {.kind = VALUE_ARG, .arg = start->arg};
   if (start->kind == START_ARGUMENT) return follow_identity_of(g, &argument);
   return start->kind == START_RESULT && !start->arg ? g->code.insns[start->insn].address : 0;
 }
 
-int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
-                struct flow_events *ret) {
-  uint32_t block = flow_graph_block(g, start->insn);
+int follow_value(struct follow_graph *g, const struct follow_start *start, const struct map *stops,
+                 struct follow_events *ret) {
+  uint32_t block = follow_graph_block(g, start->insn);
   uint32_t position = start->insn - g->code.blocks[block].first;
   g->events = ret;
   g->stops = stops;
@@ -744,7 +745,7 @@ int flow_follow(struct flow_graph *g, const struct flow_start *start, const stru
   mark_stopping(g, true);
   if (!stops) map_clear(&g->addressed);
   begin_following(g);
-  switch ((enum flow_start_kind)start->kind) {
+  switch ((enum follow_start_kind)start->kind) {
   case START_RESULT:
     start_result(g, block, start->insn, start->arg == RETURN_SECOND);
     break;

@@ -7,7 +7,7 @@
  * the stack, an argument, what a call has returned, a variable on the stack that holds a pointer, a member behind one
  * or behind an argument, or a place in the image.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 #define INSNS_MAX 4000 /* of a function that is looked through for who sets a slot */
 #define TRACES_MAX 96
@@ -33,7 +33,7 @@ struct trace {
 };
 
 struct search {
-  struct flow_graph *g;
+  struct follow_graph *g;
   struct trace traces[TRACES_MAX];
   unsigned n, done;
   bool indexed; /* something that is not known was added, or the same again and again */
@@ -75,7 +75,7 @@ static void found(struct search *s, enum root_kind kind, int64_t root, int64_t a
 }
 
 /* Was the register just made a multiple of something, or more bits of it? So are indices, and pointers are not. */
-static bool is_index(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static bool is_index(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
   for (uint32_t i = position; i-- > 0 && position - i < NEAR;) {
     const struct insn *def = &g->code.insns[first + i];
@@ -167,20 +167,20 @@ static void through_slot(struct search *s, int32_t slot, struct trace t) {
     found(s, ROOT_VARIABLE, slot, t.added);
     return;
   }
-  t.block = flow_graph_block(s->g, insn);
+  t.block = follow_graph_block(s->g, insn);
   t.position = insn - s->g->code.blocks[t.block].first;
   go_on(s, t, s->g->code.insns[insn].src, 0);
 }
 
 /* Does the instruction read a member behind a pointer that was just read from a slot of the stack? */
-static bool is_member(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
+static bool is_member(const struct follow_graph *g, uint32_t block, uint32_t position, int32_t *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
   return follow_base_slot(g, block, position, ret);
 }
 
 /* Does it read a member behind what is an argument of the function? */
-static bool is_behind_argument(struct flow_graph *g, const struct insn *in, struct flow_place *ret) {
+static bool is_behind_argument(struct follow_graph *g, const struct insn *in, struct flow_place *ret) {
   if (in->src_kind != OPERAND_MEM || in->base == NO_REG || in->index != NO_REG || in->flags & INSN_FS) return false;
   uint32_t insn = (uint32_t)(in - g->code.insns);
   return flow_operand_place(&g->function, insn, ret) && ret->kind == PLACE_ARG && !ret->raw && ret->offset >= 0;
@@ -326,7 +326,7 @@ static bool find_root(struct search *s, uint32_t block, uint32_t position) {
   return find_root_by(s, block, position, true);
 }
 
-bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
+bool follow_image_array(struct follow_graph *g, uint32_t block, uint32_t position, uint64_t *ret) {
   struct search s = {.g = g, .aside = true};
   if (!find_root(&s, block, position) || s.kind != ROOT_IMAGE) return false;
   *ret = (uint64_t)(s.root + s.added);
@@ -334,7 +334,7 @@ bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position,
 }
 
 /* How many bytes the register, which was just made, moves on for each element; 0 if that is not seen. */
-static unsigned multiple(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static unsigned multiple(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
   for (uint32_t i = position; reg != NO_REG && i-- > 0 && position - i < NEAR;) {
     const struct insn *def = &g->code.insns[first + i];
@@ -346,7 +346,7 @@ static unsigned multiple(const struct flow_graph *g, uint32_t block, uint32_t po
 }
 
 /* The same for one that is an index in bytes: what it gets more each time round the loop. */
-static unsigned stride(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static unsigned stride(struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   struct search s = {.g = g, .number = true};
   if (reg == NO_REG) return 0;
   go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
@@ -378,7 +378,7 @@ static bool lasts(const struct search *s) {
   return s->kind == ROOT_IMAGE || s->kind == ROOT_CALL || s->kind == ROOT_ARGUMENT;
 }
 
-bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
+bool follow_element(struct follow_graph *g, uint32_t block, uint32_t position, struct fact *ret) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct search s = {.g = g, .aside = true};
   bool made = find_root(&s, block, position) && lasts(&s);
@@ -411,7 +411,7 @@ static void look_at_named(const struct code *c, uint64_t where, unsigned size, s
   }
 }
 
-void follow_named_element(struct flow_graph *g, const struct fact *at, uint32_t block, uint32_t position) {
+void follow_named_element(struct follow_graph *g, const struct fact *at, uint32_t block, uint32_t position) {
   struct named named = {0};
   struct fact element = *at;
   if (at->place.kind != PLACE_GLOBAL || at->place.raw || at->size < 4 || g->code.n_insns > INSNS_MAX) return;
@@ -428,7 +428,7 @@ void follow_named_element(struct flow_graph *g, const struct fact *at, uint32_t 
   }
 }
 
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+bool follow_stack_address(struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
                           int32_t *ret) {
   struct search s = {.g = g, .aside = aside};
   go_on(&s, (struct trace){.block = block, .position = position}, reg, 0);
@@ -437,8 +437,8 @@ bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t positio
   return true;
 }
 
-bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
-                           const struct flow_start *start, struct fact *ret) {
+bool follow_element_behind(struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
+                           const struct follow_start *start, struct fact *ret) {
   struct search s = {.g = g, .aside = true, .indexed = start->element};
   struct trace from = {.block = block, .position = position};
   go_on(&s, from, reg, start->offset);
@@ -452,7 +452,7 @@ bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t positi
   return true;
 }
 
-struct fact follow_element_of_argument(const struct flow_start *start) {
+struct fact follow_element_of_argument(const struct follow_start *start) {
   return (struct fact){FACT_ELEMENT, .reg = ROOT_ARGUMENT, .imm = start->arg, .disp = start->offset,
                        .size = start->size};
 }
@@ -499,11 +499,11 @@ static bool is_unrolled(const struct code *c, int64_t first, int32_t slot, unsig
   return before;
 }
 
-bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size) {
+bool follow_is_in_array(struct follow_graph *g, uint32_t insn, int32_t slot, unsigned size) {
   const struct insn *in = &g->code.insns[insn];
   struct search s = {.g = g};
   if (in->index == NO_REG || in->size != size) return false;
-  uint32_t block = flow_graph_block(g, insn);
+  uint32_t block = follow_graph_block(g, insn);
   if (!find_root(&s, block, insn - g->code.blocks[block].first) || s.kind != ROOT_STACK) return false;
   return is_unrolled(&g->code, s.root + s.added, slot, size);
 }
@@ -513,7 +513,7 @@ bool follow_is_shown(const struct fact *f, int32_t slot) {
   return !f->shown && follow_is_on_stack(f, &first) && slot >= first && slot - first <= UNROLLED_MAX * f->size;
 }
 
-bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in) {
+bool follow_is_named(const struct follow_graph *g, const struct fact *f, const struct insn *in) {
   int32_t slot;
   if (insn_slot(in, &slot) && f->reg == ROOT_STACK)
     return (int64_t)f->imm == slot || (!f->shown && is_unrolled(&g->code, (int64_t)f->imm, slot, f->size));

@@ -7,7 +7,7 @@
  * was done to it: adding 1 to it on one way only is a difference. Calls (but for errno's address), jumps that are not
  * decided and returns are where a run ends.
  */
-#include "flow/run.h"
+#include "follow/carry.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ static bool memory_key(struct run *r, uint32_t insn, int32_t *ret) {
   int32_t slot;
   if (insn_slot(in, ret)) return true;
   if (in->index != NO_REG || in->flags & INSN_FS) return false;
-  uint32_t block = flow_graph_block(r->g, insn);
+  uint32_t block = follow_graph_block(r->g, insn);
   bool global = in->base == NO_REG;
   bool behind = !global && follow_base_slot(r->g, block, insn - r->g->code.blocks[block].first, &slot);
   if (!global && !behind && !(CALL_KEEPS >> in->base & 1)) return false;
@@ -256,14 +256,14 @@ static void note_expected(struct run *r) {
 }
 
 static bool condition(struct run *r, uint8_t cc, bool *ret) {
-  struct flow_event e = r->flags;
+  struct follow_event e = r->flags;
   bool equality = cc == CC_E || cc == CC_NE;
   if (equality) note_expected(r);
   e.imm = r->right;
   e.cc = CC_E;
-  r->pinned |= equality && r->flags_known && r->flags_of_value && flow_event_holds(&e, NULL, r->left, 0);
+  r->pinned |= equality && r->flags_known && r->flags_of_value && follow_event_holds(&e, NULL, r->left, 0);
   e.cc = cc;
-  if (r->flags_known) *ret = flow_event_holds(&e, NULL, r->left, 0);
+  if (r->flags_known) *ret = follow_event_holds(&e, NULL, r->left, 0);
   return r->flags_known;
 }
 
@@ -320,7 +320,7 @@ static void arithmetic(struct run *r, uint32_t insn) {
                       !is_value_itself(r, insn, in->src_kind, in->src);
     r->flags_of_errno = operand_errno(r, insn, in->dst_kind, in->dst) || operand_errno(r, insn, in->src_kind, in->src);
     r->asked = question(r, insn);
-    r->flags = (struct flow_event){.op = in->op, .width = in->size};
+    r->flags = (struct follow_event){.op = in->op, .width = in->size};
     r->left = a;
     r->right = b;
   }
@@ -452,14 +452,14 @@ static bool case_block(const struct run *r, const struct insn *in, uint32_t *ret
   else if (in->dst_kind != OPERAND_MEM || !read_table(r, in, sizeof to, &to))
     return false;
   if (!code_find(&r->g->code, to, &insn)) return false;
-  *ret = flow_graph_block(r->g, insn);
+  *ret = follow_graph_block(r->g, insn);
   return r->g->code.blocks[*ret].first == insn;
 }
 
-uint32_t carry_next_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
+uint32_t carry_next_block(const struct follow_graph *g, uint32_t block, uint8_t kind) {
   const uint32_t *next;
   const uint8_t *kinds;
-  uint32_t n = flow_graph_next(g, block, &next, &kinds);
+  uint32_t n = follow_graph_next(g, block, &next, &kinds);
   for (uint32_t i = 0; i < n; i++)
     if (kinds[i] == kind || (kind == EDGE_PLAIN && n == 1)) return next[i];
   return UINT32_MAX;
@@ -467,7 +467,7 @@ uint32_t carry_next_block(const struct flow_graph *g, uint32_t block, uint8_t ki
 
 /* Carries on to the end of the run: the instruction where it ends. */
 uint32_t carry_go(struct run *r, uint32_t block, uint32_t position) {
-  struct flow_graph *g = r->g;
+  struct follow_graph *g = r->g;
   for (unsigned n = 0; n < RUN_INSNS; n++) {
     const struct block *b = &g->code.blocks[block];
     uint32_t insn = b->first + position;
@@ -521,7 +521,7 @@ uint32_t carry_go(struct run *r, uint32_t block, uint32_t position) {
 }
 
 /* What was set before the call, as "rc = 0" is, and is there behind it. */
-static void look_at_kept(struct flow_graph *g, uint32_t insn) {
+static void look_at_kept(struct follow_graph *g, uint32_t insn) {
   if (g->kept_by == insn + 1) return;
   g->kept_by = insn + 1;
   g->kept_known = g->kept_addressed = 0;
@@ -537,8 +537,8 @@ static void look_at_kept(struct flow_graph *g, uint32_t insn) {
   }
 }
 
-uint32_t carry_start(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
-  uint32_t block = flow_graph_block(g, insn);
+uint32_t carry_start(struct follow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r) {
+  uint32_t block = follow_graph_block(g, insn);
   memset(r, 0, sizeof *r);
   look_at_kept(g, insn);
   memcpy(r->regs, g->kept, sizeof r->regs);
@@ -556,7 +556,7 @@ uint32_t carry_start(struct flow_graph *g, uint32_t insn, uint64_t value, uint64
 }
 
 uint32_t carry_past(struct run *r, uint32_t call, unsigned number) {
-  uint32_t block = flow_graph_block(r->g, call);
+  uint32_t block = follow_graph_block(r->g, call);
   forget(r, call);
   r->done[RAX] = hash_mix(number + 100u) | 1;
   r->of_errno &= CALL_KEEPS;

@@ -2,7 +2,7 @@
 /*
  * What a comparison says of a given value: the flags as the processor makes them.
  */
-#include "flow/backward.h"
+#include "follow/follow.h"
 
 struct flags {
   bool zero, sign, carry, overflow;
@@ -82,7 +82,7 @@ static bool holds(struct flags f, uint8_t cc) {
   return r != (cc & 1);
 }
 
-bool flow_event_holds(const struct flow_event *e, const struct image *img, uint64_t value, uint64_t variable) {
+bool follow_event_holds(const struct follow_event *e, const struct image *img, uint64_t value, uint64_t variable) {
   uint64_t a = value, b = e->variable ? variable : e->imm;
   unsigned width = e->width ? e->width : 8;
   if (width > 8) width = 8;

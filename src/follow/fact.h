@@ -2,7 +2,7 @@
 /* Inside the room: the state of following one value forward. */
 #pragma once
 
-#include "flow/backward.h"
+#include "follow/follow.h"
 
 enum fact_where {
   FACT_REG,
@@ -28,7 +28,7 @@ struct fact {
   bool given;        /* FACT_SLOT: who was given its address has put it there */
   bool again;        /* the call that made the value was made again since: in a loop, it is that of an earlier round */
   int16_t pinned;    /* the value that it was found to be on this way; 0 if it may be any */
-  uint8_t op, width; /* FACT_FLAGS, as in struct flow_event; FACT_ELEMENT: see follow_named_element */
+  uint8_t op, width; /* FACT_FLAGS, as in struct follow_event; FACT_ELEMENT: see follow_named_element */
   bool swapped, variable;
   int32_t slot;
   int64_t disp;
@@ -57,7 +57,7 @@ struct passage {
   bool goes_on; /* to the next blocks */
   uint32_t steps, n_notes, n_pushes;
   const struct passage_note {
-    struct flow_event event;
+    struct follow_event event;
     bool again;
   } * notes;
   const struct follow_work *pushes;
@@ -87,7 +87,7 @@ struct errno_kept {
   unsigned n_slots;
 };
 
-struct flow_graph {
+struct follow_graph {
   struct flow_function function;
   struct code code;
   bool (*errno_at)(void *context, const char *name);
@@ -107,18 +107,18 @@ struct flow_graph {
   unsigned pinned; /* edges of this one behind which a value is one number */
   struct map seen; /* (fact, instruction), in the middle of blocks */
   struct map noted;
-  struct flow_events *events;
+  struct follow_events *events;
   const struct map *stops;
   struct map addressed; /* instructions that use the value of this round as an address or argument */
   uint32_t start;       /* the call whose result is followed, or UINT32_MAX */
-  uint64_t identity;    /* of what is followed, see flow_graph_argument_identity; 0 if it is not known */
+  uint64_t identity;    /* of what is followed, see follow_graph_argument_identity; 0 if it is not known */
   unsigned steps;
-  uint32_t *marks, *todo; /* by block, of flow_graph_always; NULL until it is asked */
+  uint32_t *marks, *todo; /* by block, of follow_graph_always; NULL until it is asked */
   uint32_t mark;          /* marks below this one are old */
   uint8_t clears_errno;   /* 1 + whether the function does; 0 until it is asked */
   struct errno_kept errno_kept;
   uint8_t compares_counts; /* the same of method.c */
-  /* Constants in registers that the call KEPT_BY keeps, of run.c; KEPT_BY is 0 until it is asked. */
+  /* Constants in registers that the call KEPT_BY keeps, of carry.c; KEPT_BY is 0 until it is asked. */
   uint64_t kept[REGISTERS];
   uint64_t kept_addresses[REGISTERS]; /* ... and addresses of the image */
   uint16_t kept_known, kept_addressed;
@@ -128,40 +128,40 @@ struct flow_graph {
 /* --- follow.c ----------------------------------------------------------------------------------------------------- */
 
 /* From instruction POSITION of BLOCK on, the value is there too. */
-void follow_push(struct flow_graph *g, uint32_t block, uint32_t position, const struct fact *f);
+void follow_push(struct follow_graph *g, uint32_t block, uint32_t position, const struct fact *f);
 /* Notes an event with F's chain and subject, once. */
-void follow_note(struct flow_graph *g, const struct fact *f, struct flow_event e);
+void follow_note(struct follow_graph *g, const struct fact *f, struct follow_event e);
 
-/* What tells the value from others, see flow_graph_argument_identity. */
-uint64_t follow_identity_of(const struct flow_graph *g, const struct flow_value *v);
+/* What tells the value from others, see follow_graph_argument_identity. */
+uint64_t follow_identity_of(const struct follow_graph *g, const struct flow_value *v);
 
 /* --- follow_step.c ------------------------------------------------------------------------------------------------ */
 
 /* One instruction, one fact. False if the fact does not hold behind the instruction. */
-bool follow_step(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+bool follow_step(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
 /* The value is the operand of an instruction: DST says which one; in a register or in memory. */
-void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst);
+void follow_operand(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst);
 /* A register fact for the same value, with an operation more; false if the chain gets too long. */
-bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm);
+bool follow_append(struct follow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm);
 
 /* --- follow_errno.c ----------------------------------------------------------------------------------------------- */
 
 /* Is the base of the memory operand of INSN a place that holds the address of errno all through the function? */
-bool follow_errno_kept(struct flow_graph *g, uint32_t insn);
+bool follow_errno_kept(struct follow_graph *g, uint32_t insn);
 
 /* --- follow_memory.c ---------------------------------------------------------------------------------------------- */
 
 /* The same for facts about memory and errno. */
-bool follow_memory(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+bool follow_memory(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
 /* Starts what lies behind an argument of a call. */
-void follow_behind(struct flow_graph *g, const struct flow_start *start, uint32_t block, uint32_t position);
+void follow_behind(struct follow_graph *g, const struct follow_start *start, uint32_t block, uint32_t position);
 /* The stack slot that the base register of the memory operand was loaded from just before; false if it was not. */
-bool follow_base_slot(const struct flow_graph *g, uint32_t block, uint32_t position, int32_t *ret);
+bool follow_base_slot(const struct follow_graph *g, uint32_t block, uint32_t position, int32_t *ret);
 /* Is the memory operand errno? Does the call only return errno's address? */
-bool follow_is_errno(struct flow_graph *g, uint32_t insn);
-bool follow_is_errno_call(struct flow_graph *g, uint32_t insn);
+bool follow_is_errno(struct follow_graph *g, uint32_t insn);
+bool follow_is_errno_call(struct follow_graph *g, uint32_t insn);
 /* The value of register fact F is written to the memory operand. */
-void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
+void follow_store(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position);
 
 /* --- follow_array.c ----------------------------------------------------------------------------------------------- */
 
@@ -169,21 +169,21 @@ void follow_store(struct flow_graph *g, const struct fact *f, uint32_t block, ui
  * Is the memory operand some element of an array? Fills in where, reg, imm, disp and size, which tell the array, and
  * width, unless it is 0: as far as it is seen.
  */
-bool follow_element(struct flow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
+bool follow_element(struct follow_graph *g, uint32_t block, uint32_t position, struct fact *ret);
 /*
  * AT, a place in the image, is written by its name. If the places before it are, too, it is an element of the array
  * that begins there: the fact has SLOT bytes between them, of which the bytes from one element to the next, WIDTH of an
  * operand that is compared with it, must be a part.
  */
-void follow_named_element(struct flow_graph *g, const struct fact *at, uint32_t block, uint32_t position);
+void follow_named_element(struct follow_graph *g, const struct fact *at, uint32_t block, uint32_t position);
 /*
  * The same for what START is about, behind the pointer that REG holds before the instruction: is that an element? If
  * START says that an array is there, it need not be seen here.
  */
-bool follow_element_behind(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
-                           const struct flow_start *start, struct fact *ret);
+bool follow_element_behind(struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg,
+                           const struct follow_start *start, struct fact *ret);
 /* The fact of any element of the array that lies behind an argument. */
-struct fact follow_element_of_argument(const struct flow_start *start);
+struct fact follow_element_of_argument(const struct follow_start *start);
 /* Is the array of F, a FACT_ELEMENT, one behind an argument? The fact of memory with a known address then. */
 bool follow_is_behind_argument(const struct fact *f, struct fact *ret);
 /* Is it one on the stack? The slot of the element 0. */
@@ -192,23 +192,23 @@ bool follow_is_on_stack(const struct fact *f, int32_t *ret);
  * Does REG hold the address of a stack slot before the instruction, and of the same one on all ways? ASIDE: it may have
  * been put aside in another slot, which is set once.
  */
-bool follow_stack_address(struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
+bool follow_stack_address(struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg, bool aside,
                           int32_t *ret);
 /* Is it one of an array in the image? *RET is where the element 0 is. */
-bool follow_image_array(struct flow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
+bool follow_image_array(struct follow_graph *g, uint32_t block, uint32_t position, uint64_t *ret);
 /*
  * Is the memory operand, without an index, the first element of the array of F, a FACT_ELEMENT, or one of those behind
  * it that a loop over them reads one by one?
  */
-bool follow_is_named(const struct flow_graph *g, const struct fact *f, const struct insn *in);
+bool follow_is_named(const struct follow_graph *g, const struct fact *f, const struct insn *in);
 /* Is the slot, whose address is taken, a part of the array of F, a FACT_ELEMENT, of which that was not known? */
 bool follow_is_shown(const struct fact *f, int32_t slot);
 /*
  * Is the slot, of SIZE bytes, one of the elements of the array on the stack of which INSN, with an index, writes one?
  */
-bool follow_is_in_array(struct flow_graph *g, uint32_t insn, int32_t slot, unsigned size);
+bool follow_is_in_array(struct follow_graph *g, uint32_t insn, int32_t slot, unsigned size);
 
 /* --- identity.c --------------------------------------------------------------------------------------------------- */
 
 /* Does the function that INSN calls return its argument *RET_ARG, or what is *RET_OFFSET bytes behind it? */
-bool follow_identity(struct flow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset);
+bool follow_identity(struct follow_graph *g, uint32_t insn, unsigned *ret_arg, int64_t *ret_offset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: instructions that are carried out behind a call (run.c), and runs that are compared (run_same.c). */
+/* Inside the room: instructions that are carried out behind a call (carry.c), and runs that are compared (carry_same.c). */
 #pragma once
 
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 #define RUN_SLOTS 24
 #define RUN_STORES 8
@@ -18,7 +18,7 @@ struct run_slot {
 };
 
 struct run {
-  struct flow_graph *g;
+  struct follow_graph *g;
   uint32_t call;         /* the instruction that all this is behind */
   uint64_t value, error; /* what the call returned and left in errno */
   uint64_t regs[REGISTERS];
@@ -38,7 +38,7 @@ struct run {
   bool flags_known, flags_of_value, flags_of_errno;
   bool flags_of_sum; /* ... of the value and something that is not known, and not of the value itself */
   bool decided_by_value, decided_by_errno; /* branches on the way */
-  struct flow_event flags;
+  struct follow_event flags;
   uint64_t left, right;
   uint64_t asked;    /* what the flags are of; 0 if that is not known */
   uint64_t expected; /* the last constant that the value was asked to be, and was not; 0 if there is none */
@@ -53,9 +53,9 @@ static inline uint64_t carry_narrow(uint64_t v, unsigned size) {
 
 struct run_slot *carry_slot_at(struct run *r, int32_t at);
 /* The block that a way goes on to by an edge of this kind; UINT32_MAX if there is none. */
-uint32_t carry_next_block(const struct flow_graph *g, uint32_t block, uint8_t kind);
+uint32_t carry_next_block(const struct follow_graph *g, uint32_t block, uint8_t kind);
 /* Behind the call INSN, which has returned VALUE and left ERROR in errno: the instruction where the run ends. */
-uint32_t carry_start(struct flow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r);
+uint32_t carry_start(struct follow_graph *g, uint32_t insn, uint64_t value, uint64_t error, struct run *r);
 /* Carries on to the end of the run: the instruction where it ends, or UINT32_MAX if that is too far. */
 uint32_t carry_go(struct run *r, uint32_t block, uint32_t position);
 /*

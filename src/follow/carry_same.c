@@ -3,7 +3,7 @@
  * Do two runs behind a call differ? Those that end in the same state at the same place make no difference between their
  * values.
  */
-#include "flow/run.h"
+#include "follow/carry.h"
 
 #include <string.h>
 
@@ -70,10 +70,10 @@ static bool writes(const struct insn *in, const struct watched *w) {
 #define LIVE_TODO 256
 
 /* Is it read behind the instruction INSN before it is written? */
-static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watched *w) {
+static bool is_live(const struct follow_graph *g, uint32_t insn, const struct watched *w) {
   uint64_t seen[LIVE_BLOCKS / 64];
   uint32_t todo[LIVE_TODO], n_todo = 0;
-  uint32_t block = flow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
+  uint32_t block = follow_graph_block(g, insn), position = insn - g->code.blocks[block].first;
   if (g->code.n_blocks > LIVE_BLOCKS) return true;
   memset(seen, 0, (g->code.n_blocks + 63) / 64 * sizeof *seen);
   for (;;) {
@@ -85,7 +85,7 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watc
       dead = writes(in, w);
     }
     const uint32_t *next;
-    uint32_t n = dead ? 0 : flow_graph_next(g, block, &next, NULL);
+    uint32_t n = dead ? 0 : follow_graph_next(g, block, &next, NULL);
     for (uint32_t i = 0; i < n; i++) {
       if (seen[next[i] / 64] >> next[i] % 64 & 1) continue;
       if (n_todo == LIVE_TODO) return true;
@@ -102,7 +102,7 @@ static bool is_live(const struct flow_graph *g, uint32_t insn, const struct watc
  * Unoptimised code leaves copies on the stack that nobody reads again, as of what a switch is about. ASIDE: the value
  * was only put aside there, on this way alone, while errno was asked for: it is no member of a structure beside it.
  */
-static bool is_slot_live(const struct flow_graph *g, uint32_t insn, const struct run_slot *s, bool aside) {
+static bool is_slot_live(const struct follow_graph *g, uint32_t insn, const struct run_slot *s, bool aside) {
   if (!s->size) return true;
   for (uint32_t i = 0; i < g->code.n_escaped && !aside; i++)
     if (g->code.escaped[i] < s->at + s->size && s->at - g->code.escaped[i] < STRUCTURE_MAX) return true;
@@ -181,7 +181,7 @@ static bool same_tails(const struct run *a, uint32_t x, const struct run *b, uin
 }
 
 /* The block that a way goes on to by the edge, past blocks that only jump. */
-static uint32_t reached_block(const struct flow_graph *g, uint32_t block, uint8_t kind) {
+static uint32_t reached_block(const struct follow_graph *g, uint32_t block, uint8_t kind) {
   uint32_t next = carry_next_block(g, block, kind);
   for (unsigned i = 0; i < 4 && next != UINT32_MAX; i++) {
     const struct block *b = &g->code.blocks[next];
@@ -196,11 +196,11 @@ static uint32_t reached_block(const struct flow_graph *g, uint32_t block, uint8_
  * the end of a loop once more behind the error.
  */
 static bool same_choice(const struct run *a, uint32_t x, const struct run *b, uint32_t y) {
-  const struct flow_graph *g = a->g;
+  const struct follow_graph *g = a->g;
   if (g->code.insns[x].op != OP_BRANCH || g->code.insns[y].op != OP_BRANCH) return false;
   if (!a->asked || a->asked != b->asked) return false;
   if (a->flags_of_value || b->flags_of_value || a->flags_of_errno || b->flags_of_errno) return false;
-  uint32_t one = flow_graph_block(g, x), other = flow_graph_block(g, y);
+  uint32_t one = follow_graph_block(g, x), other = follow_graph_block(g, y);
   uint32_t taken = reached_block(g, one, EDGE_TAKEN), fall = reached_block(g, one, EDGE_FALL);
   uint32_t other_taken = reached_block(g, other, EDGE_TAKEN), other_fall = reached_block(g, other, EDGE_FALL);
   if (taken == UINT32_MAX || fall == UINT32_MAX) return false;
@@ -235,12 +235,12 @@ static bool same_ends(struct run *a, uint32_t x, struct run *b, uint32_t y, bool
  */
 static bool comes_again(const struct run *r, uint32_t insn, uint32_t end, struct run *ret) {
   static const uint8_t sides[] = {EDGE_TAKEN, EDGE_FALL};
-  const struct flow_graph *g = r->g;
+  const struct follow_graph *g = r->g;
   *ret = *r;
   if (end == insn) return true;
   if (g->code.insns[end].op != OP_BRANCH || !r->flags_of_value || r->flags_known) return false;
   for (unsigned i = 0; i < COUNT(sides); i++) {
-    uint32_t block = carry_next_block(g, flow_graph_block(g, end), sides[i]);
+    uint32_t block = carry_next_block(g, follow_graph_block(g, end), sides[i]);
     *ret = *r;
     if (block != UINT32_MAX && carry_go(ret, block, 0) == insn) return true;
   }
@@ -276,7 +276,7 @@ static bool same_shown(struct run *a, struct run *b) {
 /* Do both runs end before a call that makes no difference between them, whatever they do behind it? */
 static bool same_call(struct run *a, uint32_t x, struct run *b, uint32_t y) {
   if (!insn_calls(&a->g->code.insns[x]) || !insn_calls(&a->g->code.insns[y])) return false;
-  struct flow_call one = flow_graph_call(a->g, x), other = flow_graph_call(a->g, y);
+  struct flow_call one = follow_graph_call(a->g, x), other = follow_graph_call(a->g, y);
   bool same = x == y || (one.kind == other.kind && one.kind != CALL_POINTER && one.target == other.target);
   if (!same || !same_arguments(a, b) || !same_stores(a, b) || !same_stores(b, a)) return false;
   return same_shown(a, b) && same_shown(b, a);
@@ -285,7 +285,7 @@ static bool same_call(struct run *a, uint32_t x, struct run *b, uint32_t y) {
 #define RUN_CALLS 4 /* that are passed */
 
 /* *ret_expected: a success that the code asks for, or 0. */
-static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p, uint64_t *ret_expected) {
+static bool same_runs(struct follow_graph *g, uint32_t insn, const struct follow_pair *p, uint64_t *ret_expected) {
   struct run a, b;
   uint32_t x = carry_start(g, insn, p->error_value, p->error_errno, &a);
   uint32_t y = carry_start(g, insn, p->success_value, 0, &b);
@@ -303,14 +303,14 @@ static bool same_runs(struct flow_graph *g, uint32_t insn, const struct flow_out
   }
 }
 
-bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
-  struct flow_outcome_pair other = *p;
+bool follow_graph_same(struct follow_graph *g, uint32_t insn, const struct follow_pair *p) {
+  struct follow_pair other = *p;
   if (!same_runs(g, insn, p, &other.success_value)) return false;
   uint64_t ignored;
   return other.success_value == 0 || same_runs(g, insn, &other, &ignored);
 }
 
-bool flow_graph_returns_errno(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p) {
+bool follow_graph_returns_errno(struct follow_graph *g, uint32_t insn, const struct follow_pair *p) {
   struct run a, b;
   uint32_t x = carry_start(g, insn, p->error_value, p->error_errno, &a);
   uint32_t y = carry_start(g, insn, p->success_value, 0, &b);

@@ -6,13 +6,13 @@
  * one that is too far away to be found by going back from each use; but a place that is never set to anything else
  * holds it wherever it is used.
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 /*
  * Is the instruction one that stores what errno's function has returned? *HELD: whether rax is that, before and behind
  * the instruction; false at the start of a block.
  */
-static bool stores_address(struct flow_graph *g, uint32_t insn, bool *held) {
+static bool stores_address(struct follow_graph *g, uint32_t insn, bool *held) {
   const struct insn *in = &g->code.insns[insn];
   bool stores = *held && in->op == OP_MOVE && in->src_kind == OPERAND_REG && in->src == RAX && in->size == 8;
   if (in->defs & REG_BIT(RAX)) *held = insn_calls(in) && follow_is_errno_call(g, insn);
@@ -31,7 +31,7 @@ static void drop_slots(struct errno_kept *k, int32_t from, int32_t to) {
 }
 
 /* Other things that are written to where the address was put: what has a second use is no such place. */
-static void drop_others(struct flow_graph *g, struct errno_kept *k) {
+static void drop_others(struct follow_graph *g, struct errno_kept *k) {
   uint16_t other = 0;
   for (uint32_t n = 0; n < g->code.n_blocks; n++) {
     const struct block *b = &g->code.blocks[n];
@@ -50,7 +50,7 @@ static void drop_others(struct flow_graph *g, struct errno_kept *k) {
     drop_slots(k, g->code.escaped[i], g->code.escaped[i] + 1);
 }
 
-static void look(struct flow_graph *g, struct errno_kept *k) {
+static void look(struct follow_graph *g, struct errno_kept *k) {
   k->asked = true;
   for (uint32_t n = 0; n < g->code.n_blocks; n++) {
     const struct block *b = &g->code.blocks[n];
@@ -66,14 +66,14 @@ static void look(struct flow_graph *g, struct errno_kept *k) {
   if (k->registers || k->n_slots) drop_others(g, k);
 }
 
-bool follow_errno_kept(struct flow_graph *g, uint32_t insn) {
+bool follow_errno_kept(struct follow_graph *g, uint32_t insn) {
   struct errno_kept *k = &g->errno_kept;
   int32_t slot;
   if (!k->asked) look(g, k);
   if (!k->registers && !k->n_slots) return false;
   uint8_t base = g->code.insns[insn].base;
   if (k->registers >> base & 1) return true;
-  uint32_t block = flow_graph_block(g, insn);
+  uint32_t block = follow_graph_block(g, insn);
   if (!follow_base_slot(g, block, insn - g->code.blocks[block].first, &slot)) return false;
   for (unsigned i = 0; i < k->n_slots; i++)
     if (k->slots[i] == slot) return true;

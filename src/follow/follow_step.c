@@ -2,12 +2,12 @@
 /*
  * One instruction and one fact of the forward analysis: where else is the value now, and what is done with it?
  */
-#include "flow/follow.h"
+#include "follow/fact.h"
 
 /* --- small parts -------------------------------------------------------------------------------------------------- */
 
-static struct flow_event event_at(const struct insn *in, unsigned kind, uint32_t insn, uint32_t block) {
-  return (struct flow_event){.kind = (uint8_t)kind, .insn = insn, .block = block, .at = in->address};
+static struct follow_event event_at(const struct insn *in, unsigned kind, uint32_t insn, uint32_t block) {
+  return (struct follow_event){.kind = (uint8_t)kind, .insn = insn, .block = block, .at = in->address};
 }
 
 /* Of a sum as well, what remains is its sign. */
@@ -16,7 +16,7 @@ static bool keeps_sums(unsigned kind, int64_t imm) {
   return sign || kind == XF_ZERO || kind == XF_SIGN || kind == XF_NEG;
 }
 
-bool follow_append(struct flow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
+bool follow_append(struct follow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
   f->sum = f->sum && keeps_sums(kind, imm);
   if (f->mixed && !f->sum) return true;
   return transform_append(g->function.worker, &f->ops, kind, width, imm);
@@ -38,7 +38,7 @@ static struct fact moved_to(struct fact f, uint8_t reg) {
 }
 
 /* The value, extended as a move does it, is in REG. */
-static void put_in_register(struct flow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
+static void put_in_register(struct follow_graph *g, struct fact f, const struct insn *in, uint8_t reg, uint32_t block,
                             uint32_t position) {
   unsigned from = in->from_size ? in->from_size : in->size;
   f = moved_to(f, reg);
@@ -48,13 +48,13 @@ static void put_in_register(struct flow_graph *g, struct fact f, const struct in
 }
 
 /* Something is done to it that is not followed; what remains is whether it is used as an address. */
-static void mix(struct flow_graph *g, struct fact f, uint8_t reg, uint32_t block, uint32_t position) {
+static void mix(struct follow_graph *g, struct fact f, uint8_t reg, uint32_t block, uint32_t position) {
   f = moved_to(f, reg);
   f.mixed = true;
   follow_push(g, block, position + 1, &f);
 }
 
-static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t block, uint32_t position,
+static void set_flags(struct follow_graph *g, const struct fact *from, uint32_t block, uint32_t position,
                       struct fact flags) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   if (from->mixed && !from->sum && !flags.differs) return;
@@ -70,7 +70,7 @@ static void set_flags(struct flow_graph *g, const struct fact *from, uint32_t bl
 }
 
 /* Something is added to it, in a register or in memory. */
-static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t position, bool dst) {
+static void sum_up(struct follow_graph *g, struct fact f, uint32_t block, uint32_t position, bool dst) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   f.sum |= !f.mixed;
   f.mixed = true;
@@ -86,7 +86,7 @@ static void sum_up(struct flow_graph *g, struct fact f, uint32_t block, uint32_t
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
 
 /* The other operand: *ret is its constant; false if it has none, and *ret is its identity. */
-static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, uint8_t reg, uint64_t *ret) {
+static bool other_constant(struct follow_graph *g, uint32_t insn, uint8_t kind, uint8_t reg, uint64_t *ret) {
   const struct insn *in = &g->code.insns[insn];
   struct flow_loc loc = flow_loc_reg(reg);
   *ret = (uint64_t)in->imm;
@@ -100,7 +100,7 @@ static bool other_constant(struct flow_graph *g, uint32_t insn, uint8_t kind, ui
   return constant;
 }
 
-static void compare(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+static void compare(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact flags = {.op = in->op, .swapped = !dst};
@@ -144,7 +144,8 @@ static unsigned transform_of(uint8_t op) {
 }
 
 /* dst = dst op constant, in a register or where the value is in memory. */
-static void with_constant(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, uint64_t imm) {
+static void with_constant(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position,
+                          uint64_t imm) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   bool memory = in->dst_kind == OPERAND_MEM;
   struct fact after = memory ? *f : moved_to(*f, in->dst), flags = {.op = in->op, .imm = imm};
@@ -168,7 +169,8 @@ static void with_constant(struct flow_graph *g, const struct fact *f, uint32_t b
 }
 
 /* dst = constant - value. */
-static void from_constant(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, uint64_t imm) {
+static void from_constant(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position,
+                          uint64_t imm) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = moved_to(*f, in->dst);
   bool ok = follow_append(g, &after, XF_NEG, 0, 0) && (!imm || follow_append(g, &after, XF_ADD, 0, (int64_t)imm));
@@ -184,7 +186,7 @@ static void from_constant(struct flow_graph *g, const struct fact *f, uint32_t b
  * Is the register a part of a product? A division by a constant is a multiplication from whose upper half the sign of
  * the value is taken away: it rounds towards 0, and asks nothing.
  */
-static bool is_product(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static bool is_product(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   const struct block *b = &g->code.blocks[block];
   while (position-- > 0) {
     const struct insn *in = &g->code.insns[b->first + position];
@@ -200,7 +202,7 @@ static bool is_product(const struct flow_graph *g, uint32_t block, uint32_t posi
 }
 
 /* dst = dst op something unknown. */
-static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+static void with_variable(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact flags = {.op = OP_CMP, .variable = true, .swapped = !dst};
@@ -240,7 +242,7 @@ static void with_variable(struct flow_graph *g, const struct fact *f, uint32_t b
 }
 
 /* dst = dst + dst. */
-static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void doubled(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   struct fact after = *f;
   if (!follow_append(g, &after, XF_SHL, 0, 1) || (in->size < 8 && !follow_append(g, &after, XF_ZERO, in->size, 0))) {
@@ -255,7 +257,7 @@ static void doubled(struct flow_graph *g, const struct fact *f, uint32_t block, 
  * The sign of the value is added to the value itself, whose identity OTHER is: so a division by a power of two begins,
  * which rounds towards 0. It asks nothing.
  */
-static bool is_rounding(struct flow_graph *g, const struct fact *f, uint8_t op, uint64_t other) {
+static bool is_rounding(struct follow_graph *g, const struct fact *f, uint8_t op, uint64_t other) {
   bool sign = false;
   for (const struct transform *t = f->ops; t; t = t->next)
     sign |= (t->kind == XF_SHR || t->kind == XF_SAR) && (t->imm == 31 || t->imm == 63);
@@ -264,7 +266,7 @@ static bool is_rounding(struct flow_graph *g, const struct fact *f, uint8_t op, 
   return other == g->identity;
 }
 
-static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
+static void arithmetic(struct follow_graph *g, const struct fact *of, uint32_t block, uint32_t position, bool dst) {
   struct fact plain = *of, *f = &plain;
   plain.differs = false; /* what is made of a difference is none, unless more differences are put into it */
   uint32_t insn = g->code.blocks[block].first + position;
@@ -304,7 +306,7 @@ static void arithmetic(struct flow_graph *g, const struct fact *of, uint32_t blo
 
 /* --- the value is an operand -------------------------------------------------------------------------------------- */
 
-void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
+void follow_operand(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position, bool dst) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   switch (in->op) {
@@ -365,7 +367,7 @@ void follow_operand(struct flow_graph *g, const struct fact *f, uint32_t block, 
 
 /* --- registers ---------------------------------------------------------------------------------------------------- */
 
-static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static void lea(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   struct fact after = *f;
@@ -391,7 +393,7 @@ static void lea(struct flow_graph *g, const struct fact *f, uint32_t block, uint
  * Is it the index of a table that compilers make of a switch with cases below 0? Something was added so that the least
  * one is 0, and the table is read-only.
  */
-static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) {
+static bool looks_up(struct follow_graph *g, const struct fact *f, uint32_t insn) {
   const struct insn *in = &g->code.insns[insn];
   bool moved = false;
   for (const struct transform *t = f->ops; t; t = t->next)
@@ -404,22 +406,22 @@ static bool looks_up(struct flow_graph *g, const struct fact *f, uint32_t insn) 
   return v.kind == VALUE_ADDRESS && !v.raw && !v.ops && image_is_readonly(g->code.image, v.value);
 }
 
-static void address(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
+static void address(struct follow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
   const struct insn *in = &g->code.insns[insn];
   if ((in->index == f->reg && in->flags & INSN_TABLE_INDEX) || looks_up(g, f, insn)) {
     follow_note(g, f, event_at(in, EVENT_SWITCH, insn, block));
     return;
   }
-  struct flow_event e = event_at(in, EVENT_DEREFERENCE, insn, block);
+  struct follow_event e = event_at(in, EVENT_DEREFERENCE, insn, block);
   bool frame = in->base == RSP || (in->base == RBP && in->fp != SP_UNKNOWN);
   e.indexed = in->base != f->reg && (in->scale > 1 || in->base == NO_REG || frame);
   follow_note(g, f, e);
 }
 
 /* The value is in a register at a call. */
-static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
+static void at_call(struct follow_graph *g, const struct fact *f, uint32_t insn, uint32_t block) {
   const struct insn *in = &g->code.insns[insn];
-  struct flow_event e = event_at(in, EVENT_ARGUMENT, insn, block);
+  struct follow_event e = event_at(in, EVENT_ARGUMENT, insn, block);
   if (in->dst_kind == OPERAND_REG && in->dst == f->reg) {
     e.kind = EVENT_DEREFERENCE;
     follow_note(g, f, e);
@@ -427,7 +429,7 @@ static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, u
   }
   for (unsigned i = 0; i < FLOW_ARGS; i++) {
     if (code_argument_registers[i] != f->reg) continue;
-    struct flow_call c = flow_graph_call(g, insn);
+    struct flow_call c = follow_graph_call(g, insn);
     e.arg = (uint8_t)i;
     e.call_kind = c.kind;
     e.target = c.target;
@@ -435,7 +437,7 @@ static void at_call(struct flow_graph *g, const struct fact *f, uint32_t insn, u
   }
 }
 
-static bool survives_call(struct flow_graph *g, const struct insn *in, uint8_t reg) {
+static bool survives_call(struct follow_graph *g, const struct insn *in, uint8_t reg) {
   if (!(CALL_CLOBBERS & REG_BIT(reg))) return true;
   if (in->op != OP_CALL) return false;
   return !(flow_changed_registers(&g->function, (uint64_t)in->imm) & REG_BIT(reg));
@@ -447,7 +449,7 @@ static bool divides(const struct insn *in) {
   return (in->uses & both) == both && (in->defs & both) == both;
 }
 
-static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool in_register(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   bool memory = in->base == f->reg || in->index == f->reg;
@@ -465,7 +467,7 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
     return insn_calls(in) && survives_call(g, in, f->reg);
   case OP_RETURN:
     if (f->reg == RAX || (f->reg == RDX && f->subject == SUBJECT_VALUE && !f->mixed)) {
-      struct flow_event e = event_at(in, EVENT_RETURN, insn, block);
+      struct follow_event e = event_at(in, EVENT_RETURN, insn, block);
       e.arg = f->reg == RDX ? RETURN_SECOND : 0;
       follow_note(g, f, e);
     }
@@ -482,7 +484,7 @@ static bool in_register(struct flow_graph *g, const struct fact *f, uint32_t blo
     else if (in->dst_kind == OPERAND_REG && in->dst == f->reg && in->uses & REG_BIT(f->reg))
       follow_operand(g, f, block, position, true);
     else if (!memory && in->op == OP_OTHER && in->uses & REG_BIT(f->reg) && !(f->reg == RDX && divides(in))) {
-      struct flow_event e = event_at(in, EVENT_USE, insn, block);
+      struct follow_event e = event_at(in, EVENT_USE, insn, block);
       e.lost = !in->defs && !(in->flags & (INSN_WRITES_MEM | INSN_SETS_FLAGS));
       follow_note(g, f, e);
     }
@@ -501,7 +503,7 @@ static bool asks_for_zero(const struct fact *f, uint8_t cc) {
 }
 
 /* Is the register what another one is and 2^n - 1 more? */
-static bool is_next_multiple(const struct flow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
+static bool is_next_multiple(const struct follow_graph *g, uint32_t block, uint32_t position, uint8_t reg) {
   uint32_t first = g->code.blocks[block].first;
   for (uint32_t i = position; i-- > 0;) {
     const struct insn *def = &g->code.insns[first + i];
@@ -516,7 +518,7 @@ static bool is_next_multiple(const struct flow_graph *g, uint32_t block, uint32_
  * "x < 0 ? x + 63 : x" is how compilers begin to divide by 64, which rounds towards 0, as FD_SET does with a
  * descriptor. Nobody asks for the sign.
  */
-static bool chooses_multiple(const struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool chooses_multiple(const struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   const struct insn *in = &g->code.insns[g->code.blocks[block].first + position];
   bool sign = in->cc == CC_S || in->cc == CC_NS || in->cc == CC_L || in->cc == CC_GE;
   if (in->op != OP_CMOV || f->op != OP_TEST || !sign || in->src_kind != OPERAND_REG) return false;
@@ -526,31 +528,31 @@ static bool chooses_multiple(const struct flow_graph *g, const struct fact *f, u
 #define JUMPS_MAX 4
 
 /* Where BLOCK leads to, behind blocks in which nothing is done but jump. */
-static uint32_t behind_jumps(const struct flow_graph *g, uint32_t block) {
+static uint32_t behind_jumps(const struct follow_graph *g, uint32_t block) {
   for (unsigned steps = 0; steps < JUMPS_MAX; steps++) {
     const struct block *b = &g->code.blocks[block];
     const uint32_t *next;
     for (uint32_t i = b->first; i < b->first + b->n; i++)
       if (g->code.insns[i].op != OP_JUMP && g->code.insns[i].op != OP_NOP) return block;
-    if (flow_graph_next(g, block, &next, NULL) != 1) return block;
+    if (follow_graph_next(g, block, &next, NULL) != 1) return block;
     block = next[0];
   }
   return block;
 }
 
 /* "if (x < 0) { }", unoptimised: the branch leads to the same place either way. */
-static bool is_idle(const struct flow_graph *g, uint32_t block, const struct insn *in) {
+static bool is_idle(const struct follow_graph *g, uint32_t block, const struct insn *in) {
   const uint32_t *next;
-  if (in->op != OP_BRANCH || flow_graph_next(g, block, &next, NULL) != 2) return false;
+  if (in->op != OP_BRANCH || follow_graph_next(g, block, &next, NULL) != 2) return false;
   return behind_jumps(g, next[0]) == behind_jumps(g, next[1]);
 }
 
-static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+static bool in_flags(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   uint32_t insn = g->code.blocks[block].first + position;
   const struct insn *in = &g->code.insns[insn];
   bool carry = in->op == OP_SBB || in->op == OP_ADC;
   if (in->op == OP_BRANCH || in->op == OP_SET || in->op == OP_CMOV || carry) {
-    struct flow_event e = event_at(in, EVENT_COMPARE, insn, block);
+    struct follow_event e = event_at(in, EVENT_COMPARE, insn, block);
     e.op = f->op;
     e.width = f->width;
     e.cc = carry ? CC_B : in->cc;
@@ -564,7 +566,7 @@ static bool in_flags(struct flow_graph *g, const struct fact *f, uint32_t block,
   return !(in->flags & INSN_SETS_FLAGS) && !insn_calls(in) && in->op != OP_SYSCALL;
 }
 
-bool follow_step(struct flow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
+bool follow_step(struct follow_graph *g, const struct fact *f, uint32_t block, uint32_t position) {
   switch (f->where) {
   case FACT_REG:
     return in_register(g, f, block, position);
