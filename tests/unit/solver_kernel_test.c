@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "allocator.h"
-#include "flow/flow.h"
+#include "solver/solver.h"
 #include "folder.h"
 
 /* Three tables, a list of hooks, an error behind a pointer, a circle, and memory that others fill. */
@@ -82,38 +82,38 @@ static int remove_folder(void **state) {
   return shell("cd / && rm -rf \"$OLDPWD\"") ? 0 : -1;
 }
 
-static int solve(unsigned workers, const struct flow_ways *ways, struct flow_world **ret, int nodes[]) {
-  struct flow_world_options o = {.workers = workers};
-  struct flow_world *w = NULL;
-  int r = flow_world_new_kernel(&o, ways, kernel, &w);
+static int solve(unsigned workers, const struct solver_ways *ways, struct solver **ret, int nodes[]) {
+  struct solver_options o = {.workers = workers};
+  struct solver *w = NULL;
+  int r = solver_new_kernel(&o, ways, kernel, &w);
   for (size_t i = 0; i < COUNT(functions) && r >= 0; i++)
-    r = nodes[i] = flow_world_want(w, 0, image_symbol_named(kernel, functions[i])->address, false);
-  if (r >= 0) r = flow_world_solve_errors(w);
+    r = nodes[i] = solver_want(w, 0, image_symbol_named(kernel, functions[i])->address, false);
+  if (r >= 0) r = solver_run_errors(w);
   if (r < 0)
-    flow_world_free(w);
+    solver_free(w);
   else
     *ret = w;
   return r;
 }
 
-static const struct flow_error *find(const struct flow_world *w, int node, unsigned number) {
-  const struct flow_error *all;
-  size_t n = flow_world_errors(w, (uint32_t)node, &all);
+static const struct solver_error *find(const struct solver *w, int node, unsigned number) {
+  const struct solver_error *all;
+  size_t n = solver_errors(w, (uint32_t)node, &all);
   for (size_t i = 0; i < n; i++)
     if (all[i].number == number && all[i].place == 0) return &all[i];
   return NULL;
 }
 
 /* Errors that the function returns, in order, as text. */
-static void print_errors(const struct flow_world *w, int node, struct text *to) {
+static void print_errors(const struct solver *w, int node, struct text *to) {
   to->n = 0;
   for (unsigned i = 1; i < 600; i++)
     if (find(w, node, i)) text_addf(to, "%s%u", to->n ? " " : "", i);
   if (!to->n) text_add(to, "none");
 }
 
-static void assert_errors(const struct flow_ways *ways, const char *const expected[]) {
-  struct flow_world *w = NULL;
+static void assert_errors(const struct solver_ways *ways, const char *const expected[]) {
+  struct solver *w = NULL;
   int nodes[COUNT(functions)];
   struct text got = {0};
   assert_int_equal(solve(2, ways, &w, nodes), 0);
@@ -122,7 +122,7 @@ static void assert_errors(const struct flow_ways *ways, const char *const expect
     if (strcmp(got.at, expected[i]) != 0) fail_msg("%s: %s, not %s", functions[i], got.at, expected[i]);
   }
   text_done(&got);
-  flow_world_free(w);
+  solver_free(w);
 }
 
 static void test_without_ways(void **state) {
@@ -155,33 +155,33 @@ static const uint64_t *gives(void *context, const char *name) {
 
 static void test_each_way(void **state) {
   (void)state;
-  struct flow_ways w = {.table = table};
+  struct solver_ways w = {.table = table};
   assert_errors(&w, (const char *const[]){"5 11", "28", "13", "33 34", "95", "5"});
-  w = (struct flow_ways){.beyond = beyond};
+  w = (struct solver_ways){.beyond = beyond};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "none", "33 34", "95", "5"});
-  w = (struct flow_ways){.never = never};
+  w = (struct solver_ways){.never = never};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "13", "34", "95", "5"});
-  w = (struct flow_ways){.gives = gives};
+  w = (struct solver_ways){.gives = gives};
   assert_errors(&w, (const char *const[]){"5 6 11", "28", "13", "33 34", "5 95 110", "5"});
-  w = (struct flow_ways){.table = table, .beyond = beyond, .never = never, .gives = gives};
+  w = (struct solver_ways){.table = table, .beyond = beyond, .never = never, .gives = gives};
   assert_errors(&w, (const char *const[]){"5 11", "28", "none", "34", "5 95 110", "5"});
 }
 
 /* --- where it comes from ------------------------------------------------------------------------------------------ */
 
-static const char *name_of(const struct flow_world *w, uint32_t node) {
+static const char *name_of(const struct solver *w, uint32_t node) {
   unsigned image;
   uint64_t address;
-  flow_world_node(w, node, &image, &address);
+  solver_node(w, node, &image, &address);
   return image_function_at(kernel, address)->name;
 }
 
 static void test_explanations(void **state) {
   (void)state;
-  struct flow_world *w = NULL;
+  struct solver *w = NULL;
   int nodes[COUNT(functions)];
   assert_int_equal(solve(1, NULL, &w, nodes), 0);
-  const struct flow_error *e = find(w, nodes[0], 6);
+  const struct solver_error *e = find(w, nodes[0], 6);
   assert_non_null(e);
   assert_string_equal(name_of(w, e->via - 1), "odd_read");
   assert_true(e->table == image_symbol_named(kernel, "odd")->address);
@@ -195,29 +195,29 @@ static void test_explanations(void **state) {
   assert_string_equal(name_of(w, e->via - 1), "disk_flush");
   e = find(w, nodes[2], 13);
   assert_string_equal(image_symbol_before(kernel, e->table)->name, "hooks");
-  struct flow_kernel_counts c = flow_world_kernel_counts(w);
+  struct solver_kernel_counts c = solver_count_kernel(w);
   assert_int_equal(c.pointer_calls, 2);
   assert_int_equal(c.resolved, 2);
   assert_int_equal(c.targets, 4);
-  flow_world_free(w);
+  solver_free(w);
 }
 
 /* --- workers and memory ------------------------------------------------------------------------------------------- */
 
 static void print_all(unsigned workers, struct text *to) {
-  struct flow_world *w = NULL;
+  struct solver *w = NULL;
   int nodes[COUNT(functions)];
   assert_int_equal(solve(workers, NULL, &w, nodes), 0);
   for (size_t i = 0; i < COUNT(functions); i++) {
-    const struct flow_error *all;
-    size_t n = flow_world_errors(w, (uint32_t)nodes[i], &all);
+    const struct solver_error *all;
+    size_t n = solver_errors(w, (uint32_t)nodes[i], &all);
     for (size_t k = 0; k < n; k++)
       text_addf(to, "%s %u %u %s %llx %llx\n", functions[i], all[k].number, all[k].place,
                 all[k].via ? name_of(w, all[k].via - 1) : "", (unsigned long long)all[k].at,
                 (unsigned long long)all[k].table);
   }
   assert_false(to->failed);
-  flow_world_free(w);
+  solver_free(w);
 }
 
 static void test_workers_do_not_matter(void **state) {
@@ -236,9 +236,9 @@ static void test_workers_do_not_matter(void **state) {
 #if OWN_ALLOCATOR
 static void test_lack_of_memory(void **state) {
   (void)state;
-  struct flow_ways ways = {.table = table, .never = never, .gives = gives};
+  struct solver_ways ways = {.table = table, .never = never, .gives = gives};
   for (long n = 0;; n++) {
-    struct flow_world *w = NULL;
+    struct solver *w = NULL;
     int nodes[COUNT(functions)];
     assert_true(n < 20000);
     alive = 0;
@@ -248,7 +248,7 @@ static void test_lack_of_memory(void **state) {
     int r = solve(1, &ways, &w, nodes);
     countdown = -1;
     bool right = r < 0 || (find(w, nodes[0], 5) && find(w, nodes[2], 13) && find(w, nodes[4], 110));
-    if (r >= 0) flow_world_free(w);
+    if (r >= 0) solver_free(w);
     failing = false;
     if (alive != 0) fail_msg("allocation %ld fails: %ld are not freed", n, alive);
     if (!right) fail_msg("allocation %ld fails: the answer is wrong", n);

@@ -2,7 +2,7 @@
 /* Inside the room: which structure of a kernel a pointer to a function was loaded from. */
 #pragma once
 
-#include "flow/tables.h"
+#include "solver/kernel_tables.h"
 
 /* A call through a pointer, in the function at ADDRESS with summary S. */
 struct asker {

@@ -7,7 +7,7 @@
  * the right type, at least one of them. Where no function of a variable has a type, as in modules before 5.11, it is
  * taken for one if it has the size and the shape of the structure, and its name ends with the structure's.
  */
-#include "flow/tables.h"
+#include "solver/kernel_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 /*
  * Where calls through pointers can go in a kernel.
  *
- * A pointer that was loaded from a member of a structure (owner.c) can be what any table of that structure holds there
- * (tables.c). Hooks that are linked into lists at start (struct security_hook_list) are found by the address of the
+ * A pointer that was loaded from a member of a structure (kernel_owner.c) can be what any table of that structure holds there
+ * (kernel_tables.c). Hooks that are linked into lists at start (struct security_hook_list) are found by the address of the
  * list's head, which stands in each of them.
  */
-#include "flow/targets.h"
-#include "flow/owner.h"
+#include "solver/kernel_targets.h"
+#include "solver/kernel_owner.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 /* What a question was answered with. */
 struct answer {
-  const struct flow_target *at;
+  const struct solver_target *at;
   uint32_t n;
   bool known; /* these are all; none, if no table has anything there */
 };
@@ -33,14 +33,14 @@ struct mentions {
 
 struct targets {
   struct tables tables;
-  const struct flow_ways *ways;
+  const struct solver_ways *ways;
   struct map answers;  /* to struct answer * */
   struct map mentions; /* variable to struct mentions * */
   struct map self;     /* for struct asker */
   VEC(struct mentions *) all_mentions;
 };
 
-int targets_new(const struct image *img, const struct types *types, const struct flow_ways *ways,
+int targets_new(const struct image *img, const struct types *types, const struct solver_ways *ways,
                 struct targets **ret) {
   struct targets *t = calloc(1, sizeof *t);
   if (!t) return -ENOMEM;
@@ -68,9 +68,9 @@ void targets_free(struct targets *t) {
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-typedef VEC(struct flow_target) target_vec;
+typedef VEC(struct solver_target) target_vec;
 
-static bool is_ordinary(const struct targets *t, const struct flow_target *to) {
+static bool is_ordinary(const struct targets *t, const struct solver_target *to) {
   const struct image_symbol *s = image_symbol_before(t->tables.image, to->table);
   return s && t->ways->table(t->ways->context, s->name);
 }
@@ -110,7 +110,7 @@ static int members(struct targets *t, uint32_t type, uint32_t offset, struct ans
   int r = l ? 0 : -ENOMEM;
   for (uint32_t i = 0; r >= 0 && i < l->n_tables; i++) {
     const struct pointer *p = tables_pointer_at(&t->tables, l->tables[i] + offset);
-    if (p) r = vec_push(&v, (struct flow_target){p->function, l->tables[i]});
+    if (p) r = vec_push(&v, (struct solver_target){p->function, l->tables[i]});
   }
   if (r >= 0) r = keep(t, key, &v, l->n_tables > 0 && !l->more, ret);
   vec_done(&v);
@@ -151,7 +151,7 @@ static int hooks(struct targets *t, uint64_t head, uint32_t offset, struct answe
     for (uint32_t back = 0; m->all.at[i].word == head && back <= offset && back <= ENTRY_MAX && r >= 0; back += 8) {
       uint64_t entry = m->all.at[i].at - back;
       const struct pointer *p = tables_pointer_at(&t->tables, entry + offset);
-      if (p) r = vec_push(&v, (struct flow_target){p->function, entry});
+      if (p) r = vec_push(&v, (struct solver_target){p->function, entry});
     }
   if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
@@ -163,7 +163,7 @@ static int given(struct targets *t, uint64_t function, struct answer *ret) {
   uint64_t key = hash_mix(function) + 4;
   target_vec v = {0};
   if (known_answer(t, key, ret)) return 0;
-  int r = vec_push(&v, (struct flow_target){.function = function});
+  int r = vec_push(&v, (struct solver_target){.function = function});
   if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
@@ -175,7 +175,7 @@ static int variable(struct targets *t, uint64_t at, struct answer *ret) {
   target_vec v = {0};
   if (known_answer(t, key, ret)) return 0;
   const struct pointer *p = tables_pointer_at(&t->tables, at);
-  int r = p ? vec_push(&v, (struct flow_target){p->function, at}) : 0;
+  int r = p ? vec_push(&v, (struct solver_target){p->function, at}) : 0;
   if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
   return r;
@@ -195,7 +195,7 @@ static int elements(struct targets *t, uint64_t at, struct answer *ret) {
   int r = 0;
   for (size_t i = first; i < t->tables.pointers.n && t->tables.pointers.at[i].at < end && r >= 0; i++) {
     const struct pointer *p = &t->tables.pointers.at[i];
-    if (p->key == t->tables.pointers.at[first].key) r = vec_push(&v, (struct flow_target){p->function, p->at});
+    if (p->key == t->tables.pointers.at[first].key) r = vec_push(&v, (struct solver_target){p->function, p->at});
   }
   if (r >= 0) r = keep(t, key, &v, v.n > 0, ret);
   vec_done(&v);
@@ -218,13 +218,13 @@ static int answer_path(struct targets *t, const struct asker *a, const struct fl
 }
 
 static int by_target(const void *x, const void *y) {
-  const struct flow_target *a = x, *b = y;
+  const struct solver_target *a = x, *b = y;
   if (a->function != b->function) return a->function < b->function ? -1 : 1;
   return (a->table > b->table) - (a->table < b->table);
 }
 
 int targets_of_call(struct targets *t, uint64_t address, const struct flow_summary *summary, uint32_t call,
-                    const struct flow_target **ret, bool *ret_known) {
+                    const struct solver_target **ret, bool *ret_known) {
   const struct flow_call *c = &summary->calls[call];
   const struct asker a = {&t->tables, &t->self, address, summary, c};
   struct answer answers[8];
@@ -239,7 +239,7 @@ int targets_of_call(struct targets *t, uint64_t address, const struct flow_summa
   }
   *ret_known = known;
   if (n == 0) return 0;
-  struct flow_target *all = arena_alloc(&t->tables.arena, n * sizeof *all);
+  struct solver_target *all = arena_alloc(&t->tables.arena, n * sizeof *all);
   if (!all) return -ENOMEM;
   for (unsigned i = 0; i < filled; at += answers[i++].n)
     if (answers[i].n) memcpy(all + at, answers[i].at, answers[i].n * sizeof *all);

@@ -3,39 +3,40 @@
  * What a call returns, seen from its caller: the callee's results, with its arguments replaced by what the caller gave,
  * and which of them the conditions behind the call let through.
  */
-#include "flow/evaluate.h"
+#include "solver/evaluate.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const struct flow_result indirect_result = {.kind = RESULT_OPAQUE, .reasons = OPAQUE_INDIRECT};
-static const struct flow_result external_result = {.kind = RESULT_OPAQUE, .reasons = OPAQUE_EXTERNAL};
-static const struct flow_results indirect_results = {&indirect_result, 1}, external_results = {&external_result, 1};
+static const struct solver_result indirect_result = {.kind = RESULT_OPAQUE, .reasons = OPAQUE_INDIRECT};
+static const struct solver_result external_result = {.kind = RESULT_OPAQUE, .reasons = OPAQUE_EXTERNAL};
+static const struct solver_results indirect_results = {&indirect_result, 1}, external_results = {&external_result, 1};
 
 /* A system call returns its errors negated, and on success something that is not negative. */
-static const struct flow_results *syscall_results(struct evaluation *e, const struct flow_syscall *call) {
-  struct flow_world *w = e->world;
+static const struct solver_results *syscall_results(struct evaluation *e, const struct solver_syscall *call) {
+  struct solver *solver = e->solver;
   uint64_t bits[3] = {0}, p;
-  enum flow_known known =
-      w->options.syscalls ? w->options.syscalls(w->options.syscalls_context, call, bits) : FLOW_UNKNOWN;
-  if (known == FLOW_UNKNOWN) bits[0] = 1ull << ENOSYS;
+  enum solver_known known = solver->options.syscalls
+                                ? solver->options.syscalls(solver->options.syscalls_context, call, bits)
+                                : SOLVER_UNKNOWN;
+  if (known == SOLVER_UNKNOWN) bits[0] = 1ull << ENOSYS;
   uint64_t key = hash_bytes(bits, sizeof bits) + known;
-  if (map_get(e->syscalls, key, &p)) return (const struct flow_results *)(uintptr_t)p;
+  if (map_get(e->syscalls, key, &p)) return (const struct solver_results *)(uintptr_t)p;
   unsigned n = 0;
   for (unsigned i = 0; i < COUNT(bits); i++)
     n += (unsigned)__builtin_popcountll(bits[i]);
-  struct flow_result *r = arena_zalloc(e->arena, (n + 1) * sizeof *r);
-  struct flow_results *rs = arena_zalloc(e->arena, sizeof *rs);
+  struct solver_result *r = arena_zalloc(e->arena, (n + 1) * sizeof *r);
+  struct solver_results *rs = arena_zalloc(e->arena, sizeof *rs);
   if (!r || !rs) {
     e->failed = true;
     return NULL;
   }
-  uint16_t reasons = known == FLOW_UNKNOWN ? OPAQUE_SYSCALL : 0, more = known == FLOW_PARTLY ? OPAQUE_MORE : 0;
+  uint16_t reasons = known == SOLVER_UNKNOWN ? OPAQUE_SYSCALL : 0, more = known == SOLVER_PARTLY ? OPAQUE_MORE : 0;
   for (unsigned i = 1; i <= ERRNO_MAX; i++)
     if (bits[i / 64] >> (i % 64) & 1)
-      r[rs->n++] = (struct flow_result){
+      r[rs->n++] = (struct solver_result){
           .kind = RESULT_CONST, .value = -(uint64_t)i, .evidence = EVIDENCE_SYSCALL, .reasons = reasons | more};
-  r[rs->n++] = (struct flow_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_POSITIVE | reasons};
+  r[rs->n++] = (struct solver_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_POSITIVE | reasons};
   rs->at = r;
   if (map_put(e->syscalls, key, (uintptr_t)rs) < 0) e->failed = true;
   return rs;
@@ -52,19 +53,19 @@ struct flow_value call_actual(const struct evaluation *e, struct flow_value v) {
 }
 
 /* A callee that makes the system call it is told to: its results for CALL, which are made once. */
-static const struct flow_results *results_for_args(struct evaluation *e, uint32_t callee, unsigned call) {
-  struct evaluation inner = {.world = e->world, .arena = e->arena, .syscalls = e->syscalls, .circle = e->circle};
+static const struct solver_results *results_for_args(struct evaluation *e, uint32_t callee, unsigned call) {
+  struct evaluation inner = {.solver = e->solver, .arena = e->arena, .syscalls = e->syscalls, .circle = e->circle};
   inner.args = e->node->summary.calls[call].args;
   uint64_t known;
-  if (map_get(&e->for_args, call, &known)) return (const struct flow_results *)(uintptr_t)known;
-  struct flow_results *rs = arena_zalloc(e->arena, sizeof *rs);
+  if (map_get(&e->for_args, call, &known)) return (const struct solver_results *)(uintptr_t)known;
+  struct solver_results *rs = arena_zalloc(e->arena, sizeof *rs);
   if (!rs || evaluate(&inner, callee, rs) < 0 || map_put(&e->for_args, call, (uintptr_t)rs) < 0) e->failed = true;
   evaluation_done(&inner);
   return rs;
 }
 
-static const struct flow_results *system_call(struct evaluation *e, const struct flow_call *c) {
-  struct flow_syscall call = {.number = UINT64_MAX};
+static const struct solver_results *system_call(struct evaluation *e, const struct flow_call *c) {
+  struct solver_syscall call = {.number = UINT64_MAX};
   struct flow_value number = call_actual(e, c->number);
   if (number.kind == VALUE_CONST) call.number = (uint32_t)number.value;
   for (unsigned i = 0; i < FLOW_ARGS; i++) {
@@ -76,15 +77,15 @@ static const struct flow_results *system_call(struct evaluation *e, const struct
   return syscall_results(e, &call);
 }
 
-const struct flow_results *call_results(struct evaluation *e, unsigned call, uint32_t *ret_node) {
+const struct solver_results *call_results(struct evaluation *e, unsigned call, uint32_t *ret_node) {
   const struct flow_call *c = &e->node->summary.calls[call];
   *ret_node = 0;
   if (c->kind == CALL_SYSTEM) return system_call(e, c);
   if (c->kind == CALL_POINTER) return &indirect_results;
-  int n = flow_world_callee(e->world, e->number, c);
+  int n = solver_callee(e->solver, e->number, c);
   if (n < 0) return &external_results;
   *ret_node = (uint32_t)n + 1;
-  struct node *callee = e->world->nodes.at[n];
+  struct node *callee = e->solver->nodes.at[n];
   if (callee->depends_on_args && !e->args && callee != e->node) return results_for_args(e, (uint32_t)n, call);
   return &callee->results;
 }
@@ -97,12 +98,12 @@ struct flow_value choice_pick(struct flow_value v, unsigned pick) {
   return v.choices[pick];
 }
 
-unsigned result_choices(const struct flow_call *c, const struct flow_result *r) {
+unsigned result_choices(const struct flow_call *c, const struct solver_result *r) {
   return r->kind == RESULT_ARG && r->arg < FLOW_ARGS && c->kind != CALL_SYSTEM ? choice_count(&c->args[r->arg]) : 1;
 }
 
 /* Would the callee return its argument if it were X? */
-bool result_allows_arg(const struct flow_result *r, uint64_t x) {
+bool result_allows_arg(const struct solver_result *r, uint64_t x) {
   uint64_t y;
   for (unsigned i = 0; r->outcome && i < r->outcome->n_guards; i++) {
     const struct flow_guard *g = &r->outcome->guards[i];
@@ -113,8 +114,8 @@ bool result_allows_arg(const struct flow_result *r, uint64_t x) {
 }
 
 /* A result that is the callee's argument: what the caller gave. */
-struct flow_result result_substitute(const struct evaluation *e, const struct flow_call *c, struct flow_result r,
-                                     unsigned pick) {
+struct solver_result result_substitute(const struct evaluation *e, const struct flow_call *c, struct solver_result r,
+                                       unsigned pick) {
   uint64_t x;
   if (r.kind != RESULT_ARG) return r;
   struct flow_value a = {.kind = VALUE_NONE};
@@ -150,14 +151,14 @@ struct flow_result result_substitute(const struct evaluation *e, const struct fl
 }
 
 /* The same where it is enough to know whether it is a constant. */
-struct flow_result result_known(const struct evaluation *e, const struct flow_call *c, struct flow_result r) {
+struct solver_result result_known(const struct evaluation *e, const struct flow_call *c, struct solver_result r) {
   if (result_choices(c, &r) == 1) return result_substitute(e, c, r, 0);
-  return (struct flow_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_COMPUTED};
+  return (struct solver_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_COMPUTED};
 }
 
 /* Can a result satisfy a guard? */
-enum answer result_satisfies(const struct evaluation *e, const struct flow_result *r, const struct flow_guard *g) {
-  const struct image *img = e->world->images.at[e->node->image];
+enum answer result_satisfies(const struct evaluation *e, const struct solver_result *r, const struct flow_guard *g) {
+  const struct image *img = e->solver->images.at[e->node->image];
   uint64_t x;
   bool pointer;
   switch (r->kind) {
@@ -187,7 +188,7 @@ enum answer result_satisfies(const struct evaluation *e, const struct flow_resul
 
 /* Do all guards of the outcome on this call allow the result? */
 bool outcome_allows(const struct evaluation *e, const struct flow_outcome *o, unsigned call,
-                    const struct flow_result *r) {
+                    const struct solver_result *r) {
   if (r->kind == RESULT_IMPOSSIBLE) return false;
   for (unsigned i = 0; i < o->n_guards; i++)
     if (!o->guards[i].arg && o->guards[i].call == call && o->guards[i].cc != GUARD_PASSED &&
@@ -202,10 +203,10 @@ bool outcome_possible(struct evaluation *e, const struct flow_outcome *o) {
     uint32_t node;
     const struct flow_guard *g = &o->guards[i];
     if (g->arg) continue;
-    const struct flow_results *rs = call_results(e, g->call, &node);
+    const struct solver_results *rs = call_results(e, g->call, &node);
     bool any = false;
     for (uint32_t k = 0; rs && k < rs->n && !any; k++) {
-      struct flow_result r = result_known(e, &e->node->summary.calls[g->call], rs->at[k]);
+      struct solver_result r = result_known(e, &e->node->summary.calls[g->call], rs->at[k]);
       any = g->cc == GUARD_PASSED || result_satisfies(e, &r, g) != ANSWER_NO;
     }
     if (!any) return false;

@@ -2,7 +2,7 @@
 /* Inside the room: the words of a kernel that are functions, and the tables of structures that they form. */
 #pragma once
 
-#include "flow/flow.h"
+#include "solver/solver.h"
 
 /* A word of the image that is a function's address. */
 struct pointer {

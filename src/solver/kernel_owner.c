@@ -6,7 +6,7 @@
  * name a member of a structure (path.c gives the loads). Where a type is lost on the way, the functions that are given
  * the object tell it, or the call itself, which gives the object to the function that it finds through it.
  */
-#include "flow/owner.h"
+#include "solver/kernel_owner.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* Inside the room: images, nodes and what is known of them. */
 #pragma once
 
-#include "flow/flow.h"
-#include "flow/targets.h"
+#include "solver/solver.h"
+#include "solver/kernel_targets.h"
 
 #include <pthread.h>
 
@@ -18,15 +18,15 @@ struct error_set {
 struct pointer_call {
   uint32_t call, n;
   bool known; /* these are all */
-  const struct flow_target *targets;
+  const struct solver_target *targets;
 };
 
 /* Of a kernel's function. */
 struct node_errors {
   struct error_set sets[1 + FLOW_ARGS]; /* returned, and stored behind its arguments */
   uint64_t passes;                      /* the arguments that it may return, as bits; then those that it negates */
-  struct flow_gap gap;                  /* it returns what a call through a pointer returns that leads nowhere */
-  VEC(struct flow_error) found;
+  struct solver_gap gap;                /* it returns what a call through a pointer returns that leads nowhere */
+  VEC(struct solver_error) found;
   struct pointer_call *pointers;
   uint32_t n_pointers;
   int32_t *callees; /* for each call, the node of its function; -1 if there is none */
@@ -41,15 +41,15 @@ struct node {
   uint8_t depth; /* calls between what is wanted and it, the shortest way; only if there is a limit */
   uint64_t address;
   struct flow_summary summary;
-  struct flow_results results;
+  struct solver_results results;
   uint32_t index, low; /* for finding circles */
   uint32_t circle;     /* the circle that it is in */
   struct node_errors *errors;
   const struct flow_assume *assume; /* of a kernel's function: for callers that give these constants; or NULL */
 };
 
-struct flow_world {
-  struct flow_world_options options;
+struct solver {
+  struct solver_options options;
   VEC(const struct image *) images;
   VEC(struct node *) nodes;
   struct map node_of;   /* key of (image, address, ifunc) */
@@ -66,16 +66,16 @@ struct flow_world {
   unsigned errno_image;
   uint64_t errno_offset;
   struct code_kernel *kernel; /* NULL if the images are not kernels */
-  struct flow_ways ways;
+  struct solver_ways ways;
   struct types *types;
   struct targets *targets;
   struct map deciding; /* of a function: the arguments that matter to it */
 };
 
 /* The image and symbol that NAME binds to from IMAGE; its own first. */
-const struct image_symbol *world_symbol(const struct flow_world *w, unsigned image, const char *name,
-                                        const char *version, unsigned *ret_image);
+const struct image_symbol *solver_symbol(const struct solver *solver, unsigned image, const char *name,
+                                         const char *version, unsigned *ret_image);
 /* Brings all nodes' results to a fixed point. */
-int world_solve(struct flow_world *w);
+int solver_solve_results(struct solver *solver);
 /* Brings all nodes' errors to a fixed point. */
-int world_solve_errors(struct flow_world *w);
+int solver_solve_errors(struct solver *solver);

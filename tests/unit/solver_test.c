@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "allocator.h"
-#include "flow/flow.h"
+#include "solver/solver.h"
 #include "folder.h"
 
 /* --- the library -------------------------------------------------------------------------------------------------- */
@@ -237,11 +237,11 @@ static int remove_library(void **state) {
 
 /* --- results as text ---------------------------------------------------------------------------------------------- */
 
-static enum flow_known call_errors(void *context, const struct flow_syscall *call, uint64_t bits[3]) {
+static enum solver_known call_errors(void *context, const struct solver_syscall *call, uint64_t bits[3]) {
   (void)context;
   if (call->number == 3) bits[0] = 1u << EINTR | 1u << EIO | 1u << EBADF;
   if (call->number == 7) bits[0] = 1u << EFAULT;
-  return call->number < 10 ? FLOW_KNOWN : FLOW_UNKNOWN;
+  return call->number < 10 ? SOLVER_KNOWN : SOLVER_UNKNOWN;
 }
 
 static bool is_abort(void *context, const char *name) {
@@ -250,23 +250,23 @@ static bool is_abort(void *context, const char *name) {
 }
 
 /* All functions of the library, wanted in their order; their nodes. 0 or what solving said. */
-static int solve(unsigned workers, struct flow_world **ret, int nodes[COUNT(functions)]) {
-  struct flow_world_options o = {.syscalls = call_errors, .noreturn = is_abort, .workers = workers};
-  struct flow_world *w = NULL;
-  int r = flow_world_new(&o, &w);
+static int solve(unsigned workers, struct solver **ret, int nodes[COUNT(functions)]) {
+  struct solver_options o = {.syscalls = call_errors, .noreturn = is_abort, .workers = workers};
+  struct solver *w = NULL;
+  int r = solver_new(&o, &w);
   for (size_t i = 0; i < COUNT(images) && r >= 0; i++)
-    r = flow_world_add(w, images[i]);
+    r = solver_add(w, images[i]);
   for (size_t i = 0; i < COUNT(functions) && r >= 0; i++) {
     const struct image_symbol *s = image_export(images[0], functions[i].name, NULL);
     assert_non_null(s);
-    r = nodes[i] = flow_world_want(w, 0, s->address, s->kind == SYMBOL_IFUNC);
+    r = nodes[i] = solver_want(w, 0, s->address, s->kind == SYMBOL_IFUNC);
   }
-  if (r >= 0) r = flow_world_solve(w);
+  if (r >= 0) r = solver_run(w);
   *ret = w;
   return r;
 }
 
-static void add_value(struct text *t, const struct flow_result *r) {
+static void add_value(struct text *t, const struct solver_result *r) {
   static const char *const kinds[] = {"", "pointer", "tls", "arg", "opaque", "garbage", "impossible"};
   if (r->kind == RESULT_CONST && r->value >> 32 == 0)
     text_addf(t, "%d", (int32_t)r->value);
@@ -277,10 +277,10 @@ static void add_value(struct text *t, const struct flow_result *r) {
   if (r->kind == RESULT_ARG) text_addf(t, "%u%s", r->arg, r->ops ? "'" : "");
 }
 
-static void add_side(struct text *t, const struct flow_world *w, const struct flow_side *s) {
+static void add_side(struct text *t, const struct solver *w, const struct solver_side *s) {
   unsigned image = 0;
   uint64_t offset = 0;
-  bool known = flow_world_errno(w, &image, &offset);
+  bool known = solver_errno(w, &image, &offset);
   if (s->place == PLACED_ARG && s->offset)
     text_addf(t, "arg%u+%lld=", s->arg, (long long)s->offset);
   else if (s->place == PLACED_ARG)
@@ -302,9 +302,9 @@ static int by_text(const void *a, const void *b) {
 }
 
 /* What a node can return and set; the caller frees it. */
-static char *described(const struct flow_world *w, int node) {
+static char *described(const struct solver *w, int node) {
   struct text all = {0}, one[64] = {0};
-  struct flow_results rs = flow_world_results(w, (uint32_t)node);
+  struct solver_results rs = solver_results_of(w, (uint32_t)node);
   assert_true(rs.n <= COUNT(one));
   for (uint32_t i = 0; i < rs.n; i++) {
     add_value(&one[i], &rs.at[i]);
@@ -325,7 +325,7 @@ static char *described(const struct flow_world *w, int node) {
 }
 
 /* How many functions have other results than the table says. */
-static unsigned count_wrong(const struct flow_world *w, const int nodes[COUNT(functions)]) {
+static unsigned count_wrong(const struct solver *w, const int nodes[COUNT(functions)]) {
   unsigned wrong = 0;
   for (size_t i = 0; i < COUNT(functions); i++) {
     char *text = described(w, nodes[i]);
@@ -342,21 +342,21 @@ static unsigned count_wrong(const struct flow_world *w, const int nodes[COUNT(fu
 
 static void test_idioms(void **state) {
   (void)state;
-  struct flow_world *w;
+  struct solver *w;
   int nodes[COUNT(functions)];
   assert_int_equal(solve(1, &w, nodes), 0);
   assert_int_equal(count_wrong(w, nodes), 0);
-  flow_world_free(w);
+  solver_free(w);
 }
 
 static void test_workers_do_not_matter(void **state) {
   (void)state;
   for (unsigned round = 0; round < 5; round++) {
-    struct flow_world *w;
+    struct solver *w;
     int nodes[COUNT(functions)];
     assert_int_equal(solve(4, &w, nodes), 0);
     assert_int_equal(count_wrong(w, nodes), 0);
-    flow_world_free(w);
+    solver_free(w);
   }
 }
 
@@ -367,74 +367,74 @@ static void test_workers_do_not_matter_for_the_c_library(void **state) {
       "fopen",       "getaddrinfo", "malloc",  "pthread_mutex_lock", "regcomp",  "glob",   "read",   "syslog",
       "posix_spawn", "strtol",      "tmpfile", "getpwnam_r",         "realpath", "system", "wordexp"};
   struct image *img = NULL;
-  struct flow_world *worlds[2];
+  struct solver *worlds[2];
   char *path = NULL;
   struct err e = {0};
   if (image_find("libc.so.6", NULL, &path, &e) < 0 || image_open(path, &img, &e) < 0) fail_msg("%s", e.text);
   free(path);
   int nodes[2][COUNT(names)];
   for (unsigned k = 0; k < 2; k++) {
-    struct flow_world_options o = {.syscalls = call_errors, .noreturn = is_abort, .workers = k ? 4 : 1};
-    assert_int_equal(flow_world_new(&o, &worlds[k]), 0);
-    assert_int_equal(flow_world_add(worlds[k], img), 0);
+    struct solver_options o = {.syscalls = call_errors, .noreturn = is_abort, .workers = k ? 4 : 1};
+    assert_int_equal(solver_new(&o, &worlds[k]), 0);
+    assert_int_equal(solver_add(worlds[k], img), 0);
     for (size_t i = 0; i < COUNT(names); i++) {
       const struct image_symbol *s = image_export(img, names[i], NULL);
       assert_non_null(s);
-      nodes[k][i] = flow_world_want(worlds[k], 0, s->address, s->kind == SYMBOL_IFUNC);
+      nodes[k][i] = solver_want(worlds[k], 0, s->address, s->kind == SYMBOL_IFUNC);
       assert_true(nodes[k][i] >= 0);
     }
-    assert_int_equal(flow_world_solve(worlds[k]), 0);
+    assert_int_equal(solver_run(worlds[k]), 0);
   }
-  assert_int_equal(flow_world_counts(worlds[0]).functions, flow_world_counts(worlds[1]).functions);
+  assert_int_equal(solver_count(worlds[0]).functions, solver_count(worlds[1]).functions);
   for (size_t i = 0; i < COUNT(names); i++) {
     char *one = described(worlds[0], nodes[0][i]), *four = described(worlds[1], nodes[1][i]);
     assert_string_equal(one, four);
     free(one);
     free(four);
   }
-  flow_world_free(worlds[0]);
-  flow_world_free(worlds[1]);
+  solver_free(worlds[0]);
+  solver_free(worlds[1]);
   image_free(img);
 }
 
 static void test_questions_about_a_world(void **state) {
   (void)state;
-  struct flow_world *w;
+  struct solver *w;
   int nodes[COUNT(functions)];
   unsigned image;
   uint64_t address;
   assert_int_equal(solve(1, &w, nodes), 0);
-  assert_true(flow_world_errno(w, &image, &address));
+  assert_true(solver_errno(w, &image, &address));
   assert_int_equal(image, 1);
-  assert_ptr_equal(flow_world_image(w, 1), images[1]);
-  assert_int_equal(flow_world_want(w, 2, 0, false), -EINVAL);
+  assert_ptr_equal(solver_image(w, 1), images[1]);
+  assert_int_equal(solver_want(w, 2, 0, false), -EINVAL);
   for (size_t i = 0; i < COUNT(functions); i++) {
-    flow_world_node(w, (uint32_t)nodes[i], &image, &address);
+    solver_node(w, (uint32_t)nodes[i], &image, &address);
     assert_int_equal(image, 0);
     assert_int_equal(address, image_export(images[0], functions[i].name, NULL)->address);
-    const struct flow_summary *s = flow_world_summary(w, (uint32_t)nodes[i]);
+    const struct flow_summary *s = solver_summary(w, (uint32_t)nodes[i]);
     for (uint32_t k = 0; k < s->n_calls; k++) {
-      int callee = flow_world_callee(w, (uint32_t)nodes[i], &s->calls[k]);
-      assert_true(callee == -ENOENT || (callee >= 0 && (size_t)callee < flow_world_counts(w).functions));
+      int callee = solver_callee(w, (uint32_t)nodes[i], &s->calls[k]);
+      assert_true(callee == -ENOENT || (callee >= 0 && (size_t)callee < solver_count(w).functions));
     }
   }
-  flow_world_free(w);
-  flow_world_free(NULL);
+  solver_free(w);
+  solver_free(NULL);
 }
 
 /* A function that is wanted later is analysed by solving again. */
 static void test_solving_again(void **state) {
   (void)state;
-  struct flow_world_options o = {.syscalls = call_errors, .workers = 1};
-  struct flow_world *w = NULL;
-  assert_int_equal(flow_world_new(&o, &w), 0);
-  assert_int_equal(flow_world_solve(w), 0);
-  assert_int_equal(flow_world_add(w, images[0]), 0);
-  int first = flow_world_want(w, 0, image_export(images[0], "tail", NULL)->address, false);
-  assert_int_equal(flow_world_solve(w), 0);
-  int second = flow_world_want(w, 0, image_export(images[0], "plain", NULL)->address, false);
-  int nowhere = flow_world_want(w, 0, 1ull << 50, false);
-  assert_int_equal(flow_world_solve(w), 0);
+  struct solver_options o = {.syscalls = call_errors, .workers = 1};
+  struct solver *w = NULL;
+  assert_int_equal(solver_new(&o, &w), 0);
+  assert_int_equal(solver_run(w), 0);
+  assert_int_equal(solver_add(w, images[0]), 0);
+  int first = solver_want(w, 0, image_export(images[0], "tail", NULL)->address, false);
+  assert_int_equal(solver_run(w), 0);
+  int second = solver_want(w, 0, image_export(images[0], "plain", NULL)->address, false);
+  int nowhere = solver_want(w, 0, 1ull << 50, false);
+  assert_int_equal(solver_run(w), 0);
   const struct {
     int node;
     const char *results;
@@ -444,7 +444,7 @@ static void test_solving_again(void **state) {
     assert_string_equal(text, expected[i].results);
     free(text);
   }
-  flow_world_free(w);
+  solver_free(w);
 }
 
 static void test_transforms(void **state) {
@@ -581,23 +581,23 @@ static const char far_text[] =
     " mov dword ptr fs:[rax], 5\n mov eax, -1\n ret\n";
 
 /* What each of the functions returns if those of WANTED are, and callees are read as far as REACH says. */
-static void check_reach(const struct image *far, struct flow_reach reach, unsigned workers, const char *const *wanted,
+static void check_reach(const struct image *far, struct solver_reach reach, unsigned workers, const char *const *wanted,
                         const char *const *results) {
-  struct flow_world_options o = {.syscalls = call_errors, .workers = workers, .reach = reach};
-  struct flow_world *w = NULL;
+  struct solver_options o = {.syscalls = call_errors, .workers = workers, .reach = reach};
+  struct solver *w = NULL;
   int nodes[4];
-  assert_int_equal(flow_world_new(&o, &w), 0);
-  assert_true(flow_world_add(w, far) >= 0);
-  assert_true(flow_world_add(w, images[1]) >= 0);
+  assert_int_equal(solver_new(&o, &w), 0);
+  assert_true(solver_add(w, far) >= 0);
+  assert_true(solver_add(w, images[1]) >= 0);
   for (size_t i = 0; wanted[i]; i++)
-    nodes[i] = flow_world_want(w, 0, image_export(far, wanted[i], NULL)->address, false);
-  assert_int_equal(flow_world_solve(w), 0);
+    nodes[i] = solver_want(w, 0, image_export(far, wanted[i], NULL)->address, false);
+  assert_int_equal(solver_run(w), 0);
   for (size_t i = 0; wanted[i]; i++) {
     char *text = described(w, nodes[i]);
     assert_string_equal(text, results[i]);
     free(text);
   }
-  flow_world_free(w);
+  solver_free(w);
 }
 
 /* A function that is called by one that is far away, and is wanted too, is near. */
@@ -610,10 +610,10 @@ static void test_reach(void **state) {
   must("${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic far.s -o far.so");
   struct image *far = open_image("far.so");
   for (unsigned workers = 1; workers < 5; workers += 3) {
-    check_reach(far, (struct flow_reach){0}, workers, wanted, all);
-    check_reach(far, (struct flow_reach){3, 2, 1}, workers, wanted, all);
-    check_reach(far, (struct flow_reach){2, 1, 1}, workers, wanted, far_off);
-    check_reach(far, (struct flow_reach){2, 1, 1}, workers, more, all);
+    check_reach(far, (struct solver_reach){0}, workers, wanted, all);
+    check_reach(far, (struct solver_reach){3, 2, 1}, workers, wanted, all);
+    check_reach(far, (struct solver_reach){2, 1, 1}, workers, wanted, far_off);
+    check_reach(far, (struct solver_reach){2, 1, 1}, workers, more, all);
   }
   image_free(far);
 }
@@ -621,7 +621,7 @@ static void test_reach(void **state) {
 #if OWN_ALLOCATOR
 /* Fails allocation N; 1 if there are fewer. */
 static int fail_allocation(long n) {
-  struct flow_world *w = NULL;
+  struct solver *w = NULL;
   int nodes[COUNT(functions)];
   alive = 0;
   failed_one = false;
@@ -634,7 +634,7 @@ static int fail_allocation(long n) {
     assert_int_equal(r, -ENOMEM);
   } else
     assert_int_equal(count_wrong(w, nodes), 0); /* sorting can do without memory */
-  flow_world_free(w);
+  solver_free(w);
   failing = false;
   if (alive != 0) fail_msg("allocation %ld fails: %ld are not freed", n, alive);
   return !failed_one;
