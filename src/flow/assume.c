@@ -279,7 +279,7 @@ static bool open(const struct forward *w, const struct edge *e, const struct fla
   const struct insn *last = &w->code->insns[b->first + b->n - 1];
   if (e->kind != EDGE_TAKEN && e->kind != EDGE_FALL) return true;
   if (!can_ask(flags, last->cc)) return true;
-  return condition_holds(last->cc, flags->width, flags->a, flags->b) == (e->kind == EDGE_TAKEN);
+  return flow_condition_holds(last->cc, flags->width, flags->a, flags->b) == (e->kind == EDGE_TAKEN);
 }
 
 /* --- the function ------------------------------------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ static bool run(struct forward *w, const struct flow_assume *assume, struct aren
   return true;
 }
 
-uint8_t assume_deciding(const struct code *c, struct arena *arena) {
+uint8_t flow_assume_deciding(const struct code *c, struct arena *arena) {
   struct forward w = {.code = c};
   return run(&w, NULL, arena) ? w.deciding : 0;
 }

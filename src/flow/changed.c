@@ -6,7 +6,7 @@
  * that does not touch it. Large functions, calls to elsewhere and whatever cannot be read change all that a call may
  * change.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <errno.h>
 
@@ -56,4 +56,6 @@ static uint16_t look(struct flow_worker *k, const struct image *img, uint64_t ad
   return changed;
 }
 
-uint16_t changed_registers(struct walk *w, uint64_t address) { return look(w->worker, w->image, address, 0); }
+uint16_t flow_changed_registers(struct flow_function *f, uint64_t address) {
+  return look(f->worker, f->image, address, 0);
+}

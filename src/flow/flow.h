@@ -2,11 +2,9 @@
 /*
  * Which constants reach the return of a function, on which conditions, and what is set on the way.
  *
- * Two steps. First each function alone: LFI's algorithm 1, backward from its returns, on demand, with the conditions of
- * the branches crossed; a call is a leaf. The result, a summary, is a list of outcomes over leaves. Then all summaries
- * together: calls are replaced by what the callee returns, filtered by the conditions, to a fixed point where functions
- * call each other in circles. The first step takes most of the time, reads every function once and runs on all
- * processors; the result does not depend on the order.
+ * Each function alone: LFI's algorithm 1, backward from its returns, on demand, with the conditions of the branches
+ * crossed; a call is a leaf. The result, a summary, is a list of outcomes over leaves; room solver puts summaries
+ * together. Where a value of a function comes from, on all ways, can be asked by itself; room follow does.
  */
 #pragma once
 
@@ -173,11 +171,6 @@ struct flow_call {
 /* The arguments of a call of which nothing is asked, and of one of which only the result is. */
 extern const struct flow_value flow_args_unasked[FLOW_ARGS], flow_args_none[FLOW_ARGS];
 
-/* A function that a call through a pointer can reach, and the table that holds its address; 0 if none does. */
-struct flow_target {
-  uint64_t function, table;
-};
-
 /* A place in memory that a store writes. */
 enum place_kind { PLACE_TLS, PLACE_GLOBAL, PLACE_ARG, PLACE_CALL };
 
@@ -240,10 +233,13 @@ struct flow_summary {
 };
 
 /* Where a question has been. */
-struct origin_mark {
+struct flow_origin_mark {
   uint64_t hash;
   uint32_t stamp;
 };
+
+/* The vectors of one function whose memory is kept for the next. */
+enum { ROOM_WORK, ROOM_ORIGINS, ROOM_CALLS, ROOM_CALL_INSNS, ROOM_OUTCOMES, ROOM_PREDICATES, N_ROOMS };
 
 /* What a thread keeps between functions. All zero is valid. */
 struct flow_worker {
@@ -259,11 +255,11 @@ struct flow_worker {
   struct flow_room {
     void *at;
     size_t cap;
-  } rooms[6];                /* memory of vectors of the function before */
-  struct origin_mark *marks; /* of the questions so far; in the keep arena */
-  uint32_t stamp;            /* the last question */
-  bool brief;                /* evidence is not looked for at any price */
-  bool failed;               /* there was no memory for a transform */
+  } rooms[N_ROOMS];               /* memory of vectors of the function before */
+  struct flow_origin_mark *marks; /* of the questions so far; in the keep arena */
+  uint32_t stamp;                 /* the last question */
+  bool brief;                     /* evidence is not looked for at any price */
+  bool failed;                    /* there was no memory for a transform */
 };
 void flow_worker_done(struct flow_worker *w);
 
@@ -287,385 +283,87 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
  */
 bool transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
                      bool *ret_pointer);
+/* Puts an operation behind. False if the chain gets too long or there is no memory, which W then says. */
+bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                      int64_t imm);
+/* The same operations; chains of different workers are different objects. */
+bool transform_equal(const struct transform *a, const struct transform *b);
+/*
+ * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
+ * is not.
+ */
+#define TRANSFORM_VALUES 16
+unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
+                          const struct transform **ret_rest);
 /* Does A cc B hold for the low WIDTH bytes? */
-bool condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
+bool flow_condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
 
-/* --- what becomes of a value -------------------------------------------------------------------------------------- */
+/* --- where a function's values come from -------------------------------------------------------------------------- */
 
-/*
- * LFI's algorithm 3: a value is followed forward from where it comes to be, through copies, stack slots, structure
- * members and arithmetic with constants, and all that is done with it is noted. What is noted holds on some way from
- * there, not on all.
- */
-enum flow_event_kind {
-  EVENT_COMPARE,     /* compared, and something depends on the flags */
-  EVENT_SWITCH,      /* the index of a jump table or of a set of bits */
-  EVENT_ARGUMENT,    /* argument ARG of the call CALL */
-  EVENT_DEREFERENCE, /* used as an address */
-  EVENT_RETURN,      /* returned to the caller */
-  EVENT_STORE,       /* written to memory that is not the function's own */
-  EVENT_GIVEN,       /* the call CALL gets as argument ARG the address of what it is in, IMM bytes from there */
-  EVENT_LEFT,        /* errno is as it was left when the function TARGET is called; where errno is set to 0 only */
-  EVENT_USE,         /* anything else */
+enum flow_loc_kind { LOC_REG, LOC_SLOT, LOC_PLACE };
+
+/* Where a value is at a point of the function. */
+struct flow_loc {
+  uint8_t kind, reg;
+  uint8_t size; /* bytes that matter, of slots and places */
+  int32_t slot; /* relative to rsp at entry */
+  struct flow_place place;
+};
+
+struct flow_origin_entry {
+  uint64_t key;
+  struct flow_value value;
 };
 
 /*
- * Where a value is stored: the variable at IMM; IMM bytes behind argument ARG, or behind what the function returns;
- * somewhere else. WIDTH: bytes.
+ * One function whose values are asked for. Its graph and the worker's maps are its own until it is done; a worker has
+ * one at a time.
  */
-enum store_place { STORE_ELSEWHERE, STORE_GLOBAL, STORE_BEHIND_ARGUMENT, STORE_BEHIND_RESULT };
-
-/* EVENT_RETURN, START_RESULT: ARG, if it is not what is returned but the second eight bytes of a structure. */
-#define RETURN_SECOND 1
-
-enum flow_subject { SUBJECT_VALUE, SUBJECT_ERRNO };
-
-struct flow_event {
-  uint8_t kind, subject;
-  uint8_t op, width, cc;       /* EVENT_COMPARE: flags of OP; CC as written */
-  bool swapped;                /* the value is the right operand */
-  bool variable;               /* the other operand is not a constant */
-  bool mixed;                  /* something unknown was added before */
-  bool sum;                    /* ... and nothing else was done: a sum of it and other values */
-  bool rest;                   /* it was taken away from something, and this is what is left */
-  bool indexed;                /* EVENT_DEREFERENCE: as an index */
-  bool lost;                   /* EVENT_USE: it goes to where it is not followed, as a floating-point register */
-  bool behind;                 /* EVENT_STORE: a function that was called has stored it */
-  bool element;                /* EVENT_STORE, EVENT_GIVEN: what is there is an array, of which it is any element */
-  int16_t pinned;              /* it is on a way on which the value was found to be this; 0 if on any */
-  uint8_t place;               /* EVENT_STORE: an enum store_place */
-  uint8_t arg;                 /* from 0 */
-  uint32_t insn, block;        /* EVENT_COMPARE: of what depends on the flags */
-  uint64_t at;                 /* the instruction */
-  uint64_t imm;                /* the other operand; if that is not a constant, its identity */
-  uint8_t call_kind;           /* EVENT_ARGUMENT, EVENT_GIVEN: an enum call_kind */
-  uint64_t target;             /* ... and where it goes */
-  const struct transform *ops; /* what was done to the value before */
+struct flow_function {
+  struct flow_worker *worker;
+  const struct image *image;
+  const struct code *code;
+  const struct flow_assume *assume; /* or NULL */
+  struct map *origins;              /* (instruction, location) to an entry */
+  struct map *call_of;              /* instruction to call */
+  VEC(struct flow_origin_entry) origin_values;
+  VEC(struct flow_call) calls;
+  VEC(uint32_t) call_insn;
+  unsigned depth;   /* of origin questions inside each other */
+  uint32_t *stamps; /* for each block, the last question that looked at it */
+  bool kernel;      /* pointers to functions are asked for */
+  bool own;         /* calls through a slot of what the image itself defines go to that */
+  bool failed;      /* no memory */
 };
 
-/* Is EVENT_COMPARE's condition true for VALUE? VARIABLE stands for the other operand if that is not a constant. */
-bool flow_event_holds(const struct flow_event *e, const struct image *img, uint64_t value, uint64_t variable);
+/* Over one function's graph, with the worker's memory. 0 or -ENOMEM. */
+int flow_function_start(struct flow_function *f, struct flow_worker *worker, const struct code *code) MUST_USE;
+void flow_function_done(struct flow_function *f);
 
-/* A function that values are followed in. It lives in the worker's scratch arena until the next one is opened. */
-struct flow_graph;
-
-struct flow_graph_options {
-  struct code_options code;
-  /* Does the function of this name return the address of errno? May be NULL. */
-  bool (*errno_at)(void *context, const char *name);
-  /* Does it leave errno as it is, as the former do? May be NULL. */
-  bool (*keeps_errno)(void *context, const char *name);
-  void *context;
-};
-
-int flow_graph_open(struct flow_worker *worker, const struct image *img, uint64_t entry,
-                    const struct flow_graph_options *options, struct flow_graph **ret) MUST_USE;
-void flow_graph_close(struct flow_graph *g);
-const struct code *flow_graph_code(const struct flow_graph *g);
-/* Where the call instruction INSN goes; kind CALL_POINTER if that is not known. Arguments are not filled in. */
-struct flow_call flow_graph_call(struct flow_graph *g, uint32_t insn);
-/* The blocks behind block K: *ret points to their numbers, and the edges' kinds are in *ret_kinds. */
-uint32_t flow_graph_next(const struct flow_graph *g, uint32_t k, const uint32_t **ret, const uint8_t **ret_kinds);
-/* The constant that argument ARG of the call INSN has; false if it is not one, or not the same on all ways. */
-bool flow_graph_argument(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret);
+struct flow_loc flow_loc_reg(uint8_t reg);
+/* Tells locations apart, those of different size too. */
+uint64_t flow_loc_hash(const struct flow_loc *l);
+bool flow_place_equal(const struct flow_place *a, const struct flow_place *b);
+/* If slots of what the image itself defines are asked for as that: makes the call one to the address. */
+void flow_call_bind_own(const struct flow_function *f, struct flow_call *c);
+/* The place outside the stack that the memory operand names; false if it is not known. */
+bool flow_operand_place(struct flow_function *f, uint32_t insn, struct flow_place *ret);
 /*
- * Does argument ARG of the call INSN point to a variable on the stack that holds a constant? *RET_STACK: whether it
- * points to one at all.
+ * The one leaf that LOC holds before instruction INSN, whatever the way; VALUE_NONE if there is more than one or it is
+ * not known, with RAW set if they are calls' results, arguments and constants, a call among them.
  */
-bool flow_graph_preset(struct flow_graph *g, uint32_t insn, unsigned arg, bool *ret_stack);
-uint32_t flow_graph_block(const struct flow_graph *g, uint32_t insn);
-/* Is argument ARG of the call X argument OTHER of the call Y, because one register holds it all the way between? */
-bool flow_graph_same_argument(const struct flow_graph *g, uint32_t x, unsigned arg, uint32_t y, unsigned other);
-/* Is the memory operand of INSN behind the pointer V, a result of a call or an argument, by its displacement? */
-bool flow_graph_is_behind(struct flow_graph *g, uint32_t insn, const struct flow_value *v);
-/* Does some way through the function leave garbage as its result: does it return nothing? */
-bool flow_graph_returns_nothing(struct flow_graph *g);
-/* Does the function set errno to 0 somewhere? */
-bool flow_graph_clears_errno(struct flow_graph *g);
+struct flow_value flow_origin(struct flow_function *f, uint32_t insn, const struct flow_loc *loc);
+/* The same, or VALUE_CHOICE if there are a few. */
+struct flow_value flow_origin_choice(struct flow_function *f, uint32_t insn, const struct flow_loc *loc);
+bool flow_origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret);
 /*
- * The values that argument ARG of the call INSN may have, at most MAX: results of calls, arguments, constants. Returns
- * how many; 0 if not all are known.
+ * What REG holds before INSN, by the place from which it has been held and by the register that held it there. Equal
+ * if the values are; different ones may be the same value all the same.
  */
-unsigned flow_graph_sources(struct flow_graph *g, uint32_t insn, unsigned arg, struct flow_value *ret, unsigned max);
-/*
- * What tells the value of argument ARG of the call INSN from other values of this function; 0 if that is not known. Of
- * a call's result it is the address of the call.
- */
-uint64_t flow_graph_argument_identity(struct flow_graph *g, uint32_t insn, unsigned arg);
-/* The call whose result V is, but for its extension to more bits; UINT32_MAX if it is none. */
-uint32_t flow_graph_call_insn(const struct flow_graph *g, const struct flow_value *v);
-/* Does a way lead from behind INSN to the instruction TO? */
-bool flow_graph_leads(struct flow_graph *g, uint32_t insn, uint32_t to);
-/*
- * Does the code behind the call INSN come to the same place in the same state, whether it gets the error (its value and
- * errno) or the success? False if they differ, or if it cannot be told. Returning the value is the same for both.
- */
-struct flow_outcome_pair {
-  uint64_t error_value, error_errno, success_value;
-  bool nothing; /* the function returns nothing: what is left in the register is nobody's */
-};
-bool flow_graph_same(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
-/*
- * Is all the difference between the error and the success that the function returns another number, and that number the
- * error's errno, or the negative of it?
- */
-bool flow_graph_returns_errno(struct flow_graph *g, uint32_t insn, const struct flow_outcome_pair *p);
-/*
- * Does every way from behind INSN to the end of the function pass one of STOPS, instructions that use what was followed
- * last as an address or argument? Those that only use the value of an earlier round of a loop do not count.
- */
-bool flow_graph_always(struct flow_graph *g, uint32_t insn, const struct map *stops);
-
-/*
- * The offset from which the pointer that INSN calls is read, behind whatever address; false if it is not seen.
- * *RET_TABLE: the instruction that has read that address from memory, as that of a table of virtual functions is;
- * UINT32_MAX if there is none.
- */
-bool flow_graph_pointer_offset(const struct flow_graph *g, uint32_t insn, int64_t *ret, uint32_t *ret_table);
-/*
- * Is INSN, which calls what is at OFFSET in the table that TABLE has read, no call of a function that returns a number
- * or an address of its own: is something returned in memory, or is the object the one that counts for std::shared_ptr?
- */
-bool flow_graph_calls_other(struct flow_graph *g, uint32_t insn, uint32_t table, int64_t offset);
-/* Is the operand in memory an element of an array in the image, by an index or a pointer? Where the element 0 is. */
-bool flow_graph_array(struct flow_graph *g, uint32_t insn, uint64_t *ret);
-
-struct flow_events {
-  VEC(struct flow_event) at;
-  bool torn; /* there was more to follow than the budget allows */
-};
-
-/* Where a value comes to be. */
-enum flow_start_kind {
-  START_RESULT,   /* what the call INSN returns, and leaves in errno */
-  START_ARGUMENT, /* what the function gets as argument ARG */
-  START_BEHIND,   /* what the call INSN has written, SIZE bytes at OFFSET behind its argument ARG */
-  START_GLOBAL,   /* what INSN reads from the variable at OFFSET */
-  START_GIVEN,    /* what the function finds, SIZE bytes at OFFSET behind argument ARG */
-  START_MADE,     /* what the call INSN has written, SIZE bytes at OFFSET behind what it returns */
-  START_ERRNO,    /* what the function finds in errno */
-};
-
-struct flow_start {
-  uint8_t kind, arg, size;
-  bool element; /* START_BEHIND, START_GIVEN: it is any element of the array that begins there */
-  uint32_t insn;
-  int64_t offset;
-};
-
-/*
- * Follows a value. Nothing is followed beyond the instructions in STOPS, which may be NULL; they are uses that were
- * found when the same value was followed without. Events are added in the order in which they are met, each once. The
- * chains live as long as the worker. 0 or -ENOMEM.
- */
-int flow_follow(struct flow_graph *g, const struct flow_start *start, const struct map *stops,
-                struct flow_events *ret) MUST_USE;
-
-/* --- all functions together --------------------------------------------------------------------------------------- */
-
-enum result_kind {
-  RESULT_CONST,
-  RESULT_POINTER,
-  RESULT_TLS,
-  RESULT_ARG,
-  RESULT_OPAQUE,
-  RESULT_UNDEFINED,
-  RESULT_IMPOSSIBLE
-};
-
-/* Why a result is opaque. */
-enum {
-  OPAQUE_INDIRECT = 1,
-  OPAQUE_EXTERNAL = 2,
-  OPAQUE_COMPUTED = 4,
-  OPAQUE_MEMORY = 8,
-  OPAQUE_COMPLEX = 16,
-  OPAQUE_CODE = 32,
-  OPAQUE_SYSCALL = 64,   /* a system call whose errors are not known */
-  OPAQUE_POSITIVE = 128, /* what a system call returns on success: not negative */
-  OPAQUE_WIDE = 256,     /* all 64 bits are meant: a pointer or a long */
-  OPAQUE_POINTER = 512,  /* it is used as an address */
-  OPAQUE_MORE = 4096,    /* of a constant: one of the errors of a system call that has others, which are not known */
-  OPAQUE_ERRNO = 2048,   /* a call that is not known fails on the way: errno may be set */
-  OPAQUE_ORDER = 1024,   /* the difference of two bytes: an order, as memcmp gives it */
-};
-
-enum side_place { PLACED_TLS, PLACED_GLOBAL, PLACED_ARG };
-
-/* One value that one place gets. Places are resolved: PLACED_TLS and PLACED_GLOBAL by image and offset. */
-struct flow_side {
-  uint8_t place;
-  uint8_t arg;      /* PLACED_ARG, from 0 */
-  uint8_t from_arg; /* the value is argument FROM_ARG - 1, through OPS */
-  bool unknown;     /* set, but the value is not known */
-  bool more;        /* ... and a system call's, of which others are known */
-  uint8_t width;    /* in bytes, as it is stored */
-  uint16_t image;
-  int64_t offset;
-  int64_t value;
-  const struct transform *ops;
-};
-
-enum {
-  EVIDENCE_ERRNO = 1,  /* errno is set on the way */
-  EVIDENCE_CALLEE = 2, /* the way is taken only if a callee fails */
-  EVIDENCE_SHARED = 4, /* the constant may be a left-over */
-  EVIDENCE_SYSCALL = 8,
-  EVIDENCE_SIDE = 16,
-  EVIDENCE_RAISED = 32, /* a function that returns nothing is called with a constant: perhaps to note the error */
-};
-
-struct flow_result {
-  uint8_t kind;
-  uint8_t arg;
-  uint8_t evidence;
-  uint16_t reasons;
-  uint16_t image;                /* RESULT_TLS */
-  uint64_t value;                /* the constant as in rax; RESULT_TLS: offset */
-  const struct transform *ops;   /* RESULT_ARG */
-  const struct flow_side *sides; /* sorted */
-  uint32_t n_sides;
-  /* Where it came from, for people: the outcome, and the callee's constant that it passes on or depends on. */
-  const struct flow_outcome *outcome;
-  uint32_t via_node, because_node; /* node + 1, or 0 */
-  uint64_t via_value, because_value;
-  uint8_t because_guard;
-  uint8_t narrow;                     /* only so many bytes of rax are set; 0 if all */
-  bool errno_partial;                 /* errno is set on some of its ways only */
-  const struct flow_guard *arg_guard; /* one of its ways is taken if an argument is an error already, or NULL */
-};
-
-struct flow_results {
-  const struct flow_result *at;
-  uint32_t n;
-};
-
-struct flow_world;
-
-/* What is known of a system call's arguments: bit I of KNOWN says that VALUES[I] is one. */
-struct flow_syscall {
-  uint64_t number;
-  unsigned known;
-  uint64_t values[FLOW_ARGS];
-};
-
-/* PARTLY: there are more than those that are known. */
-enum flow_known { FLOW_UNKNOWN, FLOW_PARTLY, FLOW_KNOWN };
-
-/* The errors of a system call as a bit set of errno values. */
-typedef enum flow_known (*flow_syscalls)(void *context, const struct flow_syscall *call, uint64_t bits[3]);
-
-/*
- * How many calls away from what is wanted a call may be whose function is read, by what is asked of it; all 0: any.
- * Calls that are farther away are as those of functions that are not there: what is not known for it is said to be not
- * known. Errors of a function come from near it, and so does what proves them.
- */
-struct flow_reach {
-  uint8_t value, condition, made;
-};
-
-struct flow_world_options {
-  flow_syscalls syscalls;
-  /* Which arguments of a system call decide on its errors, as a set of bits. May be NULL. */
-  unsigned (*syscall_args)(void *context, uint64_t number);
-  void *syscalls_context;
-  /* Is a function of this name known never to return? */
-  bool (*noreturn)(void *context, const char *name);
-  void *noreturn_context;
-  /*
-   * Is a function of this name known not to fail? What it returns is then not looked for, and hands no error on to who
-   * calls it. May be NULL; the context is that of noreturn.
-   */
-  bool (*infallible)(void *context, const char *name);
-  struct flow_reach reach;
-  unsigned workers;
-  void (*progress)(void *context, size_t done, size_t total);
-  void *progress_context;
-};
-
-int flow_world_new(const struct flow_world_options *options, struct flow_world **ret) MUST_USE;
-void flow_world_free(struct flow_world *w);
-/*
- * Adds an image, which is searched for imports after those added before. The world does not own it. Returns its number.
- */
-int flow_world_add(struct flow_world *w, const struct image *img) MUST_USE;
-/* The function at ADDRESS of image number IMAGE shall be analysed; IFUNC: it is a resolver. Returns its node. */
-int flow_world_want(struct flow_world *w, unsigned image, uint64_t address, bool ifunc) MUST_USE;
-/* Analyses all that is wanted and what it calls. */
-int flow_world_solve(struct flow_world *w) MUST_USE;
-
-struct flow_results flow_world_results(const struct flow_world *w, uint32_t node);
-const struct flow_summary *flow_world_summary(const struct flow_world *w, uint32_t node);
-void flow_world_node(const struct flow_world *w, uint32_t node, unsigned *ret_image, uint64_t *ret_address);
-const struct image *flow_world_image(const struct flow_world *w, unsigned image);
-/* The node that a call of NODE's summary goes to, or -ENOENT. */
-int flow_world_callee(const struct flow_world *w, uint32_t node, const struct flow_call *call);
-/* Image number and TLS offset of errno; false if no image defines it. */
-bool flow_world_errno(const struct flow_world *w, unsigned *ret_image, uint64_t *ret_offset);
-
-struct flow_counts {
-  size_t functions, bytes;
-};
-struct flow_counts flow_world_counts(const struct flow_world *w);
-
-/* --- the errors of a kernel --------------------------------------------------------------------------------------- */
-
-/*
- * A world of one image, which is a kernel. Its functions are summarised as others are, with calls through pointers
- * followed to all that the kernel's tables hold (targets.c); then each function's errors, values from -1 to -575, are
- * found as sets. Unlike results they say nothing of conditions between functions.
- */
-
-/* Which ways through a kernel count. All may be NULL; names are symbols. */
-struct flow_ways {
-  /* Does the table belong to what ordinary programs use? If any that a call can go through does, only those count. */
-  bool (*table)(void *context, const char *name);
-  /* Is the function one that the calls of ordinary programs do not come to? Its errors do not count. */
-  bool (*beyond)(void *context, const char *name);
-  /* Is the error one that the function never returns, though its code looks so? */
-  bool (*never)(void *context, const char *name, unsigned error);
-  /* Errors that the function also returns, from memory that others fill: a bit set of 3 words, or NULL. */
-  const uint64_t *(*gives)(void *context, const char *name);
-  bool incomplete; /* tables are missing: where a call through a table goes is never known fully */
-  void *context;
-};
-
-int flow_world_new_kernel(const struct flow_world_options *options, const struct flow_ways *ways,
-                          const struct image *img, struct flow_world **ret) MUST_USE;
-int flow_world_solve_errors(struct flow_world *w) MUST_USE;
-
-/* An error that a function can return, and how it is known on the shortest way. */
-struct flow_error {
-  uint16_t number;
-  uint8_t place;      /* 0: it is returned; N + 1: it is stored behind argument N */
-  uint8_t from_place; /* the same in the function that it comes from */
-  uint32_t via; /* node + 1 of the function that it comes from, which has it as FROM; 0 if it is a constant here */
-  uint16_t from;
-  uint64_t at;    /* the instruction that makes the constant or the call */
-  uint64_t table; /* the table through which the call goes, or 0 */
-};
-
-/* In the order in which they were found, nearest first. */
-size_t flow_world_errors(const struct flow_world *w, uint32_t node, const struct flow_error **ret);
-
-/*
- * Other ways to the error *E of NODE, through other tables that the same call can go through: *E with another table and
- * function. How many there are; at most MAX are stored.
- */
-size_t flow_world_error_tables(const struct flow_world *w, uint32_t node, const struct flow_error *e,
-                               struct flow_error *ret, size_t max);
-
-/* Does the function return, perhaps through others, what a pointer's function returns that is not known? */
-bool flow_world_errors_unknown(const struct flow_world *w, uint32_t node);
-/* Why not all of a function's errors are known, on the shortest way. */
-struct flow_gap {
-  bool there;
-  uint32_t via; /* node + 1 of the function that has it and that the call is of; 0 if it is here */
-  uint64_t at;  /* the call, which leads where is not known if VIA is 0; 0 if the function could not be read whole */
-};
-struct flow_gap flow_world_errors_gap(const struct flow_world *w, uint32_t node);
-
-struct flow_kernel_counts {
-  size_t pointer_calls, resolved, targets;
-};
-struct flow_kernel_counts flow_world_kernel_counts(const struct flow_world *w);
+uint64_t flow_origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg);
+/* The number of the call that INSN makes. */
+unsigned flow_call_number(struct flow_function *f, uint32_t insn);
+/* The registers that the function of the image at ADDRESS may change, as far as it is small enough to tell. */
+uint16_t flow_changed_registers(struct flow_function *f, uint64_t address);
+/* The arguments, as bits, whose values decide branches or are given to other functions. */
+uint8_t flow_assume_deciding(const struct code *c, struct arena *arena);

@@ -5,7 +5,7 @@
  * On a value that is followed, it goes along as a predicate, makes the value a constant if it says "equal", or one of
  * a few if it bounds the index of a table. On another value, it is evidence if that is the result of a call.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
@@ -22,10 +22,11 @@ static bool head_covers(const struct item *i, unsigned width) {
 }
 
 /* LOC is known to be V: followed values in it become constants. */
-static bool equal_to(struct walk *w, struct state *s, const struct loc *loc, uint64_t v, unsigned width, uint64_t at) {
+static bool equal_to(struct walk *w, struct state *s, const struct flow_loc *loc, uint64_t v, unsigned width,
+                     uint64_t at) {
   for (unsigned k = s->n_items; k-- > 0;) {
     struct item i = s->items[k];
-    if (i.role == ROLE_PRED || !loc_equal(&i.loc, loc) || !head_covers(&i, width)) continue;
+    if (i.role == ROLE_PRED || !flow_loc_equal(&i.loc, loc) || !head_covers(&i, width)) continue;
     state_drop(s, k);
     struct flow_value c = {.kind = VALUE_CONST, .value = width >= 8 ? v : v & ((1ull << (width * 8)) - 1), .at = at};
     if (!state_settle(w, s, &i, c)) return false;
@@ -34,10 +35,10 @@ static bool equal_to(struct walk *w, struct state *s, const struct loc *loc, uin
 }
 
 /* All that is loaded from tables with the index V. False if that is impossible. */
-static bool settle_index(struct walk *w, struct state *s, const struct loc *loc, struct flow_value v) {
+static bool settle_index(struct walk *w, struct state *s, const struct flow_loc *loc, struct flow_value v) {
   for (unsigned k = s->n_items; k-- > 0;) {
     struct item i = s->items[k];
-    if (!loc_equal(&i.loc, loc) || !transform_loads(i.ops)) continue;
+    if (!flow_loc_equal(&i.loc, loc) || !transform_loads(i.ops)) continue;
     state_drop(s, k);
     if (!state_settle(w, s, &i, v)) return false;
   }
@@ -49,7 +50,7 @@ static bool enumerate(struct walk *w, struct state *s, const struct item *p, uin
                       uint32_t position) {
   for (unsigned k = 0; k < s->n_items; k++) {
     struct item i = s->items[k];
-    if (i.role == ROLE_PRED || !loc_equal(&i.loc, &p->loc) || !transform_loads(i.ops)) continue;
+    if (i.role == ROLE_PRED || !flow_loc_equal(&i.loc, &p->loc) || !transform_loads(i.ops)) continue;
     for (uint64_t v = 0; v <= most; v++) {
       struct state copy;
       state_copy(&copy, s);
@@ -61,9 +62,9 @@ static bool enumerate(struct walk *w, struct state *s, const struct item *p, uin
   return false;
 }
 
-static bool on_followed(const struct state *s, const struct loc *loc) {
+static bool on_followed(const struct state *s, const struct flow_loc *loc) {
   for (unsigned i = 0; i < s->n_items; i++)
-    if (loc_equal(&s->items[i].loc, loc)) return true;
+    if (flow_loc_equal(&s->items[i].loc, loc)) return true;
   return false;
 }
 
@@ -73,7 +74,7 @@ static void add_pred(struct state *s, const struct item *p) {
     const struct item *q = &s->items[i];
     n += q->role == ROLE_PRED;
     if (q->role == ROLE_PRED && q->cc == p->cc && q->ops == p->ops && q->imm == p->imm && q->width == p->width &&
-        loc_equal(&q->loc, &p->loc))
+        flow_loc_equal(&q->loc, &p->loc))
       return;
   }
   if (n < PREDS && s->n_items < ITEMS) s->items[s->n_items++] = *p;
@@ -82,14 +83,15 @@ static void add_pred(struct state *s, const struct item *p) {
 /* If what is compared is computed from a followed value, as a copy or otherwise: the comparison in terms of that. */
 static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct item *p) {
   if (!state_live(s)) return;
-  struct flow_value v = origin(w, insn, &p->loc);
+  struct flow_value v = flow_origin(&w->function, insn, &p->loc);
   if (v.kind != VALUE_ARG && v.kind != VALUE_CALL) return;
   for (unsigned i = 0; i < s->n_items; i++) {
     if (s->items[i].role == ROLE_PRED) continue;
-    struct flow_value o = origin(w, insn, &s->items[i].loc);
+    struct flow_value o = flow_origin(&w->function, insn, &s->items[i].loc);
     if (o.kind != v.kind || o.arg != v.arg || o.call != v.call) continue;
     const struct transform *ops = p->ops;
-    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !transform_concat(w->worker, v.ops, &ops))) continue;
+    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !transform_concat(w->function.worker, v.ops, &ops)))
+      continue;
     p->ops = ops;
     p->loc = s->items[i].loc;
     return;
@@ -97,9 +99,9 @@ static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct 
 }
 
 /* Is the register the result of a comparison just above? */
-static bool from_comparison(const struct walk *w, uint32_t insn, uint32_t position, const struct loc *loc) {
+static bool from_comparison(const struct walk *w, uint32_t insn, uint32_t position, const struct flow_loc *loc) {
   for (uint32_t i = 1; loc->kind == LOC_REG && i <= position && i < 6; i++) {
-    const struct insn *in = &w->code->insns[insn - i];
+    const struct insn *in = &w->function.code->insns[insn - i];
     if (in->op == OP_SET && in->dst_kind == OPERAND_REG && in->dst == loc->reg) return true;
   }
   return false;
@@ -136,11 +138,11 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
     return MEET_ON;
   }
   if (w->simple || (s->beyond != BEYOND_FAR && state_evidence(s) >= w->guards)) return MEET_ON;
-  struct flow_value v = origin(w, insn, &p->loc);
+  struct flow_value v = flow_origin(&w->function, insn, &p->loc);
   if (s->beyond == BEYOND_FAR && (v.kind != VALUE_CALL || v.call + 1u != state_wanted(w, s))) return MEET_ON;
   if (v.kind == VALUE_CALL) {
     const struct transform *ops = p->ops;
-    if (transform_concat(w->worker, v.ops, &ops))
+    if (transform_concat(w->function.worker, v.ops, &ops))
       state_add_guard(s, (struct flow_guard){v.call, 0, p->cc, p->width, ops, p->imm, p->at});
     return MEET_ON;
   }
@@ -158,11 +160,11 @@ static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct 
     if (at % 4) memcpy(ret, w->predicates.at + at / 4, at % 4 * sizeof *ret);
     return at % 4;
   }
-  unsigned n = condition_at(w, insn, cc, ret);
+  unsigned n = condition_at(&w->function, insn, cc, ret);
   at = w->predicates.n * 4 + n;
   for (unsigned i = 0; i < n; i++)
-    if (vec_push(&w->predicates, ret[i]) < 0) w->failed = true;
-  if (w->failed || map_put(w->conditions, key, at) < 0) w->failed = true;
+    if (vec_push(&w->predicates, ret[i]) < 0) w->function.failed = true;
+  if (w->function.failed || map_put(w->conditions, key, at) < 0) w->function.failed = true;
   return n;
 }
 
@@ -170,7 +172,7 @@ static unsigned condition_met(struct walk *w, uint32_t insn, uint8_t cc, struct 
 static bool may_split(const struct item *p) { return p->cc == CC_BE || p->cc == CC_B; }
 
 enum meet meet_all(struct walk *w, struct state *s, uint32_t insn, uint32_t block, uint32_t position) {
-  const struct insn *in = &w->code->insns[insn];
+  const struct insn *in = &w->function.code->insns[insn];
   struct item met[PENDING + 1], both[2];
   unsigned n_met = 0;
   while (s->n_pending && in->flags & INSN_SETS_FLAGS) {
@@ -182,8 +184,12 @@ enum meet meet_all(struct walk *w, struct state *s, uint32_t insn, uint32_t bloc
       met[n_met++] = both[0];
   }
   if (s->table_case != NO_CASE && in->flags & INSN_TABLE_INDEX) {
-    met[n_met++] = (struct item){
-        .loc = loc_reg(in->index), .role = ROLE_PRED, .cc = CC_E, .width = 4, .imm = s->table_case, .at = in->address};
+    met[n_met++] = (struct item){.loc = flow_loc_reg(in->index),
+                                 .role = ROLE_PRED,
+                                 .cc = CC_E,
+                                 .width = 4,
+                                 .imm = s->table_case,
+                                 .at = in->address};
     s->table_case = NO_CASE;
   }
   for (unsigned last = 0; last < 2; last++)

@@ -5,7 +5,7 @@
  * Addresses, arguments and the operands of comparisons are asked for in this way. The answer is remembered for each
  * (instruction, location). Two different leaves, a choice, or too many blocks are "not known".
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 struct trace {
   uint32_t block, position;
-  struct loc loc;
+  struct flow_loc loc;
   const struct transform *ops;
   bool moved; /* the location is not the one that was asked for */
 };
@@ -40,7 +40,7 @@ struct search {
   unsigned n_choices;
 };
 
-struct flow_value value_at_entry(const struct walk *w, const struct loc *loc) {
+struct flow_value value_at_entry(const struct flow_function *f, const struct flow_loc *loc) {
   struct flow_value v = {.kind = VALUE_MEMORY, .raw = loc->kind == LOC_PLACE && loc->size == 8};
   if (loc->kind == LOC_SLOT) {
     if (loc->slot >= 8 && loc->slot < 8 + 8 * 16) {
@@ -56,61 +56,61 @@ struct flow_value value_at_entry(const struct walk *w, const struct loc *loc) {
       v.kind = VALUE_ARG;
       v.arg = (uint8_t)i;
     }
-  if (v.kind == VALUE_ARG && w->assume && w->assume->known >> v.arg & 1)
-    v = (struct flow_value){.kind = VALUE_CONST, .value = w->assume->values[v.arg]};
+  if (v.kind == VALUE_ARG && f->assume && f->assume->known >> v.arg & 1)
+    v = (struct flow_value){.kind = VALUE_CONST, .value = f->assume->values[v.arg]};
   return v;
 }
 
-static bool slot_is_call(const struct walk *w, uint64_t at) {
+static bool slot_is_call(const struct flow_function *f, uint64_t at) {
   struct image_slot slot;
-  if (!image_slot(w->image, at, &slot)) return false;
+  if (!image_slot(f->image, at, &slot)) return false;
   return slot.kind == SLOT_IMPORT || slot.kind == SLOT_IFUNC ||
-         (slot.kind == SLOT_LOCAL && image_is_readonly(w->image, at));
+         (slot.kind == SLOT_LOCAL && image_is_readonly(f->image, at));
 }
 
-void call_bind_own(const struct walk *w, struct flow_call *c) {
+void flow_call_bind_own(const struct flow_function *f, struct flow_call *c) {
   uint64_t address;
-  if (!w->own || c->kind != CALL_SLOT || !flow_own_slot(w->image, c->target, &address)) return;
+  if (!f->own || c->kind != CALL_SLOT || !flow_own_slot(f->image, c->target, &address)) return;
   c->kind = CALL_ADDRESS;
   c->target = address;
 }
 
 /* A call through a register that holds a known address: a slot's content or a function of the image. */
-static void through_register(struct walk *w, uint32_t insn, uint8_t reg, struct flow_call *c) {
-  struct loc loc = loc_reg(reg);
-  struct flow_value v = origin(w, insn, &loc);
+static void through_register(struct flow_function *f, uint32_t insn, uint8_t reg, struct flow_call *c) {
+  struct flow_loc loc = flow_loc_reg(reg);
+  struct flow_value v = flow_origin(f, insn, &loc);
   if (v.kind != VALUE_ADDRESS) return;
-  bool slot = slot_is_call(w, v.value);
-  if (!slot && !image_is_code(w->image, v.value)) return;
+  bool slot = slot_is_call(f, v.value);
+  if (!slot && !image_is_code(f->image, v.value)) return;
   c->kind = slot ? CALL_SLOT : CALL_ADDRESS;
   c->target = v.value;
 }
 
-unsigned call_number(struct walk *w, uint32_t insn) {
+unsigned flow_call_number(struct flow_function *f, uint32_t insn) {
   uint64_t n = 0;
-  if (map_get(w->call_of, insn, &n)) return (unsigned)n;
-  const struct insn *in = &w->code->insns[insn];
+  if (map_get(f->call_of, insn, &n)) return (unsigned)n;
+  const struct insn *in = &f->code->insns[insn];
   struct flow_call c = {.at = in->address, .kind = CALL_POINTER, .args = flow_args_unasked};
   if (in->op == OP_SYSCALL)
     c.kind = CALL_SYSTEM;
   else if (in->op == OP_CALL || in->op == OP_TAIL) {
-    struct code_target t = code_follow_plt(w->image, (uint64_t)in->imm);
+    struct code_target t = code_follow_plt(f->image, (uint64_t)in->imm);
     c.kind = t.slot ? CALL_SLOT : CALL_ADDRESS;
     c.target = t.address;
   } else if (in->op == OP_CALL_SLOT || in->op == OP_TAIL_SLOT) {
     c.target = (uint64_t)in->disp;
-    c.kind = slot_is_call(w, c.target) ? CALL_SLOT : CALL_POINTER;
+    c.kind = slot_is_call(f, c.target) ? CALL_SLOT : CALL_POINTER;
   }
-  if (c.kind == CALL_POINTER && in->dst_kind == OPERAND_REG) through_register(w, insn, in->dst, &c);
-  call_bind_own(w, &c);
-  if (map_get(w->call_of, insn, &n)) return (unsigned)n;
-  n = w->calls.n;
+  if (c.kind == CALL_POINTER && in->dst_kind == OPERAND_REG) through_register(f, insn, in->dst, &c);
+  flow_call_bind_own(f, &c);
+  if (map_get(f->call_of, insn, &n)) return (unsigned)n;
+  n = f->calls.n;
   if (n >= CALLS_MAX) { /* the last one stands for all the others, and nothing is known of it */
     c = (struct flow_call){.kind = CALL_POINTER, .args = flow_args_unasked};
     if (n > CALLS_MAX) return CALLS_MAX;
   }
-  if (vec_push(&w->calls, c) < 0 || vec_push(&w->call_insn, insn) < 0 || map_put(w->call_of, insn, n) < 0)
-    w->failed = true;
+  if (vec_push(&f->calls, c) < 0 || vec_push(&f->call_insn, insn) < 0 || map_put(f->call_of, insn, n) < 0)
+    f->failed = true;
   return (unsigned)n;
 }
 
@@ -153,28 +153,28 @@ static void found(struct search *s, struct flow_value v) {
 
 /* What is looked for, wherever. */
 static uint64_t trace_hash(const struct trace *t) {
-  uint64_t h = loc_hash(&t->loc);
+  uint64_t h = flow_loc_hash(&t->loc);
   for (const struct transform *o = t->ops; o; o = o->next)
     h = hash_mix(h ^ hash_mix((uint64_t)o->imm ^ ((uint64_t)o->kind << 56 | (uint64_t)o->width << 48)));
   return h;
 }
 
 /* Two traces may want the same place in the table; then one is looked at twice. */
-static bool been_there(struct walk *w, const struct search *s, uint64_t hash, uint32_t block) {
+static bool been_there(struct flow_function *f, const struct search *s, uint64_t hash, uint32_t block) {
   uint64_t h = hash_mix(hash ^ block);
-  struct origin_mark *m = &w->worker->marks[h % ORIGIN_MARKS];
+  struct flow_origin_mark *m = &f->worker->marks[h % ORIGIN_MARKS];
   bool seen = m->stamp == s->stamp && m->hash == h;
-  *m = (struct origin_mark){h, s->stamp};
+  *m = (struct flow_origin_mark){h, s->stamp};
   return seen;
 }
 
 /* The location itself before BLOCK: most questions are no more than this, so it is made cheap. */
-static void push_plain(struct walk *w, struct search *s, uint32_t block) {
-  const struct block *b = &w->code->blocks[block];
+static void push_plain(struct flow_function *f, struct search *s, uint32_t block) {
+  const struct block *b = &f->code->blocks[block];
   for (uint32_t i = 0; i < b->n_preds; i++) {
-    uint32_t from = w->code->edges[b->preds + i].from;
-    if (w->stamps[from] == s->stamp) continue;
-    w->stamps[from] = s->stamp;
+    uint32_t from = f->code->edges[b->preds + i].from;
+    if (f->stamps[from] == s->stamp) continue;
+    f->stamps[from] = s->stamp;
     if (s->n_pushed++ == s->most || s->n_plain == ORIGIN_BLOCKS) {
       s->torn = true;
       return;
@@ -183,16 +183,16 @@ static void push_plain(struct walk *w, struct search *s, uint32_t block) {
   }
 }
 
-static void push_preds(struct walk *w, struct search *s, const struct trace *t) {
-  const struct block *b = &w->code->blocks[t->block];
+static void push_preds(struct flow_function *f, struct search *s, const struct trace *t) {
+  const struct block *b = &f->code->blocks[t->block];
   if (!t->moved) {
-    push_plain(w, s, t->block);
+    push_plain(f, s, t->block);
     return;
   }
   uint64_t hash = b->n_preds ? trace_hash(t) : 0;
   for (uint32_t i = 0; i < b->n_preds && !s->torn; i++) {
-    uint32_t from = w->code->edges[b->preds + i].from;
-    if (been_there(w, s, hash, from)) continue;
+    uint32_t from = f->code->edges[b->preds + i].from;
+    if (been_there(f, s, hash, from)) continue;
     if (s->n_pushed++ == s->most || s->n_todo == ORIGIN_BLOCKS) {
       s->torn = true;
       return;
@@ -200,17 +200,17 @@ static void push_preds(struct walk *w, struct search *s, const struct trace *t) 
     struct trace *next = &s->todo[s->n_todo++];
     *next = *t;
     next->block = from;
-    next->position = w->code->blocks[from].n;
+    next->position = f->code->blocks[from].n;
   }
 }
 
 /* An instruction that chooses: both, if a few answers will do. */
-static void fork_trace(struct walk *w, struct search *s, const struct trace *t, uint32_t position,
+static void fork_trace(struct flow_function *f, struct search *s, const struct trace *t, uint32_t position,
                        const struct step *step) {
   for (unsigned i = 0; i < 2 && s->choices; i++) {
     struct trace next = *t;
     if (step->alt[i].leaf) {
-      found(s, value_finish(w, step->alt[i].value, step->alt[i].ops));
+      found(s, value_finish(f, step->alt[i].value, step->alt[i].ops));
       continue;
     }
     next.loc = step->alt[i].loc;
@@ -248,15 +248,15 @@ static uint32_t last_write(const uint8_t *notes, uint32_t end) {
 }
 
 /* Follows one trace to the start of its block. */
-static void follow(struct walk *w, struct search *s, const struct trace *from) {
+static void follow(struct flow_function *f, struct search *s, const struct trace *from) {
   struct trace t = *from;
-  const struct block *b = &w->code->blocks[t.block];
+  const struct block *b = &f->code->blocks[t.block];
   if (t.loc.kind == LOC_REG && t.position == b->n && !(b->defs & REG_BIT(t.loc.reg))) t.position = 0;
   if (t.loc.kind != LOC_REG && t.position == b->n && !b->stores && !b->calls) t.position = 0;
   for (uint32_t i = t.position, next; i > 0;) {
     struct step step;
-    next = t.loc.kind == LOC_REG ? last_change(w->code->defs + b->first, i, REG_BIT(t.loc.reg))
-                                 : last_write(w->code->notes + b->first, i);
+    next = t.loc.kind == LOC_REG ? last_change(f->code->defs + b->first, i, REG_BIT(t.loc.reg))
+                                 : last_write(f->code->notes + b->first, i);
     s->insns += i - next + (next > 0);
     if (s->insns > ORIGIN_INSNS || s->calls > ORIGIN_CALLS) {
       s->torn = true;
@@ -264,7 +264,7 @@ static void follow(struct walk *w, struct search *s, const struct trace *from) {
     }
     if (next == 0) break;
     i = next - 1;
-    switch (step_item(w, &t.loc, t.ops, b->first + i, &step)) {
+    switch (step_item(f, &t.loc, t.ops, b->first + i, &step)) {
     case STEP_NONE:
       s->calls += t.loc.kind == LOC_REG;
       break;
@@ -274,44 +274,44 @@ static void follow(struct walk *w, struct search *s, const struct trace *from) {
       t.moved = true;
       break;
     case STEP_VALUE:
-      found(s, value_finish(w, step.now.value, step.now.ops));
+      found(s, value_finish(f, step.now.value, step.now.ops));
       return;
     case STEP_FORK:
-      fork_trace(w, s, &t, i, &step);
+      fork_trace(f, s, &t, i, &step);
       return;
     }
   }
-  if (t.block == w->code->entry_block) found(s, value_finish(w, value_at_entry(w, &t.loc), t.ops));
-  push_preds(w, s, &t);
+  if (t.block == f->code->entry_block) found(s, value_finish(f, value_at_entry(f, &t.loc), t.ops));
+  push_preds(f, s, &t);
 }
 
-static void follow_plain(struct walk *w, struct search *s, uint32_t block, const struct loc *loc) {
-  const struct block *b = &w->code->blocks[block];
-  if (loc->kind == LOC_REG && !(b->defs & REG_BIT(loc->reg)) && block != w->code->entry_block) {
-    push_plain(w, s, block);
+static void follow_plain(struct flow_function *f, struct search *s, uint32_t block, const struct flow_loc *loc) {
+  const struct block *b = &f->code->blocks[block];
+  if (loc->kind == LOC_REG && !(b->defs & REG_BIT(loc->reg)) && block != f->code->entry_block) {
+    push_plain(f, s, block);
     return;
   }
   struct trace t = {.block = block, .position = b->n, .loc = *loc};
-  follow(w, s, &t);
+  follow(f, s, &t);
 }
 
-static struct flow_value search(struct walk *w, uint32_t insn, const struct loc *loc, struct flow_value *choices,
-                                unsigned *ret_n) {
+static struct flow_value search(struct flow_function *f, uint32_t insn, const struct flow_loc *loc,
+                                struct flow_value *choices, unsigned *ret_n) {
   struct search room, *s = &room;
   struct flow_value none = {.kind = VALUE_NONE};
   s->n_todo = s->n_plain = s->n_pushed = s->insns = s->calls = 0;
   s->most = choices ? ARGUMENT_BLOCKS : ORIGIN_BLOCKS;
-  s->stamp = ++w->worker->stamp;
+  s->stamp = ++f->worker->stamp;
   s->any = s->torn = s->several = s->call = false;
   s->choices = choices;
   s->n_choices = 0;
-  uint32_t block = code_block_of(w->code, insn);
-  struct trace t = {.block = block, .position = insn - w->code->blocks[block].first, .loc = *loc};
-  for (follow(w, s, &t); (s->n_plain || s->n_todo) && !s->torn;) {
+  uint32_t block = code_block_of(f->code, insn);
+  struct trace t = {.block = block, .position = insn - f->code->blocks[block].first, .loc = *loc};
+  for (follow(f, s, &t); (s->n_plain || s->n_todo) && !s->torn;) {
     if (s->n_plain)
-      follow_plain(w, s, s->plain[--s->n_plain], loc);
+      follow_plain(f, s, s->plain[--s->n_plain], loc);
     else
-      follow(w, s, &s->todo[--s->n_todo]);
+      follow(f, s, &s->todo[--s->n_todo]);
   }
   if (ret_n) *ret_n = s->torn ? 0 : s->n_choices;
   none.raw = s->several && s->call && !s->torn;
@@ -324,25 +324,25 @@ static struct flow_value search(struct walk *w, uint32_t insn, const struct loc 
  * The first instruction before which the register holds what it holds before INSN: questions about one value are one
  * question, wherever they are asked.
  */
-static uint32_t same_since(const struct walk *w, uint32_t insn, uint8_t reg) {
-  uint32_t k = code_block_of(w->code, insn), end = insn - w->code->blocks[k].first;
+static uint32_t same_since(const struct flow_function *f, uint32_t insn, uint8_t reg) {
+  uint32_t k = code_block_of(f->code, insn), end = insn - f->code->blocks[k].first;
   for (unsigned i = 0; i < SAME_BLOCKS; i++) {
-    const struct block *b = &w->code->blocks[k];
-    uint32_t at = last_change(w->code->defs + b->first, end, REG_BIT(reg));
+    const struct block *b = &f->code->blocks[k];
+    uint32_t at = last_change(f->code->defs + b->first, end, REG_BIT(reg));
     if (at == b->n) break; /* behind the last of another block: that place has no number */
     insn = b->first + at;
-    if (at > 0 || k == w->code->entry_block || b->n_preds != 1) break;
-    k = w->code->edges[b->preds].from;
-    end = w->code->blocks[k].n;
+    if (at > 0 || k == f->code->entry_block || b->n_preds != 1) break;
+    k = f->code->edges[b->preds].from;
+    end = f->code->blocks[k].n;
   }
   return insn;
 }
 
-uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg) {
+uint64_t flow_origin_identity(const struct flow_function *f, uint32_t insn, uint8_t reg) {
   for (unsigned i = 0; i < SAME_BLOCKS; i++) {
-    uint32_t since = same_since(w, insn, reg);
-    bool made = since > w->code->blocks[code_block_of(w->code, since)].first; /* by the instruction before */
-    const struct insn *in = &w->code->insns[made ? since - 1 : since];
+    uint32_t since = same_since(f, insn, reg);
+    bool made = since > f->code->blocks[code_block_of(f->code, since)].first; /* by the instruction before */
+    const struct insn *in = &f->code->insns[made ? since - 1 : since];
     insn = since;
     if (!made || in->op != OP_MOVE || in->src_kind != OPERAND_REG || in->size != 8 || in->from_size != 8) break;
     reg = in->src;
@@ -352,57 +352,58 @@ uint64_t origin_identity(const struct walk *w, uint32_t insn, uint8_t reg) {
 }
 
 /* Registers, which nearly all questions are about, have numbers that no hash is likely to be. */
-static inline uint64_t question_key(uint32_t insn, const struct loc *loc) {
+static inline uint64_t question_key(uint32_t insn, const struct flow_loc *loc) {
   if (loc->kind == LOC_REG) return (uint64_t)insn << 8 | loc->reg;
-  return hash_mix(loc_hash(loc) ^ insn);
+  return hash_mix(flow_loc_hash(loc) ^ insn);
 }
 
 /* Searches, and notes the answer under KEY. */
-static struct flow_value ask(struct walk *w, uint32_t insn, const struct loc *loc, uint64_t key, uint64_t *ret_i) {
+static struct flow_value ask(struct flow_function *f, uint32_t insn, const struct flow_loc *loc, uint64_t key,
+                             uint64_t *ret_i) {
   struct flow_value none = {.kind = VALUE_NONE};
   /* Questions inside this one that come back to it find "not known". */
-  uint64_t i = *ret_i = w->origin_values.n;
-  if (vec_push(&w->origin_values, (struct origin_entry){key, none}) < 0 || map_put(w->origins, key, i) < 0) {
-    w->failed = true;
+  uint64_t i = *ret_i = f->origin_values.n;
+  if (vec_push(&f->origin_values, (struct flow_origin_entry){key, none}) < 0 || map_put(f->origins, key, i) < 0) {
+    f->failed = true;
     return none;
   }
-  w->depth++;
-  struct flow_value v = search(w, insn, loc, NULL, NULL);
-  w->depth--;
-  if (i < w->origin_values.n) w->origin_values.at[i].value = v;
+  f->depth++;
+  struct flow_value v = search(f, insn, loc, NULL, NULL);
+  f->depth--;
+  if (i < f->origin_values.n) f->origin_values.at[i].value = v;
   return v;
 }
 
-struct flow_value origin(struct walk *w, uint32_t insn, const struct loc *loc) {
+struct flow_value flow_origin(struct flow_function *f, uint32_t insn, const struct flow_loc *loc) {
   uint64_t key = question_key(insn, loc), i;
-  if (map_get(w->origins, key, &i)) return w->origin_values.at[i].value;
-  if (w->depth >= ORIGIN_DEPTH) return (struct flow_value){.kind = VALUE_NONE};
-  uint32_t since = loc->kind == LOC_REG ? same_since(w, insn, loc->reg) : insn;
+  if (map_get(f->origins, key, &i)) return f->origin_values.at[i].value;
+  if (f->depth >= ORIGIN_DEPTH) return (struct flow_value){.kind = VALUE_NONE};
+  uint32_t since = loc->kind == LOC_REG ? same_since(f, insn, loc->reg) : insn;
   uint64_t first = question_key(since, loc);
   struct flow_value v;
-  if (first != key && map_get(w->origins, first, &i))
-    v = w->origin_values.at[i].value;
+  if (first != key && map_get(f->origins, first, &i))
+    v = f->origin_values.at[i].value;
   else
-    v = ask(w, since, loc, first, &i);
-  if (first != key && !w->failed && map_put(w->origins, key, i) < 0) w->failed = true;
+    v = ask(f, since, loc, first, &i);
+  if (first != key && !f->failed && map_put(f->origins, key, i) < 0) f->failed = true;
   return v;
 }
 
-struct flow_value origin_choice(struct walk *w, uint32_t insn, const struct loc *loc) {
+struct flow_value flow_origin_choice(struct flow_function *f, uint32_t insn, const struct flow_loc *loc) {
   struct flow_value choices[CHOICES_MAX];
   unsigned n = 0;
-  struct flow_value v = search(w, insn, loc, choices, &n);
+  struct flow_value v = search(f, insn, loc, choices, &n);
   if (n < 2) return v;
   v = (struct flow_value){.kind = VALUE_CHOICE, .value = n};
-  v.choices = arena_memdup(&w->worker->keep, choices, n * sizeof *choices);
+  v.choices = arena_memdup(&f->worker->keep, choices, n * sizeof *choices);
   if (v.choices) return v;
-  w->failed = true;
+  f->failed = true;
   return (struct flow_value){.kind = VALUE_NONE};
 }
 
-bool origin_constant(struct walk *w, uint32_t insn, uint8_t reg, uint64_t *ret) {
-  struct loc loc = loc_reg(reg);
-  struct flow_value v = origin(w, insn, &loc);
+bool flow_origin_constant(struct flow_function *f, uint32_t insn, uint8_t reg, uint64_t *ret) {
+  struct flow_loc loc = flow_loc_reg(reg);
+  struct flow_value v = flow_origin(f, insn, &loc);
   if (v.kind != VALUE_CONST) return false;
   *ret = v.value;
   return true;

@@ -4,7 +4,7 @@
  *
  * A state is told by a hash of all that is in it, but for the addresses of instructions, which are for people only.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
@@ -90,7 +90,7 @@ void state_push(struct walk *w, uint32_t block, uint32_t position, const struct 
     return;
   }
   if (w->work.n + n > w->work.cap && vec_reserve(&w->work, w->work.n + n) < 0) {
-    w->failed = true;
+    w->function.failed = true;
     return;
   }
   uint64_t *to = w->work.at + w->work.n;
@@ -122,8 +122,8 @@ void state_pop(struct walk *w, struct work_item *ret) {
 void state_push_end(struct walk *w, uint32_t block, const struct state *s) {
   uint64_t h = state_hash(s, block);
   if (map_get(w->visited, h, NULL)) return;
-  if (map_put(w->visited, h, 1) < 0) w->failed = true;
-  state_push(w, block, w->code->blocks[block].n, s);
+  if (map_put(w->visited, h, 1) < 0) w->function.failed = true;
+  state_push(w, block, w->function.code->blocks[block].n, s);
 }
 
 void state_add_guard(struct state *s, struct flow_guard g) {
@@ -143,12 +143,12 @@ void state_emit(struct walk *w, const struct state *s) {
   if (map_get(w->emitted, h, NULL) || w->outcomes.n >= OUTCOMES_MAX) return;
   struct flow_outcome o = {
       .ret = s->ret, .shared = s->shared, .narrow = s->narrow, .n_guards = s->n_guards, .n_stores = s->n_stores};
-  struct arena *scratch = &w->worker->scratch; /* this walk may come to nothing */
+  struct arena *scratch = &w->function.worker->scratch; /* this walk may come to nothing */
   o.guards = s->n_guards ? arena_memdup(scratch, s->guards, s->n_guards * sizeof *s->guards) : NULL;
   o.stores = s->n_stores ? arena_memdup(scratch, s->stores, s->n_stores * sizeof *s->stores) : NULL;
   if (map_put(w->emitted, h, 1) < 0 || vec_push(&w->outcomes, o) < 0 || (s->n_guards && !o.guards) ||
       (s->n_stores && !o.stores))
-    w->failed = true;
+    w->function.failed = true;
 }
 
 /* Is it errno? A pointer that a call gave is taken for errno's here: what it is comes out later. */
@@ -156,9 +156,9 @@ bool store_is_errno(struct walk *w, const struct flow_store *s) {
   struct image_slot slot;
   if (s->place.size != 4 || s->place.offset != 0) return false;
   if (s->place.kind != PLACE_TLS || s->place.raw) return s->place.kind == PLACE_CALL;
-  if (!image_slot(w->image, s->place.where, &slot)) return false;
+  if (!image_slot(w->function.image, s->place.where, &slot)) return false;
   if (slot.name) return strcmp(slot.name, "errno") == 0;
-  if (!w->errno_asked) w->errno_symbol = image_export(w->image, "errno", NULL);
+  if (!w->errno_asked) w->errno_symbol = image_export(w->function.image, "errno", NULL);
   w->errno_asked = true;
   const struct image_symbol *e = w->errno_symbol;
   return e && e->kind == SYMBOL_TLS && e->address == slot.value;
@@ -169,9 +169,9 @@ bool store_is_errno(struct walk *w, const struct flow_store *s) {
  * 0. Many functions return their first argument, as memset does, and what was asked of it before counts then.
  */
 unsigned state_wanted(struct walk *w, const struct state *s) {
-  if (s->ret.kind != VALUE_CALL || s->ret.call >= w->call_insn.n) return 0;
-  struct loc first = loc_reg(code_argument_registers[0]);
-  struct flow_value v = origin(w, w->call_insn.at[s->ret.call], &first);
+  if (s->ret.kind != VALUE_CALL || s->ret.call >= w->function.call_insn.n) return 0;
+  struct flow_loc first = flow_loc_reg(code_argument_registers[0]);
+  struct flow_value v = flow_origin(&w->function, w->function.call_insn.at[s->ret.call], &first);
   if (v.kind != VALUE_CALL || v.call == s->ret.call) return 0;
   for (unsigned i = 0; i < s->n_guards; i++)
     if (!s->guards[i].arg && s->guards[i].call == v.call && s->guards[i].cc != GUARD_PASSED) return 0;
@@ -199,8 +199,8 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
   bool pointer;
   switch (v.kind) {
   case VALUE_CONST:
-    if (!transform_apply(p->ops, w->image, v.value, &x, &pointer) || pointer) return true;
-    return condition_holds(p->cc, p->width, x, p->imm);
+    if (!transform_apply(p->ops, w->function.image, v.value, &x, &pointer) || pointer) return true;
+    return flow_condition_holds(p->cc, p->width, x, p->imm);
   case VALUE_ADDRESS:
   case VALUE_STACK:
   case VALUE_TLS:
@@ -222,7 +222,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
 bool state_settle(struct walk *w, struct state *s, const struct item *i, struct flow_value v) {
   if (i->role == ROLE_PRED) return state_settle_pred(w, s, i, v);
   if (v.kind == VALUE_IMPOSSIBLE) return false;
-  v = value_finish(w, v, i->ops);
+  v = value_finish(&w->function, v, i->ops);
   if (i->role == ROLE_RET)
     s->ret = v;
   else

@@ -5,13 +5,13 @@
  * This is "l' is propagated to l by instruction i" of LFI's algorithm 1, for the idioms of today's compilers. What is
  * not modelled is VALUE_COMPUTED: never a guess. An instruction that chooses (cmov, setcc, sbb) makes two ways of one.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
 struct asked {
-  struct walk *w;
-  const struct loc *loc;
+  struct flow_function *f;
+  const struct flow_loc *loc;
   const struct transform *ops;
   uint32_t at;
   const struct insn *in;
@@ -27,7 +27,7 @@ static bool sums_address(const struct asked *a) {
   const struct insn *in = a->in;
   bool scaled = in->op == OP_LEA && in->scale > 1, loaded = false;
   for (uint32_t i = a->at; i-- > 0 && a->at - i < 8;) {
-    const struct insn *def = &a->w->code->insns[i];
+    const struct insn *def = &a->f->code->insns[i];
     if (!(def->defs & in->uses)) continue;
     if (def->op == OP_LEA && def->base == NO_REG && def->index == NO_REG) return true;
     scaled |= def->op == OP_SHL || def->op == OP_MUL || (def->op == OP_LEA && def->scale > 1);
@@ -38,7 +38,7 @@ static bool sums_address(const struct asked *a) {
 
 /* Is the result, or what it is computed from, used as an address nearby? */
 static bool used_as_address(const struct asked *a) {
-  const struct code *c = a->w->code;
+  const struct code *c = a->f->code;
   uint16_t regs = (uint16_t)(a->in->defs | a->in->uses) & (uint16_t)~REG_BIT(RSP);
   if (a->in->size != 8 || (a->in->op != OP_ADD && a->in->op != OP_LEA && a->in->op != OP_SUB)) return false;
   if (sums_address(a)) return true;
@@ -57,12 +57,12 @@ static bool is_order(const struct asked *a) {
   unsigned bytes = 0;
   if (in->op != OP_SUB || in->size != 4 || in->src_kind != OPERAND_REG || in->dst_kind != OPERAND_REG) return false;
   for (uint32_t i = a->at; i-- > 0 && a->at - i < 12;) {
-    const struct insn *def = &a->w->code->insns[i];
+    const struct insn *def = &a->f->code->insns[i];
     if (def->op != OP_MOVE || def->from_size != 1 || def->src_kind == OPERAND_IMM) continue;
     bytes += def->dst == in->dst || def->dst == in->src;
     for (uint32_t k = i; def->src_kind == OPERAND_REG && k + 1 < a->at && k < i + 4; k++) /* or a copy of it */
-      bytes += a->w->code->insns[k + 1].op == OP_MOVE && a->w->code->insns[k + 1].src == def->dst &&
-               a->w->code->insns[k + 1].dst == in->dst && def->dst != in->dst;
+      bytes += a->f->code->insns[k + 1].op == OP_MOVE && a->f->code->insns[k + 1].src == def->dst &&
+               a->f->code->insns[k + 1].dst == in->dst && def->dst != in->dst;
   }
   return bytes >= 2;
 }
@@ -81,7 +81,7 @@ static enum step_kind give_constant(const struct asked *a, struct step *ret, uin
   return give(ret, s);
 }
 
-static struct source from_loc(const struct asked *a, struct loc loc) {
+static struct source from_loc(const struct asked *a, struct flow_loc loc) {
   return (struct source){.loc = loc, .ops = a->ops};
 }
 
@@ -89,7 +89,7 @@ static struct source from_loc(const struct asked *a, struct loc loc) {
 static void between(const struct asked *a, struct source *s, unsigned kind, unsigned width, int64_t imm) {
   if (s->leaf && s->value.kind != VALUE_CONST && s->value.kind != VALUE_ADDRESS && s->value.kind != VALUE_THREAD)
     return;
-  if (!transform_push(a->w->worker, &s->ops, kind, width, imm))
+  if (!transform_push(a->f->worker, &s->ops, kind, width, imm))
     *s = source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
 }
 
@@ -126,14 +126,14 @@ static struct source source_operand(const struct asked *a, uint8_t kind, uint8_t
   struct source s = {.ops = a->ops};
   switch (kind) {
   case OPERAND_REG:
-    s.loc = loc_reg(reg);
+    s.loc = flow_loc_reg(reg);
     return s;
   case OPERAND_IMM:
     s.leaf = true;
     s.value = (struct flow_value){.kind = VALUE_CONST, .value = (uint64_t)a->in->imm, .at = a->in->address};
     return s;
   case OPERAND_MEM:
-    return source_memory(a->w, a->at, size, is_signed, a->ops);
+    return source_memory(a->f, a->at, size, is_signed, a->ops);
   default:
     return source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
   }
@@ -157,13 +157,13 @@ static enum step_kind step_move(const struct asked *a, struct step *ret) {
     between(a, &s, XF_SIGN, in->from_size, 0);
   else if (in->from_size < 8)
     between(a, &s, XF_ZERO, in->from_size, 0);
-  if (!s.leaf) s.loc = loc_reg(in->src);
+  if (!s.leaf) s.loc = flow_loc_reg(in->src);
   return give(ret, s);
 }
 
 static enum step_kind step_lea(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
-  struct source s = from_loc(a, loc_reg(in->base));
+  struct source s = from_loc(a, flow_loc_reg(in->base));
   if (in->base == NO_REG && in->index == NO_REG) {
     s.leaf = true;
     s.value = (struct flow_value){.kind = VALUE_ADDRESS, .value = (uint64_t)in->disp, .at = in->address};
@@ -176,10 +176,10 @@ static enum step_kind step_lea(const struct asked *a, struct step *ret) {
   int64_t disp = in->disp;
   uint8_t base = in->base, index = in->index;
   if (base != NO_REG && index != NO_REG && base != index) {
-    if (origin_constant(a->w, a->at, index, &constant)) {
+    if (flow_origin_constant(a->f, a->at, index, &constant)) {
       disp = (int64_t)((uint64_t)disp + constant * in->scale);
       index = NO_REG;
-    } else if (origin_constant(a->w, a->at, base, &constant)) {
+    } else if (flow_origin_constant(a->f, a->at, base, &constant)) {
       disp = (int64_t)((uint64_t)disp + constant);
       base = NO_REG;
     } else
@@ -187,18 +187,18 @@ static enum step_kind step_lea(const struct asked *a, struct step *ret) {
   }
   between(a, &s, XF_ADD, 0, disp);
   if (index != NO_REG) between(a, &s, XF_MUL, 0, in->scale + (base == index));
-  if (!s.leaf) s.loc = loc_reg(index != NO_REG ? index : base);
+  if (!s.leaf) s.loc = flow_loc_reg(index != NO_REG ? index : base);
   return give(ret, s);
 }
 
 /* Thread pointer plus a variable's offset, in either order. */
 static bool thread_address(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
-  struct loc self = *a->loc;
+  struct flow_loc self = *a->loc;
   struct source other = source_operand(a, in->src_kind, in->src, 8, false);
-  struct flow_value x = origin(a->w, a->at, &self), y = other.value;
+  struct flow_value x = flow_origin(a->f, a->at, &self), y = other.value;
   if (!other.leaf)
-    y = other.loc.kind == LOC_REG ? origin(a->w, a->at, &other.loc) : (struct flow_value){.kind = VALUE_NONE};
+    y = other.loc.kind == LOC_REG ? flow_origin(a->f, a->at, &other.loc) : (struct flow_value){.kind = VALUE_NONE};
   if (x.kind == VALUE_TLS_OFFSET && y.kind == VALUE_THREAD)
     y = x;
   else if (x.kind != VALUE_THREAD || y.kind != VALUE_TLS_OFFSET)
@@ -230,9 +230,9 @@ static unsigned transform_of(uint8_t op) {
 static bool minimum(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
   const struct transform *of;
-  struct loc dst = loc_reg(in->dst), src = loc_reg(in->src);
+  struct flow_loc dst = flow_loc_reg(in->dst), src = flow_loc_reg(in->src);
   if (in->op != OP_AND || in->src_kind != OPERAND_REG || in->dst_kind != OPERAND_REG || in->size < 4) return false;
-  struct flow_value x = origin(a->w, a->at, &dst), y = origin(a->w, a->at, &src);
+  struct flow_value x = flow_origin(a->f, a->at, &dst), y = flow_origin(a->f, a->at, &src);
   if (x.kind != y.kind || (x.kind != VALUE_CALL && x.kind != VALUE_ARG) || x.call != y.call || x.arg != y.arg)
     return false;
   bool dst_is_sign = transform_is_sign(x.ops, &of), src_is_sign = transform_is_sign(y.ops, &of);
@@ -254,8 +254,8 @@ static bool guard_word(const struct insn *in) {
 
 /* A constant; for a table that is indexed by hand, its address too. */
 static bool fixed_number(const struct asked *a, uint8_t reg, uint64_t *ret) {
-  struct loc loc = loc_reg(reg);
-  struct flow_value v = origin(a->w, a->at, &loc);
+  struct flow_loc loc = flow_loc_reg(reg);
+  struct flow_value v = flow_origin(a->f, a->at, &loc);
   if (v.kind != VALUE_CONST && !(v.kind == VALUE_ADDRESS && !v.raw && transform_loads(a->ops))) return false;
   *ret = v.value;
   return true;
@@ -264,14 +264,14 @@ static bool fixed_number(const struct asked *a, uint8_t reg, uint64_t *ret) {
 /* Was it set by a comparison just before? */
 static bool truth_value(const struct asked *a, uint8_t reg) {
   for (uint32_t i = a->at; i-- > 0 && a->at - i < 6;) {
-    const struct insn *in = &a->w->code->insns[i];
+    const struct insn *in = &a->f->code->insns[i];
     if (in->defs & REG_BIT(reg)) return in->op == OP_SET || (in->op == OP_MOVE && in->from_size == 1 && in->src == reg);
   }
   return false;
 }
 
 /* The other operand's constant, or this one's, with the location that is then followed. */
-static bool one_constant(const struct asked *a, uint64_t *ret, struct loc *follow) {
+static bool one_constant(const struct asked *a, uint64_t *ret, struct flow_loc *follow) {
   const struct insn *in = a->in;
   *follow = *a->loc;
   if (in->src_kind == OPERAND_IMM) {
@@ -280,7 +280,7 @@ static bool one_constant(const struct asked *a, uint64_t *ret, struct loc *follo
   }
   if (in->src_kind == OPERAND_REG && fixed_number(a, in->src, ret)) return true;
   if (in->src_kind != OPERAND_REG || in->dst_kind != OPERAND_REG || in->op == OP_SUB) return false;
-  *follow = loc_reg(in->src);
+  *follow = flow_loc_reg(in->src);
   if (fixed_number(a, in->dst, ret)) return true;
   if (in->op != OP_AND) return false;
   /* The result of a comparison is a mask of one bit. */
@@ -293,7 +293,7 @@ static bool one_constant(const struct asked *a, uint64_t *ret, struct loc *follo
 /* Is the register 0 or all ones, from the carry? */
 static bool carry_mask(const struct asked *a, uint8_t reg) {
   for (uint32_t i = a->at; i-- > 0 && a->at - i < 4;) {
-    const struct insn *in = &a->w->code->insns[i];
+    const struct insn *in = &a->f->code->insns[i];
     if (in->defs & REG_BIT(reg)) return in->op == OP_SBB && in->src_kind == OPERAND_REG && in->src == in->dst;
   }
   return false;
@@ -307,7 +307,7 @@ static bool masked(const struct asked *a, struct step *ret) {
     return false;
   bool src = carry_mask(a, in->src), dst = carry_mask(a, in->dst);
   if (src == dst) return false;
-  struct source x = from_loc(a, loc_reg(src ? in->dst : in->src));
+  struct source x = from_loc(a, flow_loc_reg(src ? in->dst : in->src));
   if (in->size < 8) between(a, &x, XF_ZERO, in->size, 0);
   struct step constant;
   (void)give_constant(a, &constant, in->op == OP_OR ? low(~0ull, in->size) : 0);
@@ -323,7 +323,7 @@ static bool from_constant(const struct asked *a, struct step *ret) {
   struct asked b = *a;
   uint64_t v;
   if (in->op != OP_SUB || in->dst_kind != OPERAND_REG || in->src_kind == OPERAND_IMM || in->size < 4) return false;
-  if (!origin_constant(a->w, a->at, in->dst, &v)) return false;
+  if (!flow_origin_constant(a->f, a->at, in->dst, &v)) return false;
   struct source s = {.ops = a->ops};
   if (in->size < 8) between(a, &s, XF_ZERO, in->size, 0);
   between(a, &s, XF_ADD, 0, (int64_t)v);
@@ -337,7 +337,7 @@ static enum step_kind step_arithmetic(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
   bool same = in->src_kind == OPERAND_REG && in->dst_kind == OPERAND_REG && in->src == in->dst;
   uint64_t v;
-  struct loc follow;
+  struct flow_loc follow;
   if (in->size <= 2 && !only_low(a, in->size)) return give_unknown(a, ret, VALUE_COMPUTED);
   if (same && (in->op == OP_XOR || in->op == OP_SUB)) return give_constant(a, ret, 0);
   if (guard_word(in) && (in->op == OP_SUB || in->op == OP_XOR)) return give_unknown(a, ret, VALUE_UNDEFINED);
@@ -443,7 +443,7 @@ static enum step_kind step_cmov(const struct asked *a, struct step *ret) {
 
 static enum step_kind step_sign(const struct asked *a, struct step *ret) {
   const struct insn *in = a->in;
-  struct source s = from_loc(a, loc_reg(in->src));
+  struct source s = from_loc(a, flow_loc_reg(in->src));
   if (in->size < 8) between(a, &s, XF_ZERO, in->size, 0);
   between(a, &s, XF_SAR, 0, in->size * 8 - 1);
   between(a, &s, XF_SIGN, in->size, 0);
@@ -455,10 +455,10 @@ static bool tls_call(const struct asked *a, struct flow_value *v) {
   const struct insn *in = a->in;
   struct image_slot slot;
   bool descriptor = in->op == OP_CALL_INDIRECT && in->dst_kind == OPERAND_MEM && in->base == RAX && in->disp == 0;
-  struct loc arg = loc_reg(descriptor ? RAX : RDI);
+  struct flow_loc arg = flow_loc_reg(descriptor ? RAX : RDI);
   if (in->op != OP_CALL && in->op != OP_CALL_SLOT && !descriptor) return false;
-  struct flow_value p = origin(a->w, a->at, &arg);
-  if (p.kind != VALUE_ADDRESS || !image_slot(a->w->image, p.value, &slot)) return false;
+  struct flow_value p = flow_origin(a->f, a->at, &arg);
+  if (p.kind != VALUE_ADDRESS || !image_slot(a->f->image, p.value, &slot)) return false;
   if (slot.kind != (descriptor ? SLOT_TLS_DESC : SLOT_TLS_PAIR)) return false;
   *v = (struct flow_value){.kind = descriptor ? VALUE_TLS_OFFSET : VALUE_TLS, .value = p.value, .at = in->address};
   return true;
@@ -466,7 +466,7 @@ static bool tls_call(const struct asked *a, struct flow_value *v) {
 
 /* Unoptimised gcc puts a nop before the end of a function that returns nothing. */
 static bool ends_void(const struct asked *a) {
-  const struct code *c = a->w->code;
+  const struct code *c = a->f->code;
   if (a->at + 3 >= c->n_insns || a->in->op == OP_SYSCALL) return false;
   const struct insn *next = &a->in[1];
   bool frame = next[1].op == OP_LEAVE || (next[1].op == OP_POP && next[1].dst == RBP);
@@ -479,7 +479,7 @@ static int slot_argument(const struct asked *a, bool *ret_inside);
  * A kernel's put_user, written in assembly, is given its value in rax, leaves it there and says in rcx what went wrong.
  */
 static bool returns_rcx(const struct asked *a) {
-  uint16_t changed = changed_registers(a->w, (uint64_t)a->in->imm);
+  uint16_t changed = flow_changed_registers(a->f, (uint64_t)a->in->imm);
   return changed & REG_BIT(RCX) && !(changed & REG_BIT(RAX));
 }
 
@@ -489,7 +489,7 @@ static enum step_kind give_set_by_call(const struct asked *a, struct step *ret) 
   int arg = slot_argument(a, &inside);
   if (arg < 0) return give_unknown(a, ret, VALUE_MEMORY);
   struct flow_value v = {.kind = VALUE_SIDE, .arg = PLACE_ARG, .at = a->in->address};
-  v.call = (uint16_t)call_number(a->w, a->at);
+  v.call = (uint16_t)flow_call_number(a->f, a->at);
   v.value = (uint64_t)arg;
   struct source s = source_leaf(v);
   s.ops = a->ops;
@@ -501,30 +501,31 @@ static enum step_kind step_call(const struct asked *a, struct step *ret) {
   if (in->op == OP_SYSCALL && a->loc->kind == LOC_REG && a->loc->reg != RAX)
     return give_unknown(a, ret, VALUE_COMPUTED);
   struct source s = {.leaf = true, .ops = a->ops};
-  if (a->loc->kind == LOC_SLOT && a->w->kernel) return give_set_by_call(a, ret);
+  if (a->loc->kind == LOC_SLOT && a->f->kernel) return give_set_by_call(a, ret);
   if (a->loc->kind != LOC_REG) return give_unknown(a, ret, VALUE_MEMORY);
   /* A compiler that knows the callee keeps values where the callee leaves them alone. */
-  if (in->op == OP_CALL && !code_follow_plt(a->w->image, (uint64_t)in->imm).slot) {
-    bool second = a->loc->reg == RDX || (a->w->kernel && a->loc->reg == RCX && returns_rcx(a));
+  if (in->op == OP_CALL && !code_follow_plt(a->f->image, (uint64_t)in->imm).slot) {
+    bool second = a->loc->reg == RDX || (a->f->kernel && a->loc->reg == RCX && returns_rcx(a));
     if (a->loc->reg != RAX && !second) return STEP_NONE; /* else it would not be read again */
-    if (!(changed_registers(a->w, (uint64_t)in->imm) & REG_BIT(a->loc->reg))) return STEP_NONE;
+    if (!(flow_changed_registers(a->f, (uint64_t)in->imm) & REG_BIT(a->loc->reg))) return STEP_NONE;
   }
-  if (a->w->kernel && in->op == OP_CALL && a->loc->reg == RCX && returns_rcx(a)) {
-    s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(a->w, a->at), .at = in->address};
+  if (a->f->kernel && in->op == OP_CALL && a->loc->reg == RCX && returns_rcx(a)) {
+    s.value =
+        (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)flow_call_number(a->f, a->at), .at = in->address};
     return give(ret, s);
   }
   /* A kernel's thunks and the functions behind its patched calls keep all registers but those of the result. */
-  if (a->w->kernel && a->loc->reg != RAX && a->loc->reg != RDX) return STEP_NONE;
+  if (a->f->kernel && a->loc->reg != RAX && a->loc->reg != RDX) return STEP_NONE;
   /* What a call may change is not read behind it: it is one that never returns. rdx may be a second value. */
   if (a->loc->reg != RAX) return give_unknown(a, ret, a->loc->reg == RDX ? VALUE_COMPUTED : VALUE_IMPOSSIBLE);
   if (ends_void(a)) return give_unknown(a, ret, VALUE_UNDEFINED);
-  s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)call_number(a->w, a->at), .at = in->address};
+  s.value = (struct flow_value){.kind = VALUE_CALL, .call = (uint16_t)flow_call_number(a->f, a->at), .at = in->address};
   (void)tls_call(a, &s.value);
   return give(ret, s);
 }
 
 static enum step_kind step_pop(const struct asked *a, struct step *ret) {
-  struct source s = from_loc(a, (struct loc){.kind = LOC_SLOT, .slot = a->in->sp, .size = 8});
+  struct source s = from_loc(a, (struct flow_loc){.kind = LOC_SLOT, .slot = a->in->sp, .size = 8});
   if (a->loc->kind == LOC_REG && a->in->dst != a->loc->reg) return STEP_NONE; /* only rsp changes */
   if (a->in->sp == SP_UNKNOWN || a->in->dst_kind != OPERAND_REG) return give_unknown(a, ret, VALUE_MEMORY);
   return give(ret, s);
@@ -602,7 +603,7 @@ static bool escaped(const struct code *c, int32_t slot) {
  * in the same structure.
  */
 static int slot_argument(const struct asked *a, bool *ret_inside) {
-  const struct code *c = a->w->code;
+  const struct code *c = a->f->code;
   for (unsigned k = 0; k < FLOW_ARGS; k++) {
     uint8_t reg = code_argument_registers[k];
     for (uint32_t i = a->at; i-- > 0 && a->at - i < 32;) {
@@ -627,25 +628,25 @@ static enum touch touch_slot(const struct asked *a) {
   const struct insn *in = a->in;
   int32_t slot;
   /* Kernels keep no pointers to another function's variables: a call changes only those that it is given. */
-  if (a->w->kernel && insn_calls(in)) {
+  if (a->f->kernel && insn_calls(in)) {
     bool inside = false;
     return slot_argument(a, &inside) >= 0 ? TOUCH_WHOLE : inside ? TOUCH_PART : TOUCH_NOT;
   }
-  if (insn_calls(in) || in->op == OP_SYSCALL) return escaped(a->w->code, a->loc->slot) ? TOUCH_PART : TOUCH_NOT;
+  if (insn_calls(in) || in->op == OP_SYSCALL) return escaped(a->f->code, a->loc->slot) ? TOUCH_PART : TOUCH_NOT;
   if (in->op == OP_PUSH) return in->sp == SP_UNKNOWN ? TOUCH_NOT : overlap(in->sp - 8, 8, a->loc->slot, a->loc->size);
   if (!(in->flags & INSN_WRITES_MEM) || !insn_slot(in, &slot)) return TOUCH_NOT;
   return overlap(slot, in->size ? in->size : 64, a->loc->slot, a->loc->size);
 }
 
 /* Two calls of one function that gives a pointer to a single variable, such as errno's. */
-static bool same_pointer(const struct walk *w, const struct flow_place *p, const struct flow_place *q) {
-  if (p->kind != PLACE_CALL || q->kind != PLACE_CALL || p->size != 4 || q->size != 4 || w->failed) return false;
-  const struct flow_call *a = &w->calls.at[p->call], *b = &w->calls.at[q->call];
+static bool same_pointer(const struct flow_function *f, const struct flow_place *p, const struct flow_place *q) {
+  if (p->kind != PLACE_CALL || q->kind != PLACE_CALL || p->size != 4 || q->size != 4 || f->failed) return false;
+  const struct flow_call *a = &f->calls.at[p->call], *b = &f->calls.at[q->call];
   return a->kind == b->kind && a->target == b->target && a->kind != CALL_POINTER;
 }
 
 /* errno outlives calls; what a call that fails puts there is asked for when its failure is known. */
-static bool like_errno(const struct loc *l) {
+static bool like_errno(const struct flow_loc *l) {
   return (l->place.kind == PLACE_TLS || l->place.kind == PLACE_CALL) && l->place.offset == 0 && l->size == 4;
 }
 
@@ -654,20 +655,21 @@ static enum touch touch_place(const struct asked *a) {
   int32_t slot;
   if (insn_calls(a->in)) return like_errno(a->loc) ? TOUCH_NOT : TOUCH_PART;
   if (a->in->op == OP_SYSCALL) return a->loc->place.kind == PLACE_TLS ? TOUCH_NOT : TOUCH_PART;
-  if (!(a->in->flags & INSN_WRITES_MEM) || insn_slot(a->in, &slot) || !operand_place(a->w, a->at, &p)) return TOUCH_NOT;
+  if (!(a->in->flags & INSN_WRITES_MEM) || insn_slot(a->in, &slot) || !flow_operand_place(a->f, a->at, &p))
+    return TOUCH_NOT;
   struct flow_place q = a->loc->place, r = p;
   int64_t x = q.kind == PLACE_GLOBAL && !q.raw ? (int64_t)q.where : q.offset,
           y = p.kind == PLACE_GLOBAL && !p.raw ? (int64_t)p.where : p.offset;
   q.offset = r.offset = 0;
-  if (same_pointer(a->w, &q, &r)) q.call = r.call;
+  if (same_pointer(a->f, &q, &r)) q.call = r.call;
   if (q.kind == PLACE_GLOBAL && r.kind == PLACE_GLOBAL && !q.raw && !r.raw) q.where = r.where = 0;
-  if (!place_equal(&q, &r)) return TOUCH_NOT;
+  if (!flow_place_equal(&q, &r)) return TOUCH_NOT;
   return overlap(y, a->in->size, x, a->loc->size);
 }
 
-enum step_kind step_item(struct walk *w, const struct loc *loc, const struct transform *ops, uint32_t insn,
-                         struct step *ret) {
-  struct asked a = {w, loc, ops, insn, &w->code->insns[insn]};
+enum step_kind step_item(struct flow_function *f, const struct flow_loc *loc, const struct transform *ops,
+                         uint32_t insn, struct step *ret) {
+  struct asked a = {f, loc, ops, insn, &f->code->insns[insn]};
   if (loc->kind == LOC_REG) return a.in->defs & REG_BIT(loc->reg) ? step_written(&a, ret) : STEP_NONE;
   switch (loc->kind == LOC_SLOT ? touch_slot(&a) : touch_place(&a)) {
   case TOUCH_NOT:

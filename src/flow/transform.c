@@ -6,7 +6,7 @@
  * with the value afterwards. Chains are shared: equal chains of a worker are one object, so that states compare by
  * pointer.
  */
-#include "flow/walk.h"
+#include "flow/backward.h"
 
 #include <string.h>
 
@@ -208,7 +208,7 @@ bool transform_apply(const struct transform *ops, const struct image *img, uint6
   return true;
 }
 
-bool condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b) {
+bool flow_condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b) {
   uint64_t ua = keep_low(a, width), ub = keep_low(b, width);
   int64_t sa = (int64_t)sign_extend(a, width), sb = (int64_t)sign_extend(b, width);
   bool r;

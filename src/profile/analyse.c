@@ -11,27 +11,27 @@
 #define ERRORS_MAX 400
 
 /* Where the errors of what a program imports come from: nearly all are found so, and most of the code is not read. */
-static const struct flow_reach near_reach = {.value = 4, .condition = 2, .made = 1};
+static const struct solver_reach near_reach = {.value = 4, .condition = 2, .made = 1};
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
-int analysis_make_world(const struct profile_request *request, struct analysis *a) {
+int analysis_make_solver(const struct profile_request *request, struct analysis *a) {
   const struct knowledge *functions = request->facts ? &request->facts->knowledge : &a->knowledge;
-  struct flow_world_options o = {
+  struct solver_options o = {
       .syscalls = knowledge_syscall,
       .syscall_args = knowledge_syscall_args,
       .syscalls_context = &a->knowledge,
       .noreturn = knowledge_noreturn,
       .noreturn_context = (void *)functions,
       .infallible = request->trusting ? knowledge_infallible : NULL,
-      .reach = request->brief ? near_reach : (struct flow_reach){0},
+      .reach = request->brief ? near_reach : (struct solver_reach){0},
       .workers = request->workers,
       .progress = request->progress,
       .progress_context = request->context,
   };
-  int r = flow_world_new(&o, &a->world);
+  int r = solver_new(&o, &a->solver);
   for (size_t i = 0; i < a->set.images.n && r >= 0; i++)
-    r = flow_world_add(a->world, a->set.images.at[i]);
+    r = solver_add(a->solver, a->set.images.at[i]);
   return r < 0 ? r : 0;
 }
 
@@ -39,13 +39,13 @@ int analysis_start(const struct profile_request *request, struct analysis *ret, 
   memset(ret, 0, sizeof *ret);
   int r = profile_images_load(request, &ret->set, e);
   if (r >= 0) r = knowledge_load(request->data, request->no_cache, &ret->knowledge, e);
-  if (r >= 0) r = analysis_make_world(request, ret);
+  if (r >= 0) r = analysis_make_solver(request, ret);
   if (r < 0) analysis_done(ret);
   return r;
 }
 
 void analysis_done(struct analysis *a) {
-  flow_world_free(a->world);
+  solver_free(a->solver);
   profile_images_done(&a->set);
   knowledge_done(&a->knowledge);
   memset(a, 0, sizeof *a);
@@ -60,12 +60,12 @@ static bool is_first(const struct image_symbol *all, size_t i) {
   return i == 0 || strcmp(all[i - 1].name, all[i].name) != 0 || !is_function(&all[i - 1]);
 }
 
-static int want(struct flow_world *w, unsigned image) {
+static int want(struct solver *w, unsigned image) {
   const struct image_symbol *s;
-  size_t n = image_exports(flow_world_image(w, image), &s);
+  size_t n = image_exports(solver_image(w, image), &s);
   for (size_t i = 0; i < n; i++) {
     if (!is_function(&s[i]) || !is_first(s, i)) continue;
-    int r = flow_world_want(w, image, s[i].address, s[i].kind == SYMBOL_IFUNC);
+    int r = solver_want(w, image, s[i].address, s[i].kind == SYMBOL_IFUNC);
     if (r < 0) return r;
   }
   return 0;
@@ -83,12 +83,12 @@ static const char *variable_name(const struct image *img, bool tls, uint64_t at)
   return s ? s->name : NULL;
 }
 
-static int add_side(struct profile_builder *b, const struct flow_world *w, const struct flow_side *s) {
+static int add_side(struct profile_builder *b, const struct solver *w, const struct solver_side *s) {
   struct profile_side p = {.offset = (uint64_t)s->offset, .width = s->width};
   unsigned image = 0;
   uint64_t offset = 0;
   if (s->from_arg) return 0;
-  if (flow_world_errno(w, &image, &offset) && s->place == PLACED_TLS && s->image == image &&
+  if (solver_errno(w, &image, &offset) && s->place == PLACED_TLS && s->image == image &&
       (uint64_t)s->offset == offset) {
     if (s->unknown)
       b->error.errno_unknown = true;
@@ -102,7 +102,7 @@ static int add_side(struct profile_builder *b, const struct flow_world *w, const
     p.kind = SIDE_ARG;
     p.argument = s->arg + 1u;
   } else {
-    const struct image *img = flow_world_image(w, s->image);
+    const struct image *img = solver_image(w, s->image);
     p.kind = s->place == PLACED_TLS ? SIDE_TLS : SIDE_GLOBAL;
     p.module = profile_builder_string(b, image_name(img));
     const char *name = variable_name(img, p.kind == SIDE_TLS, p.offset);
@@ -113,13 +113,13 @@ static int add_side(struct profile_builder *b, const struct flow_world *w, const
 }
 
 /* One result of an error; an int's -1 and a long's are two results and one error. */
-static int add_part(struct profile_builder *b, const struct flow_world *w, uint32_t node, const struct classified *c) {
-  const struct flow_result *r = &flow_world_results(w, node).at[c->result];
+static int add_part(struct profile_builder *b, const struct solver *w, uint32_t node, const struct classified *c) {
+  const struct solver_result *r = &solver_results_of(w, node).at[c->result];
   b->error.retval = c->retval;
   b->error.wide |= c->wide;
   if (c->confidence == PROFILE_CERTAIN) b->error.confidence = PROFILE_CERTAIN;
   if (r->reasons & (OPAQUE_SYSCALL | OPAQUE_ERRNO)) b->error.errno_unknown = true;
-  bool reduced = flow_world_summary(w, node)->problems & FLOW_REDUCED;
+  bool reduced = solver_summary(w, node)->problems & FLOW_REDUCED;
   if (reduced && !(r->evidence & EVIDENCE_ERRNO)) b->error.errno_unknown = true;
   for (uint32_t i = 0; i < r->n_sides; i++) {
     int ret = add_side(b, w, &r->sides[i]);
@@ -128,16 +128,16 @@ static int add_part(struct profile_builder *b, const struct flow_world *w, uint3
   return b->brief ? 0 : evidence_sentences(w, node, r, add_sentence, b);
 }
 
-int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
+int analysis_add_function(struct profile_builder *b, const struct solver *w, uint32_t node,
                           const struct image_symbol *s) {
   struct classified errors[ERRORS_MAX];
-  struct flow_results rs = flow_world_results(w, node);
+  struct solver_results rs = solver_results_of(w, node);
   unsigned unknown = 0;
-  size_t n = classify(&rs, flow_world_summary(w, node), errors, ERRORS_MAX, &unknown);
+  size_t n = classify(&rs, solver_summary(w, node), errors, ERRORS_MAX, &unknown);
   b->function.name = profile_builder_string(b, s->name);
   b->function.version = s->version ? profile_builder_string(b, s->version) : NULL;
   b->function.unknown = unknown;
-  b->function.alone = s->kind == SYMBOL_FUNCTION && !flow_world_summary(w, node)->makes_calls;
+  b->function.alone = s->kind == SYMBOL_FUNCTION && !solver_summary(w, node)->makes_calls;
   if (!b->function.name || (s->version && !b->function.version)) return -ENOMEM;
   for (size_t i = 0; i < n; i++) {
     int r = add_part(b, w, node, &errors[i]);
@@ -148,34 +148,34 @@ int analysis_add_function(struct profile_builder *b, const struct flow_world *w,
   return profile_builder_end_function(b);
 }
 
-int analysis_add_heads(struct profile_builder *b, const struct flow_world *w, unsigned image) {
-  const struct image *img = flow_world_image(w, image);
+int analysis_add_heads(struct profile_builder *b, const struct solver *w, unsigned image) {
+  const struct image *img = solver_image(w, image);
   unsigned home = 0;
   uint64_t offset = 0;
   b->library.name = profile_builder_string(b, image_name(img));
   b->library.path = profile_builder_string(b, image_path(img));
   b->library.build_id = profile_builder_string(b, image_build_id(img));
   if (!b->library.name || !b->library.path || !b->library.build_id) return -ENOMEM;
-  if (!flow_world_errno(w, &home, &offset)) return 0;
-  const char *module = profile_builder_string(b, image_name(flow_world_image(w, home)));
+  if (!solver_errno(w, &home, &offset)) return 0;
+  const char *module = profile_builder_string(b, image_name(solver_image(w, home)));
   int r = module ? profile_builder_errno_at(b, module, offset) : -ENOMEM;
   return r == -EEXIST ? 0 : r;
 }
 
-static int add_library(struct profile_builder *b, struct flow_world *w, unsigned image) {
+static int add_library(struct profile_builder *b, struct solver *w, unsigned image) {
   const struct image_symbol *s;
-  size_t n = image_exports(flow_world_image(w, image), &s);
+  size_t n = image_exports(solver_image(w, image), &s);
   for (size_t i = 0; i < n; i++) {
     if (!is_function(&s[i]) || !is_first(s, i)) continue;
-    int node = flow_world_want(w, image, s[i].address, s[i].kind == SYMBOL_IFUNC);
+    int node = solver_want(w, image, s[i].address, s[i].kind == SYMBOL_IFUNC);
     int r = node < 0 ? node : analysis_add_function(b, w, (uint32_t)node, &s[i]);
     if (r < 0) return r;
   }
   return profile_builder_end_library(b);
 }
 
-/* The profile of one image of a solved world. */
-static int write_profile(struct flow_world *w, unsigned image, struct profile *ret) {
+/* The profile of one image of a solver that was run. */
+static int write_profile(struct solver *w, unsigned image, struct profile *ret) {
   struct profile_builder b = {0};
   int r = analysis_add_heads(&b, w, image);
   if (r >= 0) r = add_library(&b, w, image);
@@ -198,12 +198,12 @@ static int profile_roots(const struct profile_request *request, struct analysis 
     cached[i] = key && cache_load(a->set.images.at[i], key, &parts[i]) >= 0;
     if (cached[i]) continue;
     any = true;
-    r = want(a->world, (unsigned)i);
+    r = want(a->solver, (unsigned)i);
   }
-  if (r >= 0 && any) r = flow_world_solve(a->world);
+  if (r >= 0 && any) r = solver_run(a->solver);
   for (size_t i = 0; i < n && r >= 0; i++) {
     if (cached[i]) continue;
-    r = write_profile(a->world, (unsigned)i, &parts[i]);
+    r = write_profile(a->solver, (unsigned)i, &parts[i]);
     uint64_t key = request->no_cache ? 0 : cache_key(&a->set, i, &a->knowledge);
     if (r >= 0 && key) cache_save(a->set.images.at[i], key, &parts[i]);
   }

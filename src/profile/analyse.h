@@ -2,7 +2,7 @@
 /* Inside the room: from machine code to profiles. */
 #pragma once
 
-#include "flow/flow.h"
+#include "solver/solver.h"
 #include "profile/format.h"
 
 /* --- knowledge.c -------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ int knowledge_parse_errors(struct knowledge *k, const char *name, char *text, st
 /* Without what is known of kernels. */
 int knowledge_load_functions(const char *folder, struct knowledge *ret, struct err *e) MUST_USE;
 void knowledge_done(struct knowledge *k);
-enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]);
+enum solver_known knowledge_syscall(void *knowledge, const struct solver_syscall *call, uint64_t bits[3]);
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number);
 bool knowledge_noreturn(void *knowledge, const char *name);
 bool knowledge_infallible(void *knowledge, const char *name);
@@ -140,15 +140,15 @@ struct classified {
 };
 
 /* Which of a function's results are errors; at most MAX, sorted by retval. *ret_unknown: of enum profile_unknown. */
-size_t classify(const struct flow_results *rs, const struct flow_summary *of, struct classified *ret, size_t max,
+size_t classify(const struct solver_results *rs, const struct flow_summary *of, struct classified *ret, size_t max,
                 unsigned *ret_unknown);
 
 /* --- evidence.c --------------------------------------------------------------------------------------------------- */
 
 /* "open" or "sub_1234 of libfoo.so". */
-void evidence_name(const struct flow_world *w, uint32_t node, struct text *to);
+void evidence_name(const struct solver *w, uint32_t node, struct text *to);
 /* One or two short sentences on how a result came about, each put through ADD. */
-int evidence_sentences(const struct flow_world *w, uint32_t node, const struct flow_result *r,
+int evidence_sentences(const struct solver *w, uint32_t node, const struct solver_result *r,
                        int (*add)(void *context, const char *sentence), void *context) MUST_USE;
 
 /* --- profile_cache.c ---------------------------------------------------------------------------------------------- */
@@ -170,16 +170,16 @@ void cache_save(const struct image *img, uint64_t key, const struct profile *p);
 struct analysis {
   struct knowledge knowledge;
   struct image_set set;
-  struct flow_world *world;
+  struct solver *solver;
 };
 
-/* Loads images and knowledge; the world is there but nothing is wanted yet. */
+/* Loads images and knowledge; the solver is there but nothing is wanted yet. */
 int analysis_start(const struct profile_request *request, struct analysis *ret, struct err *e) MUST_USE;
 void analysis_done(struct analysis *a);
 /* Adds the function S, whose node is NODE, to the library that is being built. */
-int analysis_add_function(struct profile_builder *b, const struct flow_world *w, uint32_t node,
+int analysis_add_function(struct profile_builder *b, const struct solver *w, uint32_t node,
                           const struct image_symbol *s) MUST_USE;
 /* Names the library and errno's home. */
-int analysis_add_heads(struct profile_builder *b, const struct flow_world *w, unsigned image) MUST_USE;
-/* The world over the images of A's set. */
-int analysis_make_world(const struct profile_request *request, struct analysis *a) MUST_USE;
+int analysis_add_heads(struct profile_builder *b, const struct solver *w, unsigned image) MUST_USE;
+/* The solver over the images of A's set. */
+int analysis_make_solver(const struct profile_request *request, struct analysis *a) MUST_USE;

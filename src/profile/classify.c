@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct view {
-  const struct flow_results *rs;
+  const struct solver_results *rs;
   const struct flow_summary *of;
   size_t negative, minus_ones, positive, ones, zero; /* constants */
   size_t opaque_int, opaque_wide, pointers, arguments, undefined;
@@ -41,7 +41,7 @@ static int64_t as_returned(const struct view *v, uint64_t x) {
 
 static void look(struct view *v) {
   for (uint32_t i = 0; i < v->rs->n; i++) {
-    const struct flow_result *r = &v->rs->at[i];
+    const struct solver_result *r = &v->rs->at[i];
     if (r->narrow && (!v->narrow || r->narrow < v->narrow)) v->narrow = r->narrow;
     switch (r->kind) {
     case RESULT_CONST:
@@ -65,7 +65,7 @@ static void look(struct view *v) {
     }
   }
   for (uint32_t i = 0; i < v->rs->n; i++) {
-    const struct flow_result *r = &v->rs->at[i];
+    const struct solver_result *r = &v->rs->at[i];
     if (r->kind != RESULT_CONST) continue;
     int64_t x = as_returned(v, r->value);
     v->reasons |= r->reasons & ~(unsigned)OPAQUE_MORE;
@@ -97,23 +97,23 @@ static bool enumeration(const struct view *v) {
   return v->of->pure && !v->negative && v->positive >= 2 && v->largest == (int64_t)v->positive && v->zero;
 }
 
-static bool same_place(const struct flow_side *a, const struct flow_side *b) {
+static bool same_place(const struct solver_side *a, const struct solver_side *b) {
   return a->place == b->place && a->image == b->image && a->arg == b->arg && a->offset == b->offset;
 }
 
-static bool sets_place(const struct flow_result *r, const struct flow_side *s) {
+static bool sets_place(const struct solver_result *r, const struct solver_side *s) {
   for (uint32_t i = 0; i < r->n_sides; i++)
     if (same_place(&r->sides[i], s) && (r->sides[i].value != 0 || r->sides[i].unknown)) return true;
   return false;
 }
 
 /* Something is set to constants along with 0 that is never set along with another constant. */
-static bool sets_apart(const struct view *v, const struct flow_result *zero) {
+static bool sets_apart(const struct view *v, const struct solver_result *zero) {
   for (uint32_t i = 0; i < zero->n_sides; i++) {
-    const struct flow_side *s = &zero->sides[i];
+    const struct solver_side *s = &zero->sides[i];
     bool elsewhere = s->unknown || s->from_arg || s->value == 0;
     for (uint32_t k = 0; k < v->rs->n && !elsewhere; k++) {
-      const struct flow_result *r = &v->rs->at[k];
+      const struct solver_result *r = &v->rs->at[k];
       elsewhere = r != zero && r->kind == RESULT_CONST && as_returned(v, r->value) > 0 && sets_place(r, s);
     }
     if (!elsewhere) return true;
@@ -122,12 +122,12 @@ static bool sets_apart(const struct view *v, const struct flow_result *zero) {
 }
 
 /* 0 means failure where other constants are returned too: something is noted that is not noted with those. */
-static bool zero_is_noted(const struct view *v, const struct flow_result *r) {
+static bool zero_is_noted(const struct view *v, const struct solver_result *r) {
   if (r->evidence & EVIDENCE_RAISED && !v->raised) return true;
   return v->largest <= 2 && sets_apart(v, r) && !(r->evidence & EVIDENCE_SHARED); /* 1 and 2 are two ways to succeed */
 }
 
-static bool zero_is_error(const struct view *v, const struct flow_result *r) {
+static bool zero_is_error(const struct view *v, const struct solver_result *r) {
   bool proof = r->evidence & PROOF;
   if (r->evidence & EVIDENCE_SHARED && !proof) return false;
   if (v->negative) return v->positive && v->positive == v->ones && r->evidence & EVIDENCE_RAISED && !v->raised;
@@ -138,15 +138,15 @@ static bool zero_is_error(const struct view *v, const struct flow_result *r) {
   return v->opaque_wide && (v->reasons & (OPAQUE_MEMORY | OPAQUE_POINTER) || r->evidence & EVIDENCE_SIDE);
 }
 
-static const struct flow_result *zero_result(const struct view *v) {
+static const struct solver_result *zero_result(const struct view *v) {
   for (uint32_t i = 0; i < v->rs->n; i++)
     if (v->rs->at[i].kind == RESULT_CONST && v->rs->at[i].value == 0) return &v->rs->at[i];
   return NULL;
 }
 
-static bool positive_is_error(const struct view *v, const struct flow_result *r) {
+static bool positive_is_error(const struct view *v, const struct solver_result *r) {
   int64_t x = as_returned(v, r->value);
-  const struct flow_result *zero = zero_result(v);
+  const struct solver_result *zero = zero_result(v);
   if (r->evidence & EVIDENCE_ERRNO && !r->errno_partial) return !v->minus;
   if (v->pointers) return false;
   if (r->evidence & EVIDENCE_SYSCALL) return !v->negative; /* negated */
@@ -164,7 +164,7 @@ static bool positive_is_error(const struct view *v, const struct flow_result *r)
   return proof || codes || !(v->reasons & (OPAQUE_COMPUTED | OPAQUE_MEMORY));
 }
 
-static bool is_error(const struct view *v, const struct flow_result *r) {
+static bool is_error(const struct view *v, const struct solver_result *r) {
   int64_t x = as_returned(v, r->value);
   if (x == 0) return zero_is_error(v, r);
   if (comparator(v) || enumeration(v)) return false;
@@ -193,7 +193,7 @@ static unsigned unknown(const struct view *v, bool null_is_error) {
   return known;
 }
 
-size_t classify(const struct flow_results *rs, const struct flow_summary *of, struct classified *ret, size_t max,
+size_t classify(const struct solver_results *rs, const struct flow_summary *of, struct classified *ret, size_t max,
                 unsigned *ret_unknown) {
   struct view v = {.rs = rs, .of = of};
   size_t n = 0;
@@ -202,7 +202,7 @@ size_t classify(const struct flow_results *rs, const struct flow_summary *of, st
   *ret_unknown = 0;
   if (v.undefined) return 0; /* garbage in rax on some way: the function returns nothing */
   for (uint32_t i = 0; i < rs->n && n < max; i++) {
-    const struct flow_result *r = &rs->at[i];
+    const struct solver_result *r = &rs->at[i];
     if (r->kind != RESULT_CONST || !is_error(&v, r)) continue;
     int64_t x = as_returned(&v, r->value);
     bool wide = v.wide || r->value >> 32 != 0 || (x == 0 && (v.opaque_wide || v.arguments));

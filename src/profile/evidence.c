@@ -15,11 +15,11 @@ static const char *symbol_at(const struct image *img, uint64_t address) {
   return f ? f->name : NULL;
 }
 
-void evidence_name(const struct flow_world *w, uint32_t node, struct text *to) {
+void evidence_name(const struct solver *w, uint32_t node, struct text *to) {
   unsigned image;
   uint64_t address;
-  flow_world_node(w, node, &image, &address);
-  const struct image *img = flow_world_image(w, image);
+  solver_node(w, node, &image, &address);
+  const struct image *img = solver_image(w, image);
   const char *name = symbol_at(img, address);
   if (name)
     text_add(to, name);
@@ -33,17 +33,17 @@ static void add_instruction(const struct image *img, uint64_t at, struct text *t
 }
 
 /* The name of what a call goes to. */
-static void add_target(const struct flow_world *w, uint32_t node, const struct flow_call *c, struct text *to) {
+static void add_target(const struct solver *w, uint32_t node, const struct flow_call *c, struct text *to) {
   struct image_slot slot;
   unsigned image;
   uint64_t address;
-  int n = flow_world_callee(w, node, c);
-  flow_world_node(w, node, &image, &address);
+  int n = solver_callee(w, node, c);
+  solver_node(w, node, &image, &address);
   if (c->kind == CALL_SYSTEM && c->number.kind == VALUE_CONST)
     text_addf(to, "system call %llu", (unsigned long long)c->number.value);
   else if (c->kind == CALL_SYSTEM)
     text_add(to, "a system call");
-  else if (c->kind == CALL_SLOT && image_slot(flow_world_image(w, image), c->target, &slot) && slot.name)
+  else if (c->kind == CALL_SLOT && image_slot(solver_image(w, image), c->target, &slot) && slot.name)
     text_add(to, slot.name);
   else if (n >= 0)
     evidence_name(w, (uint32_t)n, to);
@@ -51,26 +51,26 @@ static void add_target(const struct flow_world *w, uint32_t node, const struct f
     text_add(to, "a function pointer");
 }
 
-static void birth_sentence(const struct flow_world *w, uint32_t node, const struct flow_result *r, struct text *to) {
+static void birth_sentence(const struct solver *w, uint32_t node, const struct solver_result *r, struct text *to) {
   const struct flow_outcome *o = r->outcome;
   unsigned image;
   uint64_t address;
-  flow_world_node(w, node, &image, &address);
+  solver_node(w, node, &image, &address);
   if (!o) {
     text_add(to, "from ");
     if (r->via_node) evidence_name(w, r->via_node - 1, to);
   } else if (o->ret.kind == VALUE_CALL) {
-    const struct flow_call *c = &flow_world_summary(w, node)->calls[o->ret.call];
+    const struct flow_call *c = &solver_summary(w, node)->calls[o->ret.call];
     text_addf(to, "from the call at 0x%llx of ", (unsigned long long)c->at);
     add_target(w, node, c, to);
   } else
-    add_instruction(flow_world_image(w, image), o->ret.at, to);
+    add_instruction(solver_image(w, image), o->ret.at, to);
 }
 
-static bool cause_sentence(const struct flow_world *w, uint32_t node, const struct flow_result *r, struct text *to) {
+static bool cause_sentence(const struct solver *w, uint32_t node, const struct solver_result *r, struct text *to) {
   const struct flow_outcome *o = r->outcome;
   if (!o || !r->because_guard || r->because_guard > o->n_guards) return false;
-  const struct flow_call *c = &flow_world_summary(w, node)->calls[o->guards[r->because_guard - 1].call];
+  const struct flow_call *c = &solver_summary(w, node)->calls[o->guards[r->because_guard - 1].call];
   text_addf(to, "if the call at 0x%llx of ", (unsigned long long)c->at);
   add_target(w, node, c, to);
   text_add(to, " fails");
@@ -83,7 +83,7 @@ static int say(struct text *t, int (*add)(void *, const char *), void *context) 
   return r;
 }
 
-int evidence_sentences(const struct flow_world *w, uint32_t node, const struct flow_result *r,
+int evidence_sentences(const struct solver *w, uint32_t node, const struct solver_result *r,
                        int (*add)(void *context, const char *sentence), void *context) {
   struct text t = {0};
   birth_sentence(w, node, r, &t);
@@ -96,7 +96,7 @@ int evidence_sentences(const struct flow_world *w, uint32_t node, const struct f
 /* --- the whole chain ---------------------------------------------------------------------------------------------- */
 
 struct teller {
-  const struct flow_world *w;
+  const struct solver *w;
   struct text *to;
   unsigned depth;
   struct {
@@ -113,10 +113,10 @@ static void indent(const struct teller *t) {
 static void tell_instruction(const struct teller *t, uint32_t node, uint64_t at, const char *what) {
   unsigned image;
   uint64_t entry;
-  flow_world_node(t->w, node, &image, &entry);
+  solver_node(t->w, node, &image, &entry);
   indent(t);
   size_t from = t->to->n;
-  add_instruction(flow_world_image(t->w, image), at, t->to);
+  add_instruction(solver_image(t->w, image), at, t->to);
   if (what) {
     size_t used = t->to->n - from + 2 * (t->depth + 1);
     text_pad(t->to, used < 54 ? 54 : used + 2);
@@ -140,7 +140,7 @@ static void tell_guard(const struct teller *t, uint32_t node, const struct flow_
     text_addf(&what, "argument %u %s", g->arg, condition_words(g->cc));
   else {
     text_add(&what, "what ");
-    add_target(t->w, node, &flow_world_summary(t->w, node)->calls[g->call], &what);
+    add_target(t->w, node, &solver_summary(t->w, node)->calls[g->call], &what);
     text_addf(&what, " returned %s", condition_words(g->cc));
   }
   if (g->cc != CC_S && g->cc != CC_NS) {
@@ -154,7 +154,7 @@ static void tell_guard(const struct teller *t, uint32_t node, const struct flow_
 
 static void tell_result(struct teller *t, uint32_t node, uint32_t result);
 
-static uint32_t find_constant(const struct flow_results *rs, uint64_t value) {
+static uint32_t find_constant(const struct solver_results *rs, uint64_t value) {
   uint32_t i = 0;
   while (i < rs->n && (rs->at[i].kind != RESULT_CONST || rs->at[i].value != value))
     i++;
@@ -162,7 +162,7 @@ static uint32_t find_constant(const struct flow_results *rs, uint64_t value) {
 }
 
 static void tell_deeper(struct teller *t, uint32_t node, uint64_t value) {
-  struct flow_results rs = flow_world_results(t->w, node);
+  struct solver_results rs = solver_results_of(t->w, node);
   uint32_t result = find_constant(&rs, value);
   if (t->depth >= CHAIN_MAX || result == rs.n) return;
   for (unsigned i = 0; i < t->depth; i++)
@@ -178,19 +178,19 @@ static void tell_deeper(struct teller *t, uint32_t node, uint64_t value) {
 }
 
 /* Does the result have errno set, to VALUE if that is not 0? */
-static bool has_errno(const struct flow_world *w, const struct flow_result *r, int64_t value) {
+static bool has_errno(const struct solver *w, const struct solver_result *r, int64_t value) {
   unsigned image = 0;
   uint64_t offset = 0;
-  if (!flow_world_errno(w, &image, &offset)) return false;
+  if (!solver_errno(w, &image, &offset)) return false;
   for (uint32_t i = 0; i < r->n_sides; i++) {
-    const struct flow_side *s = &r->sides[i];
+    const struct solver_side *s = &r->sides[i];
     if (s->place == PLACED_TLS && s->image == image && (uint64_t)s->offset == offset && (!value || s->value == value))
       return true;
   }
   return false;
 }
 
-static void add_store(const struct flow_world *w, const struct flow_result *r, const struct flow_store *s,
+static void add_store(const struct solver *w, const struct solver_result *r, const struct flow_store *s,
                       struct text *to) {
   static const char *const places[] = {"a thread-local variable", "a global variable", "memory behind an argument",
                                        "memory that a call gave"};
@@ -207,7 +207,7 @@ static void add_store(const struct flow_world *w, const struct flow_result *r, c
   if (constant) text_addf(to, " to %d", value);
 }
 
-static void tell_stores(struct teller *t, uint32_t node, const struct flow_result *r) {
+static void tell_stores(struct teller *t, uint32_t node, const struct solver_result *r) {
   for (unsigned i = 0; i < r->outcome->n_stores; i++) {
     struct text what = {0};
     add_store(t->w, r, &r->outcome->stores[i], &what);
@@ -217,7 +217,7 @@ static void tell_stores(struct teller *t, uint32_t node, const struct flow_resul
 }
 
 static void tell_result(struct teller *t, uint32_t node, uint32_t result) {
-  const struct flow_result *r = &flow_world_results(t->w, node).at[result];
+  const struct solver_result *r = &solver_results_of(t->w, node).at[result];
   const struct flow_outcome *o = r->outcome;
   if (!o) {
     if (r->via_node) tell_deeper(t, r->via_node - 1, r->via_value);
@@ -227,7 +227,7 @@ static void tell_result(struct teller *t, uint32_t node, uint32_t result) {
     tell_guard(t, node, &o->guards[i]);
   tell_stores(t, node, r);
   if (o->ret.kind == VALUE_CALL) {
-    const struct flow_call *c = &flow_world_summary(t->w, node)->calls[o->ret.call];
+    const struct flow_call *c = &solver_summary(t->w, node)->calls[o->ret.call];
     struct text what = {0};
     text_add(&what, "its value is returned: ");
     add_target(t->w, node, c, &what);
@@ -240,13 +240,13 @@ static void tell_result(struct teller *t, uint32_t node, uint32_t result) {
   if (r->because_node) tell_deeper(t, r->because_node - 1, r->because_value);
 }
 
-static void tell_errnos(const struct flow_world *w, const struct flow_result *r, struct text *to) {
+static void tell_errnos(const struct solver *w, const struct solver_result *r, struct text *to) {
   unsigned image = 0, n = 0;
   uint64_t offset = 0;
   bool more = false;
-  if (!flow_world_errno(w, &image, &offset)) return;
+  if (!solver_errno(w, &image, &offset)) return;
   for (uint32_t i = 0; i < r->n_sides; i++) {
-    const struct flow_side *s = &r->sides[i];
+    const struct solver_side *s = &r->sides[i];
     if (s->place != PLACED_TLS || s->image != image || (uint64_t)s->offset != offset || s->from_arg) continue;
     const char *name = errno_name((int)s->value);
     more |= s->unknown;
@@ -255,15 +255,15 @@ static void tell_errnos(const struct flow_world *w, const struct flow_result *r,
   if (more) text_add(to, n ? " ..." : ", errno ...");
 }
 
-static void tell_function(struct flow_world *w, uint32_t node, const char *function, struct text *to) {
+static void tell_function(struct solver *w, uint32_t node, const char *function, struct text *to) {
   struct classified errors[400];
-  struct flow_results rs = flow_world_results(w, node);
+  struct solver_results rs = solver_results_of(w, node);
   unsigned unknown = 0;
-  size_t n = classify(&rs, flow_world_summary(w, node), errors, COUNT(errors), &unknown);
+  size_t n = classify(&rs, solver_summary(w, node), errors, COUNT(errors), &unknown);
   struct teller t = {.w = w, .to = to};
   if (!n) text_addf(to, "%s: no errors were found\n", function);
   for (size_t i = 0; i < n; i++) {
-    const struct flow_result *r = &rs.at[errors[i].result];
+    const struct solver_result *r = &rs.at[errors[i].result];
     text_addf(to, "%s returns %lld", function, (long long)errors[i].retval);
     tell_errnos(w, r, to);
     text_addf(to, " (%s)\n", profile_confidence_words[errors[i].confidence]);
@@ -307,9 +307,9 @@ int profile_why(const struct profile_request *request, const char *function, str
   if (r < 0) {
     (void)err_set(e, r, "%s: exports no function '%s'", image_path(a.set.images.at[0]), function);
   } else {
-    int node = flow_world_want(a.world, image, s->address, s->kind == SYMBOL_IFUNC);
-    r = node < 0 ? node : flow_world_solve(a.world);
-    if (r >= 0) tell_function(a.world, (uint32_t)node, function, to);
+    int node = solver_want(a.solver, image, s->address, s->kind == SYMBOL_IFUNC);
+    r = node < 0 ? node : solver_run(a.solver);
+    if (r >= 0) tell_function(a.solver, (uint32_t)node, function, to);
     if (r >= 0) tell_kernel(&a.knowledge, to);
   }
   analysis_done(&a);

@@ -165,7 +165,7 @@ static int add_import(struct analysis *a, const struct image_symbol *symbol, uns
   if (!ifunc && symbol->kind != SYMBOL_FUNCTION) return 0;
   if (map_get(seen, (uintptr_t)symbol, NULL)) return 0;
   int r = map_put(seen, (uintptr_t)symbol, 1);
-  if (r >= 0) r = flow_world_want(a->world, image, symbol->address, ifunc);
+  if (r >= 0) r = solver_want(a->solver, image, symbol->address, ifunc);
   import.node = (uint32_t)r;
   return r < 0 ? r : vec_push(ret, import);
 }
@@ -208,8 +208,8 @@ static int write_imports(struct analysis *a, const import_vec *imports, bool bri
   for (size_t i = 0; i < imports->n && r >= 0; i++) {
     const struct import *m = &imports->at[i];
     bool first = i == 0 || m[-1].image != m->image, last = i + 1 == imports->n || m[1].image != m->image;
-    if (first) r = analysis_add_heads(&b, a->world, m->image);
-    if (r >= 0) r = analysis_add_function(&b, a->world, m->node, m->symbol);
+    if (first) r = analysis_add_heads(&b, a->solver, m->image);
+    if (r >= 0) r = analysis_add_function(&b, a->solver, m->node, m->symbol);
     if (r == -EEXIST) r = 0; /* an old version of a function beside its new one */
     if (r >= 0 && last) r = profile_builder_end_library(&b);
   }
@@ -258,12 +258,12 @@ static int profile_bound(const struct profile_request *request, const struct ima
   import_vec imports = {0};
   struct map seen = {0};
   int r = read_all(request, program, &a, e);
-  if (r >= 0) r = analysis_make_world(request, &a);
+  if (r >= 0) r = analysis_make_solver(request, &a);
   if (r >= 0 && all) r = find_imports(&a, program, &seen, &imports);
   if (r >= 0) r = find_named(&a, names, n, &seen, &imports);
   map_done(&seen);
   if (r >= 0 && imports.n) qsort(imports.at, imports.n, sizeof *imports.at, by_image_and_name);
-  if (r >= 0) r = flow_world_solve(a.world);
+  if (r >= 0) r = solver_run(a.solver);
   if (r >= 0) r = write_imports(&a, &imports, request->brief, ret);
   vec_done(&imports);
   analysis_done(&a);

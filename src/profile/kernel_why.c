@@ -23,14 +23,14 @@ int kernel_visible(unsigned number) { return is_restart(number) ? EINTR : number
 
 /* The functions that pass an error on, from the system call to the one that makes it. */
 struct chain {
-  struct flow_error at[KERNEL_CHAIN_MAX];
+  struct solver_error at[KERNEL_CHAIN_MAX];
   uint32_t nodes[KERNEL_CHAIN_MAX];
   unsigned n;
 };
 
-static const struct flow_error *find_error(const struct flow_world *w, uint32_t node, unsigned number, unsigned place) {
-  const struct flow_error *all;
-  size_t n = flow_world_errors(w, node, &all);
+static const struct solver_error *find_error(const struct solver *w, uint32_t node, unsigned number, unsigned place) {
+  const struct solver_error *all;
+  size_t n = solver_errors(w, node, &all);
   for (size_t i = 0; i < n; i++)
     if (all[i].number == number && all[i].place == place) return &all[i];
   return NULL;
@@ -42,10 +42,9 @@ static const char *symbol_of(const struct study *s, uint64_t address) {
 }
 
 /* One of the shortest ways, appended. */
-static void follow_shortest(const struct flow_world *w, uint32_t node, unsigned number, unsigned place,
-                            struct chain *c) {
+static void follow_shortest(const struct solver *w, uint32_t node, unsigned number, unsigned place, struct chain *c) {
   for (; c->n < KERNEL_CHAIN_MAX; c->n++) {
-    const struct flow_error *e = find_error(w, node, number, place);
+    const struct solver_error *e = find_error(w, node, number, place);
     if (!e) return;
     c->at[c->n] = *e;
     c->nodes[c->n] = node;
@@ -60,7 +59,7 @@ static void follow_shortest(const struct flow_world *w, uint32_t node, unsigned 
 }
 
 /* C up to step I, then through E; empty if that comes back to where it was. */
-static void turn(const struct flow_world *w, const struct chain *c, unsigned i, const struct flow_error *e,
+static void turn(const struct solver *w, const struct chain *c, unsigned i, const struct solver_error *e,
                  struct chain *ret) {
   *ret = *c;
   ret->n = i + 1;
@@ -75,27 +74,27 @@ static void turn(const struct flow_world *w, const struct chain *c, unsigned i, 
  * tables can go through: of a disk's file system rather than of the disk itself.
  */
 static void follow(const struct study *s, uint32_t node, unsigned number, struct chain *c) {
-  struct flow_error others[TABLES_MAX];
+  struct solver_error others[TABLES_MAX];
   struct chain other;
   unsigned i = 0, shortest;
   c->n = 0;
-  follow_shortest(s->world, node, number, 0, c);
+  follow_shortest(s->solver, node, number, 0, c);
   while (i < c->n && !c->at[i].table)
     i++;
   if (i == c->n) return;
   shortest = c->n;
-  size_t n = flow_world_error_tables(s->world, c->nodes[i], &c->at[i], others, TABLES_MAX);
+  size_t n = solver_error_tables(s->solver, c->nodes[i], &c->at[i], others, TABLES_MAX);
   for (size_t k = 0; k < n && k < TABLES_MAX; k++) {
     if (ways_table_rank(&s->ways, symbol_of(s, others[k].table)) >=
         ways_table_rank(&s->ways, symbol_of(s, c->at[i].table)))
       continue;
-    turn(s->world, c, i, &others[k], &other);
+    turn(s->solver, c, i, &others[k], &other);
     if (other.n && other.n <= shortest + LONGER_MAX) *c = other;
   }
 }
 
 static int by_rank(const void *x, const void *y, void *context) {
-  const struct flow_error *a = x, *b = y;
+  const struct solver_error *a = x, *b = y;
   const struct study *s = context;
   size_t m = ways_table_rank(&s->ways, symbol_of(s, a->table)), n = ways_table_rank(&s->ways, symbol_of(s, b->table));
   if (m != n) return m < n ? -1 : 1;
@@ -103,9 +102,9 @@ static int by_rank(const void *x, const void *y, void *context) {
 }
 
 /* "   (or ext4_file_operations, xfs_file_operations)" */
-static void tell_other_tables(const struct study *s, uint32_t node, const struct flow_error *e, struct text *to) {
-  struct flow_error others[TABLES_MAX];
-  size_t n = flow_world_error_tables(s->world, node, e, others, TABLES_MAX), told = 0;
+static void tell_other_tables(const struct study *s, uint32_t node, const struct solver_error *e, struct text *to) {
+  struct solver_error others[TABLES_MAX];
+  size_t n = solver_error_tables(s->solver, node, e, others, TABLES_MAX), told = 0;
   qsort_r(others, n < TABLES_MAX ? n : TABLES_MAX, sizeof *others, by_rank, (void *)s);
   for (size_t i = 0; i < n && i < TABLES_MAX && told < TABLES_TOLD; i++, told++)
     text_addf(to, "%s%s", told ? ", " : " (or ", symbol_of(s, others[i].table));
@@ -116,7 +115,7 @@ static void tell_other_tables(const struct study *s, uint32_t node, const struct
 static const char *node_name(const struct study *s, uint32_t node) {
   unsigned image;
   uint64_t address;
-  flow_world_node(s->world, node, &image, &address);
+  solver_node(s->solver, node, &image, &address);
   const struct image_function *f = image_function_at(s->image, address);
   return f && f->name ? f->name : symbol_of(s, address);
 }
@@ -140,14 +139,14 @@ void kernel_tell_shortly(const struct study *s, const struct kernel_call *call, 
 static uint64_t tell_place(const struct study *s, uint32_t node, struct text *to) {
   unsigned image;
   uint64_t address;
-  flow_world_node(s->world, node, &image, &address);
+  solver_node(s->solver, node, &image, &address);
   const char *module = image_module_of(s->image, address);
   text_addf(to, "  %s", node_name(s, node));
   if (module) text_addf(to, " [%s]", module);
   return address;
 }
 
-static void tell_way(const struct study *s, const struct kernel_call *call, const struct flow_error *error,
+static void tell_way(const struct study *s, const struct kernel_call *call, const struct solver_error *error,
                      struct text *to) {
   struct chain c;
   follow(s, call->node, error->number, &c);
@@ -172,11 +171,11 @@ static void tell_way(const struct study *s, const struct kernel_call *call, cons
 /* Where what is not known comes from. */
 static void tell_gap(const struct study *s, const struct kernel_call *call, struct text *to) {
   uint32_t node = call->node;
-  struct flow_gap gap = flow_world_errors_gap(s->world, node);
+  struct solver_gap gap = solver_errors_gap(s->solver, node);
   if (!gap.there) return;
   text_addf(to, "%s may return more that is not known\n", call->name);
   for (unsigned i = 0; i < KERNEL_CHAIN_MAX; i++, node = gap.via - 1) {
-    gap = flow_world_errors_gap(s->world, node);
+    gap = solver_errors_gap(s->solver, node);
     tell_place(s, node, to);
     if (gap.at) {
       text_addf(to, "\n      0x%llx: ", (unsigned long long)gap.at);
@@ -193,8 +192,8 @@ static void tell_gap(const struct study *s, const struct kernel_call *call, stru
 
 static int tell_call(const struct study *s, const struct kernel_call *call, int error, bool all_ways, struct text *to,
                      struct err *e) {
-  const struct flow_error *all;
-  size_t n = flow_world_errors(s->world, call->node, &all), told = 0;
+  const struct solver_error *all;
+  size_t n = solver_errors(s->solver, call->node, &all), told = 0;
   struct errno_set done = {0};
   for (size_t i = 0; i < n; i++) {
     int number = kernel_visible(all[i].number);
@@ -270,7 +269,7 @@ int profile_kernel_why(const struct profile_request *request, const char *what, 
   if (r < 0) return r;
   r = study_open(request, &s, e);
   if (r >= 0) r = find_call(&s, q.call, &call, e);
-  if (r >= 0) r = flow_world_solve_errors(s.world);
+  if (r >= 0) r = solver_run_errors(s.solver);
   if (r >= 0) r = tell_call(&s, call, q.error, request->all_ways, to, e);
   study_done(&s);
   return r < 0 ? r : to->failed ? -ENOMEM : 0;

@@ -207,7 +207,7 @@ void knowledge_done(struct knowledge *k) {
 }
 
 /* Does what is known of the arguments rule the errno out? */
-static bool ruled_out(const struct knowledge *k, const struct known_errors *errors, const struct flow_syscall *call,
+static bool ruled_out(const struct knowledge *k, const struct known_errors *errors, const struct solver_syscall *call,
                       unsigned error) {
   bool only = false, met = false;
   for (uint32_t i = 0; i < errors->n_conditions; i++) {
@@ -221,16 +221,16 @@ static bool ruled_out(const struct knowledge *k, const struct known_errors *erro
   return only && !met;
 }
 
-enum flow_known knowledge_syscall(void *knowledge, const struct flow_syscall *call, uint64_t bits[3]) {
+enum solver_known knowledge_syscall(void *knowledge, const struct solver_syscall *call, uint64_t bits[3]) {
   const struct knowledge *k = knowledge;
   uint64_t i;
-  if (!map_get(&k->syscalls, call->number, &i)) return FLOW_UNKNOWN;
+  if (!map_get(&k->syscalls, call->number, &i)) return SOLVER_UNKNOWN;
   const struct known_errors *errors = &k->errors.at[i];
-  if (errors->more && errno_set_empty(&errors->set)) return FLOW_UNKNOWN;
+  if (errors->more && errno_set_empty(&errors->set)) return SOLVER_UNKNOWN;
   memcpy(bits, errors->set.bits, sizeof errors->set.bits);
   for (unsigned e = 1; call->known && errors->n_conditions && e <= ERRNO_MAX; e++)
     if (bits[e / 64] >> (e % 64) & 1 && ruled_out(k, errors, call, e)) bits[e / 64] &= ~(1ull << (e % 64));
-  return errors->more ? FLOW_PARTLY : FLOW_KNOWN;
+  return errors->more ? SOLVER_PARTLY : SOLVER_KNOWN;
 }
 
 unsigned knowledge_syscall_args(void *knowledge, uint64_t number) {

@@ -13,7 +13,7 @@
 #define PREFIX "__x64_sys_"
 
 void study_done(struct study *s) {
-  flow_world_free(s->world);
+  solver_free(s->solver);
   image_free(s->image);
   kernel_modules_done(&s->modules);
   vec_done(&s->calls);
@@ -24,7 +24,7 @@ void study_done(struct study *s) {
 /* --- system calls ------------------------------------------------------------------------------------------------- */
 
 static int want_call(struct study *s, uint32_t number, const char *name, uint64_t address) {
-  int node = flow_world_want(s->world, 0, address, false);
+  int node = solver_want(s->solver, 0, address, false);
   if (node < 0) return node;
   return vec_push(&s->calls, (struct kernel_call){.name = name, .number = number, .node = (uint32_t)node});
 }
@@ -101,7 +101,7 @@ static int read_all(const struct profile_request *request, struct study *s, stru
 }
 
 int study_open(const struct profile_request *request, struct study *s, struct err *e) {
-  struct flow_world_options o = {
+  struct solver_options o = {
       .noreturn = knowledge_noreturn,
       .noreturn_context = &s->knowledge,
       .workers = request->workers,
@@ -110,25 +110,25 @@ int study_open(const struct profile_request *request, struct study *s, struct er
   };
   int r = read_all(request, s, e);
   if (r < 0) return r;
-  struct flow_ways ways = {
+  struct solver_ways ways = {
       .never = ways_never, .gives = ways_gives, .incomplete = *s->missing != 0, .context = &s->ways};
   if (!request->all_ways) {
     ways.table = ways_table;
     ways.beyond = ways_beyond;
   }
-  r = flow_world_new_kernel(&o, &ways, s->image, &s->world);
+  r = solver_new_kernel(&o, &ways, s->image, &s->solver);
   return r < 0 ? r : want_calls(s, e);
 }
 
 /* --- the profile -------------------------------------------------------------------------------------------------- */
 
 static int add_call(struct profile_builder *b, const struct study *s, const struct kernel_call *call) {
-  const struct flow_error *all;
-  size_t n = flow_world_errors(s->world, call->node, &all);
+  const struct solver_error *all;
+  size_t n = solver_errors(s->solver, call->node, &all);
   struct text sentence = {0};
   b->function.name = profile_builder_string(b, call->name);
   b->function.syscall = call->number + 1;
-  if (flow_world_errors_unknown(s->world, call->node)) b->function.unknown = UNKNOWN_INDIRECT;
+  if (solver_errors_unknown(s->solver, call->node)) b->function.unknown = UNKNOWN_INDIRECT;
   b->error.retval = -1;
   b->error.wide = true;
   b->error.confidence = PROFILE_CERTAIN;
@@ -175,7 +175,7 @@ static int write_down(const struct study *s, struct profile *ret) {
 int profile_kernel(const struct profile_request *request, struct profile *ret, struct err *e) {
   struct study s = {0};
   int r = study_open(request, &s, e);
-  if (r >= 0) r = flow_world_solve_errors(s.world);
+  if (r >= 0) r = solver_run_errors(s.solver);
   if (r >= 0) r = write_down(&s, ret);
   study_done(&s);
   if (r == -ENOMEM && e && !e->text[0]) (void)err_set(e, r, "out of memory");

@@ -17,7 +17,7 @@ struct study {
   struct ways ways;
   struct knowledge knowledge;
   struct image *image;
-  struct flow_world *world;
+  struct solver *solver;
   path_list modules;
   const char *analysed, *missing; /* names of modules, as kernel_modules_tell has them */
   VEC(struct kernel_call) calls;  /* by number */

@@ -36,7 +36,7 @@ struct ways {
 int ways_load(const char *folder, struct ways *ret, struct err *e) MUST_USE;
 void ways_done(struct ways *w);
 
-/* For struct flow_ways. */
+/* For struct solver_ways. */
 bool ways_table(void *ways, const char *name);
 /* How early a table's pattern stands: the first are the most common. The number of patterns if there is none. */
 size_t ways_table_rank(const struct ways *w, const char *name);

@@ -14,7 +14,7 @@
 struct asking {
   const struct program *p;
   struct worker *w;
-  struct flow_graph *g;
+  struct follow_graph *g;
   const struct code *code;
   uint8_t *seen;
   uint32_t *todo;
@@ -23,14 +23,14 @@ struct asking {
 /* --- the same arguments ------------------------------------------------------------------------------------------- */
 
 static bool value_of(const struct asking *a, uint32_t insn, unsigned arg, struct flow_value *ret) {
-  return flow_graph_argument(a->g, insn, arg, ret) || flow_graph_sources(a->g, insn, arg, ret, 1) == 1;
+  return follow_graph_argument(a->g, insn, arg, ret) || follow_graph_sources(a->g, insn, arg, ret, 1) == 1;
 }
 
 /* Is the argument known, and the same, at both calls? */
 static bool same_argument(const struct asking *a, uint32_t x, uint32_t y, unsigned arg) {
   struct flow_value v = {0}, w = {0};
   int64_t slot, other;
-  if (flow_graph_same_argument(a->g, x, arg, y, arg)) return true;
+  if (follow_graph_same_argument(a->g, x, arg, y, arg)) return true;
   if (!value_of(a, x, arg, &v) || !value_of(a, y, arg, &w) || v.kind != w.kind) return false;
   if (v.kind == VALUE_STACK)
     return clock_given_slot(a->g, x, arg, &slot) && clock_given_slot(a->g, y, arg, &other) && slot == other;
@@ -57,7 +57,7 @@ static bool leads_past(const struct asking *a, const struct failing *e, uint32_t
     uint32_t block = a->todo[--n_todo];
     const uint32_t *next;
     const uint8_t *kinds;
-    uint32_t n = flow_graph_next(a->g, block, &next, &kinds);
+    uint32_t n = follow_graph_next(a->g, block, &next, &kinds);
     for (uint32_t i = 0; i < n; i++) {
       if (a->seen[next[i]] || (block == e->block && kinds[i] != e->kind)) continue;
       a->seen[next[i]] = 1;
@@ -74,14 +74,14 @@ static uint32_t position(uint32_t insn, uint32_t from, uint32_t end) { return in
 
 /* Does a way lead from behind FROM to the call TO that does not pass the call ASKED? */
 static bool leads_without(const struct asking *a, uint32_t from, uint32_t to, uint32_t asked) {
-  uint32_t n_todo = 0, block = flow_graph_block(a->g, from), at = from + 1;
+  uint32_t n_todo = 0, block = follow_graph_block(a->g, from), at = from + 1;
   memset(a->seen, 0, a->code->n_blocks);
   for (;;) {
     const struct block *b = &a->code->blocks[block];
     uint32_t end = b->first + b->n, here = position(to, at, end), stop = position(asked, at, end);
     if (here < stop) return true;
     const uint32_t *next;
-    uint32_t n = stop < end ? 0 : flow_graph_next(a->g, block, &next, NULL);
+    uint32_t n = stop < end ? 0 : follow_graph_next(a->g, block, &next, NULL);
     for (uint32_t i = 0; i < n; i++) {
       if (a->seen[next[i]]) continue;
       a->seen[next[i]] = 1;
@@ -113,7 +113,7 @@ static bool is_stored_to(const struct asking *a, uint32_t insn, const struct poi
   if (p->on_stack) return insn_slot(in, &slot) && overlaps(slot, in->size, p->slot);
   if (p->value.kind == VALUE_ADDRESS)
     return in->base == NO_REG && in->index == NO_REG && overlaps(in->disp, in->size, (int64_t)p->value.value);
-  return flow_graph_is_behind(a->g, insn, &p->value) && overlaps(in->disp, in->size, 0);
+  return follow_graph_is_behind(a->g, insn, &p->value) && overlaps(in->disp, in->size, 0);
 }
 
 /* Does the call get the address of the variable? Names in other memory are given to many who only read them. */
@@ -122,8 +122,8 @@ static bool is_given(const struct asking *a, uint32_t insn, const struct pointee
     struct flow_value v;
     int64_t slot;
     if (p->on_stack && clock_given_slot(a->g, insn, i, &slot) && slot == p->slot) return true;
-    if (p->on_stack && flow_graph_same_argument(a->g, p->insn, p->arg, insn, i)) return true;
-    bool fixed = p->value.kind == VALUE_ADDRESS && flow_graph_argument(a->g, insn, i, &v);
+    if (p->on_stack && follow_graph_same_argument(a->g, p->insn, p->arg, insn, i)) return true;
+    bool fixed = p->value.kind == VALUE_ADDRESS && follow_graph_argument(a->g, insn, i, &v);
     if (fixed && v.kind == VALUE_ADDRESS && v.raw == p->value.raw && v.value == p->value.value) return true;
   }
   return false;
@@ -135,7 +135,7 @@ static bool is_given(const struct asking *a, uint32_t insn, const struct pointee
 static bool is_other_name(const struct asking *a, uint32_t insn, const struct import *ends, uint32_t asked) {
   struct flow_value v, w;
   if (profile_facts_roles(a->p->facts, ends->written).arguments < 1) return false; /* it ends all */
-  if (!flow_graph_argument(a->g, insn, 0, &v) || !flow_graph_argument(a->g, asked, 0, &w)) return false;
+  if (!follow_graph_argument(a->g, insn, 0, &v) || !follow_graph_argument(a->g, asked, 0, &w)) return false;
   if (v.kind != VALUE_ADDRESS || w.kind != VALUE_ADDRESS || v.raw || w.raw) return false;
   for (unsigned i = 0; i < NAME_LONG; i++) {
     const uint8_t *x = image_bytes(a->code->image, v.value + i, 1), *y = image_bytes(a->code->image, w.value + i, 1);
@@ -147,7 +147,7 @@ static bool is_other_name(const struct asking *a, uint32_t insn, const struct im
 }
 
 static bool is_ended_by(const struct asking *a, uint32_t insn, const struct import *m, uint32_t asked) {
-  struct flow_call c = flow_graph_call(a->g, insn);
+  struct flow_call c = follow_graph_call(a->g, insn);
   const struct import *other = c.kind == CALL_SLOT ? site_program_import(a->p, c.target) : NULL;
   return other && relevance_ends_again(a->p->relevance, m->written, other->written) &&
          !is_other_name(a, insn, other, asked);
@@ -183,15 +183,15 @@ static bool was_asked(const struct asking *a, const struct found *f, const faili
     const struct failing *e = &edges->at[i];
     const struct found *other = e->site >= first && e->site < a->w->found.n ? &a->w->found.at[e->site] : NULL;
     if (!other || other == f || other->import != f->import || !code_find(a->code, other->at, &there)) continue;
-    if (!same_arguments(a, m, here, there) || leads_past(a, e, flow_graph_block(a->g, here))) continue;
+    if (!same_arguments(a, m, here, there) || leads_past(a, e, follow_graph_block(a->g, here))) continue;
     if (!is_changed(a, m, there, here)) return true;
   }
   return false;
 }
 
-int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,
+int again_find(const struct program *p, struct worker *w, struct follow_graph *g, const failing_vec *edges,
                size_t first) {
-  struct asking a = {.p = p, .w = w, .g = g, .code = flow_graph_code(g)};
+  struct asking a = {.p = p, .w = w, .g = g, .code = follow_graph_code(g)};
   for (size_t i = first; i < w->found.n && edges->n; i++) {
     struct found *f = &w->found.at[i];
     if (!relevance_again(p->relevance, p->imports.at[f->import].written)) continue;

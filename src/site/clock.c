@@ -55,9 +55,9 @@ static bool slot_before(const struct code *code, uint32_t k, uint8_t reg, int64_
   return found && known;
 }
 
-bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret) {
-  const struct code *code = flow_graph_code(g);
-  uint32_t first = code->blocks[flow_graph_block(g, insn)].first;
+bool clock_given_slot(const struct follow_graph *g, uint32_t insn, unsigned arg, int64_t *ret) {
+  const struct code *code = follow_graph_code(g);
+  uint32_t first = code->blocks[follow_graph_block(g, insn)].first;
   uint8_t reg = code_argument_registers[arg];
   int64_t further = 0;
   for (uint32_t i = insn; i-- > first;) {
@@ -78,7 +78,7 @@ bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, i
     *ret = in->sp + further;
     return true;
   }
-  if (!slot_before(code, flow_graph_block(g, insn), reg, ret)) return false;
+  if (!slot_before(code, follow_graph_block(g, insn), reg, ret)) return false;
   *ret += further;
   return true;
 }
@@ -101,13 +101,13 @@ static bool stores_result(const struct code *code, uint32_t call, uint32_t insn)
 /* What a function has told of times: where it has put them. */
 struct told {
   const struct program *p;
-  struct flow_graph *g;
+  struct follow_graph *g;
   const struct code *code;
 };
 
 /* Does the call CALL put the times of a file into the slot? */
 static bool tells_slot(const struct told *t, uint32_t call, int64_t slot) {
-  struct flow_call c = flow_graph_call(t->g, call);
+  struct flow_call c = follow_graph_call(t->g, call);
   const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   int behind = m ? relevance_now_behind(t->p->relevance, m->written) : -1;
   int at = behind >= 0 ? relevance_argument_of(t->p->relevance, m->name, (unsigned)behind) : -1;
@@ -119,7 +119,7 @@ static bool tells_slot(const struct told *t, uint32_t call, int64_t slot) {
 /* Is the slot the one of a time, as some call before INSN has told it? */
 static bool is_told(const struct told *t, int64_t slot, uint32_t insn) {
   for (uint32_t i = 0; i < t->code->n_insns; i++)
-    if (insn_calls(&t->code->insns[i]) && tells_slot(t, i, slot) && flow_graph_leads(t->g, i, insn)) return true;
+    if (insn_calls(&t->code->insns[i]) && tells_slot(t, i, slot) && follow_graph_leads(t->g, i, insn)) return true;
   return false;
 }
 
@@ -129,7 +129,7 @@ static bool is_told(const struct told *t, int64_t slot, uint32_t insn) {
  */
 static bool stores_date(const struct told *t, uint32_t insn, bool *ret_constant) {
   const struct insn *in = &t->code->insns[insn];
-  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
+  uint32_t first = t->code->blocks[follow_graph_block(t->g, insn)].first;
   int64_t from;
   if (in->op != OP_MOVE || in->size != 8) return false;
   *ret_constant |= in->src_kind == OPERAND_IMM;
@@ -152,7 +152,7 @@ static bool stores_date(const struct told *t, uint32_t insn, bool *ret_constant)
 static bool escapes(const struct told *t, int64_t slot) {
   for (uint32_t i = 0; i < t->code->n_insns; i++) {
     if (!insn_calls(&t->code->insns[i])) continue;
-    struct flow_call c = flow_graph_call(t->g, i);
+    struct flow_call c = follow_graph_call(t->g, i);
     const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
     int64_t at;
     for (unsigned arg = 0; arg < FLOW_ARGS; arg++) {
@@ -183,11 +183,11 @@ static bool escapes_in_part(const struct told *t, int64_t slot) {
 
 /* Does the call CALL tell the time, and is that what the variable of the program at ADDRESS has at INSN? */
 static bool tells_variable(const struct told *t, uint32_t call, uint64_t address, uint32_t insn) {
-  struct flow_call c = flow_graph_call(t->g, call);
+  struct flow_call c = follow_graph_call(t->g, call);
   const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   struct flow_value v;
   if (!m || !relevance_tells_now(t->p->relevance, m->written)) return false;
-  bool told = flow_graph_argument(t->g, call, 0, &v) && v.kind == VALUE_ADDRESS && !v.raw && v.value == address;
+  bool told = follow_graph_argument(t->g, call, 0, &v) && v.kind == VALUE_ADDRESS && !v.raw && v.value == address;
   for (uint32_t i = call + 1; i < insn; i++) {
     const struct insn *in = &t->code->insns[i];
     bool there = in->base == NO_REG && in->index == NO_REG && (uint64_t)in->disp == address && !(in->flags & INSN_FS);
@@ -198,30 +198,30 @@ static bool tells_variable(const struct told *t, uint32_t call, uint64_t address
 
 /* Is it the last call before INSN, in its block, that has put the current time into the variable at ADDRESS? */
 static bool variable_is_now(const struct told *t, uint32_t insn, uint64_t address) {
-  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first;
+  uint32_t first = t->code->blocks[follow_graph_block(t->g, insn)].first;
   for (uint32_t i = insn; i-- > first;)
     if (insn_calls(&t->code->insns[i])) return tells_variable(t, i, address, insn);
   return false;
 }
 
-bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg) {
-  struct told t = {p, g, flow_graph_code(g)};
+bool clock_is_now(const struct program *p, struct follow_graph *g, uint32_t insn, unsigned arg) {
+  struct told t = {p, g, follow_graph_code(g)};
   struct flow_value v;
   int64_t slot;
-  if (flow_graph_argument(g, insn, arg, &v) && v.kind == VALUE_ADDRESS && !v.raw)
+  if (follow_graph_argument(g, insn, arg, &v) && v.kind == VALUE_ADDRESS && !v.raw)
     return variable_is_now(&t, insn, v.value);
   uint32_t last = UINT32_MAX; /* the last call that told the time */
   if (!clock_given_slot(g, insn, arg, &slot) || escapes(&t, slot)) return false;
   bool told = is_told(&t, slot, insn), constant = false;
   for (uint32_t i = 0; i < t.code->n_insns; i++) {
     const struct insn *in = &t.code->insns[i];
-    struct flow_call c = insn_calls(in) ? flow_graph_call(g, i) : (struct flow_call){.kind = CALL_POINTER};
+    struct flow_call c = insn_calls(in) ? follow_graph_call(g, i) : (struct flow_call){.kind = CALL_POINTER};
     const struct import *m = c.kind == CALL_SLOT ? site_program_import(p, c.target) : NULL;
     if (m && relevance_tells_now(p->relevance, m->written)) last = i;
     if (!writes_slot(in, slot)) continue;
     bool result = last != UINT32_MAX && stores_result(t.code, last, i);
     if (!result && !stores_date(&t, i, &constant)) return false; /* something else */
-    told |= flow_graph_leads(g, i, insn);
+    told |= follow_graph_leads(g, i, insn);
   }
   return told && !(constant && escapes_in_part(&t, slot));
 }

@@ -36,7 +36,7 @@ static bool set_before_end(const struct looking *t, uint32_t k, uint32_t end, ui
 }
 
 static bool set_before(const struct looking *t, uint32_t *insn, uint8_t reg) {
-  return set_before_end(t, flow_graph_block(t->g, *insn), *insn, reg, insn);
+  return set_before_end(t, follow_graph_block(t->g, *insn), *insn, reg, insn);
 }
 
 /* The name of the variable that the register was loaded from, as stdout is; NULL if it was not. */
@@ -72,7 +72,7 @@ struct low_bits {
  * constant, but says how the file is opened.
  */
 static struct low_bits low_bits(const struct looking *t, uint32_t insn, uint8_t reg) {
-  uint32_t first = t->code->blocks[flow_graph_block(t->g, insn)].first, i = insn;
+  uint32_t first = t->code->blocks[follow_graph_block(t->g, insn)].first, i = insn;
   const struct insn *in = NULL;
   while (i-- > first && insn - i < FLAGS_NEAR && !in)
     if (t->code->insns[i].defs & REG_BIT(reg)) in = &t->code->insns[i];
@@ -98,7 +98,7 @@ static enum access access_of(unsigned flags) {
 /* From the flags of open(2); of several possible ones all must say the same. */
 static enum access access_by_flags(const struct looking *t, uint32_t insn, unsigned arg) {
   struct flow_value v[SOURCES];
-  unsigned n = flow_graph_sources(t->g, insn, arg, v, SOURCES);
+  unsigned n = follow_graph_sources(t->g, insn, arg, v, SOURCES);
   enum access all = OPEN_UNKNOWN;
   for (unsigned i = 0; i < n; i++) {
     enum access one = v[i].kind == VALUE_CONST ? access_of((unsigned)v[i].value) : OPEN_UNKNOWN;
@@ -112,7 +112,7 @@ static enum access access_by_flags(const struct looking *t, uint32_t insn, unsig
 
 static enum access access_by_mode(const struct looking *t, uint32_t insn, unsigned arg) {
   struct flow_value v;
-  if (!flow_graph_argument(t->g, insn, arg, &v) || v.kind != VALUE_ADDRESS || v.raw) return OPEN_UNKNOWN;
+  if (!follow_graph_argument(t->g, insn, arg, &v) || v.kind != VALUE_ADDRESS || v.raw) return OPEN_UNKNOWN;
   const char *mode = image_bytes(t->code->image, v.value, 4);
   if (!mode) return OPEN_UNKNOWN;
   bool both = memchr(mode, '+', strnlen(mode, 4));
@@ -137,7 +137,7 @@ static bool is_device(const struct looking *t, const struct import *m, uint32_t 
   struct flow_value v;
   if (!o->path || !o->access_arg) return false;
   int arg = relevance_argument_of(t->p->relevance, m->name, o->access_arg - 1u);
-  if (arg < 0 || arg >= FLOW_ARGS || !flow_graph_argument(t->g, insn, (unsigned)arg, &v)) return false;
+  if (arg < 0 || arg >= FLOW_ARGS || !follow_graph_argument(t->g, insn, (unsigned)arg, &v)) return false;
   if (v.kind != VALUE_ADDRESS || v.raw) return false;
   const char *path = image_bytes(t->code->image, v.value, size);
   return path && memcmp(path, device, size) == 0;
@@ -149,11 +149,11 @@ static bool is_device(const struct looking *t, const struct import *m, uint32_t 
 struct thing descriptor_thing(const struct looking *t, uint32_t insn, unsigned arg) {
   struct flow_value v[SOURCES];
   struct thing thing = {0};
-  unsigned n = flow_graph_sources(t->g, insn, arg, v, SOURCES), origins = 0;
+  unsigned n = follow_graph_sources(t->g, insn, arg, v, SOURCES), origins = 0;
   for (unsigned i = 0; i < n; i++) {
     if (v[i].kind == VALUE_CONST) continue;
     bool argument = v[i].kind == VALUE_ARG;
-    uint32_t maker = argument ? v[i].arg : flow_graph_call_insn(t->g, &v[i]);
+    uint32_t maker = argument ? v[i].arg : follow_graph_call_insn(t->g, &v[i]);
     if (origins && thing.known && thing.argument == argument && thing.maker == maker) continue;
     thing = (struct thing){argument || maker != UINT32_MAX, argument, maker};
     origins++;
@@ -219,7 +219,7 @@ static bool is_written_between(const struct looking *t, const struct home *h, ui
 
 /* Two calls that compilers have made one: each way there has got it from the same place just before. */
 static struct home home_on_all_ways(const struct looking *t, uint32_t insn, uint8_t reg) {
-  const struct block *b = &t->code->blocks[flow_graph_block(t->g, insn)];
+  const struct block *b = &t->code->blocks[follow_graph_block(t->g, insn)];
   struct home all = {0};
   if (b == &t->code->blocks[t->code->entry_block]) return all; /* the caller is one more way */
   for (uint32_t i = b->first; i < insn; i++)
@@ -239,21 +239,21 @@ static struct home home_on_all_ways(const struct looking *t, uint32_t insn, uint
 
 struct home descriptor_home(const struct looking *t, uint32_t insn, unsigned arg) {
   uint8_t reg = code_argument_registers[arg];
-  struct home home = home_of(t, flow_graph_block(t->g, insn), insn, reg);
+  struct home home = home_of(t, follow_graph_block(t->g, insn), insn, reg);
   return home.known ? home : home_on_all_ways(t, insn, reg);
 }
 
 bool descriptor_is_at_home(const struct looking *t, const struct home *x, const struct home *y, uint32_t later) {
   if (!same_home(x, y)) return false;
   for (uint32_t i = 0; i < t->code->n_insns; i++) {
-    if (!writes_home(&t->code->insns[i], x) || !flow_graph_leads(t->g, i, later)) continue;
-    if (flow_graph_leads(t->g, x->read, i) || flow_graph_leads(t->g, y->read, i)) return false;
+    if (!writes_home(&t->code->insns[i], x) || !follow_graph_leads(t->g, i, later)) continue;
+    if (follow_graph_leads(t->g, x->read, i) || follow_graph_leads(t->g, y->read, i)) return false;
   }
   return true;
 }
 
 enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing) {
-  struct flow_call call = flow_graph_call(t->g, insn);
+  struct flow_call call = follow_graph_call(t->g, insn);
   const struct import *m = call.kind == CALL_SLOT ? site_program_import(t->p, call.target) : NULL;
   const struct relevance *r = t->p->relevance;
   int arg = m ? relevance_writes(r, m->written) : -1;
@@ -273,7 +273,7 @@ static enum treatment treated(const struct looking *t, uint32_t insn, const stru
     if (i == insn || !insn_calls(&t->code->insns[i]) || (!thing->argument && i == thing->maker)) continue;
     if (looked++ == CALLS_LOOKED_AT) return worst > HANDED_ON ? worst : HANDED_ON; /* nobody knows */
     enum treatment one = descriptor_treatment(t, i, thing);
-    if (one > worst && flow_graph_leads(t->g, i, insn)) worst = one;
+    if (one > worst && follow_graph_leads(t->g, i, insn)) worst = one;
   }
   return worst;
 }
@@ -301,7 +301,7 @@ static void tell_kind(struct relevance_call *c, const struct relevance_opener *o
 static void look_at_thing(const struct looking *t, uint32_t insn, const struct thing *thing, bool closes,
                           struct relevance_call *c) {
   struct flow_call made = {.kind = CALL_POINTER};
-  if (!thing->argument) made = flow_graph_call(t->g, thing->maker);
+  if (!thing->argument) made = follow_graph_call(t->g, thing->maker);
   const struct import *m = made.kind == CALL_SLOT ? site_program_import(t->p, made.target) : NULL;
   const struct relevance_opener *o = m ? relevance_opens(t->p->relevance, m->written) : NULL;
   if (o && !o->result) o = NULL;
@@ -321,9 +321,9 @@ static void look_at_thing(const struct looking *t, uint32_t insn, const struct t
   tell_written(c, is_written(access, look ? treated(t, insn, thing) : HANDED_ON));
 }
 
-void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
+void descriptor_look(struct program *p, struct follow_graph *g, uint32_t insn, const char *name, unsigned arg,
                      struct relevance_call *c) {
-  struct looking t = {p, g, flow_graph_code(g)};
+  struct looking t = {p, g, follow_graph_code(g)};
   int at = relevance_argument_of(p->relevance, name, arg);
   if (at < 0 || at >= FLOW_ARGS) return;
   const char *variable = loaded_variable(&t, insn, code_argument_registers[at]);

@@ -51,7 +51,7 @@ static enum spread spread(struct ending *e, uint32_t block, const uint8_t *cut, 
     if (block == end) return SPREAD_ARRIVED;
     if (done == most) return SPREAD_UNKNOWN;
     out |= leaves(e->t->code, block);
-    uint32_t n = flow_graph_next(e->t->g, block, &next, &kinds);
+    uint32_t n = follow_graph_next(e->t->g, block, &next, &kinds);
     for (uint32_t i = 0; i < n; i++) {
       if (e->seen[next[i]] == e->stamp || cut[block] >> kinds[i] & 1) continue;
       e->seen[next[i]] = e->stamp;
@@ -61,11 +61,11 @@ static enum spread spread(struct ending *e, uint32_t block, const uint8_t *cut, 
   return out ? SPREAD_OUT : SPREAD_NOT_OUT;
 }
 
-static uint32_t block_of(const struct ending *e, uint32_t insn) { return flow_graph_block(e->t->g, insn); }
+static uint32_t block_of(const struct ending *e, uint32_t insn) { return follow_graph_block(e->t->g, insn); }
 
 static const struct import *called(const struct ending *e, uint32_t insn) {
   if (!insn_calls(&e->t->code->insns[insn])) return NULL;
-  struct flow_call c = flow_graph_call(e->t->g, insn);
+  struct flow_call c = follow_graph_call(e->t->g, insn);
   return c.kind == CALL_SLOT ? site_program_import(e->t->p, c.target) : NULL;
 }
 

@@ -19,7 +19,7 @@
 struct gathering {
   struct program *p;
   struct worker *w;
-  struct flow_graph *g;
+  struct follow_graph *g;
   const struct code *code;
   uint64_t entry;
   bool whole; /* all calls are followed: what is recovery code does not depend on which sites are asked for */
@@ -27,12 +27,12 @@ struct gathering {
   enum answer clears_errno, returns_nothing;
 };
 
-struct flow_graph_options gather_options(struct program *p, struct worker *w) {
+struct follow_graph_options gather_options(struct program *p, struct worker *w) {
   w->probe.image = p->image;
   w->probe.noreturn = profile_facts_noreturn;
   w->probe.context = p->facts;
   w->probe.own = true;
-  return (struct flow_graph_options){
+  return (struct follow_graph_options){
       .code = {.max_insns = FUNCTION_INSNS, .unreached = true, .noreturn = flow_probe_noreturn, .context = &w->probe},
       .errno_at = profile_facts_errno,
       .keeps_errno = profile_facts_keeps_errno,
@@ -51,7 +51,7 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
     if (at < 0 || at >= FLOW_ARGS) continue;
     if (relevance_date(t->p->relevance, m->written) == (int)i && clock_is_now(t->p, t->g, insn, (unsigned)at))
       c->current |= 1u << i;
-    if (!flow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
+    if (!follow_graph_argument(t->g, insn, (unsigned)at, &v)) continue;
     if (v.kind == VALUE_ADDRESS && !v.raw && image_is_readonly(t->code->image, v.value)) c->fixed |= 1u << i;
     if (v.kind != VALUE_CONST) continue;
     c->known |= 1u << i;
@@ -71,7 +71,7 @@ static void look_at_arguments(const struct gathering *t, uint32_t insn, const st
 /* --- a site ------------------------------------------------------------------------------------------------------- */
 
 /* Is this where the program crashes if the value is an error? */
-static bool crashes_at(const struct gathering *t, const struct import *m, const struct flow_event *e) {
+static bool crashes_at(const struct gathering *t, const struct import *m, const struct follow_event *e) {
   if (e->subject != SUBJECT_VALUE) return false;
   if (e->kind == EVENT_DEREFERENCE) return judge_crashes(m, e);
   if (e->kind != EVENT_ARGUMENT || e->mixed || e->ops || e->call_kind != CALL_SLOT) return false;
@@ -84,7 +84,7 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
   struct sample sample;
   sample_start(&sample, m, &f->call);
   for (size_t i = 0; i < t->w->events.at.n; i++) {
-    const struct flow_event *e = &t->w->events.at.at[i];
+    const struct follow_event *e = &t->w->events.at.at[i];
     if (e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && judge_compare(t->p, &sample, e)) return true;
     bool inner = e->kind == EVENT_ARGUMENT && e->call_kind == CALL_ADDRESS;
     if (e->kind == EVENT_GIVEN || e->kind == EVENT_RETURN || inner) return true; /* there may be one */
@@ -94,22 +94,22 @@ static bool any_check(const struct gathering *t, const struct import *m, const s
 
 /* What a function leaves behind that returns nothing is not returned. */
 static void drop_returns(struct gathering *t) {
-  struct flow_events *events = &t->w->events;
+  struct follow_events *events = &t->w->events;
   size_t n = 0;
   for (size_t i = 0; i < events->at.n; i++) {
     bool returned = events->at.at[i].kind == EVENT_RETURN;
     if (returned && t->returns_nothing == NOT_KNOWN)
-      t->returns_nothing = flow_graph_returns_nothing(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+      t->returns_nothing = follow_graph_returns_nothing(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
     if (!returned || t->returns_nothing == FALSE_FOR_CALL) events->at.at[n++] = events->at.at[i];
   }
   events->at.n = n;
 }
 
 /* Who crashes on every way hands nothing to callers, neither by what it returns nor through their pointers. */
-static void drop_stores(struct flow_events *events) {
+static void drop_stores(struct follow_events *events) {
   size_t n = 0;
   for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
+    const struct follow_event *e = &events->at.at[i];
     bool handed = e->kind == EVENT_STORE && (e->place == STORE_BEHIND_ARGUMENT || e->place == STORE_BEHIND_RESULT);
     if (!handed || e->subject != SUBJECT_VALUE) events->at.at[n++] = *e;
   }
@@ -118,43 +118,43 @@ static void drop_stores(struct flow_events *events) {
 
 /* A length that is as much as there was room for is too long: to ask for that is no check. */
 static void use_full(struct gathering *t, const struct import *m, uint32_t insn) {
-  struct flow_events *events = &t->w->events;
+  struct follow_events *events = &t->w->events;
   int arg = m->success == SUCCESS_LENGTH && m->size >= 0
                 ? relevance_argument_of(t->p->relevance, m->name, (unsigned)m->size)
                 : -1;
-  uint64_t size = arg >= 0 && arg < FLOW_ARGS ? flow_graph_argument_identity(t->g, insn, (unsigned)arg) : 0;
+  uint64_t size = arg >= 0 && arg < FLOW_ARGS ? follow_graph_argument_identity(t->g, insn, (unsigned)arg) : 0;
   for (size_t i = 0; size && i < events->at.n; i++) {
-    struct flow_event *e = &events->at.at[i];
+    struct follow_event *e = &events->at.at[i];
     bool compared = e->kind == EVENT_COMPARE && e->subject == SUBJECT_VALUE && e->variable;
     if (compared && e->imm == size && judge_equality(e)) e->kind = EVENT_USE;
   }
 }
 
 /* What is in the register is not what the function returned. That goes where it is not followed. */
-static int keep_errno(struct flow_events *events) {
+static int keep_errno(struct follow_events *events) {
   size_t n = 0;
   for (size_t i = 0; i < events->at.n; i++)
     if (events->at.at[i].subject == SUBJECT_ERRNO) events->at.at[n++] = events->at.at[i];
   events->at.n = n;
-  return vec_push(&events->at, ((struct flow_event){.kind = EVENT_USE, .lost = true}));
+  return vec_push(&events->at, ((struct follow_event){.kind = EVENT_USE, .lost = true}));
 }
 
 /* Follows the value; behind a crash, no check counts any more. */
 static int follow(struct gathering *t, const struct import *m, uint32_t insn, struct found *f) {
-  struct flow_events *events = &t->w->events;
+  struct follow_events *events = &t->w->events;
   struct map crashes = {0};
-  struct flow_start start = {.kind = START_RESULT, .insn = insn};
+  struct follow_start start = {.kind = START_RESULT, .insn = insn};
   events->at.n = 0;
   events->torn = false;
-  int r = flow_follow(t->g, &start, NULL, events);
+  int r = follow_value(t->g, &start, NULL, events);
   if (r >= 0 && m->floating) return keep_errno(events);
   for (size_t i = 0; i < events->at.n && r >= 0; i++)
     if (crashes_at(t, m, &events->at.at[i])) r = map_put(&crashes, events->at.at[i].insn, 1);
   if (r >= 0 && crashes.n && any_check(t, m, f)) {
     events->at.n = 0;
-    r = flow_follow(t->g, &start, &crashes, events);
+    r = follow_value(t->g, &start, &crashes, events);
   }
-  if (r >= 0 && crashes.n) f->always = flow_graph_always(t->g, insn, &crashes);
+  if (r >= 0 && crashes.n) f->always = follow_graph_always(t->g, insn, &crashes);
   if (f->always) drop_stores(events);
   map_done(&crashes);
   f->torn = events->torn;
@@ -170,7 +170,7 @@ static bool looks_at_errno(const struct gathering *t) {
 }
 
 static bool clears_errno(struct gathering *t) {
-  if (t->clears_errno == NOT_KNOWN) t->clears_errno = flow_graph_clears_errno(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
+  if (t->clears_errno == NOT_KNOWN) t->clears_errno = follow_graph_clears_errno(t->g) ? TRUE_FOR_CALL : FALSE_FOR_CALL;
   return t->clears_errno == TRUE_FOR_CALL;
 }
 
@@ -178,7 +178,7 @@ static bool clears_errno(struct gathering *t) {
 static bool is_preset(struct gathering *t, const struct import *m, uint32_t insn) {
   bool any = false, on_stack = true;
   for (unsigned k = m->fills < 0 ? FLOW_ARGS : (unsigned)m->fills; k < FLOW_ARGS && on_stack; k++) {
-    bool preset = flow_graph_preset(t->g, insn, k, &on_stack);
+    bool preset = follow_graph_preset(t->g, insn, k, &on_stack);
     if (on_stack && !preset) return false;
     any |= preset;
   }
@@ -215,9 +215,9 @@ static int add_site(struct gathering *t, uint32_t insn, uint64_t slot) {
 /* Is the call a virtual one of an object that somebody else may have made? */
 static bool calls_foreign(struct gathering *t, uint32_t insn) {
   struct flow_value v;
-  uint32_t made = flow_graph_argument(t->g, insn, 0, &v) ? flow_graph_call_insn(t->g, &v) : UINT32_MAX;
+  uint32_t made = follow_graph_argument(t->g, insn, 0, &v) ? follow_graph_call_insn(t->g, &v) : UINT32_MAX;
   struct flow_call c = {0};
-  if (made != UINT32_MAX) c = flow_graph_call(t->g, made);
+  if (made != UINT32_MAX) c = follow_graph_call(t->g, made);
   const struct import *m = made != UINT32_MAX && c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
   return m && profile_facts_roles(t->p->facts, m->written).object;
 }
@@ -225,7 +225,7 @@ static bool calls_foreign(struct gathering *t, uint32_t insn) {
 /* The variable that the pointer is read from that INSN calls; 0 if it is not seen on the one way that leads there. */
 static uint64_t called_variable(const struct gathering *t, uint32_t insn) {
   const struct insn *in = &t->code->insns[insn];
-  uint32_t k = flow_graph_block(t->g, insn), end = insn;
+  uint32_t k = follow_graph_block(t->g, insn), end = insn;
   if (in->op == OP_CALL_SLOT || in->op == OP_TAIL_SLOT) return (uint64_t)in->disp;
   for (unsigned blocks = 0; in->dst_kind == OPERAND_REG && blocks < BLOCKS_BEFORE; blocks++) {
     const struct block *b = &t->code->blocks[k];
@@ -253,7 +253,7 @@ static int gather_slot_call(struct gathering *t, uint32_t insn, uint64_t variabl
 /* The function of the program that is argument ARG of the call; 0 if it is not known. */
 static uint64_t function_given(const struct gathering *t, uint32_t insn, int arg) {
   struct flow_value v;
-  bool known = arg >= 0 && flow_graph_argument(t->g, insn, (unsigned)arg, &v) && v.kind == VALUE_ADDRESS;
+  bool known = arg >= 0 && follow_graph_argument(t->g, insn, (unsigned)arg, &v) && v.kind == VALUE_ADDRESS;
   return known && !v.raw && !v.ops ? v.value : 0;
 }
 
@@ -270,7 +270,7 @@ static int gather_import(struct gathering *t, uint32_t insn, uint64_t slot) {
 }
 
 static int gather_call(struct gathering *t, uint32_t insn) {
-  struct flow_call c = flow_graph_call(t->g, insn);
+  struct flow_call c = follow_graph_call(t->g, insn);
   int64_t offset;
   uint32_t table;
   int r = 0;
@@ -279,9 +279,9 @@ static int gather_call(struct gathering *t, uint32_t insn) {
   if (c.kind == CALL_POINTER) r = gather_slot_call(t, insn, called_variable(t, insn));
   if (r < 0) return r;
   struct inner_call pointer = {.at = t->code->insns[insn].address, .entry = t->entry};
-  if (c.kind == CALL_POINTER && flow_graph_pointer_offset(t->g, insn, &offset, &table)) {
+  if (c.kind == CALL_POINTER && follow_graph_pointer_offset(t->g, insn, &offset, &table)) {
     bool method = table != UINT32_MAX && !calls_foreign(t, insn);
-    pointer.to = POINTER_AT(offset, method && !flow_graph_calls_other(t->g, insn, table, offset));
+    pointer.to = POINTER_AT(offset, method && !follow_graph_calls_other(t->g, insn, table, offset));
   }
   if (c.kind == CALL_POINTER) return vec_push(&t->w->pointer_calls, pointer);
   if (c.kind != CALL_ADDRESS) return 0;
@@ -320,7 +320,7 @@ static bool is_for_library(const struct gathering *t, uint32_t insn) {
     const struct insn *in = &t->code->insns[i];
     bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
     bool calls = insn_calls(in) || tail;
-    if (calls && flow_graph_call(t->g, i).kind != CALL_SLOT) return false;
+    if (calls && follow_graph_call(t->g, i).kind != CALL_SLOT) return false;
     if (calls && (lost || held & given)) return true;
     if (tail || in->op == OP_RETURN || in->op == OP_STOP) return false;
     passed |= calls;
@@ -375,7 +375,7 @@ static int gather_reader(struct gathering *t, uint32_t insn) {
   if (!reads || !memory || in->flags & INSN_FS) return 0;
   if (in->base == NO_REG && in->index == NO_REG)
     variable = (uint64_t)in->disp;
-  else if ((in->index == NO_REG && !walks_on(t, insn, in->base)) || !flow_graph_array(t->g, insn, &variable))
+  else if ((in->index == NO_REG && !walks_on(t, insn, in->base)) || !follow_graph_array(t->g, insn, &variable))
     return 0;
   if (image_is_readonly(t->code->image, variable)) return 0;
   bool array = in->base != NO_REG || in->index != NO_REG;
@@ -422,7 +422,7 @@ static bool has_wanted(const struct gathering *t) {
     const struct insn *in = &t->code->insns[i];
     bool tail = in->op == OP_TAIL || in->op == OP_TAIL_SLOT || in->op == OP_TAIL_INDIRECT;
     if (!insn_calls(in) && !tail) continue;
-    struct flow_call c = flow_graph_call(t->g, i);
+    struct flow_call c = follow_graph_call(t->g, i);
     const struct import *m = c.kind == CALL_SLOT ? site_program_import(t->p, c.target) : NULL;
     if (m && m->wanted) return true;
   }
@@ -438,10 +438,10 @@ static bool is_stub(const struct image *img, uint64_t entry) {
 int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   struct gathering t = {.p = p, .w = w, .entry = entry};
   if (is_stub(p->image, entry)) return 0;
-  struct flow_graph_options o = gather_options(p, w);
-  int r = flow_graph_open(&w->flow, p->image, entry, &o, &t.g);
+  struct follow_graph_options o = gather_options(p, w);
+  int r = follow_graph_open(&w->flow, p->image, entry, &o, &t.g);
   if (r < 0) return r == -EFAULT ? 0 : r;
-  t.code = flow_graph_code(t.g);
+  t.code = follow_graph_code(t.g);
   size_t first = w->found.n;
   t.whole = p->request->n_functions && has_wanted(&t);
   r = gather_blocks(&t);
@@ -450,7 +450,7 @@ int gather_function(struct program *p, struct worker *w, uint64_t entry) {
   if (r >= 0) r = kept_find(&(struct looking){p, t.g, t.code}, w, &t.failing, first);
   if (r >= 0) r = recovery_find(w, t.g, &t.failing, first);
   vec_done(&t.failing);
-  flow_graph_close(t.g);
+  follow_graph_close(t.g);
   if (w->probe.failed) r = -ENOMEM;
   return r < 0 ? r : 0;
 }

@@ -25,7 +25,7 @@ struct telling {
 
 struct keeping {
   const struct looking *t;
-  struct flow_events *events; /* for what becomes of an answer */
+  struct follow_events *events; /* for what becomes of an answer */
   const failing_vec *edges;
   VEC(struct telling) told; /* in order */
   bool asking, returning;   /* one of them asks; one is RETURNED */
@@ -46,12 +46,12 @@ struct stream {
 
 static const struct import *called(const struct keeping *k, uint32_t insn) {
   if (!insn_calls(&k->t->code->insns[insn])) return NULL;
-  struct flow_call c = flow_graph_call(k->t->g, insn);
+  struct flow_call c = follow_graph_call(k->t->g, insn);
   return c.kind == CALL_SLOT ? site_program_import(k->t->p, c.target) : NULL;
 }
 
 /* Is the value given to somebody who may ask for it? Who writes it somewhere does not. */
-static bool is_passed_on(const struct keeping *k, const struct flow_event *e) {
+static bool is_passed_on(const struct keeping *k, const struct follow_event *e) {
   if (e->kind != EVENT_ARGUMENT) return false;
   const struct import *m = e->call_kind == CALL_SLOT ? site_program_import(k->t->p, e->target) : NULL;
   return !m || relevance_writes(k->t->p->relevance, m->written) < 0;
@@ -59,13 +59,13 @@ static bool is_passed_on(const struct keeping *k, const struct flow_event *e) {
 
 /* Is something done according to what the call INSN returns? To print it is not enough. */
 static int is_answer_used(struct keeping *k, uint32_t insn, struct telling *ret) {
-  struct flow_start start = {.kind = START_RESULT, .insn = insn};
+  struct follow_start start = {.kind = START_RESULT, .insn = insn};
   bool used = false, returned = false;
   k->events->at.n = 0;
   k->events->torn = false;
-  int r = flow_follow(k->t->g, &start, NULL, k->events);
+  int r = follow_value(k->t->g, &start, NULL, k->events);
   for (size_t i = 0; i < k->events->at.n && r >= 0; i++) {
-    const struct flow_event *e = &k->events->at.at[i];
+    const struct follow_event *e = &k->events->at.at[i];
     if (e->subject != SUBJECT_VALUE) continue;
     used |= e->kind == EVENT_COMPARE || e->kind == EVENT_SWITCH || e->kind == EVENT_STORE || e->kind == EVENT_USE;
     used |= is_passed_on(k, e);
@@ -97,10 +97,10 @@ static bool gets(const struct keeping *k, uint32_t insn, const struct import *m,
  */
 static bool look_at_told(struct keeping *k, const struct stream *s, uint32_t site, bool nothing) {
   const struct relevance *r = k->t->p->relevance;
-  uint32_t here = flow_graph_block(k->t->g, site);
+  uint32_t here = follow_graph_block(k->t->g, site);
   bool any = false;
   for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
-    uint32_t insn = k->told.at[i].insn, block = flow_graph_block(k->t->g, insn);
+    uint32_t insn = k->told.at[i].insn, block = follow_graph_block(k->t->g, insn);
     const struct import *m = called(k, insn);
     int forgets = relevance_forgets(r, m->written);
     if ((block == here && insn < site) || k->cut[block] || k->forgotten[block]) continue;
@@ -132,7 +132,7 @@ static bool comes_to_cut(const struct keeping *k, uint32_t block) {
   const uint32_t *next;
   const uint8_t *kinds;
   if (k->cut[block] == ALL_EDGES) return true;
-  uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
+  uint32_t n = follow_graph_next(k->t->g, block, &next, &kinds);
   for (uint32_t i = 0; i < n; i++)
     if (k->cut[block] >> kinds[i] & 1 || k->seen[next[i]] == SEEN_ENDING) return true;
   return false;
@@ -170,7 +170,7 @@ static bool all_cut(struct keeping *k, uint32_t block) {
     block = k->todo[--n_todo];
     if (k->forgotten[block]) return false;
     if (k->cut[block] == ALL_EDGES) continue;
-    uint32_t n = flow_graph_next(k->t->g, block, &next, &kinds);
+    uint32_t n = follow_graph_next(k->t->g, block, &next, &kinds);
     if (!n) return false; /* the end of the function, or of the program */
     for (uint32_t i = 0; i < n; i++) {
       bool known = k->cut[block] >> kinds[i] & 1;
@@ -226,7 +226,7 @@ static int find_told(struct keeping *k) {
 
 /* Where the stream is asked in the block of FROM or behind it there, or the end of the block. */
 static uint32_t asked_in(const struct keeping *k, const struct stream *s, uint32_t from) {
-  const struct block *b = &k->t->code->blocks[flow_graph_block(k->t->g, from)];
+  const struct block *b = &k->t->code->blocks[follow_graph_block(k->t->g, from)];
   for (size_t i = 0; i < k->told.n && i < CALLS_LOOKED_AT; i++) {
     uint32_t insn = k->told.at[i].insn;
     if (insn < from || insn >= b->first + b->n) continue;
@@ -238,7 +238,7 @@ static uint32_t asked_in(const struct keeping *k, const struct stream *s, uint32
 /* Do no calls but those of the stream come between the call SITE and the question, in the blocks that were seen? */
 static bool is_asked_at_once(const struct keeping *k, const struct stream *s, uint32_t site) {
   const struct code *code = k->t->code;
-  uint32_t here = flow_graph_block(k->t->g, site);
+  uint32_t here = follow_graph_block(k->t->g, site);
   for (uint32_t block = 0; block < code->n_blocks; block++) {
     if (!k->seen[block]) continue;
     /* In a loop, what stands before the call comes behind it, too. */
@@ -255,7 +255,7 @@ static bool is_asked_at_once(const struct keeping *k, const struct stream *s, ui
 
 /* Is the stream asked on all ways behind INSN? NOTHING as in look_at_told. */
 static bool is_asked(struct keeping *k, const struct stream *s, uint32_t insn, bool nothing) {
-  if (!cut_edges(k, s, insn, nothing) || !all_cut(k, flow_graph_block(k->t->g, insn))) return false;
+  if (!cut_edges(k, s, insn, nothing) || !all_cut(k, follow_graph_block(k->t->g, insn))) return false;
   return !s->read || is_asked_at_once(k, s, insn);
 }
 

@@ -16,26 +16,26 @@
 
 /* --- the lowest descriptor ---------------------------------------------------------------------------------------- */
 
-static const struct import *called(const struct program *p, struct flow_graph *g, uint32_t insn) {
-  struct flow_call c = flow_graph_call(g, insn);
+static const struct import *called(const struct program *p, struct follow_graph *g, uint32_t insn) {
+  struct flow_call c = follow_graph_call(g, insn);
   return c.kind == CALL_SLOT ? site_program_import(p, c.target) : NULL;
 }
 
 /* The standard descriptor that the call closes; STANDARD if it closes none. */
-static uint64_t closed_by(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m) {
+static uint64_t closed_by(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m) {
   struct flow_value v;
   if (!relevance_closes(p->relevance, m->written)) return STANDARD;
-  if (!flow_graph_argument(g, insn, 0, &v) || v.kind != VALUE_CONST || v.value >= STANDARD) return STANDARD;
+  if (!follow_graph_argument(g, insn, 0, &v) || v.kind != VALUE_CONST || v.value >= STANDARD) return STANDARD;
   return v.value;
 }
 
 /* Does one of the calls between CLOSE and INSN, as they stand in the code, open something on the way? */
-static bool opens_between(const struct program *p, struct flow_graph *g, uint32_t close, uint32_t insn) {
-  const struct code *code = flow_graph_code(g);
+static bool opens_between(const struct program *p, struct follow_graph *g, uint32_t close, uint32_t insn) {
+  const struct code *code = follow_graph_code(g);
   for (uint32_t i = close + 1; i < insn; i++) {
     const struct import *m = insn_calls(&code->insns[i]) ? called(p, g, i) : NULL;
     if (!m || !relevance_opens(p->relevance, m->written)) continue;
-    if (flow_graph_leads(g, close, i) && flow_graph_leads(g, i, insn)) return true;
+    if (follow_graph_leads(g, close, i) && follow_graph_leads(g, i, insn)) return true;
   }
   return false;
 }
@@ -44,15 +44,16 @@ static bool opens_between(const struct program *p, struct flow_graph *g, uint32_
  * Is CLOSE in a loop before INSN, which is not in it? What it closes is a number that changes: not one constant, nor
  * what was opened in the same loop, or was kept somewhere since it was opened.
  */
-static bool closes_many(struct flow_graph *g, uint32_t close, uint32_t insn) {
+static bool closes_many(struct follow_graph *g, uint32_t close, uint32_t insn) {
   struct flow_value v;
-  bool one = flow_graph_argument(g, close, 0, &v);
+  bool one = follow_graph_argument(g, close, 0, &v);
   if (one && (v.kind == VALUE_CONST || v.kind == VALUE_CALL || v.kind == VALUE_MEMORY)) return false;
-  return flow_graph_leads(g, close, close) && flow_graph_leads(g, close, insn) && !flow_graph_leads(g, insn, close);
+  return follow_graph_leads(g, close, close) && follow_graph_leads(g, close, insn) &&
+         !follow_graph_leads(g, insn, close);
 }
 
-bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m) {
-  const struct code *code = flow_graph_code(g);
+bool neighbours_renewed(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m) {
+  const struct code *code = follow_graph_code(g);
   const struct relevance_opener *o = relevance_opens(p->relevance, m->written);
   unsigned looked = 0;
   for (uint32_t i = insn; o && o->result && i-- > 0 && looked < CALLS_BACK;) {
@@ -65,9 +66,9 @@ bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t 
 }
 
 /* Of the calls right before INSN, the lowest standard descriptor that one closes; STANDARD if none does. */
-static uint64_t closed_before(const struct program *p, struct flow_graph *g, uint32_t insn) {
-  const struct code *code = flow_graph_code(g);
-  uint32_t block = flow_graph_block(g, insn), at = insn;
+static uint64_t closed_before(const struct program *p, struct follow_graph *g, uint32_t insn) {
+  const struct code *code = follow_graph_code(g);
+  uint32_t block = follow_graph_block(g, insn), at = insn;
   uint64_t lowest = STANDARD;
   for (unsigned n = 0; n < BLOCKS_BACK; n++) {
     const struct block *b = &code->blocks[block];
@@ -85,7 +86,7 @@ static uint64_t closed_before(const struct program *p, struct flow_graph *g, uin
   return lowest;
 }
 
-bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+bool neighbours_lowest(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m,
                        uint64_t *ret) {
   const struct relevance_opener *o = relevance_opens(p->relevance, m->written);
   if (!o || !o->result) return false;
@@ -106,21 +107,21 @@ static bool refuses(const struct program *p, const struct import *to, unsigned a
   return written >= 0 && m->n_errors;
 }
 
-static bool is_use(const struct flow_event *e) { return e->subject == SUBJECT_VALUE && e->kind != EVENT_COMPARE; }
+static bool is_use(const struct follow_event *e) { return e->subject == SUBJECT_VALUE && e->kind != EVENT_COMPARE; }
 
 /* Is E the value as an argument that is refused there? In other registers, it may be a left-over. */
-static bool is_refused(const struct program *p, struct flow_graph *g, const struct flow_event *e,
+static bool is_refused(const struct program *p, struct follow_graph *g, const struct follow_event *e,
                        const struct import *m, uint32_t *ret) {
-  if (!is_use(e) || e->kind != EVENT_ARGUMENT || !judge_itself(e) || !code_find(flow_graph_code(g), e->at, ret))
+  if (!is_use(e) || e->kind != EVENT_ARGUMENT || !judge_itself(e) || !code_find(follow_graph_code(g), e->at, ret))
     return false;
-  const struct import *to = insn_calls(&flow_graph_code(g)->insns[*ret]) ? called(p, g, *ret) : NULL;
+  const struct import *to = insn_calls(&follow_graph_code(g)->insns[*ret]) ? called(p, g, *ret) : NULL;
   return to && refuses(p, to, e->arg, m);
 }
 
 struct ways {
-  struct flow_graph *g;
+  struct follow_graph *g;
   const struct code *code;
-  const struct flow_event *events;
+  const struct follow_event *events;
   size_t n_events;
   uint64_t wanted, made; /* the call that every way is to pass, and the one that made the value */
 };
@@ -143,12 +144,12 @@ static enum pass pass_block(const struct ways *w, uint32_t block, uint32_t at) {
 /* Does every way from behind INSN pass the call before the value is used otherwise? */
 static bool is_always_next(const struct ways *w, uint32_t insn) {
   uint32_t todo[BLOCKS_ON], n_todo = 1, at = insn + 1;
-  todo[0] = flow_graph_block(w->g, insn);
+  todo[0] = follow_graph_block(w->g, insn);
   for (uint32_t done = 0; done < n_todo; done++) {
     const uint32_t *next;
     enum pass pass = pass_block(w, todo[done], at);
     if (pass == PASS_ELSE) return false;
-    uint32_t n = pass == PASS_ON ? flow_graph_next(w->g, todo[done], &next, NULL) : 0;
+    uint32_t n = pass == PASS_ON ? follow_graph_next(w->g, todo[done], &next, NULL) : 0;
     if (pass == PASS_ON && !n) return false; /* the end of the function */
     for (uint32_t i = 0; i < n; i++) {
       uint32_t k = 0;
@@ -162,13 +163,13 @@ static bool is_always_next(const struct ways *w, uint32_t insn) {
   return true;
 }
 
-uint64_t neighbours_refusing(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
-                             const struct flow_events *events) {
-  struct ways w = {.g = g, .code = flow_graph_code(g), .events = events->at.at, .n_events = events->at.n};
+uint64_t neighbours_refusing(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m,
+                             const struct follow_events *events) {
+  struct ways w = {.g = g, .code = follow_graph_code(g), .events = events->at.at, .n_events = events->at.n};
   w.made = w.code->insns[insn].address;
-  const struct flow_event *first = NULL; /* in the order of the code: of many, only that one is looked at */
+  const struct follow_event *first = NULL; /* in the order of the code: of many, only that one is looked at */
   for (size_t i = 0; i < w.n_events; i++) {
-    const struct flow_event *e = &w.events[i];
+    const struct follow_event *e = &w.events[i];
     if (is_use(e) && e->at > w.made && (!first || e->at < first->at)) first = e;
   }
   uint32_t to;

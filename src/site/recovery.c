@@ -11,7 +11,7 @@
 #define RECOVERY_CALLERS 64 /* of a function, in which what runs only if it fails is looked for */
 
 struct coloring {
-  const struct flow_graph *g;
+  const struct follow_graph *g;
   uint8_t *cut;   /* by block: kinds of its edges that only failure takes, as bits */
   uint8_t *plain; /* reached without failure */
   uint8_t *mine;  /* reached from the failing edges of the site at hand */
@@ -29,7 +29,7 @@ static void spread(struct coloring *c, uint8_t *color, uint32_t start, bool cutt
     if (!cutting) c->found[c->n_found++] = block;
     const uint32_t *next;
     const uint8_t *kinds;
-    uint32_t n = flow_graph_next(c->g, block, &next, &kinds);
+    uint32_t n = follow_graph_next(c->g, block, &next, &kinds);
     for (uint32_t i = 0; i < n; i++) {
       if (color[next[i]] || (cutting && c->cut[block] >> kinds[i] & 1)) continue;
       if (!cutting && c->plain[next[i]]) continue;
@@ -64,7 +64,7 @@ static int keep(struct worker *w, const struct code *code, const struct coloring
 static void color_edge(struct coloring *c, const struct failing *e) {
   const uint32_t *next;
   const uint8_t *kinds;
-  uint32_t n = e->ordinary ? 0 : flow_graph_next(c->g, e->block, &next, &kinds);
+  uint32_t n = e->ordinary ? 0 : follow_graph_next(c->g, e->block, &next, &kinds);
   for (uint32_t k = 0; k < n; k++)
     if (kinds[k] == e->kind && !c->plain[next[k]]) spread(c, c->mine, next[k], false);
 }
@@ -79,7 +79,7 @@ static int start_coloring(struct coloring *c, struct arena *a, uint32_t n_blocks
 }
 
 static int cut_edges(struct worker *w, const failing_vec *edges, struct coloring *c) {
-  const struct code *code = flow_graph_code(c->g);
+  const struct code *code = follow_graph_code(c->g);
   int r = start_coloring(c, &w->flow.scratch, code->n_blocks);
   if (r < 0) return r;
   for (size_t i = 0; i < edges->n; i++)
@@ -89,8 +89,8 @@ static int cut_edges(struct worker *w, const failing_vec *edges, struct coloring
 }
 
 /* The edges of a site follow each other. */
-int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) {
-  const struct code *code = flow_graph_code(g);
+int recovery_find(struct worker *w, const struct follow_graph *g, const failing_vec *edges, size_t first) {
+  const struct code *code = follow_graph_code(g);
   struct coloring c = {.g = g};
   int r = edges->n ? cut_edges(w, edges, &c) : 0;
   if (r < 0) return r;
@@ -110,28 +110,28 @@ int recovery_find(struct worker *w, const struct flow_graph *g, const failing_ve
 
 #define A_VARIABLE 4096 /* stands for one that a value is compared with */
 
-static uint8_t side_of(const struct image *img, const struct flow_event *e, uint64_t value) {
-  return flow_event_holds(e, img, value, A_VARIABLE) ? EDGE_TAKEN : EDGE_FALL;
+static uint8_t side_of(const struct image *img, const struct follow_event *e, uint64_t value) {
+  return follow_event_holds(e, img, value, A_VARIABLE) ? EDGE_TAKEN : EDGE_FALL;
 }
 
 /*
  * Does an ordinary answer take the error's SIDE of the branch as well? The end of the input does, behind
  * "read(...) > 0" and wherever a loop ends if less comes than was asked for, and so does NULL for what is not there.
  */
-static bool is_ordinary(const struct program *p, struct flow_graph *g, const struct import *m,
-                        const struct flow_event *e, uint8_t side) {
+static bool is_ordinary(const struct program *p, struct follow_graph *g, const struct import *m,
+                        const struct follow_event *e, uint8_t side) {
   const struct image *img = p->image;
   bool reads = relevance_reads(p->relevance, m->written), nothing = relevance_nothing(p->relevance, m->written);
   if (m->answers) return true;
   if (m->success != SUCCESS_COUNT) return nothing && (reads || m->success == SUCCESS_POINTER);
   if (!reads || side_of(img, e, 0) != side) return false;
   bool one = judge_equality(e) && !e->variable && e->imm == 1; /* of which all was asked for, perhaps */
-  return (!one && side_of(img, e, 1) != side) || flow_graph_leads(g, e->insn, e->insn);
+  return (!one && side_of(img, e, 1) != side) || follow_graph_leads(g, e->insn, e->insn);
 }
 
 /* Which side of the branch do the errors take that it tells from success? False if it tells none. */
-static bool failing_side(const struct program *p, struct flow_graph *g, const struct sample *s,
-                         const struct flow_event *e, struct failing *ret) {
+static bool failing_side(const struct program *p, struct follow_graph *g, const struct sample *s,
+                         const struct follow_event *e, struct failing *ret) {
   if (e->subject == SUBJECT_ERRNO) { /* is it 0, or any other? That tells a failure from the end of the input. */
     if (!relevance_nothing(p->relevance, s->import->written)) return false;
     ret->kind = side_of(p->image, e, EPERM);
@@ -145,12 +145,12 @@ static bool failing_side(const struct program *p, struct flow_graph *g, const st
   return true;
 }
 
-int recovery_note_checks(const struct program *p, struct flow_graph *g, const struct flow_events *events,
+int recovery_note_checks(const struct program *p, struct follow_graph *g, const struct follow_events *events,
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) {
-  const struct code *code = flow_graph_code(g);
+  const struct code *code = follow_graph_code(g);
   int r = 0;
   for (uint32_t i = 0; i < events->at.n && r >= 0; i++) {
-    const struct flow_event *e = &events->at.at[i];
+    const struct follow_event *e = &events->at.at[i];
     struct failing f = {.block = e->block, .site = site, .insn = insn};
     f.import = (uint32_t)(s->import - p->imports.at);
     if (e->kind != EVENT_COMPARE || code->insns[e->insn].op != OP_BRANCH) continue;
@@ -161,10 +161,10 @@ int recovery_note_checks(const struct program *p, struct flow_graph *g, const st
 
 /* --- in callers --------------------------------------------------------------------------------------------------- */
 
-int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) {
+int recovery_answer(struct program *p, struct worker *w, struct follow_graph *g, struct question *q) {
   failing_vec edges = {0};
   struct coloring c = {.g = g};
-  const struct code *code = flow_graph_code(g);
+  const struct code *code = follow_graph_code(g);
   int r = recovery_note_checks(p, g, &w->events, q->sample, 0, 0, &edges);
   if (r >= 0 && edges.n) r = cut_edges(w, &edges, &c);
   for (size_t i = 0; i < edges.n && r >= 0; i++)
@@ -181,7 +181,7 @@ static size_t ask_callers(struct program *p, const struct found *f, const struct
   size_t n = functions_callers(p, f->entry, &c), found = 0;
   sample_start(&s, &p->imports.at[f->import], &f->call);
   for (uint32_t i = 0; i < f->n_events; i++) {
-    const struct flow_event *e = &f->events[i];
+    const struct follow_event *e = &f->events[i];
     if (e->kind != EVENT_RETURN || e->subject != SUBJECT_VALUE || e->mixed || e->arg) continue;
     sample_step(&there, &s, e->ops, p->image);
     for (size_t k = 0; k < n && k < max && found < max; k++) {

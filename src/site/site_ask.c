@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t question_key(uint64_t entry, uint64_t at, const struct flow_start *s) {
+static uint64_t question_key(uint64_t entry, uint64_t at, const struct follow_start *s) {
   uint64_t what = s->kind | (uint64_t)s->arg << 8 | (uint64_t)s->size << 16 | (uint64_t)s->element << 24;
   return hash_mix(entry ^ hash_mix(at + 1)) + hash_mix(what ^ hash_mix((uint64_t)s->offset));
 }
 
-const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start) {
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct follow_start start) {
   uint64_t key = question_key(entry, at, &start), i;
   if (map_get(&p->question_of, key, &i)) return &p->questions.at[i];
   i = p->questions.n;
@@ -46,22 +46,22 @@ const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at,
 
 /* Is the same value followed? What becomes of it does not depend on the errors that are asked about. */
 static bool follows_same(const struct question *a, const struct question *b) {
-  const struct flow_start *x = &a->start, *y = &b->start;
+  const struct follow_start *x = &a->start, *y = &b->start;
   bool place = x->arg == y->arg && x->size == y->size && x->offset == y->offset && x->element == y->element;
   return a->at == b->at && x->kind == y->kind && place;
 }
 
 /* BEFORE: the question of this function that was answered just before, or NULL. */
-static int answer_one(struct program *p, struct worker *w, struct flow_graph *g, const struct question *before,
+static int answer_one(struct program *p, struct worker *w, struct follow_graph *g, const struct question *before,
                       struct question *q) {
-  struct flow_start start = q->start;
+  struct follow_start start = q->start;
   q->answered = true;
-  q->lost = q->at && !code_find(flow_graph_code(g), q->at, &start.insn);
+  q->lost = q->at && !code_find(follow_graph_code(g), q->at, &start.insn);
   if (q->lost) return 0;
   if (!before || !follows_same(before, q)) {
     w->events.at.n = 0;
     w->events.torn = false;
-    int r = flow_follow(g, &start, NULL, &w->events);
+    int r = follow_value(g, &start, NULL, &w->events);
     if (r < 0) return r;
   }
   q->torn = w->events.torn;
@@ -95,10 +95,10 @@ static int answer_batch(struct program *p, struct worker *w, size_t i) {
   const struct batches *bs = p->batches;
   const struct batch *b = &bs->all.at[i];
   struct question *first = &p->questions.at[bs->order[b->first]];
-  struct flow_graph_options o = gather_options(p, w);
-  struct flow_graph *g = NULL;
+  struct follow_graph_options o = gather_options(p, w);
+  struct follow_graph *g = NULL;
   const struct question *before = NULL;
-  int r = flow_graph_open(&w->flow, p->image, first->entry, &o, &g);
+  int r = follow_graph_open(&w->flow, p->image, first->entry, &o, &g);
   for (uint32_t k = 0; k < b->n; k++) {
     struct question *q = &p->questions.at[bs->order[b->first + k]];
     q->answered = true;
@@ -106,7 +106,7 @@ static int answer_batch(struct program *p, struct worker *w, size_t i) {
     if (r >= 0) r = answer_one(p, w, g, before, q);
     before = q;
   }
-  flow_graph_close(g);
+  follow_graph_close(g);
   return r == -EFAULT ? 0 : r;
 }
 

@@ -86,35 +86,36 @@ void sample_step(struct sample *to, const struct sample *from, const struct tran
 
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
 
-bool judge_equality(const struct flow_event *e) {
+bool judge_equality(const struct follow_event *e) {
   bool difference = e->op == OP_CMP || e->op == OP_SUB || e->op == OP_XOR;
   return difference && (e->cc == CC_E || e->cc == CC_NE);
 }
 
 uint64_t judge_every(const struct import *m) { return m->n_errors >= 64 ? ~0ull : (1ull << m->n_errors) - 1; }
 
-bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e) {
+bool judge_mixed(const struct program *p, const struct sample *s, const struct follow_event *e) {
   uint64_t v;
   if (!e->mixed) return false;
   return !e->sum || s->n_successes != 1 || !transform_apply(e->ops, p->image, s->successes[0], &v, NULL) || v != 0;
 }
 
 /* Does the comparison ask for the number 0 alone? */
-static bool asks_zero(const struct program *p, const struct flow_event *e) {
-  bool zero = !e->variable && flow_event_holds(e, p->image, 0, 0);
-  return !e->variable && zero != flow_event_holds(e, p->image, 1, 0) && zero != flow_event_holds(e, p->image, ~0ull, 0);
+static bool asks_zero(const struct program *p, const struct follow_event *e) {
+  bool zero = !e->variable && follow_event_holds(e, p->image, 0, 0);
+  return !e->variable && zero != follow_event_holds(e, p->image, 1, 0) &&
+         zero != follow_event_holds(e, p->image, ~0ull, 0);
 }
 
 /* Is the error told from the sample's successes, and from MORE if that is not 0? */
-static bool tells(const struct program *p, const struct sample *s, const struct flow_event *e, uint64_t error,
+static bool tells(const struct program *p, const struct sample *s, const struct follow_event *e, uint64_t error,
                   uint64_t more, uint64_t variable) {
-  bool holds = flow_event_holds(e, p->image, error, variable), every = true, one = false;
+  bool holds = follow_event_holds(e, p->image, error, variable), every = true, one = false;
   for (unsigned i = 0; i < s->n_successes; i++) {
-    bool differs = flow_event_holds(e, p->image, s->successes[i], variable) != holds;
+    bool differs = follow_event_holds(e, p->image, s->successes[i], variable) != holds;
     every &= differs;
     one |= differs;
   }
-  if (more && flow_event_holds(e, p->image, more, variable) != holds) return true;
+  if (more && follow_event_holds(e, p->image, more, variable) != holds) return true;
   if (s->renewed && asks_zero(p, e)) return true;
   return s->all ? every : one;
 }
@@ -124,7 +125,7 @@ static bool tells(const struct program *p, const struct sample *s, const struct 
  * "x == -1 || x < 4" is x + 1 < 5. The first number of the range, or, if the error is in it, the first behind it; 0
  * if there is none.
  */
-static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e) {
+static uint64_t edge_of_range(const struct sample *s, const struct follow_event *e) {
   uint8_t order = e->cc & ~1;
   const struct transform *t = e->ops;
   bool asks = e->op == OP_CMP && !e->variable && e->width == 8 && (order == CC_B || order == CC_BE);
@@ -140,15 +141,15 @@ static uint64_t edge_of_range(const struct sample *s, const struct flow_event *e
  * "n == 2 || n == 3" is n - 2 <= 1 without a sign, and "n < 1 || n > 12" is n - 13 < -12: the first count that is told
  * from the error; 0 if none of the first ones is.
  */
-static uint64_t count_of_range(const struct program *p, const struct sample *s, const struct flow_event *e) {
+static uint64_t count_of_range(const struct program *p, const struct sample *s, const struct follow_event *e) {
   uint8_t order = e->cc & ~1;
   bool asks = e->op == OP_CMP && !e->variable && (order == CC_B || order == CC_BE), moved = false;
   for (const struct transform *t = e->ops; t; t = t->next)
     moved |= t->kind == XF_ADD;
   if (s->import->success != SUCCESS_COUNT || !asks || !moved || !s->import->n_errors) return 0;
-  bool holds = flow_event_holds(e, p->image, s->errors[0], 0);
+  bool holds = follow_event_holds(e, p->image, s->errors[0], 0);
   for (uint64_t n = 1; n <= COUNTS; n++)
-    if (flow_event_holds(e, p->image, n, 0) != holds) return n;
+    if (follow_event_holds(e, p->image, n, 0) != holds) return n;
   return 0;
 }
 
@@ -159,7 +160,7 @@ static uint64_t count_of_range(const struct program *p, const struct sample *s, 
  * all the room is too long, which is no success. Compilers write "x < 8" as "x <= 7" as they like, so both must suggest
  * the same: without a sign, where an error is the largest number, what is below the bound.
  */
-uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
+uint64_t judge_suggested(const struct sample *s, const struct follow_event *e) {
   const struct import *m = s->import;
   bool positive = !e->variable && (int64_t)e->imm > 0 && e->imm < 1u << 30, equality = judge_equality(e);
   uint64_t edge = edge_of_range(s, e);
@@ -180,7 +181,7 @@ uint64_t judge_suggested(const struct sample *s, const struct flow_event *e) {
  * number or address that equals another one, or does not, says nothing of a failure. A count may be compared with what
  * was asked for, or with less.
  */
-static unsigned variables_for(const struct import *m, const struct flow_event *e, uint64_t ret[VARIABLES]) {
+static unsigned variables_for(const struct import *m, const struct follow_event *e, uint64_t ret[VARIABLES]) {
   bool equality = judge_equality(e);
   switch (m->success) {
   case SUCCESS_COUNT:
@@ -212,14 +213,14 @@ bool judge_masked(const struct transform *t) {
 }
 
 /* Of what may be any number, that it is not 0 is a truth value and not a question of failure. */
-static bool asks_truth(const struct program *p, const struct sample *s, const struct flow_event *e) {
+static bool asks_truth(const struct program *p, const struct sample *s, const struct follow_event *e) {
   if (s->import->success != SUCCESS_VALUE || e->variable) return false;
-  bool zero = flow_event_holds(e, p->image, 0, 0);
-  return zero != flow_event_holds(e, p->image, 1, 0) && zero != flow_event_holds(e, p->image, A_NUMBER, 0) &&
-         zero != flow_event_holds(e, p->image, ~0ull, 0);
+  bool zero = follow_event_holds(e, p->image, 0, 0);
+  return zero != follow_event_holds(e, p->image, 1, 0) && zero != follow_event_holds(e, p->image, A_NUMBER, 0) &&
+         zero != follow_event_holds(e, p->image, ~0ull, 0);
 }
 
-uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e) {
+uint64_t judge_compare(const struct program *p, const struct sample *s, const struct follow_event *e) {
   uint64_t told = 0, variables[VARIABLES] = {0}, range = count_of_range(p, s, e);
   uint64_t more = range ? range : judge_suggested(s, e);
   if (judge_mixed(p, s, e) || asks_truth(p, s, e)) return 0;
@@ -244,7 +245,7 @@ static bool takes_sign(const struct transform *t) {
   return false;
 }
 
-uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e) {
+uint64_t judge_sign(const struct program *p, const struct sample *s, const struct follow_event *e) {
   bool sign = takes_sign(e->ops);
   uint64_t told = 0;
   for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
@@ -256,7 +257,7 @@ uint64_t judge_sign(const struct program *p, const struct sample *s, const struc
   return told;
 }
 
-bool judge_crashes(const struct import *m, const struct flow_event *e) {
+bool judge_crashes(const struct import *m, const struct follow_event *e) {
   bool whole = true, null = false;
   for (const struct transform *t = e->ops; t; t = t->next)
     whole &= t->kind == XF_ADD;

@@ -26,7 +26,7 @@ struct judging {
 
 /* A list of events and where it stands. */
 struct list {
-  const struct flow_event *events;
+  const struct follow_event *events;
   uint32_t n;
   uint64_t entry;
   unsigned depth, steps;
@@ -40,7 +40,7 @@ struct list {
 
 static void judge_list(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out);
 
-static void at_errno(const struct flow_event *e, struct judgement *out) {
+static void at_errno(const struct follow_event *e, struct judgement *out) {
   bool equality = e->kind == EVENT_COMPARE && judge_equality(e) && !e->variable;
   if (e->kind != EVENT_COMPARE && e->kind != EVENT_SWITCH) return;
   if (equality && e->imm > 0 && e->imm <= ERRNO_MAX)
@@ -53,7 +53,7 @@ static void at_errno(const struct flow_event *e, struct judgement *out) {
  * Is the value compared with a code that is not among the known errors of a function that returns such codes, and of
  * which not all are known?
  */
-static bool other_code(const struct sample *s, const struct flow_event *e) {
+static bool other_code(const struct sample *s, const struct follow_event *e) {
   const struct import *m = s->import;
   if (!judge_equality(e) || e->variable || !e->imm || e->imm > ERRNO_MAX || !m->profile || !m->profile->unknown)
     return false;
@@ -89,24 +89,24 @@ static void add_seen(struct judgement *to, const struct judgement *from) {
   }
 }
 
-bool judge_itself(const struct flow_event *e) {
+bool judge_itself(const struct follow_event *e) {
   for (const struct transform *t = e->ops; t; t = t->next)
     if (t->kind != XF_SIGN && t->kind != XF_ZERO) return false;
   return !e->mixed;
 }
 
-static const char *inner_name(const struct program *p, const struct flow_event *e) {
+static const char *inner_name(const struct program *p, const struct follow_event *e) {
   const struct image_function *f = judge_itself(e) ? image_function_at(p->image, e->target) : NULL;
   return f ? f->name : NULL;
 }
 
 /* Another function of the program gets it. */
 static void at_inner_argument(struct judging *j, const struct list *l, const struct sample *s,
-                              const struct flow_event *e, struct judgement *out) {
+                              const struct follow_event *e, struct judgement *out) {
   out->seen |= SEEN_USED;
   if (!out->goes_to) out->goes_to = inner_name(j->p, e);
   if (l->depth >= DEPTH_MAX || l->steps >= STEPS_MAX || judge_mixed(j->p, s, e)) return;
-  const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ARGUMENT, .arg = e->arg});
+  const struct question *q = ask(j->p, e->target, 0, (struct follow_start){.kind = START_ARGUMENT, .arg = e->arg});
   if (!q || !q->answered) {
     out->missing = true;
     return;
@@ -131,7 +131,7 @@ static void at_inner_argument(struct judging *j, const struct list *l, const str
 }
 
 /* A function of a library gets it: what does it do with an error? */
-static void at_argument(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+static void at_argument(struct judging *j, const struct list *l, const struct sample *s, const struct follow_event *e,
                         struct judgement *out) {
   const struct import *to = e->call_kind == CALL_SLOT ? site_program_import(j->p, e->target) : NULL;
   if (e->call_kind == CALL_ADDRESS) {
@@ -204,7 +204,7 @@ static uint64_t ask_pointer_callers(struct judging *j, const struct list *l, con
   bool waiting = false;
   uint64_t every = n && n <= CALLERS_MAX ? ~0ull : 0;
   for (size_t i = 0; i < n && every; i++) { /* all are asked at once: there are few rounds */
-    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
+    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct follow_start){.kind = START_RESULT});
     struct judgement there = {0};
     bool open = !q || !q->answered;
     struct list caller = open ? (struct list){0} : list_of_caller(l, q);
@@ -220,13 +220,13 @@ static uint64_t ask_pointer_callers(struct judging *j, const struct list *l, con
 
 /* The function was given the value by a call: that call gets it back. */
 static void at_return_to_giver(struct judging *j, const struct list *l, const struct sample *s,
-                               const struct flow_event *e, struct judgement *out) {
+                               const struct follow_event *e, struct judgement *out) {
   struct sample outer;
   if (l->steps >= STEPS_MAX) {
     out->cut = true;
     return;
   }
-  const struct question *q = ask(j->p, l->from->entry, l->call, (struct flow_start){.kind = START_RESULT});
+  const struct question *q = ask(j->p, l->from->entry, l->call, (struct follow_start){.kind = START_RESULT});
   if (!q || !q->answered) {
     out->missing = true;
     return;
@@ -243,14 +243,14 @@ static void at_return_to_giver(struct judging *j, const struct list *l, const st
 }
 
 /* Is it the first return of the list? Of several, all go to the same callers. */
-static bool is_first_return(const struct list *l, const struct flow_event *e) {
-  for (const struct flow_event *f = l->events; f < e; f++)
+static bool is_first_return(const struct list *l, const struct follow_event *e) {
+  for (const struct follow_event *f = l->events; f < e; f++)
     if (f->kind == EVENT_RETURN && f->subject == e->subject && !f->mixed) return false;
   return true;
 }
 
 /* The callers decide. */
-static void at_return(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+static void at_return(struct judging *j, const struct list *l, const struct sample *s, const struct follow_event *e,
                       struct judgement *out) {
   const struct inner_call *c;
   size_t n = functions_callers(j->p, l->entry, &c);
@@ -270,7 +270,7 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
       part = true;
       break;
     }
-    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct flow_start){.kind = START_RESULT});
+    const struct question *q = ask(j->p, c[i].entry, c[i].at, (struct follow_start){.kind = START_RESULT});
     if (!q || !q->answered) {
       out->missing = true;
       continue;
@@ -324,9 +324,9 @@ static void at_return(struct judging *j, const struct list *l, const struct samp
 
 /* It is left in the register that a structure's second half is returned in: a caller that asks for it there got one. */
 static void at_return_second(struct judging *j, const struct list *l, const struct sample *s,
-                             const struct flow_event *e, struct judgement *out) {
+                             const struct follow_event *e, struct judgement *out) {
   const struct inner_call *c;
-  struct flow_start start = {.kind = START_RESULT, .arg = RETURN_SECOND};
+  struct follow_start start = {.kind = START_RESULT, .arg = RETURN_SECOND};
   struct sample outer;
   size_t n = functions_callers(j->p, l->entry, &c);
   uint64_t every = n ? ~0ull : 0;
@@ -350,7 +350,7 @@ static void at_return_second(struct judging *j, const struct list *l, const stru
 enum given { GIVEN_NOT, GIVEN_DOWN, GIVEN_BACK };
 
 /* It is judged at another place. */
-static void judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+static void judge_there(struct judging *j, const struct list *l, const struct sample *s, const struct follow_event *e,
                         const struct question *q, enum given given, struct judgement *out) {
   struct sample there;
   if (!q || !q->answered) {
@@ -374,19 +374,19 @@ static void judge_there(struct judging *j, const struct list *l, const struct sa
 }
 
 /* A function of the program gets a pointer to where the value is: it may check. */
-static void at_given(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+static void at_given(struct judging *j, const struct list *l, const struct sample *s, const struct follow_event *e,
                      struct judgement *out) {
-  struct flow_start start = {START_GIVEN, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
+  struct follow_start start = {START_GIVEN, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
   if (l->depth >= GIVEN_DEPTH_MAX || l->steps >= STEPS_MAX || judge_mixed(j->p, s, e) || !j->given) return;
   j->given--;
   judge_there(j, l, s, e, ask(j->p, e->target, 0, start), GIVEN_DOWN, out);
 }
 
 /* The event of L behind LAST that gives a pointer away first, or NULL. */
-static const struct flow_event *next_given(const struct list *l, const struct flow_event *last) {
-  const struct flow_event *next = NULL;
+static const struct follow_event *next_given(const struct list *l, const struct follow_event *last) {
+  const struct follow_event *next = NULL;
   for (uint32_t i = 0; i < l->n; i++) {
-    const struct flow_event *e = &l->events[i];
+    const struct follow_event *e = &l->events[i];
     bool behind = !last || e->at > last->at || (e->at == last->at && e > last);
     if (e->kind == EVENT_GIVEN && behind && (!next || e->at < next->at)) next = e;
   }
@@ -395,7 +395,7 @@ static const struct flow_event *next_given(const struct list *l, const struct fl
 
 /* In the order of the code: if one would crash, whatever the others ask comes too late. */
 static void judge_given(struct judging *j, const struct list *l, const struct sample *s, struct judgement *out) {
-  for (const struct flow_event *e = next_given(l, NULL); e; e = next_given(l, e)) {
+  for (const struct follow_event *e = next_given(l, NULL); e; e = next_given(l, e)) {
     struct judgement there = {0};
     at_given(j, l, s, e, &there);
     out->missing |= there.missing;
@@ -406,19 +406,19 @@ static void judge_given(struct judging *j, const struct list *l, const struct sa
 }
 
 /* A thread stores it behind what it was started with: who has started it finds it there. */
-static void at_thread_store(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
-                            struct judgement *out) {
+static void at_thread_store(struct judging *j, const struct list *l, const struct sample *s,
+                            const struct follow_event *e, struct judgement *out) {
   const struct started *c;
   size_t n = e->place == STORE_BEHIND_ARGUMENT && e->arg == 0 ? functions_starters(j->p, l->entry, &c) : 0;
   out->cut |= n > CALLERS_MAX;
   for (size_t i = 0; i < n && i < CALLERS_MAX; i++) {
-    struct flow_start start = {START_BEHIND, c[i].arg, e->width, e->element, .offset = (int64_t)e->imm};
+    struct follow_start start = {START_BEHIND, c[i].arg, e->width, e->element, .offset = (int64_t)e->imm};
     judge_there(j, l, s, e, ask(j->p, c[i].entry, c[i].at, start), GIVEN_NOT, out);
   }
 }
 
 /* It is stored where other functions find it: who reads the variable, or called with a pointer to it, may check. */
-static void at_store(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
+static void at_store(struct judging *j, const struct list *l, const struct sample *s, const struct follow_event *e,
                      struct judgement *out) {
   const struct reader *r;
   const struct inner_call *c;
@@ -427,7 +427,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   if (l->depth >= DEPTH_MAX || judge_mixed(j->p, s, e)) return;
   if (e->place == STORE_GLOBAL) {
     size_t n = functions_readers(j->p, e->imm, &r);
-    struct flow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
+    struct follow_start start = {.kind = START_GLOBAL, .size = e->width, .offset = (int64_t)e->imm};
     out->cut |= n > CALLERS_MAX || functions_maybe_element(j->p, e->imm, e->width);
     for (size_t i = 0; i < n && i < CALLERS_MAX; i++) {
       if (e->behind && r[i].entry == l->entry) continue; /* it was followed there, from the call on */
@@ -436,7 +436,7 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
   }
   if (e->place == STORE_BEHIND_ARGUMENT || e->place == STORE_BEHIND_RESULT) {
     size_t n = functions_callers(j->p, l->entry, &c);
-    struct flow_start start = {START_BEHIND, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
+    struct follow_start start = {START_BEHIND, e->arg, e->width, e->element, .offset = (int64_t)e->imm};
     if (e->place == STORE_BEHIND_RESULT) start.kind = START_MADE;
     if (l->from && l->steps < STEPS_MAX) {
       judge_there(j, l, s, e, ask(j->p, l->from->entry, l->call, start), GIVEN_BACK, out);
@@ -450,8 +450,8 @@ static void at_store(struct judging *j, const struct list *l, const struct sampl
 }
 
 /* errno itself is returned, as a code: the callers tell it from 0. */
-static void at_errno_return(struct judging *j, const struct list *l, const struct sample *s, const struct flow_event *e,
-                            struct judgement *out) {
+static void at_errno_return(struct judging *j, const struct list *l, const struct sample *s,
+                            const struct follow_event *e, struct judgement *out) {
   struct sample codes = *s;
   struct judgement there = {0};
   for (unsigned i = 0; i < s->import->n_errors; i++)
@@ -491,7 +491,7 @@ static void judge_codes(struct judging *j, const struct found *f, const struct s
   struct list here = {f->events, f->n_events, f->entry, 0, 0};
   j->codes = true;
   for (uint32_t i = 0; i < f->n_events && codes.n_errors; i++) {
-    const struct flow_event *e = &f->events[i];
+    const struct follow_event *e = &f->events[i];
     struct judgement there = {0};
     if (e->subject != SUBJECT_ERRNO || e->kind != EVENT_RETURN) continue;
     at_return(j, &here, &sample, e, &there);
@@ -507,9 +507,10 @@ static void judge_codes(struct judging *j, const struct found *f, const struct s
 }
 
 /* A function that is called finds errno as it was left: does it ask? */
-static void at_errno_left(struct judging *j, const struct list *l, const struct flow_event *e, struct judgement *out) {
+static void at_errno_left(struct judging *j, const struct list *l, const struct follow_event *e,
+                          struct judgement *out) {
   if (!j->errno_cleared || l->depth || l->steps) return;
-  const struct question *q = ask(j->p, e->target, 0, (struct flow_start){.kind = START_ERRNO});
+  const struct question *q = ask(j->p, e->target, 0, (struct follow_start){.kind = START_ERRNO});
   out->missing |= !q || !q->answered;
   for (uint32_t i = 0; q && q->answered && i < q->n_events; i++)
     if (q->events[i].subject == SUBJECT_ERRNO) at_errno(&q->events[i], out);
@@ -517,7 +518,7 @@ static void at_errno_left(struct judging *j, const struct list *l, const struct 
 
 static void judge_any(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                       struct judgement *out) {
-  const struct flow_event *e = &l->events[event];
+  const struct follow_event *e = &l->events[event];
   if (e->subject == SUBJECT_ERRNO) {
     if (e->kind == EVENT_RETURN)
       at_errno_return(j, l, s, e, out);
@@ -562,14 +563,14 @@ static void judge_any(struct judging *j, const struct list *l, const struct samp
   }
 }
 
-static bool asks_elsewhere(const struct flow_event *e) {
+static bool asks_elsewhere(const struct follow_event *e) {
   return e->kind == EVENT_ARGUMENT || e->kind == EVENT_RETURN || e->kind == EVENT_STORE || e->kind == EVENT_LEFT;
 }
 
 /* Behind "rc == ENOSPC", what is done with the value is done with that error only. */
 static void judge_event(struct judging *j, const struct list *l, const struct sample *s, uint32_t event,
                         struct judgement *out) {
-  const struct flow_event *e = &l->events[event];
+  const struct follow_event *e = &l->events[event];
   if (!e->pinned) {
     judge_any(j, l, s, event, out);
     return;

@@ -2,7 +2,7 @@
 /* Inside the room: a program that is being checked. */
 #pragma once
 
-#include "flow/flow.h"
+#include "follow/follow.h"
 #include "site/relevance.h"
 #include "site/site.h"
 
@@ -58,7 +58,7 @@ struct found {
   bool passed_on;      /* the next call gets the error, refuses it, and is checked (neighbours.c) */
   uint64_t refused_at; /* that call, or 0 */
   bool errno_cleared;  /* the function sets errno to 0 somewhere, so errno alone can tell */
-  const struct flow_event *events;
+  const struct follow_event *events;
   uint32_t n_events;
   struct guard guard;
   uint64_t codes; /* errors whose errno the function returns, which is all that it does about them, as bits */
@@ -81,8 +81,8 @@ struct started {
 
 /* What became of a value at another place of the program. */
 struct question {
-  uint64_t entry, at;      /* AT: the call or load; 0 for an argument */
-  struct flow_start start; /* but for INSN */
+  uint64_t entry, at;        /* AT: the call or load; 0 for an argument */
+  struct follow_start start; /* but for INSN */
   bool answered;
   bool torn;                   /* ... but not to the end: what was not seen may be a check */
   bool lost;                   /* ... but the place could not be read */
@@ -91,7 +91,7 @@ struct question {
   struct guard guard;
   const struct range *recovery; /* what runs there only if it is an error */
   uint32_t n_recovery;
-  const struct flow_event *events;
+  const struct follow_event *events;
   uint32_t n_events;
 };
 
@@ -116,7 +116,7 @@ struct worker {
   VEC(struct inner_call) handed; /* calls of libraries that return what TO does, which they are given */
   VEC(uint64_t) tables;          /* of functions, where they begin */
   VEC(uint64_t) fresh;           /* functions that only a call or a reference tells of */
-  struct flow_events events;
+  struct follow_events events;
 };
 
 struct program {
@@ -172,14 +172,14 @@ int imports_profile(struct program *p, struct profile *ret, struct err *e) MUST_
 bool gather_is_untold(const struct image *img, uint64_t address);
 /* Reads the function at ENTRY: its sites, its calls, what it refers to. */
 int gather_function(struct program *p, struct worker *w, uint64_t entry) MUST_USE;
-struct flow_graph_options gather_options(struct program *p, struct worker *w);
+struct follow_graph_options gather_options(struct program *p, struct worker *w);
 
 /* --- descriptors (descriptor.c) ----------------------------------------------------------------------------------- */
 
 /* A function that is looked at while its graph is open. */
 struct looking {
   struct program *p;
-  struct flow_graph *g;
+  struct follow_graph *g;
   const struct code *code;
 };
 
@@ -211,7 +211,7 @@ bool descriptor_gets(const struct looking *t, uint32_t insn, int arg, const stru
 enum treatment descriptor_treatment(const struct looking *t, uint32_t insn, const struct thing *thing);
 
 /* What is known of the descriptor or stream that the call INSN of NAME, an import, has as the written argument ARG. */
-void descriptor_look(struct program *p, struct flow_graph *g, uint32_t insn, const char *name, unsigned arg,
+void descriptor_look(struct program *p, struct follow_graph *g, uint32_t insn, const char *name, unsigned arg,
                      struct relevance_call *c);
 
 /* --- functions (site_functions.c) --------------------------------------------------------------------------------- */
@@ -271,28 +271,28 @@ void sample_step(struct sample *to, const struct sample *from, const struct tran
 /* All errors, as bits. */
 uint64_t judge_every(const struct import *m);
 /* Is it the value itself that is used, not one that was made of it? */
-bool judge_itself(const struct flow_event *e);
+bool judge_itself(const struct follow_event *e);
 /* Is it compared for equality? */
-bool judge_equality(const struct flow_event *e);
+bool judge_equality(const struct follow_event *e);
 /*
  * A chain that takes the sign of the value is a comparison with 0: compilers write "x < 0 ? a : b" so. Which errors it
  * tells from success.
  */
-uint64_t judge_sign(const struct program *p, const struct sample *s, const struct flow_event *e);
+uint64_t judge_sign(const struct program *p, const struct sample *s, const struct follow_event *e);
 /*
  * Is it not known any more what an error has become, since something was added? Of calls that return 0 unless they
  * fail, the sum is 0 unless one has failed.
  */
-bool judge_mixed(const struct program *p, const struct sample *s, const struct flow_event *e);
+bool judge_mixed(const struct program *p, const struct sample *s, const struct follow_event *e);
 /* Are the upper bits gone? An error is a number then as others are: no variable and no bound tells it. */
 bool judge_masked(const struct transform *t);
 /* Which errors a comparison tells from success, as bits. */
-uint64_t judge_compare(const struct program *p, const struct sample *s, const struct flow_event *e);
+uint64_t judge_compare(const struct program *p, const struct sample *s, const struct follow_event *e);
 
 /* Is the value, if it is an error, no address where it is used as one? */
-bool judge_crashes(const struct import *m, const struct flow_event *e);
+bool judge_crashes(const struct import *m, const struct follow_event *e);
 /* A success that the constant of a comparison suggests, or 0. */
-uint64_t judge_suggested(const struct sample *s, const struct flow_event *e);
+uint64_t judge_suggested(const struct sample *s, const struct follow_event *e);
 
 enum {
   SEEN_USED = 1,
@@ -325,19 +325,19 @@ int judge(struct program *p, const struct found *f, struct judgement *ret) MUST_
 /* --- guards (site_guard.c) ---------------------------------------------------------------------------------------- */
 
 /* Do the events compare errno? */
-bool guard_asks(const struct flow_event *events, size_t n);
+bool guard_asks(const struct follow_event *events, size_t n);
 /* EVENTS: of what the call INSN returns. NOTHING: the function that the call is in returns nothing. */
-void guard_look(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s,
+void guard_look(struct follow_graph *g, uint32_t insn, const struct follow_events *events, const struct sample *s,
                 bool nothing, struct guard *ret);
 /* Of sites in functions that return nothing, the guard is the one for those. */
 void guard_choose(struct program *p);
 /* The errors whose errno the function hands on as a code of its own, and does nothing else about, as bits. */
-uint64_t guard_codes(struct flow_graph *g, uint32_t insn, const struct flow_events *events, const struct sample *s);
+uint64_t guard_codes(struct follow_graph *g, uint32_t insn, const struct follow_events *events, const struct sample *s);
 
 /* --- questions (site_ask.c) --------------------------------------------------------------------------------------- */
 
 /* The answer, or NULL, and the question is noted for the next round. */
-const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct flow_start start);
+const struct question *ask(struct program *p, uint64_t entry, uint64_t at, struct follow_start start);
 /* The same, for what a call returns: which errors of the sample are handled for some errnos only? */
 const struct question *ask_guard(struct program *p, uint64_t entry, uint64_t at, const struct sample *s);
 /* Answers all open questions. Returns how many there were. */
@@ -363,12 +363,12 @@ struct failing {
 typedef VEC(struct failing) failing_vec;
 
 /* Gives each site from FIRST on its blocks. */
-int recovery_find(struct worker *w, const struct flow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
+int recovery_find(struct worker *w, const struct follow_graph *g, const failing_vec *edges, size_t first) MUST_USE;
 /* Adds the failing edges of the checks among EVENTS. */
-int recovery_note_checks(const struct program *p, struct flow_graph *g, const struct flow_events *events,
+int recovery_note_checks(const struct program *p, struct follow_graph *g, const struct follow_events *events,
                          const struct sample *s, uint32_t site, uint32_t insn, failing_vec *ret) MUST_USE;
 /* Answers what runs in a caller only if it gets an error: a question with a sample, whose events W has. */
-int recovery_answer(struct program *p, struct worker *w, struct flow_graph *g, struct question *q) MUST_USE;
+int recovery_answer(struct program *p, struct worker *w, struct follow_graph *g, struct question *q) MUST_USE;
 /* Asks what the next does, so that it is answered together with what verdicts need. */
 int recovery_ask_callers(struct program *p) MUST_USE;
 /* Adds to each site the blocks of the functions that its value is returned to. */
@@ -377,23 +377,23 @@ int recovery_find_in_callers(struct program *p) MUST_USE;
 /* --- neighbours.c ------------------------------------------------------------------------------------------------- */
 
 /* Does the call INSN of M get a descriptor that was closed just before? Which one. */
-bool neighbours_lowest(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
+bool neighbours_lowest(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m,
                        uint64_t *ret);
 /* Has a loop closed descriptors before the call INSN of M, and nothing was opened since? */
-bool neighbours_renewed(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m);
+bool neighbours_renewed(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m);
 /*
  * The call that gets what the call INSN of M returns, refuses an error, and is passed on every way before anything else
  * is done with it; 0 if there is none. EVENTS: of that value.
  */
-uint64_t neighbours_refusing(const struct program *p, struct flow_graph *g, uint32_t insn, const struct import *m,
-                             const struct flow_events *events);
+uint64_t neighbours_refusing(const struct program *p, struct follow_graph *g, uint32_t insn, const struct import *m,
+                             const struct follow_events *events);
 /* Marks the sites whose error the next call notices. */
 void neighbours_notice(struct program *p, const struct judgement *js);
 
 /* --- call_again.c ------------------------------------------------------------------------------------------------- */
 
 /* Marks the sites from FIRST on whose question was answered before. EDGES: of their checks. */
-int again_find(const struct program *p, struct worker *w, struct flow_graph *g, const failing_vec *edges,
+int again_find(const struct program *p, struct worker *w, struct follow_graph *g, const failing_vec *edges,
                size_t first) MUST_USE;
 
 /* --- ended.c ------------------------------------------------------------------------------------------------------ */
@@ -409,9 +409,9 @@ int kept_find(const struct looking *t, struct worker *w, const failing_vec *edge
 /* --- clock.c ------------------------------------------------------------------------------------------------------ */
 
 /* Is it known that argument ARG of the call INSN points to the current time, or to another date that is near enough? */
-bool clock_is_now(const struct program *p, struct flow_graph *g, uint32_t insn, unsigned arg);
+bool clock_is_now(const struct program *p, struct follow_graph *g, uint32_t insn, unsigned arg);
 /* The stack slot, relative to the stack pointer at the entry, that the call INSN gets the address of; if it is seen. */
-bool clock_given_slot(const struct flow_graph *g, uint32_t insn, unsigned arg, int64_t *ret);
+bool clock_given_slot(const struct follow_graph *g, uint32_t insn, unsigned arg, int64_t *ret);
 
 /* --- where.c ------------------------------------------------------------------------------------------------------ */
 

@@ -94,7 +94,7 @@ static uint64_t out_of_bounds(const struct program *p, const struct found *f, co
   sample_start(&s, m, &f->call);
   s.successes[0] = s.successes[1] = A_NUMBER;
   for (uint32_t i = 0; i < f->n_events; i++) {
-    const struct flow_event *e = &f->events[i];
+    const struct follow_event *e = &f->events[i];
     bool is_unsigned = (e->cc & ~1) == CC_B || (e->cc & ~1) == CC_BE;
     if (e->kind != EVENT_COMPARE || e->subject != SUBJECT_VALUE || e->variable || !is_unsigned) continue;
     if (judge_masked(e->ops)) continue;

@@ -148,8 +148,9 @@ static int by_line(const void *x, const void *y) {
 }
 
 /* Does a way lead from the entry to block TO, not through block WITHOUT? */
-static bool reaches(struct program *p, const struct flow_graph *g, uint32_t to, uint32_t without, struct arena *arena) {
-  const struct code *code = flow_graph_code(g);
+static bool reaches(struct program *p, const struct follow_graph *g, uint32_t to, uint32_t without,
+                    struct arena *arena) {
+  const struct code *code = follow_graph_code(g);
   uint8_t *seen = arena_zalloc(arena, code->n_blocks + 1);
   uint32_t *todo = arena_alloc(arena, (code->n_blocks + 1) * sizeof *todo), n_todo = 0;
   if (!seen || !todo) p->error = -ENOMEM;
@@ -157,7 +158,7 @@ static bool reaches(struct program *p, const struct flow_graph *g, uint32_t to, 
   seen[code->entry_block] = 1;
   for (todo[n_todo++] = code->entry_block; n_todo > 0;) {
     const uint32_t *next;
-    uint32_t n = flow_graph_next(g, todo[--n_todo], &next, NULL);
+    uint32_t n = follow_graph_next(g, todo[--n_todo], &next, NULL);
     for (uint32_t i = 0; i < n; i++) {
       if (next[i] == without || seen[next[i]]) continue;
       seen[next[i]] = 1;
@@ -167,10 +168,10 @@ static bool reaches(struct program *p, const struct flow_graph *g, uint32_t to, 
   return seen[to];
 }
 
-static uint32_t block_at(const struct flow_graph *g, uint64_t address) {
-  const struct code *code = flow_graph_code(g);
+static uint32_t block_at(const struct follow_graph *g, uint64_t address) {
+  const struct code *code = follow_graph_code(g);
   for (uint32_t i = 0; i < code->n_insns; i++)
-    if (code->insns[i].address == address) return flow_graph_block(g, i);
+    if (code->insns[i].address == address) return follow_graph_block(g, i);
   return UINT32_MAX;
 }
 
@@ -180,10 +181,10 @@ static uint32_t block_at(const struct flow_graph *g, uint64_t address) {
  */
 static bool follow_each_other(struct program *p, const struct found *a, const struct found *b) {
   struct worker *w = &p->workers[0];
-  struct flow_graph_options o = gather_options(p, w);
-  struct flow_graph *g = NULL;
+  struct follow_graph_options o = gather_options(p, w);
+  struct follow_graph *g = NULL;
   struct arena arena = {0};
-  int r = a->entry == b->entry ? flow_graph_open(&w->flow, p->image, a->entry, &o, &g) : -ENOENT;
+  int r = a->entry == b->entry ? follow_graph_open(&w->flow, p->image, a->entry, &o, &g) : -ENOENT;
   if (r == -ENOMEM) p->error = r;
   if (r < 0) return false;
   uint32_t x = block_at(g, a->at), y = block_at(g, b->at);
@@ -191,7 +192,7 @@ static bool follow_each_other(struct program *p, const struct found *a, const st
   if (known && !follow && reaches(p, g, x, UINT32_MAX, &arena) && reaches(p, g, y, UINT32_MAX, &arena))
     follow = !reaches(p, g, y, x, &arena) || !reaches(p, g, x, y, &arena);
   arena_done(&arena);
-  flow_graph_close(g);
+  follow_graph_close(g);
   return follow;
 }
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/flow.h"
+#include "follow/follow.h"
+#include "solver/solver.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CONSTANTS_AT = 0x1000, CODE_AT = 0x2000, SLOTS_AT = 0x4000, DATA_AT = 0x5000, FILE_SIZE = 0x5100 };
@@ -259,36 +260,37 @@ static bool is_location(void *context, const char *name) {
   return strcmp(name, "__errno_location") == 0;
 }
 
-static void check_events(const struct flow_graph *g, const struct flow_events *events) {
-  const struct code *c = flow_graph_code(g);
+static void check_events(const struct follow_graph *g, const struct follow_events *events) {
+  const struct code *c = follow_graph_code(g);
   for (size_t i = 0; i < events->at.n; i++) {
-    const struct flow_event *e = &events->at.at[i];
+    const struct follow_event *e = &events->at.at[i];
     MUST(e->insn < c->n_insns && e->block < c->n_blocks);
-    if (e->kind == EVENT_COMPARE) (void)flow_event_holds(e, c->image, UINT64_MAX, i);
+    if (e->kind == EVENT_COMPARE) (void)follow_event_holds(e, c->image, UINT64_MAX, i);
   }
 }
 
 /* Every value that a call makes, every argument, and what is behind it. */
 static void check_following(const struct image *img, uint64_t entry, unsigned options) {
   struct flow_worker worker = {0};
-  struct flow_graph *g = NULL;
-  struct flow_events events = {0};
-  struct flow_graph_options o = {.code = {.max_insns = options & SHORT ? 16 : 0, .unreached = true},
-                                 .errno_at = is_location};
-  if (flow_graph_open(&worker, img, entry, &o, &g) == 0) {
-    const struct code *c = flow_graph_code(g);
+  struct follow_graph *g = NULL;
+  struct follow_events events = {0};
+  struct follow_graph_options o = {.code = {.max_insns = options & SHORT ? 16 : 0, .unreached = true},
+                                   .errno_at = is_location};
+  if (follow_graph_open(&worker, img, entry, &o, &g) == 0) {
+    const struct code *c = follow_graph_code(g);
     check_graph(c);
     for (uint32_t i = 0; i < c->n_insns; i++) {
-      struct flow_start start = {.kind = (uint8_t)(i % 4), .arg = (uint8_t)(i % 8), .size = 4, .insn = i, .offset = 8};
+      struct follow_start start = {
+          .kind = (uint8_t)(i % 4), .arg = (uint8_t)(i % 8), .size = 4, .insn = i, .offset = 8};
       if (c->insns[i].op >= OP_CALL && c->insns[i].op <= OP_CALL_INDIRECT) start.kind = START_RESULT;
       if (start.kind == START_GLOBAL) start.offset = c->insns[i].disp;
-      MUST(flow_follow(g, &start, NULL, &events) == 0);
-      (void)flow_graph_same(g, i, &(struct flow_outcome_pair){UINT64_MAX, 4, 3});
+      MUST(follow_value(g, &start, NULL, &events) == 0);
+      (void)follow_graph_same(g, i, &(struct follow_pair){UINT64_MAX, 4, 3});
     }
     check_events(g, &events);
-    (void)flow_graph_clears_errno(g);
+    (void)follow_graph_clears_errno(g);
   }
-  flow_graph_close(g);
+  follow_graph_close(g);
   vec_done(&events.at);
   flow_worker_done(&worker);
 }
@@ -298,11 +300,11 @@ static bool is_abort(void *context, const char *name) {
   return strcmp(name, "abort") == 0;
 }
 
-static enum flow_known call_errors(void *context, const struct flow_syscall *call, uint64_t bits[3]) {
+static enum solver_known call_errors(void *context, const struct solver_syscall *call, uint64_t bits[3]) {
   (void)context;
   bits[0] = call->number * 0x10002 + (call->known & 1 ? call->values[0] : 0);
   bits[1] = call->number & 7;
-  return call->number < 400 ? FLOW_KNOWN : call->number < 500 ? FLOW_PARTLY : FLOW_UNKNOWN;
+  return call->number < 400 ? SOLVER_KNOWN : call->number < 500 ? SOLVER_PARTLY : SOLVER_UNKNOWN;
 }
 
 static unsigned deciding_args(void *context, uint64_t number) {
@@ -310,35 +312,35 @@ static unsigned deciding_args(void *context, uint64_t number) {
   return number & 1;
 }
 
-static struct flow_world *solved(const struct image *img, const struct input *in, unsigned workers, int nodes[]) {
-  struct flow_world_options o = {
+static struct solver *solved(const struct image *img, const struct input *in, unsigned workers, int nodes[]) {
+  struct solver_options o = {
       .syscalls = call_errors, .syscall_args = deciding_args, .noreturn = is_abort, .workers = workers};
-  struct flow_world *w = NULL;
-  MUST(flow_world_new(&o, &w) == 0 && flow_world_add(w, img) == 0);
+  struct solver *w = NULL;
+  MUST(solver_new(&o, &w) == 0 && solver_add(w, img) == 0);
   for (unsigned i = 0; i < ENTRIES; i++) {
-    nodes[i] = flow_world_want(w, 0, in->entries[i], i == 3 && in->options & IFUNC);
+    nodes[i] = solver_want(w, 0, in->entries[i], i == 3 && in->options & IFUNC);
     MUST(nodes[i] >= 0);
   }
-  MUST(flow_world_solve(w) == 0);
+  MUST(solver_run(w) == 0);
   return w;
 }
 
-static void check_results(const struct flow_world *w, uint32_t node) {
-  struct flow_results rs = flow_world_results(w, node);
-  size_t all = flow_world_counts(w).functions;
-  check_summary(flow_world_summary(w, node));
+static void check_results(const struct solver *w, uint32_t node) {
+  struct solver_results rs = solver_results_of(w, node);
+  size_t all = solver_count(w).functions;
+  check_summary(solver_summary(w, node));
   for (uint32_t i = 0; i < rs.n; i++) {
-    const struct flow_result *r = &rs.at[i];
+    const struct solver_result *r = &rs.at[i];
     MUST(r->kind != RESULT_IMPOSSIBLE && r->via_node <= all && r->because_node <= all);
     for (uint32_t k = 0; k < r->n_sides; k++)
       MUST(r->sides[k].place == PLACED_ARG || r->sides[k].image == 0);
   }
 }
 
-static void check_same(struct flow_results a, struct flow_results b) {
+static void check_same(struct solver_results a, struct solver_results b) {
   MUST(a.n == b.n);
   for (uint32_t i = 0; i < a.n; i++) {
-    const struct flow_result *x = &a.at[i], *y = &b.at[i];
+    const struct solver_result *x = &a.at[i], *y = &b.at[i];
     MUST(x->kind == y->kind && x->value == y->value && x->arg == y->arg && x->reasons == y->reasons);
     MUST(x->evidence == y->evidence && x->n_sides == y->n_sides && x->errno_partial == y->errno_partial);
     for (uint32_t k = 0; k < x->n_sides; k++)
@@ -349,18 +351,18 @@ static void check_same(struct flow_results a, struct flow_results b) {
 
 static void check_world(const struct image *img, const struct input *in) {
   int nodes[ENTRIES], again[ENTRIES];
-  struct flow_world *w = solved(img, in, 1, nodes);
-  size_t n = flow_world_counts(w).functions;
+  struct solver *w = solved(img, in, 1, nodes);
+  size_t n = solver_count(w).functions;
   for (uint32_t i = 0; i < n; i++)
     check_results(w, i);
   if (in->options & TWICE) {
-    struct flow_world *v = solved(img, in, 3, again);
-    MUST(flow_world_counts(v).functions == n);
+    struct solver *v = solved(img, in, 3, again);
+    MUST(solver_count(v).functions == n);
     for (unsigned i = 0; i < ENTRIES; i++)
-      check_same(flow_world_results(w, (uint32_t)nodes[i]), flow_world_results(v, (uint32_t)again[i]));
-    flow_world_free(v);
+      check_same(solver_results_of(w, (uint32_t)nodes[i]), solver_results_of(v, (uint32_t)again[i]));
+    solver_free(v);
   }
-  flow_world_free(w);
+  solver_free(w);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
