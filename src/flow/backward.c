@@ -63,7 +63,7 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (s->beyond == BEYOND_FAR) return;
   if (insn_slot(in, &slot) || !flow_operand_place(&w->function, insn, &store.place) || known_store(s, &store.place))
     return;
-  bool wide = store_like_errno(&store), maybe_errno = store_is_errno(w, &store);
+  bool wide = flow_store_like_errno(&store), maybe_errno = flow_store_is_errno(w, &store);
   if (w->function.kernel && store.place.kind == PLACE_ARG && in->size == 4) wide = true; /* int *error */
   if (!maybe_errno && s->n_stores == FLOW_STORES - 1) return; /* the last place is kept for errno */
   if (w->simple && !wide) return;
@@ -84,7 +84,7 @@ static void note_store(struct walk *w, struct state *s, uint32_t insn) {
   if (store.value.kind == VALUE_CONST && in->size == 8 && split_store(s, store)) return;
   if (store.value.kind == VALUE_NONE) {
     struct item i = {.loc = flow_loc_reg(in->src), .role = ROLE_STORE, .index = s->n_stores, .at = in->address};
-    if (!transform_push(w->function.worker, &i.ops, XF_ZERO, in->size, 0)) return;
+    if (!flow_transform_push(w->function.worker, &i.ops, XF_ZERO, in->size, 0)) return;
     s->items[s->n_items++] = i;
   }
   s->stores[s->n_stores++] = store;
@@ -137,10 +137,10 @@ struct few {
 static bool leaves_few(struct state *s, const struct item *i, const struct flow_value *leaf, struct few *ret) {
   const struct transform *rest = NULL;
   if (ret->n || !is_unknown(leaf) || i->role == ROLE_PRED || s->shared) return false;
-  ret->n = transform_values(i->ops, ret->values, &rest);
+  ret->n = flow_transform_values(i->ops, ret->values, &rest);
   if (!ret->n) return false;
   bool bits = ret->n > 2 || ret->values[1] != ~0ull; /* some bits of it, as predicates return them */
-  if (bits && !transform_loads(rest) && !transform_negates(rest)) s->shared = true;
+  if (bits && !flow_transform_loads(rest) && !flow_transform_negates(rest)) s->shared = true;
   ret->item = *i;
   ret->item.ops = rest;
   ret->at = leaf->at;
@@ -598,9 +598,9 @@ static int keep(struct walk *w, struct flow_summary *ret) {
 
 static int walk_start(struct walk *w, struct flow_worker *worker, const struct code *code) {
   *w = (struct walk){.result = RAX};
-  w->visited = worker_map(&worker->visited);
-  w->emitted = worker_map(&worker->emitted);
-  w->conditions = worker_map(&worker->conditions);
+  w->visited = flow_worker_map(&worker->visited);
+  w->emitted = flow_worker_map(&worker->emitted);
+  w->conditions = flow_worker_map(&worker->conditions);
   int r = flow_function_start(&w->function, worker, code);
   if (r < 0) return r;
   room_take(&w->work, &worker->rooms[ROOM_WORK]);

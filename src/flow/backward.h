@@ -9,13 +9,14 @@
 /* --- chains (transform.c) ----------------------------------------------------------------------------------------- */
 
 /* Puts an operation in front. False if the chain gets too long or there is no memory, which W then says. */
-bool transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width, int64_t imm);
+bool flow_transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                         int64_t imm);
 /* Puts the operations of INNER in front. */
-bool transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain);
-bool transform_loads(const struct transform *t);
-bool transform_negates(const struct transform *t);
+bool flow_transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain);
+bool flow_transform_loads(const struct transform *t);
+bool flow_transform_negates(const struct transform *t);
 /* Does the chain begin by taking the sign of its value's low bytes (all ones or zero)? */
-bool transform_is_sign(const struct transform *t, const struct transform **ret_of);
+bool flow_transform_is_sign(const struct transform *t, const struct transform **ret_of);
 
 /* --- locations and items ------------------------------------------------------------------------------------------ */
 
@@ -86,7 +87,7 @@ struct walk {
 };
 
 /* The worker's map, empty; a large one is given back. */
-struct map *worker_map(struct map *m);
+struct map *flow_worker_map(struct map *m);
 
 /* Vectors are empty at the start, but keep the memory that they had in the function before. */
 #define room_take(v, room) ((v)->at = (room)->at, (v)->cap = (room)->cap, *(room) = (struct flow_room){0})
@@ -94,6 +95,7 @@ struct map *worker_map(struct map *m);
   (vec_free(&(room)->at), *(room) = (struct flow_room){(v)->at, (v)->cap}, (v)->at = NULL, (v)->n = (v)->cap = 0)
 
 bool flow_loc_equal(const struct flow_loc *a, const struct flow_loc *b);
+
 /* --- one instruction, one item (step.c) --------------------------------------------------------------------------- */
 
 enum step_kind { STEP_NONE, STEP_MOVED, STEP_VALUE, STEP_FORK };
@@ -115,14 +117,14 @@ struct step {
 enum step_kind step_item(struct flow_function *f, const struct flow_loc *loc, const struct transform *ops,
                          uint32_t insn, struct step *ret);
 
-/* --- operands (location.c) ------------------------------------------------------------------------------------------ */
+/* --- operands (location.c) ---------------------------------------------------------------------------------------- */
 
 /* The value of the memory operand, of SIZE bytes; OPS are what is done with it later. */
-struct source source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
-                            const struct transform *ops);
-struct source source_leaf(struct flow_value v);
+struct source flow_source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
+                                 const struct transform *ops);
+struct source flow_source_leaf(struct flow_value v);
 /* SIZE: of the instruction that makes it. */
-struct source source_unknown(unsigned kind, unsigned size, uint64_t at);
+struct source flow_source_unknown(unsigned kind, unsigned size, uint64_t at);
 /* Applies a leaf's pending operations as far as they can be. */
 struct flow_value value_finish(struct flow_function *f, struct flow_value v, const struct transform *ops);
 
@@ -165,7 +167,7 @@ static inline unsigned state_evidence(const struct state *s) {
   return n;
 }
 
-static inline bool store_like_errno(const struct flow_store *s) {
+static inline bool flow_store_like_errno(const struct flow_store *s) {
   return s->place.kind == PLACE_TLS || s->place.kind == PLACE_CALL;
 }
 
@@ -188,7 +190,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
 /* The item's value is the leaf V. False if the way is impossible. */
 bool state_settle(struct walk *w, struct state *s, const struct item *i, struct flow_value v);
 /* Is it errno, or the like of it behind a pointer that a call gave? */
-bool store_is_errno(struct walk *w, const struct flow_store *s);
+bool flow_store_is_errno(struct walk *w, const struct flow_store *s);
 
 /* --- meeting conditions (meet.c) ---------------------------------------------------------------------------------- */
 

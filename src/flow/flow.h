@@ -281,20 +281,20 @@ int flow_summarise(struct flow_worker *worker, const struct image *img, uint64_t
  * Applies a chain; *ret_pointer is set if the result is an address (loaded from a relocated table). False if it cannot
  * be read.
  */
-bool transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
-                     bool *ret_pointer);
+bool flow_transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
+                          bool *ret_pointer);
 /* Puts an operation behind. False if the chain gets too long or there is no memory, which W then says. */
-bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
-                      int64_t imm);
+bool flow_transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                           int64_t imm);
 /* The same operations; chains of different workers are different objects. */
-bool transform_equal(const struct transform *a, const struct transform *b);
+bool flow_transform_equal(const struct transform *a, const struct transform *b);
 /*
  * The few values that a chain can be limited to whatever goes in, to which *ret_rest still has to be applied; 0 if it
  * is not.
  */
 #define TRANSFORM_VALUES 16
-unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
-                          const struct transform **ret_rest);
+unsigned flow_transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
+                               const struct transform **ret_rest);
 /* Does A cc B hold for the low WIDTH bytes? */
 bool flow_condition_holds(uint8_t cc, unsigned width, uint64_t a, uint64_t b);
 

@@ -10,7 +10,7 @@
 
 #define MAP_KEEP 1024 /* places; few of a larger one are in the cache at once */
 
-struct map *worker_map(struct map *m) {
+struct map *flow_worker_map(struct map *m) {
   if (m->cap > MAP_KEEP)
     map_done(m);
   else
@@ -20,8 +20,8 @@ struct map *worker_map(struct map *m) {
 
 int flow_function_start(struct flow_function *f, struct flow_worker *worker, const struct code *code) {
   *f = (struct flow_function){.worker = worker, .image = code->image, .code = code};
-  f->origins = worker_map(&worker->origins);
-  f->call_of = worker_map(&worker->call_of);
+  f->origins = flow_worker_map(&worker->origins);
+  f->call_of = flow_worker_map(&worker->call_of);
   f->stamps = arena_zalloc(&worker->scratch, (code->n_blocks + 1) * sizeof *f->stamps);
   if (!worker->marks) worker->marks = arena_zalloc(&worker->keep, ORIGIN_MARKS * sizeof *worker->marks);
   if (worker->stamp > UINT32_MAX / 2 && worker->marks) { /* no function asks that much */

@@ -35,12 +35,12 @@ uint64_t flow_loc_hash(const struct flow_loc *l) {
   return hash_mix(hash_mix(h ^ p->where) + (uint64_t)p->offset);
 }
 
-struct source source_leaf(struct flow_value v) {
+struct source flow_source_leaf(struct flow_value v) {
   return (struct source){.leaf = true, .value = v};
 }
 
-struct source source_unknown(unsigned kind, unsigned size, uint64_t at) {
-  return source_leaf((struct flow_value){.kind = (uint8_t)kind, .raw = size >= 8, .at = at});
+struct source flow_source_unknown(unsigned kind, unsigned size, uint64_t at) {
+  return flow_source_leaf((struct flow_value){.kind = (uint8_t)kind, .raw = size >= 8, .at = at});
 }
 
 /* Are all 64 bits kept, of the value or of what is loaded with it? */
@@ -69,7 +69,7 @@ struct flow_value value_finish(struct flow_function *f, struct flow_value v, con
   bool pointer = false;
   switch (v.kind) {
   case VALUE_CONST:
-    if (!transform_apply(ops, f->image, v.value, &v.value, &pointer)) {
+    if (!flow_transform_apply(ops, f->image, v.value, &v.value, &pointer)) {
       v.kind = VALUE_MEMORY;
       v.raw = keeps_width(ops);
     }
@@ -80,13 +80,13 @@ struct flow_value value_finish(struct flow_function *f, struct flow_value v, con
       if (v.raw && sum) v.kind = VALUE_STACK; /* some address, not null */
       v.value += (uint64_t)sum;
     } else
-      v.kind = transform_loads(ops) ? VALUE_MEMORY : VALUE_COMPUTED;
+      v.kind = flow_transform_loads(ops) ? VALUE_MEMORY : VALUE_COMPUTED;
     break;
   case VALUE_CALL:
   case VALUE_SIDE:
   case VALUE_ARG:
     v.ops = ops;
-    if (sum_of(ops, &sum) || !transform_loads(ops)) break;
+    if (sum_of(ops, &sum) || !flow_transform_loads(ops)) break;
     if (v.kind == VALUE_CALL && !ops->next) break;
     v.raw = keeps_width(ops);
     if (v.kind == VALUE_ARG) v.kind = VALUE_MEMORY;
@@ -180,7 +180,7 @@ bool flow_operand_place(struct flow_function *f, uint32_t insn, struct flow_plac
 }
 
 static bool extend(struct flow_function *f, const struct transform **ops, unsigned size, bool is_signed) {
-  return size >= 8 || transform_push(f->worker, ops, is_signed ? XF_SIGN : XF_ZERO, size, 0);
+  return size >= 8 || flow_transform_push(f->worker, ops, is_signed ? XF_SIGN : XF_ZERO, size, 0);
 }
 
 /* A word that is the same whenever the program runs: from read-only memory or from a relocated slot. */
@@ -237,8 +237,8 @@ static bool table_load(struct flow_function *f, uint32_t insn, unsigned size, bo
   ret->leaf = false;
   ret->loc = flow_loc_reg(index);
   ret->ops = ops;
-  return transform_push(f->worker, &ret->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, (int64_t)table) &&
-         transform_push(f->worker, &ret->ops, XF_MUL, 0, scale ? scale : 1);
+  return flow_transform_push(f->worker, &ret->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, (int64_t)table) &&
+         flow_transform_push(f->worker, &ret->ops, XF_MUL, 0, scale ? scale : 1);
 }
 
 /* A load from an address that was summed up just before: the sum may turn out to be a table and an index. */
@@ -250,33 +250,33 @@ static bool load_from_sum(struct flow_function *f, uint32_t insn, unsigned size,
     if (!(def->defs & REG_BIT(in->base))) continue;
     if (def->op != OP_ADD || def->src_kind != OPERAND_REG || def->size != 8) return false;
     s->loc = flow_loc_reg(in->base);
-    return transform_push(f->worker, &s->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, in->disp);
+    return flow_transform_push(f->worker, &s->ops, is_signed ? XF_LOAD_SIGNED : XF_LOAD, size, in->disp);
   }
   return false;
 }
 
-struct source source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
-                            const struct transform *ops) {
+struct source flow_source_memory(struct flow_function *f, uint32_t insn, unsigned size, bool is_signed,
+                                 const struct transform *ops) {
   const struct insn *in = &f->code->insns[insn];
   struct source s = {.ops = ops};
   int32_t slot;
   if (in->flags & INSN_FS && in->base == NO_REG && in->index == NO_REG && size == 8) {
     if (in->disp == 0)
       return (struct source){.leaf = true, .ops = ops, .value = {.kind = VALUE_THREAD, .at = in->address}};
-    if (insn_names_guard(in)) return source_unknown(VALUE_UNDEFINED, 8, in->address); /* left in rax: no result */
+    if (insn_names_guard(in)) return flow_source_unknown(VALUE_UNDEFINED, 8, in->address); /* left in rax: no result */
   }
   if (table_load(f, insn, size, is_signed, ops, &s)) return s;
   s = (struct source){.ops = ops};
   if (load_from_sum(f, insn, size, is_signed, &s)) return s;
   s = (struct source){.ops = ops};
-  if (!extend(f, &s.ops, size, is_signed)) return source_unknown(VALUE_COMPUTED, size, in->address);
+  if (!extend(f, &s.ops, size, is_signed)) return flow_source_unknown(VALUE_COMPUTED, size, in->address);
   if (insn_slot(in, &slot)) {
     s.loc = (struct flow_loc){.kind = LOC_SLOT, .slot = slot, .size = (uint8_t)size};
     return s;
   }
   struct flow_place p;
   if (!flow_operand_place(f, insn, &p)) {
-    struct source unknown = source_unknown(VALUE_MEMORY, size, in->address);
+    struct source unknown = flow_source_unknown(VALUE_MEMORY, size, in->address);
     unknown.ops = ops;
     return unknown;
   }

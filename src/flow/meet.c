@@ -38,7 +38,7 @@ static bool equal_to(struct walk *w, struct state *s, const struct flow_loc *loc
 static bool settle_index(struct walk *w, struct state *s, const struct flow_loc *loc, struct flow_value v) {
   for (unsigned k = s->n_items; k-- > 0;) {
     struct item i = s->items[k];
-    if (!flow_loc_equal(&i.loc, loc) || !transform_loads(i.ops)) continue;
+    if (!flow_loc_equal(&i.loc, loc) || !flow_transform_loads(i.ops)) continue;
     state_drop(s, k);
     if (!state_settle(w, s, &i, v)) return false;
   }
@@ -50,7 +50,7 @@ static bool enumerate(struct walk *w, struct state *s, const struct item *p, uin
                       uint32_t position) {
   for (unsigned k = 0; k < s->n_items; k++) {
     struct item i = s->items[k];
-    if (i.role == ROLE_PRED || !flow_loc_equal(&i.loc, &p->loc) || !transform_loads(i.ops)) continue;
+    if (i.role == ROLE_PRED || !flow_loc_equal(&i.loc, &p->loc) || !flow_transform_loads(i.ops)) continue;
     for (uint64_t v = 0; v <= most; v++) {
       struct state copy;
       state_copy(&copy, s);
@@ -90,7 +90,7 @@ static void rebase(struct walk *w, const struct state *s, uint32_t insn, struct 
     struct flow_value o = flow_origin(&w->function, insn, &s->items[i].loc);
     if (o.kind != v.kind || o.arg != v.arg || o.call != v.call) continue;
     const struct transform *ops = p->ops;
-    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !transform_concat(w->function.worker, v.ops, &ops)))
+    if (o.ops != v.ops && (!width_only(o.ops, p->width) || !flow_transform_concat(w->function.worker, v.ops, &ops)))
       continue;
     p->ops = ops;
     p->loc = s->items[i].loc;
@@ -142,7 +142,7 @@ static enum meet meet(struct walk *w, struct state *s, struct item *p, uint32_t 
   if (s->beyond == BEYOND_FAR && (v.kind != VALUE_CALL || v.call + 1u != state_wanted(w, s))) return MEET_ON;
   if (v.kind == VALUE_CALL) {
     const struct transform *ops = p->ops;
-    if (transform_concat(w->function.worker, v.ops, &ops))
+    if (flow_transform_concat(w->function.worker, v.ops, &ops))
       state_add_guard(s, (struct flow_guard){v.call, 0, p->cc, p->width, ops, p->imm, p->at});
     return MEET_ON;
   }

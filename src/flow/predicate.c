@@ -13,7 +13,7 @@ static bool operand_loc(struct flow_function *f, uint32_t insn, uint8_t kind, ui
     return true;
   }
   if (kind != OPERAND_MEM) return false;
-  struct source s = source_memory(f, insn, size, false, ret->ops);
+  struct source s = flow_source_memory(f, insn, size, false, ret->ops);
   if (s.leaf) return false;
   ret->loc = s.loc;
   ret->ops = s.ops;
@@ -71,7 +71,7 @@ static bool of_test(struct flow_function *f, uint32_t insn, const struct insn *i
     mask = (uint64_t)in->imm;
   else if (!same && !(in->src_kind == OPERAND_REG && flow_origin_constant(f, insn, in->src, &mask)))
     return false;
-  if (!same && !transform_push(f->worker, &p->ops, XF_AND, 0, (int64_t)mask)) return false;
+  if (!same && !flow_transform_push(f->worker, &p->ops, XF_AND, 0, (int64_t)mask)) return false;
   return operand_loc(f, insn, in->dst_kind, in->dst, in->size, p);
 }
 
@@ -82,7 +82,7 @@ static bool of_result(struct flow_function *f, uint32_t insn, const struct insn 
   bool logic = in->op == OP_AND || in->op == OP_OR || in->op == OP_XOR;
   if (!zero_test(p->cc) && !(logic && p->cc >= CC_L)) return false;
   if (in->dst_kind != OPERAND_REG) return false;
-  if (!transform_push(f->worker, &p->ops, XF_ZERO, in->size, 0)) return false;
+  if (!flow_transform_push(f->worker, &p->ops, XF_ZERO, in->size, 0)) return false;
   if (step_item(f, &dst, p->ops, insn, &step) != STEP_MOVED) return false;
   p->loc = step.now.loc;
   p->ops = step.now.ops;
@@ -107,7 +107,7 @@ static unsigned of_both(struct flow_function *f, uint32_t insn, uint8_t cc, stru
   for (unsigned i = 0; i < 2; i++) {
     struct item p = {.role = ROLE_PRED, .cc = cc, .width = in->size, .at = in->address};
     p.loc = flow_loc_reg(i ? in->src : in->dst);
-    if (!transform_push(f->worker, &p.ops, XF_ZERO, in->size, 0)) return 0;
+    if (!flow_transform_push(f->worker, &p.ops, XF_ZERO, in->size, 0)) return 0;
     ret[i] = p;
   }
   return 2;
@@ -151,7 +151,7 @@ unsigned condition_at(struct flow_function *f, uint32_t insn, uint8_t cc, struct
     if (in->src_kind != OPERAND_IMM || in->dst_kind != OPERAND_REG || (cc != CC_B && cc != CC_AE)) break;
     p.cc = cc == CC_B ? CC_NE : CC_E;
     p.loc = flow_loc_reg(in->dst);
-    ok = transform_push(f->worker, &p.ops, XF_AND, 0, (int64_t)(1ull << (in->imm & 63)));
+    ok = flow_transform_push(f->worker, &p.ops, XF_AND, 0, (int64_t)(1ull << (in->imm & 63)));
     break;
   default:
     break;

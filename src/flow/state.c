@@ -152,7 +152,7 @@ void state_emit(struct walk *w, const struct state *s) {
 }
 
 /* Is it errno? A pointer that a call gave is taken for errno's here: what it is comes out later. */
-bool store_is_errno(struct walk *w, const struct flow_store *s) {
+bool flow_store_is_errno(struct walk *w, const struct flow_store *s) {
   struct image_slot slot;
   if (s->place.size != 4 || s->place.offset != 0) return false;
   if (s->place.kind != PLACE_TLS || s->place.raw) return s->place.kind == PLACE_CALL;
@@ -187,7 +187,7 @@ bool state_complete(struct walk *w, const struct state *s) {
   if (s->ret.kind != VALUE_CONST) return true;
   if (state_evidence(s) >= w->guards) return true;
   for (unsigned i = 0; i < s->n_stores; i++)
-    if (store_is_errno(w, &s->stores[i])) return true;
+    if (flow_store_is_errno(w, &s->stores[i])) return true;
   return false;
 }
 
@@ -199,7 +199,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
   bool pointer;
   switch (v.kind) {
   case VALUE_CONST:
-    if (!transform_apply(p->ops, w->function.image, v.value, &x, &pointer) || pointer) return true;
+    if (!flow_transform_apply(p->ops, w->function.image, v.value, &x, &pointer) || pointer) return true;
     return flow_condition_holds(p->cc, p->width, x, p->imm);
   case VALUE_ADDRESS:
   case VALUE_STACK:
@@ -210,7 +210,7 @@ bool state_settle_pred(struct walk *w, struct state *s, const struct item *p, st
     state_add_guard(s, (struct flow_guard){v.call, 0, p->cc, p->width, p->ops, p->imm, p->at});
     return true;
   case VALUE_ARG: /* matters where the argument itself is returned */
-    if (!transform_loads(p->ops))
+    if (!flow_transform_loads(p->ops))
       state_add_guard(s, (struct flow_guard){UINT16_MAX, v.arg + 1, p->cc, p->width, p->ops, p->imm, p->at});
     return true;
   default:

@@ -68,7 +68,7 @@ static bool is_order(const struct asked *a) {
 }
 
 static enum step_kind give_unknown(const struct asked *a, struct step *ret, unsigned kind) {
-  struct source s = source_unknown(kind, a->in->size, a->in->address);
+  struct source s = flow_source_unknown(kind, a->in->size, a->in->address);
   if (kind == VALUE_COMPUTED && used_as_address(a)) s.value.raw = RAW_POINTER;
   if (kind == VALUE_COMPUTED && is_order(a)) s.value.raw = RAW_ORDER;
   s.ops = a->ops;
@@ -76,7 +76,7 @@ static enum step_kind give_unknown(const struct asked *a, struct step *ret, unsi
 }
 
 static enum step_kind give_constant(const struct asked *a, struct step *ret, uint64_t v) {
-  struct source s = source_leaf((struct flow_value){.kind = VALUE_CONST, .value = v, .at = a->in->address});
+  struct source s = flow_source_leaf((struct flow_value){.kind = VALUE_CONST, .value = v, .at = a->in->address});
   s.ops = a->ops;
   return give(ret, s);
 }
@@ -89,8 +89,8 @@ static struct source from_loc(const struct asked *a, struct flow_loc loc) {
 static void between(const struct asked *a, struct source *s, unsigned kind, unsigned width, int64_t imm) {
   if (s->leaf && s->value.kind != VALUE_CONST && s->value.kind != VALUE_ADDRESS && s->value.kind != VALUE_THREAD)
     return;
-  if (!transform_push(a->f->worker, &s->ops, kind, width, imm))
-    *s = source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
+  if (!flow_transform_push(a->f->worker, &s->ops, kind, width, imm))
+    *s = flow_source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
 }
 
 static uint64_t low(uint64_t v, unsigned size) { return size >= 8 ? v : v & ((1ull << (size * 8)) - 1); }
@@ -133,9 +133,9 @@ static struct source source_operand(const struct asked *a, uint8_t kind, uint8_t
     s.value = (struct flow_value){.kind = VALUE_CONST, .value = (uint64_t)a->in->imm, .at = a->in->address};
     return s;
   case OPERAND_MEM:
-    return source_memory(a->f, a->at, size, is_signed, a->ops);
+    return flow_source_memory(a->f, a->at, size, is_signed, a->ops);
   default:
-    return source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
+    return flow_source_unknown(VALUE_COMPUTED, a->in->size, a->in->address);
   }
 }
 
@@ -205,7 +205,7 @@ static bool thread_address(const struct asked *a, struct step *ret) {
     return false;
   y.kind = VALUE_TLS;
   y.at = in->address;
-  ret->now = source_leaf(y);
+  ret->now = flow_source_leaf(y);
   ret->now.ops = a->ops;
   return true;
 }
@@ -235,7 +235,7 @@ static bool minimum(const struct asked *a, struct step *ret) {
   struct flow_value x = flow_origin(a->f, a->at, &dst), y = flow_origin(a->f, a->at, &src);
   if (x.kind != y.kind || (x.kind != VALUE_CALL && x.kind != VALUE_ARG) || x.call != y.call || x.arg != y.arg)
     return false;
-  bool dst_is_sign = transform_is_sign(x.ops, &of), src_is_sign = transform_is_sign(y.ops, &of);
+  bool dst_is_sign = flow_transform_is_sign(x.ops, &of), src_is_sign = flow_transform_is_sign(y.ops, &of);
   if (dst_is_sign == src_is_sign) return false;
   const struct transform *plain = dst_is_sign ? y.ops : x.ops; /* the other one has to be the value itself */
   bool negated =
@@ -256,7 +256,7 @@ static bool guard_word(const struct insn *in) {
 static bool fixed_number(const struct asked *a, uint8_t reg, uint64_t *ret) {
   struct flow_loc loc = flow_loc_reg(reg);
   struct flow_value v = flow_origin(a->f, a->at, &loc);
-  if (v.kind != VALUE_CONST && !(v.kind == VALUE_ADDRESS && !v.raw && transform_loads(a->ops))) return false;
+  if (v.kind != VALUE_CONST && !(v.kind == VALUE_ADDRESS && !v.raw && flow_transform_loads(a->ops))) return false;
   *ret = v.value;
   return true;
 }
@@ -491,7 +491,7 @@ static enum step_kind give_set_by_call(const struct asked *a, struct step *ret) 
   struct flow_value v = {.kind = VALUE_SIDE, .arg = PLACE_ARG, .at = a->in->address};
   v.call = (uint16_t)flow_call_number(a->f, a->at);
   v.value = (uint64_t)arg;
-  struct source s = source_leaf(v);
+  struct source s = flow_source_leaf(v);
   s.ops = a->ops;
   return give(ret, s);
 }

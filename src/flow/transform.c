@@ -51,7 +51,8 @@ static bool repeats(const struct transform *t, unsigned kind, int64_t imm) {
   return false;
 }
 
-bool transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width, int64_t imm) {
+bool flow_transform_push(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                         int64_t imm) {
   const struct transform *next = *chain;
   if (kind == XF_ZERO || kind == XF_SIGN) {
     if (kind == XF_ZERO && width >= 8) return true;
@@ -72,32 +73,33 @@ bool transform_push(struct flow_worker *w, const struct transform **chain, unsig
   return true;
 }
 
-bool transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain) {
+bool flow_transform_concat(struct flow_worker *w, const struct transform *inner, const struct transform **chain) {
   if (!inner) return true;
-  return transform_concat(w, inner->next, chain) && transform_push(w, chain, inner->kind, inner->width, inner->imm);
+  return flow_transform_concat(w, inner->next, chain) &&
+         flow_transform_push(w, chain, inner->kind, inner->width, inner->imm);
 }
 
-bool transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
-                      int64_t imm) {
+bool flow_transform_append(struct flow_worker *w, const struct transform **chain, unsigned kind, unsigned width,
+                           int64_t imm) {
   const struct transform *last = NULL;
-  if (!transform_push(w, &last, kind, width, imm) || !transform_concat(w, *chain, &last)) return false;
+  if (!flow_transform_push(w, &last, kind, width, imm) || !flow_transform_concat(w, *chain, &last)) return false;
   *chain = last;
   return true;
 }
 
-bool transform_equal(const struct transform *a, const struct transform *b) {
+bool flow_transform_equal(const struct transform *a, const struct transform *b) {
   for (; a != b; a = a->next, b = b->next)
     if (!a || !b || a->kind != b->kind || a->width != b->width || a->imm != b->imm) return false;
   return true;
 }
 
-bool transform_negates(const struct transform *t) {
+bool flow_transform_negates(const struct transform *t) {
   for (; t; t = t->next)
     if (t->kind == XF_NEG) return true;
   return false;
 }
 
-bool transform_loads(const struct transform *t) {
+bool flow_transform_loads(const struct transform *t) {
   for (; t; t = t->next)
     if (t->kind == XF_LOAD || t->kind == XF_LOAD_SIGNED) return true;
   return false;
@@ -124,8 +126,8 @@ static bool bounded(const struct transform *t, const struct transform *before, u
   return *ret_n > 0;
 }
 
-unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
-                          const struct transform **ret_rest) {
+unsigned flow_transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VALUES],
+                               const struct transform **ret_rest) {
   const struct transform *before = NULL;
   unsigned n = 0;
   for (; ops; before = ops, ops = ops->next)
@@ -136,7 +138,7 @@ unsigned transform_values(const struct transform *ops, uint64_t ret[TRANSFORM_VA
   return 0;
 }
 
-bool transform_is_sign(const struct transform *t, const struct transform **ret_of) {
+bool flow_transform_is_sign(const struct transform *t, const struct transform **ret_of) {
   if (!t || t->kind != XF_SIGN || !t->next || t->next->kind != XF_SAR || t->next->imm != t->width * 8 - 1) return false;
   *ret_of = t;
   return true;
@@ -194,8 +196,8 @@ static uint64_t apply_one(const struct transform *t, uint64_t v) {
   }
 }
 
-bool transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
-                     bool *ret_pointer) {
+bool flow_transform_apply(const struct transform *ops, const struct image *img, uint64_t value, uint64_t *ret,
+                          bool *ret_pointer) {
   bool pointer = false;
   for (const struct transform *t = ops; t; t = t->next) {
     if (t->kind == XF_LOAD || t->kind == XF_LOAD_SIGNED) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: instructions that are carried out behind a call (carry.c), and runs that are compared (carry_same.c). */
+/*
+ * Inside the room: instructions that are carried out behind a call (carry.c), and runs that are compared
+ * (carry_same.c).
+ */
 #pragma once
 
 #include "follow/fact.h"

@@ -86,7 +86,7 @@ bool follow_event_holds(const struct follow_event *e, const struct image *img, u
   uint64_t a = value, b = e->variable ? variable : e->imm;
   unsigned width = e->width ? e->width : 8;
   if (width > 8) width = 8;
-  if (!transform_apply(e->ops, img, value, &a, NULL)) return false;
+  if (!flow_transform_apply(e->ops, img, value, &a, NULL)) return false;
   a = low(a, width);
   b = low(b, width);
   return holds(e->swapped ? flags_of(e->op, width, b, a) : flags_of(e->op, width, a, b), e->cc);

@@ -19,7 +19,7 @@ static bool keeps_sums(unsigned kind, int64_t imm) {
 bool follow_append(struct follow_graph *g, struct fact *f, unsigned kind, unsigned width, int64_t imm) {
   f->sum = f->sum && keeps_sums(kind, imm);
   if (f->mixed && !f->sum) return true;
-  return transform_append(g->function.worker, &f->ops, kind, width, imm);
+  return flow_transform_append(g->function.worker, &f->ops, kind, width, imm);
 }
 
 /* The fact, but in REG and not where it was. */

@@ -19,7 +19,7 @@ static bool is_same(struct follow_graph *g, uint32_t insn, uint8_t reg, uint32_t
   if (flow_origin_identity(&g->function, insn, reg) == flow_origin_identity(&g->function, at, other)) return true;
   struct flow_loc x = flow_loc_reg(reg), y = flow_loc_reg(other);
   struct flow_value v = flow_origin(&g->function, insn, &x), w = flow_origin(&g->function, at, &y);
-  if (v.kind != w.kind || !transform_equal(v.ops, w.ops)) return false;
+  if (v.kind != w.kind || !flow_transform_equal(v.ops, w.ops)) return false;
   return (v.kind == VALUE_ARG && v.arg == w.arg) || (v.kind == VALUE_CALL && v.call == w.call);
 }
 

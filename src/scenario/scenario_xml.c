@@ -16,7 +16,7 @@
 /* --- triggers ----------------------------------------------------------------------------------------------------- */
 
 /* A text in which its bytes stand as they are: the file, or a text of its own if it has escapes. */
-static int value_where(struct xml_reader *r, const struct xml_text *t, struct where *ret) {
+static int value_where(struct xml_reader *r, const struct tree_text *t, struct where *ret) {
   const struct source_text *source;
   size_t start, end;
   int e = scenario_xml_as_source(r, t, &source, &start, &end);
@@ -25,14 +25,14 @@ static int value_where(struct xml_reader *r, const struct xml_text *t, struct wh
 }
 
 /* <args> or a part of it with parts, one level down. */
-static int read_args(struct xml_reader *r, const struct xml_node *n, unsigned depth, const struct trigger_arg **ret,
+static int read_args(struct xml_reader *r, const struct tree_node *n, unsigned depth, const struct trigger_arg **ret,
                      size_t *ret_n) {
   size_t count = 0, i = 0;
-  for (const struct xml_node *c = n->child; c; c = c->next)
+  for (const struct tree_node *c = n->child; c; c = c->next)
     count++;
   struct trigger_arg *args = arena_zalloc(&r->s->arena, (count + 1) * sizeof *args);
   if (!args) return scenario_xml_no_memory(r);
-  for (const struct xml_node *c = n->child; c; c = c->next, i++) {
+  for (const struct tree_node *c = n->child; c; c = c->next, i++) {
     int e = scenario_xml_check_attributes(r, c, NULL, 0);
     if (e >= 0 && c->child && (depth || c->content.text))
       e = FAIL(r, c->child->at, "<%.60s> cannot be in <%.60s> (remove it)", c->child->name, c->name);
@@ -49,9 +49,9 @@ static int read_args(struct xml_reader *r, const struct xml_node *n, unsigned de
   return 0;
 }
 
-static int read_trigger(struct xml_reader *r, struct xml_node *n) {
+static int read_trigger(struct xml_reader *r, struct tree_node *n) {
   static const char *const known[] = {"id", "class"}, *const inside[] = {"args"};
-  const struct xml_attribute *id, *class;
+  const struct tree_attribute *id, *class;
   struct trigger *t = arena_zalloc(&r->s->arena, sizeof *t);
   if (!t) return scenario_xml_no_memory(r);
   int e = scenario_xml_check_attributes(r, n, known, COUNT(known));
@@ -61,7 +61,7 @@ static int read_trigger(struct xml_reader *r, struct xml_node *n) {
   if (e < 0) return e;
   if (scenario_trigger(r->s, id->value.text))
     return FAIL(r, id->value.start, "trigger '%.60s' is declared twice (give it another id)", id->value.text);
-  for (const struct xml_node *c = n->child; c; c = c->next) {
+  for (const struct tree_node *c = n->child; c; c = c->next) {
     if (strcmp(c->name, "args") != 0) return scenario_xml_not_here(r, c, inside, COUNT(inside));
     if (t->args) return FAIL(r, c->at, "<args> is there twice (put them together)");
     e = scenario_xml_check_no_text(r, c);
@@ -79,7 +79,7 @@ static int read_trigger(struct xml_reader *r, struct xml_node *n) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static int read_rule(struct xml_reader *r, struct xml_node *n) {
+static int read_rule(struct xml_reader *r, struct tree_node *n) {
   const struct source_text *source;
   size_t start, end;
   int e = scenario_xml_check_attributes(r, n, NULL, 0);
@@ -91,7 +91,7 @@ static int read_rule(struct xml_reader *r, struct xml_node *n) {
 }
 
 /* Takes the rules from number FIRST on away, and keeps them with the element. */
-static int keep_rules(struct xml_reader *r, struct xml_node *n, size_t first) {
+static int keep_rules(struct xml_reader *r, struct tree_node *n, size_t first) {
   size_t count = r->s->rules.n - first;
   if (!count) return 0;
   n->rules = arena_memdup(&r->s->arena, r->s->rules.at + first, count * sizeof *n->rules);
@@ -101,16 +101,16 @@ static int keep_rules(struct xml_reader *r, struct xml_node *n, size_t first) {
   return 0;
 }
 
-static int add_kept(struct xml_reader *r, struct xml_node *n) {
+static int add_kept(struct xml_reader *r, struct tree_node *n) {
   for (size_t i = 0; i < n->n_rules; i++)
     if (vec_push(&r->s->rules, n->rules[i]) < 0) return scenario_xml_no_memory(r);
   return 0;
 }
 
 /* The file is beside the one that includes it, unless it is a whole path. */
-static int read_include(struct xml_reader *r, struct xml_node *n) {
+static int read_include(struct xml_reader *r, struct tree_node *n) {
   static const char *const known[] = {"file"};
-  const struct xml_attribute *file;
+  const struct tree_attribute *file;
   struct text path = {0};
   size_t first = r->s->rules.n;
   int e = scenario_xml_check_attributes(r, n, known, COUNT(known));
@@ -130,7 +130,7 @@ static int read_include(struct xml_reader *r, struct xml_node *n) {
 #define PASSES 3
 static const struct {
   const char *name;
-  int (*read[PASSES])(struct xml_reader *r, struct xml_node *n);
+  int (*read[PASSES])(struct xml_reader *r, struct tree_node *n);
 } elements[] = {
     {"trigger", {read_trigger, NULL, NULL}},
     {"include", {NULL, read_include, add_kept}},
@@ -138,11 +138,11 @@ static const struct {
     {"rule", {NULL, NULL, read_rule}},
 };
 
-static int read_root(struct xml_reader *r, const struct xml_node *root, int pass) {
+static int read_root(struct xml_reader *r, const struct tree_node *root, int pass) {
   const char *names[COUNT(elements)];
   for (size_t i = 0; i < COUNT(elements); i++)
     names[i] = elements[i].name;
-  for (struct xml_node *n = root->child; n; n = n->next) {
+  for (struct tree_node *n = root->child; n; n = n->next) {
     size_t i = 0;
     while (i < COUNT(elements) && strcmp(names[i], n->name) != 0)
       i++;
@@ -155,7 +155,7 @@ static int read_root(struct xml_reader *r, const struct xml_node *root, int pass
 
 int scenario_read_xml(struct scenario *s, const struct source_text *source, struct err *e) {
   struct xml_reader r = {.s = s, .source = source, .e = e};
-  struct xml_node *root = NULL;
+  struct tree_node *root = NULL;
   int result = scenario_xml_tree(&s->arena, source, &root, e);
   if (result < 0) return result;
   if (strcmp(root->name, "scenario") != 0 && strcmp(root->name, "plan") != 0)

@@ -26,7 +26,7 @@ struct reader {
   const struct xml_library *xml;
   xmlParserCtxtPtr parser;
   int result; /* the first error; nothing is done after it */
-  struct xml_node *root, *inside;
+  struct tree_node *root, *inside;
   unsigned depth;
   struct text content[DEPTH_MAX];
   size_t content_start[DEPTH_MAX];
@@ -58,7 +58,7 @@ static void no_memory(struct reader *r) { fail(r, source_no_memory(r->source, r-
 /* --- attributes --------------------------------------------------------------------------------------------------- */
 
 /* The bytes from START to END of the source, and what libxml2 made of them. */
-static void place_text(const struct reader *r, struct xml_text *t, size_t start, size_t end) {
+static void place_text(const struct reader *r, struct tree_text *t, size_t start, size_t end) {
   size_t n = strlen(t->text);
   t->start = in_source(r, start);
   t->end = in_source(r, end);
@@ -66,12 +66,12 @@ static void place_text(const struct reader *r, struct xml_text *t, size_t start,
 }
 
 /* Finds where the attributes of the tag at TAG stand; they come in the order of the file. */
-static void place_attributes(const struct reader *r, struct xml_node *node, size_t tag) {
+static void place_attributes(const struct reader *r, struct tree_node *node, size_t tag) {
   const char *at = r->bytes + tag, *end = r->bytes + r->size;
   while (at < end && !blank(*at) && *at != '>')
     at++;
   for (size_t i = 0; i < node->n_attributes; i++) {
-    struct xml_attribute *a = &node->attributes[i];
+    struct tree_attribute *a = &node->attributes[i];
     while (at < end && blank(*at))
       at++;
     a->at = in_source(r, (size_t)(at - r->bytes));
@@ -84,12 +84,12 @@ static void place_attributes(const struct reader *r, struct xml_node *node, size
   }
 }
 
-static bool take_attributes(struct reader *r, struct xml_node *node, int n, const xmlChar **attributes) {
+static bool take_attributes(struct reader *r, struct tree_node *node, int n, const xmlChar **attributes) {
   node->attributes = arena_zalloc(r->arena, ((size_t)n + 1) * sizeof *node->attributes);
   if (!node->attributes) return false;
   node->n_attributes = (size_t)n;
   for (int i = 0; i < n; i++, attributes += 5) {
-    struct xml_attribute *a = &node->attributes[i];
+    struct tree_attribute *a = &node->attributes[i];
     size_t length = (size_t)(attributes[4] - attributes[3]);
     char *value = arena_alloc(r->arena, length + 1);
     a->name = arena_strdup(r->arena, (const char *)attributes[0]);
@@ -114,9 +114,9 @@ static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, 
     start--;
   if (prefix || n_namespaces) return FAIL(r, start, "a scenario has no XML namespaces (remove the prefix, or xmlns)");
   if (r->depth == DEPTH_MAX) return FAIL(r, start, "elements are nested too deeply");
-  struct xml_node *node = arena_zalloc(r->arena, sizeof *node);
+  struct tree_node *node = arena_zalloc(r->arena, sizeof *node);
   if (!node) return no_memory(r);
-  *node = (struct xml_node){.name = arena_strdup(r->arena, (const char *)name), .at = in_source(r, start)};
+  *node = (struct tree_node){.name = arena_strdup(r->arena, (const char *)name), .at = in_source(r, start)};
   if (!node->name || !take_attributes(r, node, n_attributes, attributes)) return no_memory(r);
   place_attributes(r, node, start);
   node->parent = r->inside;
@@ -134,7 +134,7 @@ static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, 
 }
 
 /* The content without the space around it; its bytes end where the closing tag starts. */
-static bool take_content(struct reader *r, struct xml_node *node) {
+static bool take_content(struct reader *r, struct tree_node *node) {
   struct text *t = &r->content[r->depth - 1];
   size_t first = 0, last = t->n, start = r->content_start[r->depth - 1], end = offset_now(r);
   if (t->failed) return false;
@@ -269,7 +269,7 @@ static void read_document(struct reader *r) {
   if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0 || !r->root)) FAIL(r, r->size, "this is not XML");
 }
 
-int scenario_xml_tree(struct arena *a, const struct source_text *source, struct xml_node **ret, struct err *e) {
+int scenario_xml_tree(struct arena *a, const struct source_text *source, struct tree_node **ret, struct err *e) {
   struct reader r = {.arena = a, .source = source, .e = e};
   int loaded = xml_library(&r.xml, e);
   if (loaded < 0 && loaded != -ENOMEM) return loaded;

@@ -9,7 +9,7 @@
 
 #define FAIL(r, offset, ...) source_error((r)->source, offset, (r)->e, -EINVAL, __VA_ARGS__)
 
-static int unknown_trigger(struct xml_reader *r, const struct xml_attribute *a) {
+static int unknown_trigger(struct xml_reader *r, const struct tree_attribute *a) {
   VEC(const char *) ids = {0};
   char way[SOURCE_HINT];
   for (size_t i = 0; i < r->s->triggers.n; i++)
@@ -34,9 +34,9 @@ static int conjoin(struct xml_reader *r, struct rule *rule, struct expr *x) {
   return 0;
 }
 
-static int read_reference(struct xml_reader *r, const struct xml_node *n, struct rule *rule, struct text *label) {
+static int read_reference(struct xml_reader *r, const struct tree_node *n, struct rule *rule, struct text *label) {
   static const char *const known[] = {"ref", "negate"};
-  const struct xml_attribute *ref;
+  const struct tree_attribute *ref;
   bool negate = false;
   int e = scenario_xml_check_attributes(r, n, known, COUNT(known));
   if (e >= 0) e = scenario_xml_check_empty(r, n);
@@ -55,9 +55,9 @@ static int read_reference(struct xml_reader *r, const struct xml_node *n, struct
   return conjoin(r, rule, not ? not : x);
 }
 
-static int read_place(struct xml_reader *r, const struct xml_node *n, struct side_effect *s) {
-  const struct xml_attribute *argument = scenario_xml_find(n, "argument"), *module = scenario_xml_find(n, "module"),
-                             *name = scenario_xml_find(n, "name");
+static int read_place(struct xml_reader *r, const struct tree_node *n, struct side_effect *s) {
+  const struct tree_attribute *argument = scenario_xml_find(n, "argument"), *module = scenario_xml_find(n, "module"),
+                              *name = scenario_xml_find(n, "name");
   int64_t number;
   bool by_argument =
       s->kind == WIRE_SIDE_ARG || s->kind == WIRE_SIDE_MISNAMED || (s->kind == WIRE_SIDE_STREAM && !name);
@@ -77,11 +77,11 @@ static int read_place(struct xml_reader *r, const struct xml_node *n, struct sid
   return 0;
 }
 
-static int read_side(struct xml_reader *r, const struct xml_node *n, struct side_effect *s) {
+static int read_side(struct xml_reader *r, const struct tree_node *n, struct side_effect *s) {
   static const char *const known[] = {"kind", "argument", "module", "name", "offset", "width", "value"};
   static const char *const kinds[] = {"arg", "global", "tls", "stream", "misnamed"};
-  const struct xml_attribute *kind, *value, *offset = scenario_xml_find(n, "offset"),
-                                            *width = scenario_xml_find(n, "width");
+  const struct tree_attribute *kind, *value, *offset = scenario_xml_find(n, "offset"),
+                                             *width = scenario_xml_find(n, "width");
   int64_t number = 0;
   unsigned k = 0;
   char way[SOURCE_HINT];
@@ -111,7 +111,7 @@ static int read_side(struct xml_reader *r, const struct xml_node *n, struct side
   return 0;
 }
 
-static int read_retval(struct xml_reader *r, const struct xml_attribute *a, struct fault *f, bool *ret_unused) {
+static int read_retval(struct xml_reader *r, const struct tree_attribute *a, struct fault *f, bool *ret_unused) {
   *ret_unused = strcmp(a->value.text, "unused") == 0;
   int e = *ret_unused ? 0 : fault_retval(&r->s->arena, a->value.text, scenario_xml_where(r, a->value.start), f);
   if (e == -ENOMEM) return scenario_xml_no_memory(r);
@@ -120,7 +120,7 @@ static int read_retval(struct xml_reader *r, const struct xml_attribute *a, stru
               "'%.60s' is not a return value (write -1, 0x1f, NULL, EOF, MAP_FAILED, -EIO or unused)", a->value.text);
 }
 
-static int read_errno(struct xml_reader *r, const struct xml_attribute *a, struct fault *f) {
+static int read_errno(struct xml_reader *r, const struct tree_attribute *a, struct fault *f) {
   char way[SOURCE_HINT];
   if (strcmp(a->value.text, "unused") == 0 || parse_errno(a->value.text, &f->error) == 0) return 0;
   if (strcmp(a->value.text, "0") == 0) return 0;
@@ -129,17 +129,17 @@ static int read_errno(struct xml_reader *r, const struct xml_attribute *a, struc
 }
 
 /* 1 if the element says what is done to the call. */
-static int read_act(struct xml_reader *r, const struct xml_node *n, struct fault *f) {
+static int read_act(struct xml_reader *r, const struct tree_node *n, struct fault *f) {
   static const char *const names[] = {"short", "delay", "fault"};
-  const struct xml_attribute *a = NULL;
+  const struct tree_attribute *a = NULL;
   for (size_t i = 0; i < COUNT(names); i++) {
-    const struct xml_attribute *found = scenario_xml_find(n, names[i]);
+    const struct tree_attribute *found = scenario_xml_find(n, names[i]);
     if (a && found) return FAIL(r, found->at, "%s and %s are two faults (remove one)", a->name, found->name);
     if (found) a = found;
   }
   if (!a) return 0;
   bool named = strcmp(a->name, "fault") == 0;
-  const struct xml_attribute *other = scenario_xml_find(n, "return");
+  const struct tree_attribute *other = scenario_xml_find(n, "return");
   if (!other) other = scenario_xml_find(n, "retval");
   if (!other) other = scenario_xml_find(n, "random");
   if (!other) other = scenario_xml_find(n, "then");
@@ -151,10 +151,10 @@ static int read_act(struct xml_reader *r, const struct xml_node *n, struct fault
 }
 
 /* return or retval, errno, random: which fault. */
-static int read_fault(struct xml_reader *r, const struct xml_node *n, struct fault *f) {
-  const struct xml_attribute *value = scenario_xml_find(n, "return"), *retval = scenario_xml_find(n, "retval"),
-                             *error = scenario_xml_find(n, "errno");
-  const struct xml_attribute *random = scenario_xml_find(n, "random");
+static int read_fault(struct xml_reader *r, const struct tree_node *n, struct fault *f) {
+  const struct tree_attribute *value = scenario_xml_find(n, "return"), *retval = scenario_xml_find(n, "retval"),
+                              *error = scenario_xml_find(n, "errno");
+  const struct tree_attribute *random = scenario_xml_find(n, "random");
   bool unused = false;
   f->at = scenario_xml_where(r, error ? error->value.start : n->at);
   int e = read_act(r, n, f);
@@ -176,7 +176,7 @@ static int read_fault(struct xml_reader *r, const struct xml_node *n, struct fau
   return 0;
 }
 
-static int read_when(struct xml_reader *r, const struct xml_attribute *a, struct rule *rule, struct text *label) {
+static int read_when(struct xml_reader *r, const struct tree_attribute *a, struct rule *rule, struct text *label) {
   const struct source_text *source;
   size_t start, end;
   struct lexer l;
@@ -191,15 +191,15 @@ static int read_when(struct xml_reader *r, const struct xml_attribute *a, struct
   return conjoin(r, rule, x);
 }
 
-static int read_inside(struct xml_reader *r, const struct xml_node *n, struct rule *rule, struct text *label) {
+static int read_inside(struct xml_reader *r, const struct tree_node *n, struct rule *rule, struct text *label) {
   static const char *const inside[] = {"reftrigger", "side"};
   size_t n_sides = 0;
-  for (const struct xml_node *c = n->child; c; c = c->next)
+  for (const struct tree_node *c = n->child; c; c = c->next)
     n_sides += strcmp(c->name, "side") == 0;
   struct side_effect *sides = arena_zalloc(&r->s->arena, (n_sides + 1) * sizeof *sides);
   if (!sides) return scenario_xml_no_memory(r);
   rule->fault.sides = sides;
-  for (const struct xml_node *c = n->child; c; c = c->next) {
+  for (const struct tree_node *c = n->child; c; c = c->next) {
     int e;
     if (strcmp(c->name, "reftrigger") == 0)
       e = read_reference(r, c, rule, label);
@@ -212,10 +212,10 @@ static int read_inside(struct xml_reader *r, const struct xml_node *n, struct ru
   return 0;
 }
 
-int scenario_xml_read_function(struct xml_reader *r, struct xml_node *n) {
+int scenario_xml_read_function(struct xml_reader *r, struct tree_node *n) {
   static const char *const known[] = {"name", "numargs", "return", "retval", "errno", "random",
                                       "then", "when",    "short",  "delay",  "fault"};
-  const struct xml_attribute *name, *numargs = scenario_xml_find(n, "numargs"), *when = scenario_xml_find(n, "when");
+  const struct tree_attribute *name, *numargs = scenario_xml_find(n, "numargs"), *when = scenario_xml_find(n, "when");
   struct rule rule = {.n_args = -1, .ordered = true};
   struct text label = {0};
   int64_t number = -1;

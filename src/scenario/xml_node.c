@@ -16,14 +16,14 @@ struct where scenario_xml_where(const struct xml_reader *r, size_t offset) {
   return (struct where){r->source, offset};
 }
 
-const struct xml_attribute *scenario_xml_find(const struct xml_node *n, const char *name) {
+const struct tree_attribute *scenario_xml_find(const struct tree_node *n, const char *name) {
   for (size_t i = 0; i < n->n_attributes; i++)
     if (strcmp(n->attributes[i].name, name) == 0) return &n->attributes[i];
   return NULL;
 }
 
-int scenario_xml_must_have(struct xml_reader *r, const struct xml_node *n, const char *name,
-                           const struct xml_attribute **ret) {
+int scenario_xml_must_have(struct xml_reader *r, const struct tree_node *n, const char *name,
+                           const struct tree_attribute **ret) {
   *ret = scenario_xml_find(n, name);
   if (!*ret) return FAIL(r, n->at, "<%s> has no %s (write %s=\"…\")", n->name, name, name);
   if (!(*ret)->value.text[0]) return FAIL(r, (*ret)->at, "%s is empty (write %s=\"…\")", name, name);
@@ -31,7 +31,7 @@ int scenario_xml_must_have(struct xml_reader *r, const struct xml_node *n, const
 }
 
 /* All attributes of the element are among KNOWN. */
-int scenario_xml_check_attributes(struct xml_reader *r, const struct xml_node *n, const char *const *known,
+int scenario_xml_check_attributes(struct xml_reader *r, const struct tree_node *n, const char *const *known,
                                   size_t n_known) {
   for (size_t i = 0; i < n->n_attributes; i++) {
     const char *name = n->attributes[i].name;
@@ -46,25 +46,25 @@ int scenario_xml_check_attributes(struct xml_reader *r, const struct xml_node *n
   return 0;
 }
 
-int scenario_xml_not_here(struct xml_reader *r, const struct xml_node *n, const char *const *known, size_t n_known) {
+int scenario_xml_not_here(struct xml_reader *r, const struct tree_node *n, const char *const *known, size_t n_known) {
   char way[SOURCE_HINT];
   return FAIL(r, n->at, "<%.60s> cannot be in <%s> (%s)", n->name, n->parent->name,
               source_hint(name_nearest(n->name, known, n_known), "remove it", way));
 }
 
 /* The element holds no text of its own. */
-int scenario_xml_check_no_text(struct xml_reader *r, const struct xml_node *n) {
+int scenario_xml_check_no_text(struct xml_reader *r, const struct tree_node *n) {
   if (!n->content.text) return 0;
   return FAIL(r, n->content.start, "<%s> cannot hold text (remove it, or make it a comment)", n->name);
 }
 
-int scenario_xml_check_empty(struct xml_reader *r, const struct xml_node *n) {
+int scenario_xml_check_empty(struct xml_reader *r, const struct tree_node *n) {
   if (n->child) return FAIL(r, n->child->at, "<%s> holds nothing (remove <%.60s>)", n->name, n->child->name);
   return scenario_xml_check_no_text(r, n);
 }
 
-int scenario_xml_truth(struct xml_reader *r, const struct xml_node *n, const char *name, bool *ret) {
-  const struct xml_attribute *a = scenario_xml_find(n, name);
+int scenario_xml_truth(struct xml_reader *r, const struct tree_node *n, const char *name, bool *ret) {
+  const struct tree_attribute *a = scenario_xml_find(n, name);
   if (!a) return 0;
   bool yes = strcmp(a->value.text, "true") == 0;
   if (!yes && strcmp(a->value.text, "false") != 0)
@@ -73,7 +73,7 @@ int scenario_xml_truth(struct xml_reader *r, const struct xml_node *n, const cha
   return 0;
 }
 
-int scenario_xml_number(struct xml_reader *r, const struct xml_attribute *a, int64_t low, int64_t high, int64_t *ret) {
+int scenario_xml_number(struct xml_reader *r, const struct tree_attribute *a, int64_t low, int64_t high, int64_t *ret) {
   int64_t value;
   if (number_parse(a->value.text, &value) < 0)
     return FAIL(r, a->value.start, "%s=\"%.60s\" is not a number (write it as 10 or 0x1f)", a->name, a->value.text);
@@ -96,7 +96,7 @@ static size_t escape_size(const char *raw, size_t n) {
 }
 
 /* Where each byte of T is in the file; false if something else than escapes is in between. */
-static bool find_origins(const struct xml_reader *r, const struct xml_text *t, size_t n, size_t *origins) {
+static bool find_origins(const struct xml_reader *r, const struct tree_text *t, size_t n, size_t *origins) {
   const char *bytes = r->source->bytes;
   size_t at = t->start, made = 0;
   while (at < t->end && made < n) {
@@ -116,7 +116,7 @@ static bool find_origins(const struct xml_reader *r, const struct xml_text *t, s
  * The text as a source for the parser of rules. If more than escapes are in it, columns count in what it is, from where
  * the text starts.
  */
-int scenario_xml_as_source(struct xml_reader *r, const struct xml_text *t, const struct source_text **ret,
+int scenario_xml_as_source(struct xml_reader *r, const struct tree_text *t, const struct source_text **ret,
                            size_t *ret_start, size_t *ret_end) {
   if (t->plain) {
     *ret = r->source;

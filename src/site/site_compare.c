@@ -78,10 +78,10 @@ void sample_start(struct sample *s, const struct import *m, const struct relevan
 void sample_step(struct sample *to, const struct sample *from, const struct transform *ops, const struct image *img) {
   *to = *from;
   for (unsigned i = 0; i < from->import->n_errors; i++)
-    (void)transform_apply(ops, img, from->errors[i], &to->errors[i], NULL);
+    (void)flow_transform_apply(ops, img, from->errors[i], &to->errors[i], NULL);
   for (unsigned i = 0; i < from->n_successes; i++)
-    (void)transform_apply(ops, img, from->successes[i], &to->successes[i], NULL);
-  if (from->count) (void)transform_apply(ops, img, from->count, &to->count, NULL);
+    (void)flow_transform_apply(ops, img, from->successes[i], &to->successes[i], NULL);
+  if (from->count) (void)flow_transform_apply(ops, img, from->count, &to->count, NULL);
 }
 
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ uint64_t judge_every(const struct import *m) { return m->n_errors >= 64 ? ~0ull 
 bool judge_mixed(const struct program *p, const struct sample *s, const struct follow_event *e) {
   uint64_t v;
   if (!e->mixed) return false;
-  return !e->sum || s->n_successes != 1 || !transform_apply(e->ops, p->image, s->successes[0], &v, NULL) || v != 0;
+  return !e->sum || s->n_successes != 1 || !flow_transform_apply(e->ops, p->image, s->successes[0], &v, NULL) || v != 0;
 }
 
 /* Does the comparison ask for the number 0 alone? */
@@ -250,8 +250,8 @@ uint64_t judge_sign(const struct program *p, const struct sample *s, const struc
   uint64_t told = 0;
   for (unsigned i = 0; sign && i < s->import->n_errors; i++) {
     uint64_t x = 0, y = 0;
-    if (!transform_apply(e->ops, p->image, s->errors[i], &x, NULL)) continue;
-    if (!transform_apply(e->ops, p->image, s->successes[0], &y, NULL)) continue;
+    if (!flow_transform_apply(e->ops, p->image, s->errors[i], &x, NULL)) continue;
+    if (!flow_transform_apply(e->ops, p->image, s->successes[0], &y, NULL)) continue;
     if (x != y) told |= 1ull << i;
   }
   return told;

@@ -145,7 +145,7 @@ static void at_argument(struct judging *j, const struct list *l, const struct sa
   enum effect worst = EFFECT_UNKNOWN;
   for (unsigned i = 0; to && i < s->import->n_errors && !e->mixed; i++) {
     uint64_t v = s->errors[i];
-    (void)transform_apply(e->ops, j->p->image, v, &v, NULL);
+    (void)flow_transform_apply(e->ops, j->p->image, v, &v, NULL);
     if (v != 0 && (int32_t)v != -1) continue;
     enum effect effect = relevance_effect(j->p->relevance, to->written, (unsigned)arg, v == 0);
     if (effect > worst) worst = effect;

@@ -47,7 +47,7 @@ struct flow_value call_actual(const struct evaluation *e, struct flow_value v) {
   uint64_t x;
   if (v.kind != VALUE_ARG || !e->args || v.arg >= FLOW_ARGS) return v;
   struct flow_value a = e->args[v.arg];
-  if (a.kind == VALUE_CONST && transform_apply(v.ops, NULL, a.value, &x, NULL))
+  if (a.kind == VALUE_CONST && flow_transform_apply(v.ops, NULL, a.value, &x, NULL))
     return (struct flow_value){.kind = VALUE_CONST, .value = x, .at = a.at};
   return v;
 }
@@ -107,7 +107,7 @@ bool result_allows_arg(const struct solver_result *r, uint64_t x) {
   uint64_t y;
   for (unsigned i = 0; r->outcome && i < r->outcome->n_guards; i++) {
     const struct flow_guard *g = &r->outcome->guards[i];
-    if (g->arg != r->arg + 1 || !transform_apply(g->ops, NULL, x, &y, NULL)) continue;
+    if (g->arg != r->arg + 1 || !flow_transform_apply(g->ops, NULL, x, &y, NULL)) continue;
     if (!flow_condition_holds(g->cc, g->width, y, g->imm)) return false;
   }
   return true;
@@ -126,7 +126,7 @@ struct solver_result result_substitute(const struct evaluation *e, const struct 
       r.kind = RESULT_IMPOSSIBLE;
       return r;
     }
-    if (!transform_apply(r.ops, NULL, a.value, &x, NULL)) break;
+    if (!flow_transform_apply(r.ops, NULL, a.value, &x, NULL)) break;
     r.kind = RESULT_CONST;
     r.value = x;
     r.ops = NULL;
@@ -165,7 +165,7 @@ enum answer result_satisfies(const struct evaluation *e, const struct solver_res
   case RESULT_IMPOSSIBLE:
     return ANSWER_NO;
   case RESULT_CONST:
-    if (!transform_apply(g->ops, img, r->value, &x, &pointer) || pointer) return ANSWER_MAYBE;
+    if (!flow_transform_apply(g->ops, img, r->value, &x, &pointer) || pointer) return ANSWER_MAYBE;
     return flow_condition_holds(g->cc, g->width, x, g->imm) ? ANSWER_YES : ANSWER_NO;
   case RESULT_POINTER:
   case RESULT_TLS:
@@ -187,8 +187,8 @@ enum answer result_satisfies(const struct evaluation *e, const struct solver_res
 }
 
 /* Do all guards of the outcome on this call allow the result? */
-bool outcome_allows(const struct evaluation *e, const struct flow_outcome *o, unsigned call,
-                    const struct solver_result *r) {
+bool solver_outcome_allows(const struct evaluation *e, const struct flow_outcome *o, unsigned call,
+                           const struct solver_result *r) {
   if (r->kind == RESULT_IMPOSSIBLE) return false;
   for (unsigned i = 0; i < o->n_guards; i++)
     if (!o->guards[i].arg && o->guards[i].call == call && o->guards[i].cc != GUARD_PASSED &&
@@ -198,7 +198,7 @@ bool outcome_allows(const struct evaluation *e, const struct flow_outcome *o, un
 }
 
 /* Is the outcome possible? Not if one of its guards asks for what the callee never returns. */
-bool outcome_possible(struct evaluation *e, const struct flow_outcome *o) {
+bool solver_outcome_possible(struct evaluation *e, const struct flow_outcome *o) {
   for (unsigned i = 0; i < o->n_guards; i++) {
     uint32_t node;
     const struct flow_guard *g = &o->guards[i];

@@ -26,7 +26,7 @@ static bool same_key(const struct solver_result *a, const struct solver_result *
     return (a->reasons & OPAQUE_POSITIVE) == (b->reasons & OPAQUE_POSITIVE);
   if (a->kind == RESULT_ARG && a->outcome != b->outcome && (limits_arg(a) || limits_arg(b))) return false;
   return a->kind == b->kind && a->value == b->value && a->arg == b->arg && a->image == b->image &&
-         transform_equal(a->ops, b->ops);
+         flow_transform_equal(a->ops, b->ops);
 }
 
 /* Adds R, with what was found to be set on its way. */
@@ -208,7 +208,7 @@ static bool guarded_by_failure(struct evaluation *e, const struct flow_outcome *
   for (uint32_t i = 0; rs && i < rs->n; i++) {
     struct solver_result s = result_known(e, c, rs->at[i]);
     enum answer a = result_satisfies(e, &s, g);
-    if (a == ANSWER_NO || !outcome_allows(e, o, g->call, &s)) continue;
+    if (a == ANSWER_NO || !solver_outcome_allows(e, o, g->call, &s)) continue;
     if (a == ANSWER_YES && !fails(rs, &rs->at[i])) return false;
     if (a == ANSWER_MAYBE && succeeds(rs, &rs->at[i], g)) return false;
     if (a == ANSWER_YES) failing = i + 1;
@@ -217,7 +217,7 @@ static bool guarded_by_failure(struct evaluation *e, const struct flow_outcome *
   size_t own = e->found.n;
   for (uint32_t i = 0; i < rs->n; i++) {
     struct solver_result s = result_known(e, c, rs->at[i]);
-    if (result_satisfies(e, &s, g) == ANSWER_YES && outcome_allows(e, o, g->call, &s))
+    if (result_satisfies(e, &s, g) == ANSWER_YES && solver_outcome_allows(e, o, g->call, &s))
       found_add_callee(e, c, &rs->at[i]);
   }
   if (!own) drop_private(e);
@@ -255,7 +255,7 @@ static struct solver_result transformed(const struct evaluation *e, struct solve
   if (!ops) return r;
   switch (r.kind) {
   case RESULT_CONST:
-    if (!transform_apply(ops, e->solver->images.at[e->node->image], r.value, &x, &pointer)) break;
+    if (!flow_transform_apply(ops, e->solver->images.at[e->node->image], r.value, &x, &pointer)) break;
     r.value = pointer ? 0 : x;
     if (pointer) r.kind = RESULT_POINTER;
     return r;
@@ -292,11 +292,12 @@ static bool few_results(struct evaluation *e, const struct flow_outcome *o, cons
   const struct transform *rest = NULL;
   uint64_t values[TRANSFORM_VALUES];
   bool unknown = r->kind == RESULT_OPAQUE || r->kind == RESULT_ARG;
-  unsigned n = unknown && !(r->reasons & OPAQUE_POSITIVE) ? transform_values(o->ret.ops, values, &rest) : 0;
+  unsigned n = unknown && !(r->reasons & OPAQUE_POSITIVE) ? flow_transform_values(o->ret.ops, values, &rest) : 0;
   e->found.n = 0;
   for (unsigned i = 0; i < n; i++) {
     base.kind = RESULT_CONST;
-    if (transform_apply(rest, e->solver->images.at[e->node->image], values[i], &base.value, NULL)) add_result(e, base);
+    if (flow_transform_apply(rest, e->solver->images.at[e->node->image], values[i], &base.value, NULL))
+      add_result(e, base);
   }
   return n > 0;
 }
@@ -331,7 +332,7 @@ static bool forwarded_results(struct evaluation *e, const struct flow_outcome *o
   const struct solver_results *rs = call_results(e, a.call, &node);
   for (uint32_t i = 0; rs && i < rs->n; i++) {
     struct solver_result r = result_known(e, &e->node->summary.calls[a.call], rs->at[i]);
-    if (!outcome_allows(e, o, a.call, &r)) continue;
+    if (!solver_outcome_allows(e, o, a.call, &r)) continue;
     r = transformed(e, r, a.ops);
     if (r.kind == RESULT_CONST && !result_allows_arg(from, r.value)) continue;
     r = transformed(e, r, from->ops);
@@ -356,7 +357,7 @@ static void call_outcome(struct evaluation *e, const struct flow_outcome *o, str
       i++;
       pick = 0;
     }
-    if (!outcome_allows(e, o, o->ret.call, &r) || (nothing && r.kind != RESULT_UNDEFINED)) continue;
+    if (!solver_outcome_allows(e, o, o->ret.call, &r) || (nothing && r.kind != RESULT_UNDEFINED)) continue;
     if (few_results(e, o, &r, base)) continue;
     if (grows(e, node, o->ret.ops)) r = (struct solver_result){.kind = RESULT_OPAQUE, .reasons = OPAQUE_COMPUTED};
     if (forwarded_results(e, o, &rs->at[from], picked, base)) continue;
@@ -385,7 +386,7 @@ static void add_side_result(struct evaluation *e, void *context, const struct so
     r.kind = RESULT_OPAQUE;
     r.evidence = 0;
     r.reasons = OPAQUE_MEMORY;
-  } else if (!transform_apply(to->outcome->ret.ops, NULL, (uint64_t)s->value, &r.value, NULL))
+  } else if (!flow_transform_apply(to->outcome->ret.ops, NULL, (uint64_t)s->value, &r.value, NULL))
     return;
   for (unsigned k = 0; k < to->outcome->n_stores; k++)
     found_add_store(e, to->outcome, &to->outcome->stores[k]);
@@ -426,7 +427,7 @@ static void outcome_results(struct evaluation *e, const struct flow_outcome *o) 
   struct solver_side tls = {0};
   struct flow_value ret = call_actual(e, o->ret);
   e->found.n = 0;
-  if (!outcome_possible(e, o)) return;
+  if (!solver_outcome_possible(e, o)) return;
   switch (ret.kind) {
   case VALUE_CONST: {
     struct flow_outcome copy = *o;

@@ -53,10 +53,10 @@ struct solver_result result_substitute(const struct evaluation *e, const struct 
 struct solver_result result_known(const struct evaluation *e, const struct flow_call *c, struct solver_result r);
 enum answer result_satisfies(const struct evaluation *e, const struct solver_result *r, const struct flow_guard *g);
 /* Do all guards of the outcome on this call allow the result? */
-bool outcome_allows(const struct evaluation *e, const struct flow_outcome *o, unsigned call,
-                    const struct solver_result *r);
+bool solver_outcome_allows(const struct evaluation *e, const struct flow_outcome *o, unsigned call,
+                           const struct solver_result *r);
 /* Not if one of its guards asks for what the callee never returns. */
-bool outcome_possible(struct evaluation *e, const struct flow_outcome *o);
+bool solver_outcome_possible(struct evaluation *e, const struct flow_outcome *o);
 
 /* --- what is set on the way (sides.c) ----------------------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ struct asked {
 static bool comes_out(const struct asked *a, uint64_t x, uint64_t *ret) {
   bool pointer;
   for (; a; a = a->outer) {
-    if (!transform_apply(a->ops, a->s->solver->images.at[0], x, &x, &pointer)) return false;
+    if (!flow_transform_apply(a->ops, a->s->solver->images.at[0], x, &x, &pointer)) return false;
     if (a->negated) x = -x;
   }
   *ret = x;
@@ -117,7 +117,7 @@ static bool allowed(const struct asked *a, unsigned error) {
   for (unsigned i = 0; o && i < o->n_guards; i++) {
     const struct flow_guard *g = &o->guards[i];
     if (g->call != a->call || g->arg || g->cc == GUARD_PASSED) continue;
-    if (!transform_apply(g->ops, a->s->solver->images.at[0], -(uint64_t)error, &x, &pointer)) continue;
+    if (!flow_transform_apply(g->ops, a->s->solver->images.at[0], -(uint64_t)error, &x, &pointer)) continue;
     if (!flow_condition_holds(g->cc, g->width, x, g->imm)) return false;
   }
   return true;

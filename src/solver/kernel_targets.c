@@ -2,9 +2,9 @@
 /*
  * Where calls through pointers can go in a kernel.
  *
- * A pointer that was loaded from a member of a structure (kernel_owner.c) can be what any table of that structure holds there
- * (kernel_tables.c). Hooks that are linked into lists at start (struct security_hook_list) are found by the address of the
- * list's head, which stands in each of them.
+ * A pointer that was loaded from a member of a structure (kernel_owner.c) can be what any table of that structure holds
+ * there (kernel_tables.c). Hooks that are linked into lists at start (struct security_hook_list) are found by the
+ * address of the list's head, which stands in each of them.
  */
 #include "solver/kernel_targets.h"
 #include "solver/kernel_owner.h"

@@ -169,8 +169,8 @@ static void add_call_values(struct evaluation *e, const struct flow_outcome *o, 
   for (uint32_t i = 0; rs && i < rs->n; i++) {
     struct solver_result r = result_known(e, c, rs->at[i]);
     uint64_t x;
-    if (!outcome_allows(e, o, st->value.call, &r)) continue;
-    if (r.kind == RESULT_CONST && transform_apply(st->value.ops, img, r.value, &x, NULL)) {
+    if (!solver_outcome_allows(e, o, st->value.call, &r)) continue;
+    if (r.kind == RESULT_CONST && flow_transform_apply(st->value.ops, img, r.value, &x, NULL)) {
       s.value = stored(x, st->place.size);
       add_constant(e, s, r.reasons);
     } else if (r.kind == RESULT_ARG && !st->value.ops) {
@@ -203,7 +203,7 @@ bool side_of_callee(const struct evaluation *e, const struct flow_call *c, struc
   const struct transform *ops = s->ops;
   s->from_arg = 0;
   s->ops = NULL;
-  if (v.kind == VALUE_CONST && transform_apply(ops, NULL, v.value, &x, NULL)) {
+  if (v.kind == VALUE_CONST && flow_transform_apply(ops, NULL, v.value, &x, NULL)) {
     s->value = stored(x, s->width);
     return true;
   }
@@ -227,7 +227,7 @@ void side_each_value(struct evaluation *e, const struct flow_outcome *o, const s
   if (!resolve_place(e, &p, &place)) return;
   for (uint32_t i = 0; rs && i < rs->n; i++) {
     struct solver_result r = result_known(e, c, rs->at[i]);
-    if (!outcome_allows(e, o, v->call, &r)) continue;
+    if (!solver_outcome_allows(e, o, v->call, &r)) continue;
     for (uint32_t k = 0; k < rs->at[i].n_sides; k++) {
       struct solver_side s = rs->at[i].sides[k];
       if (s.place == place.place && s.image == place.image && s.offset == place.offset && side_of_callee(e, c, &s, 0))
@@ -245,7 +245,7 @@ static void add_side_value(struct evaluation *e, void *context, const struct sol
   const struct side_store *to = context;
   struct solver_side copy = to->place;
   uint64_t x;
-  if (s->unknown || s->from_arg || !transform_apply(to->store->value.ops, NULL, (uint64_t)s->value, &x, NULL)) {
+  if (s->unknown || s->from_arg || !flow_transform_apply(to->store->value.ops, NULL, (uint64_t)s->value, &x, NULL)) {
     copy.unknown = true;
     copy.more = s->more;
     if (side_is_errno(e->solver, &copy)) found_add(e, copy);
@@ -300,8 +300,8 @@ static bool add_forwarded(struct evaluation *e, const struct flow_call *c, struc
   s.ops = NULL;
   for (uint32_t i = 0; rs && i < rs->n; i++) {
     struct solver_result r = result_known(e, &e->node->summary.calls[a.call], rs->at[i]);
-    if (r.kind != RESULT_CONST || !transform_apply(a.ops, NULL, r.value, &x, NULL)) continue;
-    if (!transform_apply(ops, NULL, x, &x, NULL)) continue;
+    if (r.kind != RESULT_CONST || !flow_transform_apply(a.ops, NULL, r.value, &x, NULL)) continue;
+    if (!flow_transform_apply(ops, NULL, x, &x, NULL)) continue;
     s.value = stored(x, s.width);
     add_constant(e, s, r.reasons);
   }

@@ -134,7 +134,8 @@ struct solver_options {
 int solver_new(const struct solver_options *options, struct solver **ret) MUST_USE;
 void solver_free(struct solver *solver);
 /*
- * Adds an image, which is searched for imports after those added before. The solver does not own it. Returns its number.
+ * Adds an image, which is searched for imports after those added before. The solver does not own it. Returns its
+ * number.
  */
 int solver_add(struct solver *solver, const struct image *img) MUST_USE;
 /* The function at ADDRESS of image number IMAGE shall be analysed; IFUNC: it is a resolver. Returns its node. */
@@ -160,8 +161,8 @@ struct solver_counts solver_count(const struct solver *solver);
 
 /*
  * A solver of one image, which is a kernel. Its functions are summarised as others are, with calls through pointers
- * followed to all that the kernel's tables hold (kernel_targets.c); then each function's errors, values from -1 to -575, are
- * found as sets. Unlike results they say nothing of conditions between functions.
+ * followed to all that the kernel's tables hold (kernel_targets.c); then each function's errors, values from -1 to
+ * -575, are found as sets. Unlike results they say nothing of conditions between functions.
  */
 
 /* Which ways through a kernel count. All may be NULL; names are symbols. */

@@ -481,15 +481,15 @@ static void test_transforms(void **state) {
     struct transform t = {.kind = cases[i].kind, .width = cases[i].width, .length = 1, .imm = cases[i].imm};
     uint64_t x = 0;
     bool pointer = true;
-    assert_true(transform_apply(&t, NULL, cases[i].value, &x, &pointer));
+    assert_true(flow_transform_apply(&t, NULL, cases[i].value, &x, &pointer));
     if (x != cases[i].result || pointer) fail_msg("case %zu: 0x%llx", i, (unsigned long long)x);
   }
   /* A chain is applied from the front. */
   struct transform last = {.kind = XF_NEG, .length = 1}, first = {.kind = XF_ADD, .length = 2, .imm = 3, .next = &last};
   uint64_t x = 0;
-  assert_true(transform_apply(&first, NULL, 4, &x, NULL));
+  assert_true(flow_transform_apply(&first, NULL, 4, &x, NULL));
   assert_int_equal((int64_t)x, -7);
-  assert_true(transform_apply(NULL, NULL, 4, &x, NULL));
+  assert_true(flow_transform_apply(NULL, NULL, 4, &x, NULL));
   assert_int_equal(x, 4);
 }
 
@@ -501,19 +501,19 @@ static void test_transforms_that_load(void **state) {
   bool pointer = true;
   assert_int_equal(code_read(images[0], at, &in), 0);
   struct transform t = {.kind = XF_LOAD, .width = 4, .length = 1, .imm = in.disp};
-  assert_true(transform_apply(&t, images[0], 4, &x, &pointer));
+  assert_true(flow_transform_apply(&t, images[0], 4, &x, &pointer));
   assert_int_equal(x, (uint32_t)-102);
   assert_false(pointer);
   t.kind = XF_LOAD_SIGNED;
-  assert_true(transform_apply(&t, images[0], 4, &x, &pointer));
+  assert_true(flow_transform_apply(&t, images[0], 4, &x, &pointer));
   assert_int_equal((int64_t)x, -102);
-  assert_false(transform_apply(&t, NULL, 4, &x, &pointer));
-  assert_false(transform_apply(&t, images[0], 1ull << 40, &x, &pointer));
-  assert_false(
-      transform_apply(&t, images[0], image_export(images[0], "last", NULL)->address - (uint64_t)in.disp, &x, &pointer));
+  assert_false(flow_transform_apply(&t, NULL, 4, &x, &pointer));
+  assert_false(flow_transform_apply(&t, images[0], 1ull << 40, &x, &pointer));
+  assert_false(flow_transform_apply(&t, images[0], image_export(images[0], "last", NULL)->address - (uint64_t)in.disp,
+                                    &x, &pointer));
   t = (struct transform){
       .kind = XF_LOAD, .width = 8, .imm = (int64_t)image_export(images[0], "pointers", NULL)->address};
-  assert_true(transform_apply(&t, images[0], 0, &x, &pointer));
+  assert_true(flow_transform_apply(&t, images[0], 0, &x, &pointer));
   assert_true(pointer);
   assert_int_equal(x, in.disp);
 }
