@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A campaign: which experiment next, what became of it, and which experiments have one cause.
- *
- * Everything here is decided from data: points, faults, observations. Who runs the experiments, and who keeps the
- * results, are the caller's (struct campaign_runner, struct campaign_sink).
+ * A campaign: experiments are made, what became of each is judged, and those of one cause are one finding.
  */
 #pragma once
 
 #include "base/base.h"
+#include "inject/inject.h"
 #include "observe/observe.h"
 #include "run/run.h"
 #include "sandbox/sandbox.h"
+#include "space/space.h"
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
@@ -37,9 +36,7 @@ struct outcome_facts {
   const struct observation *baseline, *run;
   const struct observe_mask *mask;
   bool injected, timed_out;
-  int error;       /* of the fault */
-  unsigned traits; /* enum campaign_trait */
-  bool indirect;   /* the library of a language made the call */
+  struct expectation expect;
   int died; /* the signal of a crash that ended a process which the command has started, as it never does; or 0 */
 };
 
@@ -54,69 +51,6 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
  * nothing if there is none.
  */
 void sanitizer_report(const struct observe_stream *said, struct text *to);
-
-/* --- which experiment next ---------------------------------------------------------------------------------------- */
-
-/* A fault that can be tried at a point. */
-struct campaign_fault {
-  uint32_t function, rule, fault; /* of the plan; the fault counts from the rule's first */
-  int64_t retval;                 /* of one that is short, how many bytes */
-  int error;
-  uint8_t act; /* enum wire_act */
-};
-
-/* How acts are called where they are kept; NULL for a plain error. */
-const char *campaign_act_word(unsigned act);
-unsigned campaign_act_named(const char *word);
-
-/* A call stack that reached a function in the baseline. */
-struct campaign_point {
-  uint64_t hash, count;
-  uint32_t function;
-  uint64_t site; /* what calls from the same instruction have in common */
-  int verdict;   /* 0: the call's errors are checked, 1: not known, 2: some are not, 3: none is */
-  bool usual;    /* that they are not is usual, and no reason to try it sooner */
-  bool quiet;    /* not to look at this call's errors is custom: it is no finding as long as no file is lost */
-  bool excused;  /* nor is it then */
-  bool indirect; /* a library of a language calls it for the program */
-  bool again;    /* the same was asked before, and answered: it cannot fail now */
-};
-
-enum campaign_trait {
-  TRAIT_PASSES = 1,   /* the fault does not stay: to make it come every time would be unfair */
-  TRAIT_ANSWERS = 2,  /* it says how the world is: that the program goes on in another way is no failure */
-  TRAIT_LOSES = 4,    /* what was written before may be gone: that nothing changed is no comfort */
-  TRAIT_RARE_END = 8, /* it looks like the end of the input, and hardly ever comes: as campaign_point.quiet */
-  TRAIT_LEAVES = 16,  /* what was to be removed stays: files that are there besides are no failure */
-  TRAIT_GUARDS = 32,  /* the call is about who may do what: another mode of a file is a failure */
-};
-
-struct campaign_experiment {
-  size_t point, fault;
-  uint64_t nth;
-  bool onwards;    /* from then on, every time */
-  int weight;      /* the higher the sooner */
-  unsigned traits; /* enum campaign_trait */
-  size_t first;    /* the experiment, from 1, whose fault comes before, in one run; 0 if there is none */
-};
-
-/*
- * All experiments for the points, best first: unchecked calls, then by how likely the error is, new stacks before those
- * that have another experiment already, input and output before memory. LIKELY says how likely a fault is at a point: 0
- * never, 3 common.
- */
-struct campaign_order {
-  const struct campaign_point *points;
-  size_t n_points;
-  const struct campaign_fault *faults;
-  size_t n_faults;
-  int (*likely)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
-  void *context;
-  /* enum campaign_trait of a fault at a point; may be NULL. */
-  unsigned (*traits)(void *context, const struct campaign_point *p, const struct campaign_fault *f);
-  bool random; /* the same experiments in no order, always the same one: to see what the order is good for */
-};
-int campaign_plan(const struct campaign_order *order, struct campaign_experiment **ret, size_t *ret_n) MUST_USE;
 
 /* --- one cause ---------------------------------------------------------------------------------------------------- */
 
@@ -151,16 +85,13 @@ struct lab_request {
   const struct program_target *target;
   const char *cwd;
   char *const *envp;
-  const char *input;  /* path of standard input; NULL for /dev/null */
-  size_t n_functions; /* of the plan */
-  bool points;        /* record them */
-  bool before_asan;   /* as run_folder_make has it */
-  bool fork;          /* runs that are not traced are made by a fork server, if that is possible */
+  const char *input; /* path of standard input; NULL for /dev/null */
+  /* What may fail; NULL: nothing, and nothing of murphy is in the command. It must stay. */
+  const struct injector *const *injectors;
+  bool points;      /* record them */
+  bool before_asan; /* as run_folder_make has it */
+  bool fork;        /* runs that are not traced are made by a fork server, if that is possible */
   struct sandbox_limits limits;
-  /* Appends the shim with a plan for this area, and what LD_PRELOAD must be if the shim lies at SHIM. */
-  int (*write)(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
-               struct err *e);
-  void *context;
   const char *hidden;           /* as in struct sandbox_options */
   const char *const *histories; /* patterns of files in HOME that are spare */
   size_t n_histories;
@@ -190,22 +121,12 @@ bool lab_is_bare(const struct lab *l);
 /* For symbols of what it saw. Valid until the next run. */
 const struct run_area *lab_area(const struct lab *l);
 
-/* A fault that comes before the one that a run is about. */
-struct lab_first {
-  uint64_t hash, nth;
-  uint32_t rule, fault;
-  bool armed;
-};
-
 struct lab_order {
-  uint64_t hash, nth;
-  uint32_t rule, fault;
-  bool armed, onwards;
+  struct experiment x;
   bool trace, brief; /* as of struct sandbox_job */
   uint64_t wall_ns;
   uint64_t patience_ns; /* as of struct sandbox_job */
   uint64_t until_ns;    /* ... */
-  struct lab_first first;
 };
 
 /* How a run was made. */
@@ -215,10 +136,9 @@ extern const char *const lab_mode_words[LAB_MODES];
 
 struct lab_result {
   struct observation seen;
-  bool timed_out, injected;
-  bool locked;             /* as of struct sandbox_result */
-  bool attached;           /* the runtime was there */
-  struct wire_event event; /* the first injection */
+  bool timed_out, injected; /* injected: all that was to be was */
+  bool locked;              /* as of struct sandbox_result */
+  bool attached;            /* the runtime was there */
   uint64_t wall_ns;
   uint64_t asks_ns; /* as of struct sandbox_result */
   uint64_t memory;  /* most resident bytes */
@@ -229,12 +149,15 @@ struct lab_result {
   unsigned left;                 /* processes that still ran when the command had ended, and were killed */
   struct sandbox_places emptied; /* as of struct sandbox_result */
   struct sandbox_tree tree;
-  struct wire_event first; /* the injection of lab_order.first, if it came */
+  struct wire_event *events; /* of each injection, the first; zeros if it did not come */
+  size_t n_events;
 };
 
 /* One run. *ret is initialised by this, and only on success. */
 int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret, struct err *e) MUST_USE;
 void lab_result_done(struct lab_result *r);
+/* Of the last injection; zeros if there is none, or it did not come. */
+const struct wire_event *lab_last_event(const struct lab_result *r);
 /* The same run once more, traced; the result of the first gets its stack, and stays as it is otherwise. */
 int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) MUST_USE;
 
@@ -242,7 +165,7 @@ int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_resu
 enum { LAB_BRANCHES = 4096 };
 
 struct lab_branch {
-  const struct lab_order *orders;
+  const struct experiment *const *experiments; /* all have the same injections before their last one */
   size_t n;
   uint64_t wall_ns;  /* of each experiment */
   uint64_t until_ns; /* as of struct sandbox_job */
@@ -252,13 +175,13 @@ struct lab_branch {
   char why[SANDBOX_WHY]; /* out: the first reason why an order was not made; "" if there was none */
   const char **whys;     /* out, if not NULL: for each order the reason; NULL if it was made, or none is known */
   /*
-   * What the run from which they branch must look like at its end, since no fault but `first` is injected there; NULL
-   * if nothing is known. The first time in a lab, it is tried without any branch.
+   * What the run from which they branch must look like at its end, since nothing but what they have in common is
+   * injected there; NULL if nothing is known. The first time in a lab, it is tried without any branch.
    */
   const struct observation *expected;
   const struct observe_mask *mask;
-  bool unlike;            /* out: it does not look so, and what was DONE is not to be trusted */
-  struct lab_first first; /* of all orders: the run from which they branch has it */
+  bool unlike;              /* out: it does not look so, and what was DONE is not to be trusted */
+  struct experiment prefix; /* out: what they have in common */
 };
 
 /*
@@ -292,17 +215,9 @@ void baseline_done(struct baseline *b);
 struct campaign_case {
   const struct baseline *baseline;
   const struct observe_mask *mask; /* what varies without faults; NULL for the baseline's */
-  const struct campaign_point *point;
-  const struct campaign_fault *fault;
-  unsigned traits;                 /* enum campaign_trait */
-  const struct observation *alone; /* what the fault before it did alone; NULL if there is none */
+  struct expectation expect;
+  const struct observation *reference; /* what the injections before the last did alone; NULL if there are none */
 };
-
-/*
- * The traits of a pair of faults. That a program goes on in another way because of what the first one ANSWERS excuses
- * what that does alone, which a pair must not look like; it does not excuse what the second one does there.
- */
-unsigned campaign_pair_traits(unsigned first, unsigned second);
 
 /*
  * What became of a run. *ret_failed: it is a failure that is worth telling. WHAT, which may be NULL: how it looked
@@ -355,7 +270,7 @@ enum campaign_choice campaign_choose(const struct campaign_costs *c, uint64_t ba
 
 /* What became of an experiment. */
 struct sweep_done {
-  size_t experiment;
+  size_t experiment; /* index of the candidate */
   enum outcome outcome;
   const struct lab *lab; /* for symbols */
   const struct lab_result *result;
@@ -381,10 +296,8 @@ struct sweep_sink {
 struct sweep {
   struct lab **labs; /* as many as experiments run at once */
   size_t n_labs;
-  const struct campaign_point *points;
-  const struct campaign_fault *faults;
-  const struct campaign_experiment *experiments;
-  size_t n_experiments;
+  const struct candidate *candidates;
+  size_t n_candidates;
   const struct baseline *baseline;
   uint64_t wall_ns;   /* of an experiment */
   uint64_t deadline;  /* CLOCK_MONOTONIC; 0 for none */
@@ -396,8 +309,8 @@ struct sweep {
   const struct campaign_failure *known;
   size_t n_known;
   const uint8_t *before;
-  /* Of experiments that are `first` of others, what became of the run with that fault alone; NULL if there are none. */
-  const struct observation *alone;
+  /* By experiment_prefix_key, a struct observation: what the injections before the last did alone; NULL: none. */
+  const struct map *references;
   bool branch;     /* many at once, by branches of one run, where that is possible */
   const char *why; /* if not: the reason, for people */
   /* Is PATH a library that only does what the program has asked it for? Its frames tell no causes apart. NULL: none. */

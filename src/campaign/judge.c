@@ -10,15 +10,13 @@
 /* To be sure of a hang, a run has so many times its limit. */
 enum { TIMES = 2 };
 
-unsigned campaign_pair_traits(unsigned first, unsigned second) { return (first & ~(unsigned)TRAIT_ANSWERS) | second; }
-
 /* Nobody expects a program to notice this. */
 static bool is_custom(const struct campaign_case *c, unsigned differs) {
-  bool quiet = c->point->quiet || c->traits & TRAIT_RARE_END;
-  bool only_left = c->traits & TRAIT_LEAVES && differs == (DIFFERS_FILES | DIFFERS_MORE);
+  bool quiet = c->expect.quiet || c->expect.traits & TRAIT_RARE_END;
+  bool only_left = c->expect.traits & TRAIT_LEAVES && differs == (DIFFERS_FILES | DIFFERS_MORE);
   /* Who copies what cannot be renamed makes a file as all are made. */
-  bool only_modes = !(c->traits & TRAIT_GUARDS) && differs == (DIFFERS_FILES | DIFFERS_LOSS | DIFFERS_MODES);
-  return c->point->excused || only_left || only_modes || (quiet && !(differs & DIFFERS_LOSS));
+  bool only_modes = !(c->expect.traits & TRAIT_GUARDS) && differs == (DIFFERS_FILES | DIFFERS_LOSS | DIFFERS_MODES);
+  return c->expect.excused || only_left || only_modes || (quiet && !(differs & DIFFERS_LOSS));
 }
 
 /* The signal of a crash of some process that no run without faults had. */
@@ -36,9 +34,7 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
                                 .mask = c->mask ? c->mask : &c->baseline->mask,
                                 .injected = r->injected,
                                 .timed_out = r->timed_out,
-                                .error = c->fault->error,
-                                .traits = c->traits,
-                                .indirect = c->point->indirect,
+                                .expect = c->expect,
                                 .died = died_anew(c->baseline, r)};
   unsigned differs = 0;
   struct text report = {0};
@@ -51,8 +47,8 @@ enum outcome campaign_judge(const struct campaign_case *c, const struct lab_resu
     text_done(what);
     *what = report;
   }
-  /* That a message about the first fault could not be written is no failure. */
-  bool alike = c->alone && !(observe_compare(c->alone, &r->seen, facts.mask, NULL) & ~(unsigned)DIFFERS_ERROR);
+  /* That a message about an earlier fault could not be written is no failure. */
+  bool alike = c->reference && !(observe_compare(c->reference, &r->seen, facts.mask, NULL) & ~(unsigned)DIFFERS_ERROR);
   if (o == OUTCOME_SILENT && alike) o = OUTCOME_HANDLED;
   *ret_failed = outcome_is_failure(o) && !(o == OUTCOME_SILENT && is_custom(c, differs));
   return o;

@@ -39,11 +39,13 @@ struct lab {
   bool fork, watch, bare;
   struct sandbox_places in_place; /* lab_empty_in_place */
   unsigned processor;             /* as in the request */
-  bool paired, first_came;        /* there is a fault before the one that a run is about; it came */
-  struct wire_event first;
-  bool proved, unlike; /* runs from which others branch look as without; or do not, and there will be none */
-  char what[160];      /* ... in what they do not */
-  bool unforked;       /* nor do forks: all runs are made from the start */
+  const struct injector *const *injectors;
+  size_t n_armed;          /* injections of the run, or of the trunk */
+  struct wire_event *came; /* WIRE_ORDERS: the first event by each of them, */
+  bool has[WIRE_ORDERS];   /* ... if it came */
+  bool proved, unlike;     /* runs from which others branch look as without; or do not, and there will be none */
+  char what[160];          /* ... in what they do not */
+  bool unforked;           /* nor do forks: all runs are made from the start */
 };
 
 const char *const lab_mode_words[LAB_MODES] = {[LAB_EXEC] = "exec", [LAB_FORK] = "fork", [LAB_BRANCH] = "branch"};
@@ -134,7 +136,11 @@ static int make_files(struct lab *l, const char *input, struct err *e) {
 
 static int write_shim(struct lab *l, const struct lab_request *request, struct err *e) {
   struct text shim = {0};
-  int r = request->write(request->context, l->folder.area, l->folder.shim, &shim, &l->preload, e);
+  const struct injector *with = request->injectors ? request->injectors[0] : NULL;
+  int r = 0;
+  if (with) r = with->prepare(with->self, request->points, l->folder.area, l->folder.shim, &shim, &l->preload, e);
+  if (!with) text_add(&l->preload, "");
+  if (r >= 0 && l->preload.failed) r = err_set(e, -ENOMEM, "out of memory");
   if (r >= 0) r = run_folder_write(&l->folder, &shim, e);
   text_done(&shim);
   return r;
@@ -169,7 +175,9 @@ static int make_stage(struct lab *l, struct err *e) {
 static int build(struct lab *l, const struct lab_request *request, struct err *e) {
   int r = run_folder_make(request->before_asan, &l->folder, e);
   if (r >= 0) r = make_stage(l, e);
-  if (r >= 0) r = run_area_make(l->folder.area, request->n_functions, request->points, &l->area, e);
+  const struct injector *with = request->injectors ? request->injectors[0] : NULL;
+  size_t n_functions = with ? with->functions(with->self) : 0;
+  if (r >= 0) r = run_area_make(l->folder.area, n_functions, request->points, &l->area, e);
   if (r >= 0) r = write_shim(l, request, e);
   if (r >= 0) r = make_environment(l, request->envp);
   if (r >= 0) r = find_caches(l, request->envp, request->cwd);
@@ -188,6 +196,12 @@ int lab_new(const struct lab_request *request, struct lab **ret, struct err *e) 
   l->watch = request->watch;
   l->bare = request->bare;
   l->processor = request->bare ? 0 : request->processor;
+  l->injectors = request->injectors;
+  l->came = calloc(WIRE_ORDERS, sizeof *l->came);
+  if (!l->came) {
+    lab_free(l);
+    return err_set(e, -ENOMEM, "out of memory");
+  }
   int r = build(l, request, e);
   if (r < 0) {
     lab_free(l);
@@ -213,6 +227,7 @@ void lab_free(struct lab *l) {
   for (size_t i = 0; i < COUNT(l->caches); i++)
     free(l->caches[i]);
   free(l->home);
+  free(l->came);
   run_folder_done(&l->folder);
   if (l->environment.n) free(l->environment.at[l->own]);
   vec_done(&l->environment);
@@ -283,22 +298,22 @@ static int give_files(struct lab *l, size_t n, struct err *e) {
   return r;
 }
 
-static void give_order(struct lab *l, const struct lab_order *order) {
-  const struct lab_first *first = &order->first;
+static struct wire_order order_of(const struct lab *l, const struct injection *i) {
+  const struct injector *with = l->injectors[i->injector];
+  return with->order(with->self, i);
+}
+
+/* N of the injections, of which a branch may add one more. */
+static int arm(struct lab *l, const struct injection *injections, size_t n, struct err *e) {
   struct wire_area *area = l->area.at;
-  uint32_t n = 0;
-  l->paired = first->armed;
-  l->first_came = false;
-  if (first->armed)
-    area->orders[n++] =
-        (struct wire_order){.hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault};
-  if (order->armed)
-    area->orders[n++] = (struct wire_order){.hash = order->hash,
-                                            .nth = order->nth,
-                                            .rule = order->rule,
-                                            .fault = order->fault,
-                                            .persistent = order->onwards};
-  area->n_orders = n;
+  if (n >= WIRE_ORDERS)
+    return err_set(e, -E2BIG, "an experiment has %zu injections (at most %d are possible)", n, WIRE_ORDERS - 1);
+  for (size_t i = 0; i < n; i++)
+    area->orders[i] = order_of(l, &injections[i]);
+  area->n_orders = (uint32_t)n;
+  l->n_armed = n;
+  memset(l->has, 0, sizeof l->has);
+  return 0;
 }
 
 static int see_files(struct lab *l, const struct sandbox_result *from, struct observation *to) {
@@ -312,14 +327,41 @@ static int see_files(struct lab *l, const struct sandbox_result *from, struct ob
   return r;
 }
 
+/*
+ * The first event by each order. OWN: the run is a branch, with one order more than the trunk; what comes behind its
+ * own event is the branch's alone, and not there for the next one.
+ */
+static int take_events(struct lab *l, bool own, struct lab_result *ret) {
+  const size_t n = l->n_armed + own;
+  bool branched = false, has[WIRE_ORDERS];
+  struct wire_event event;
+  memcpy(has, l->has, sizeof has);
+  while (run_area_take(&l->area, &event)) {
+    size_t i = event.order ? event.order - 1 : n;
+    if (i >= n || has[i]) continue;
+    l->came[i] = event;
+    has[i] = true;
+    branched |= own && i == l->n_armed;
+    if (!branched) l->has[i] = true;
+  }
+  ret->injected = n > 0;
+  for (size_t i = 0; i < n; i++)
+    ret->injected &= has[i];
+  if (n == 0) return 0;
+  ret->events = calloc(n, sizeof *ret->events);
+  if (!ret->events) return -ENOMEM;
+  ret->n_events = n;
+  for (size_t i = 0; i < n; i++)
+    if (has[i]) ret->events[i] = l->came[i];
+  return 0;
+}
+
 /* A command that has damaged the area shows nothing of what was injected; the next run has a whole one again. */
-static int see_events(struct lab *l, struct lab_result *ret) {
+static int see_events(struct lab *l, bool own, struct lab_result *ret) {
   int r = run_area_drain(&l->area, true);
   if (r == -EIO) return 0;
+  if (r == 0) r = take_events(l, own, ret);
   if (r < 0) return r;
-  if (l->paired && !l->first_came) l->first_came = run_area_take(&l->area, &l->first);
-  if (l->first_came) ret->first = l->first;
-  ret->injected = run_area_take(&l->area, &ret->event);
   struct run_totals totals;
   ret->attached = run_area_totals(&l->area, &totals) >= 0 && totals.attached;
   return 0;
@@ -344,14 +386,15 @@ static void see_tree(const struct sandbox_tree *from, struct sandbox_tree *to) {
   memcpy(to->programs, from->programs, from->n_programs * sizeof from->programs[0]);
 }
 
-static int see(struct lab *l, const struct sandbox_result *from, int out, int error, struct lab_result *ret,
-               struct err *e) {
+/* OWN: as of take_events. */
+static int see(struct lab *l, const struct sandbox_result *from, bool own, struct lab_result *ret, struct err *e) {
+  const int out = own ? l->child_out : l->out, error = own ? l->child_error : l->error;
   struct observation *seen = &ret->seen;
   seen->status = from->status;
   int r = observe_stream(seen, OBSERVE_OUT, out, OUTPUT_MAX);
   if (r == 0) r = observe_stream(seen, OBSERVE_ERROR, error, OUTPUT_MAX);
   if (r == 0) r = see_files(l, from, seen);
-  if (r == 0) r = see_events(l, ret);
+  if (r == 0) r = see_events(l, own, ret);
   if (r < 0) return err_set(e, r, "cannot read what the command left behind: %s", strerror(-r));
   ret->timed_out = from->timed_out;
   ret->locked = from->locked;
@@ -365,11 +408,11 @@ static int see(struct lab *l, const struct sandbox_result *from, int out, int er
 }
 
 /* Everything is as before the first run. */
-static int prepare(struct lab *l, const struct lab_order *order, bool fork, size_t n_streams, struct err *e) {
+static int prepare(struct lab *l, const struct experiment *x, bool fork, size_t n_streams, struct err *e) {
   int r = run_area_reset(&l->area, e);
   if (r == 0) r = give_files(l, n_streams, e);
+  if (r == 0) r = arm(l, x->injections, x->n, e);
   if (r < 0) return r;
-  give_order(l, order);
   l->area.at->server.version = fork ? WIRE_SERVER_VERSION : 0;
   return 0;
 }
@@ -379,7 +422,8 @@ static void result_init(struct lab_result *r) {
   memset(r, 0, offsetof(struct lab_result, frames));
   r->left = 0;
   r->tree.n_programs = 0;
-  memset(&r->first, 0, sizeof r->first);
+  r->events = NULL;
+  r->n_events = 0;
 }
 
 static void say_unlike(const struct lab *l, char why[SANDBOX_WHY]) {
@@ -399,7 +443,7 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   int r;
   unsigned tries = 0;
   do {
-    r = prepare(l, order, job.fork, STREAM_CHILD_OUT, e);
+    r = prepare(l, &order->x, job.fork, STREAM_CHILD_OUT, e);
     job.in = l->given[STREAM_IN];
     job.out = l->given[STREAM_OUT];
     job.error = l->given[STREAM_ERROR];
@@ -413,13 +457,21 @@ int lab_run(struct lab *l, const struct lab_order *order, struct lab_result *ret
   memcpy(ret->why, result.why, sizeof ret->why);
   if (l->unforked) say_unlike(l, ret->why);
   ret->emptied = result.emptied;
-  r = see(l, &result, l->out, l->error, ret, e);
+  r = see(l, &result, false, ret, e);
   sandbox_result_done(&result);
   if (r < 0) lab_result_done(ret);
   return r;
 }
 
-void lab_result_done(struct lab_result *r) { observation_done(&r->seen); }
+void lab_result_done(struct lab_result *r) {
+  observation_done(&r->seen);
+  free(r->events);
+}
+
+const struct wire_event *lab_last_event(const struct lab_result *r) {
+  static const struct wire_event none;
+  return r->n_events ? &r->events[r->n_events - 1] : &none;
+}
 
 int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_result *of, struct err *e) {
   struct lab_order traced = *order;
@@ -438,12 +490,13 @@ int lab_take_stack(struct lab *l, const struct lab_order *order, struct lab_resu
 struct branching {
   struct lab *l;
   struct lab_branch *b;
-  size_t *index; /* of the orders in the area, which are sorted */
-  bool ended;    /* the trunk, by itself */
+  struct wire_order *orders; /* of the experiments' last injections */
+  size_t *index;             /* of the orders in the area, which are sorted */
+  bool ended;                /* the trunk, by itself */
 };
 
 static int by_hash(const void *a, const void *b, void *context) {
-  const struct lab_order *orders = context, *x = &orders[*(const size_t *)a], *y = &orders[*(const size_t *)b];
+  const struct wire_order *orders = context, *x = &orders[*(const size_t *)a], *y = &orders[*(const size_t *)b];
   if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
   if (x->rule != y->rule) return x->rule < y->rule ? -1 : 1;
   return *(const size_t *)a < *(const size_t *)b ? -1 : 1;
@@ -453,9 +506,9 @@ static void give_branches(const struct branching *g) {
   struct wire_area *area = g->l->area.at;
   struct wire_branch *to = (struct wire_branch *)((char *)area + g->l->area.branches.at);
   for (size_t i = 0; i < g->b->n; i++) {
-    const struct lab_order *o = &g->b->orders[g->index[i]];
+    const struct wire_order *o = &g->orders[g->index[i]];
     to[i] = (struct wire_branch){
-        .hash = o->hash, .nth = o->nth, .rule = o->rule, .fault = o->fault, .persistent = o->onwards};
+        .hash = o->hash, .nth = o->nth, .rule = o->rule, .fault = o->fault, .persistent = o->persistent};
   }
   area->n_branches = (uint32_t)g->b->n;
   area->shown_pid = SANDBOX_PID;
@@ -469,7 +522,7 @@ static int child_done(void *context, uint32_t order, const struct sandbox_result
   struct lab_result *result = calloc(1, sizeof *result);
   if (!result) return err_set(e, -ENOMEM, "out of memory");
   result->mode = LAB_BRANCH;
-  int r = see(g->l, from, g->l->child_out, g->l->child_error, result, e);
+  int r = see(g->l, from, true, result, e);
   g->l->area.pending.n = g->l->area.taken = 0;
   if (r == 0) r = g->b->done(g->b->context, g->index[order], result, e);
   lab_result_done(result);
@@ -506,7 +559,7 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
   g->ended = true;
   if (!g->b->expected) return 0;
   if (!result) return err_set(e, -ENOMEM, "out of memory");
-  int r = see(g->l, from, g->l->out, g->l->error, result, e);
+  int r = see(g->l, from, false, result, e);
   struct text what = {0};
   g->b->unlike = r == 0 && observe_compare(g->b->expected, &result->seen, g->b->mask, &what) != 0;
   if (g->b->unlike) keep_what(g->l, &what);
@@ -518,7 +571,7 @@ static int trunk_ended(void *context, const struct sandbox_result *from, struct 
 
 static int run_trunk(struct branching *g, struct err *e) {
   struct lab *l = g->l;
-  int r = prepare(l, &(struct lab_order){.first = g->b->first}, true, STREAMS, e);
+  int r = prepare(l, &g->b->prefix, true, STREAMS, e);
   if (r < 0) return r;
   give_branches(g);
   struct sandbox_branch branch = {.in = l->given[STREAM_IN],
@@ -541,7 +594,7 @@ static int run_trunk(struct branching *g, struct err *e) {
 /* Once for each lab. */
 static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
   struct lab_branch none = {
-      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .expected = b->expected, .mask = b->mask, .first = b->first};
+      .wall_ns = b->wall_ns, .until_ns = b->until_ns, .expected = b->expected, .mask = b->mask, .prefix = b->prefix};
   struct branching g = {.l = l, .b = &none};
   if (!b->expected || l->proved) return 0;
   int r = run_trunk(&g, e);
@@ -557,7 +610,7 @@ static int prove_trunk(struct lab *l, struct lab_branch *b, struct err *e) {
  */
 static int prove_fork(struct lab *l, const struct lab_branch *b, struct err *e) {
   const struct lab_order none = {.wall_ns = b->wall_ns, .until_ns = b->until_ns};
-  bool like = !b->expected || b->first.armed || l->unforked;
+  bool like = !b->expected || b->prefix.n || l->unforked;
   int r = 0;
   for (int i = 0; i < 2 && !like && r == 0; i++) {
     struct lab_result result;
@@ -571,24 +624,36 @@ static int prove_fork(struct lab *l, const struct lab_branch *b, struct err *e) 
   return r;
 }
 
+/* What the experiments have in common, and the order of the last injection of each. */
+static void take_orders(struct branching *g) {
+  struct lab_branch *b = g->b;
+  if (b->n) b->prefix = experiment_prefix(b->experiments[0]);
+  for (size_t i = 0; i < b->n; i++) {
+    const struct experiment *x = b->experiments[i];
+    MUST(x->n == b->prefix.n + 1);
+    g->orders[i] = order_of(g->l, &x->injections[x->n - 1]);
+    g->index[i] = i;
+    if (b->whys) b->whys[i] = NULL;
+  }
+  qsort_r(g->index, b->n, sizeof *g->index, by_hash, g->orders);
+}
+
 int lab_branch(struct lab *l, struct lab_branch *b, struct err *e) {
-  struct branching g = {.l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index)};
+  struct branching g = {
+      .l = l, .b = b, .index = calloc(b->n + 1, sizeof *g.index), .orders = calloc(b->n + 1, sizeof *g.orders)};
   bool before = l->unlike;
+  int r = g.index && g.orders ? 0 : err_set(e, -ENOMEM, "out of memory");
   MUST(b->n <= LAB_BRANCHES);
   b->why[0] = '\0';
   b->unlike = false;
-  if (!g.index) return err_set(e, -ENOMEM, "out of memory");
-  for (size_t i = 0; i < b->n; i++) {
-    g.index[i] = i;
-    if (b->whys) b->whys[i] = NULL;
-  }
-  qsort_r(g.index, b->n, sizeof *g.index, by_hash, (void *)(uintptr_t)b->orders);
-  int r = prove_trunk(l, b, e);
+  if (r == 0) take_orders(&g);
+  if (r == 0) r = prove_trunk(l, b, e);
   if (r == 0 && !b->why[0] && !l->unlike) r = run_trunk(&g, e);
   l->unlike |= b->unlike;
   if (r == 0 && l->unlike && !before) r = prove_fork(l, b, e);
   if (l->unlike) say_unlike(l, b->why);
   b->unlike = l->unlike;
   free(g.index);
+  free(g.orders);
   return r;
 }

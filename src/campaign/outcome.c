@@ -101,7 +101,7 @@ static bool is_broken(const struct observe_stream *s) {
  * asked, and sees nothing of it.
  */
 static bool ends_inside(const struct outcome_facts *f, const struct observe_stream *said) {
-  return f->indirect && contains(said, "terminate called without an active exception");
+  return f->expect.indirect && contains(said, "terminate called without an active exception");
 }
 
 /* Is there no more of something? */
@@ -110,10 +110,10 @@ static bool is_limit(int error) { return error == ENOMEM || error == EAGAIN || e
 /* Giving up on purpose is no failure; a check of the program's own, or of libc's, that finds it broken is one. */
 static bool gives_up(const struct outcome_facts *f) {
   const struct observe_stream *said = &f->run->streams[OBSERVE_ERROR];
-  if (!is_limit(f->error) || is_broken(said) || mentions(said, "assert")) return false;
+  if (!is_limit(f->expect.error) || is_broken(said) || mentions(said, "assert")) return false;
   /* The library of Rust says this of keys for its threads; an index that is out of bounds is another thing. */
   if (mentions(said, "out of ") && !mentions(said, "out of bounds") && !mentions(said, "out of range")) return true;
-  return f->error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
+  return f->expect.error == ENOMEM && (says_out_of_memory(said) || ends_inside(f, said));
 }
 
 /* Is there a file as large as a file can become? */
@@ -193,9 +193,9 @@ static bool says_on_output(const struct outcome_facts *f) {
                                       "couldn't", "unable", "warning", "out of memory", "no memory"};
   const struct observe_stream *before = &f->baseline->streams[OBSERVE_OUT], *now = &f->run->streams[OBSERVE_OUT];
   if (before->n > TOLD_MAX || now->n > TOLD_MAX) return false;
-  const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
+  const char *reason = f->expect.error ? strerrordesc_np(f->expect.error) : NULL;
   /* Servers and shells say that access is denied in words of their own. */
-  bool refused = f->error == EACCES || f->error == EPERM;
+  bool refused = f->expect.error == EACCES || f->expect.error == EPERM;
   bool told = (reason && count(now, reason) > count(before, reason)) ||
               (refused && count(now, "denied") > count(before, "denied")) ||
               (refused && count(now, "forbidden") > count(before, "forbidden"));
@@ -210,7 +210,7 @@ static bool has_text(const struct observe_entry *e, const char *text) {
 
 /* Others keep a log, which then has the reason in words. */
 static bool says_in_file(const struct outcome_facts *f) {
-  const char *reason = f->error ? strerrordesc_np(f->error) : NULL;
+  const char *reason = f->expect.error ? strerrordesc_np(f->expect.error) : NULL;
   size_t before = 0, now = 0;
   for (size_t i = 0; reason && i < f->baseline->entries.n; i++)
     before += has_text(&f->baseline->entries.at[i], reason);
@@ -236,8 +236,8 @@ enum outcome outcome_of(const struct outcome_facts *f, struct text *what, unsign
   if (differs & (DIFFERS_STATUS | DIFFERS_ERROR)) return OUTCOME_HANDLED;
   /* Who cannot remove a temporary file has nobody to tell. */
   if (differs & ~(unsigned)DIFFERS_LITTER)
-    return f->traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
-  if (!(f->traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
+    return f->expect.traits & TRAIT_ANSWERS || is_told(f) ? OUTCOME_HANDLED : OUTCOME_SILENT;
+  if (!(f->expect.traits & TRAIT_LOSES) || !leaves_files(f->baseline)) return OUTCOME_SAME;
   /* The world outside can see nothing of it until the machine stops. */
   if (what) text_add(what, "what was written before may be lost, and nobody was told\n");
   if (ret_differs) *ret_differs = DIFFERS_FILES | DIFFERS_LOSS;

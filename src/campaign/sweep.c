@@ -25,46 +25,34 @@ uint64_t sweep_latest(const struct sweep *s) { return s->deadline ? s->deadline 
 
 /* A run that was ended for lack of budget tells nothing. */
 bool sweep_is_cut(const struct sweep *s, const struct lab_result *r) { return r->timed_out && sweep_is_over(s); }
-static struct lab_first first_of(const struct sweep *s, const struct campaign_experiment *x) {
-  if (!x->first) return (struct lab_first){0};
-  const struct campaign_experiment *before = &s->experiments[x->first - 1];
-  const struct campaign_fault *f = &s->faults[before->fault];
-  return (struct lab_first){
-      .hash = s->points[before->point].hash, .nth = before->nth, .rule = f->rule, .fault = f->fault, .armed = true};
+struct lab_order sweep_order(const struct sweep *s, size_t experiment) {
+  return (struct lab_order){.x = s->candidates[experiment].x, .wall_ns = s->wall_ns, .until_ns = sweep_latest(s)};
 }
 
-struct lab_order sweep_order(const struct sweep *s, size_t experiment) {
-  const struct campaign_experiment *x = &s->experiments[experiment];
-  const struct campaign_fault *f = &s->faults[x->fault];
-  return (struct lab_order){.hash = s->points[x->point].hash,
-                            .nth = x->nth,
-                            .rule = f->rule,
-                            .fault = f->fault,
-                            .armed = true,
-                            .onwards = x->onwards,
-                            .wall_ns = s->wall_ns,
-                            .until_ns = sweep_latest(s),
-                            .first = first_of(s, x)};
+const struct observation *sweep_reference(const struct sweep *s, const struct experiment *x) {
+  uint64_t at = 0;
+  if (x->n < 2 || !s->references || !map_get(s->references, experiment_prefix_key(x), &at)) return NULL;
+  return (const struct observation *)(uintptr_t)at;
 }
 
 enum outcome sweep_judge(const struct sweep_state *st, size_t experiment, const struct lab_result *r, struct text *what,
                          bool *ret_failed) {
   const struct sweep *s = st->s;
-  const struct campaign_experiment *x = &s->experiments[experiment];
-  struct campaign_case c = {.baseline = s->baseline,
-                            .mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE),
-                            .point = &s->points[x->point],
-                            .fault = &s->faults[x->fault],
-                            .traits = x->traits};
-  if (x->first && s->alone) c.alone = &s->alone[x->first - 1];
-  return campaign_judge(&c, r, what, ret_failed);
+  const struct candidate *c = &s->candidates[experiment];
+  struct campaign_case is = {.baseline = s->baseline,
+                             .mask = __atomic_load_n(&st->mask, __ATOMIC_ACQUIRE),
+                             .expect = c->expect,
+                             .reference = sweep_reference(s, &c->x)};
+  return campaign_judge(&is, r, what, ret_failed);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* Those of one batch have one fault before them, or none. */
+/* Those of one batch have the same injections before their last one. */
 static bool fits(const struct sweep *s, size_t i, const size_t *with) {
-  return !with || s->experiments[i].first == s->experiments[*with].first;
+  if (!with) return true;
+  const struct experiment *a = &s->candidates[i].x, *b = &s->candidates[*with].x;
+  return a->n == b->n && (a->n < 2 || experiment_prefix_key(a) == experiment_prefix_key(b));
 }
 
 /* What waits for others stays where it is; what is taken, or not to be tried at all, goes. */
@@ -72,12 +60,12 @@ static bool take_later(struct sweep_state *st, const size_t *with, size_t *ret) 
   const struct sweep *s = st->s;
   for (size_t i = st->next_later; i < st->later.n; i++) {
     size_t *first = &st->later.at[st->next_later], experiment = st->later.at[i];
-    size_t point = s->experiments[experiment].point;
-    if (st->waits[point] && !st->hung[point]) continue;
+    size_t place = s->candidates[experiment].place;
+    if (st->waits[place] && !st->hung[place]) continue;
     if (!fits(s, experiment, with)) return false;
     memmove(first + 1, first, (i - st->next_later) * sizeof *first);
     st->next_later++;
-    if (st->hung[point]) continue;
+    if (st->hung[place]) continue;
     *ret = experiment;
     return true;
   }
@@ -90,13 +78,13 @@ static bool take_later(struct sweep_state *st, const size_t *with, size_t *ret) 
  */
 static bool take_one(struct sweep_state *st, const size_t *with, size_t *ret) {
   const struct sweep *s = st->s;
-  while (st->next < s->n_experiments) {
+  while (st->next < s->n_candidates) {
     size_t i = st->next;
     bool known = s->before && s->before[i] != BEFORE_NOTHING;
     if (!known && !fits(s, i, with)) return false;
     st->next++;
     if (known) continue;
-    if (!st->failed[s->experiments[i].point] || vec_push(&st->later, i) < 0) {
+    if (!st->failed[s->candidates[i].place] || vec_push(&st->later, i) < 0) {
       *ret = i;
       return true;
     }
@@ -151,28 +139,36 @@ static int take_known(struct sweep_state *st) {
     f.failure.crash.n = n;
     if (sweep_add_finding(st, &f, &number) < 0) return -ENOMEM;
   }
-  for (size_t i = 0; s->before && i < s->n_experiments; i++)
-    if (s->before[i] == BEFORE_FAILED) st->failed[s->experiments[i].point] = true;
+  for (size_t i = 0; s->before && i < s->n_candidates; i++)
+    if (s->before[i] == BEFORE_FAILED) st->failed[s->candidates[i].place] = true;
   return 0;
 }
 
 int sweep_run(const struct sweep *s, size_t *ret_done, struct err *e) {
   struct sweep_state st = {
       .s = s, .lock = PTHREAD_MUTEX_INITIALIZER, .made = PTHREAD_COND_INITIALIZER, .mask = &s->baseline->mask};
-  size_t n_points = 0;
-  for (size_t i = 0; i < s->n_experiments; i++)
-    if (s->experiments[i].point >= n_points) n_points = s->experiments[i].point + 1;
-  st.failed = calloc(3 * (n_points + 1), sizeof *st.failed);
-  if (!st.failed) return err_set(e, -ENOMEM, "out of memory");
-  st.hung = st.failed + n_points + 1;
-  st.waits = st.hung + n_points + 1;
-  st.n_points = n_points;
+  size_t n_places = 0;
+  for (size_t i = 0; i < s->n_candidates; i++)
+    if (s->candidates[i].place >= n_places) n_places = s->candidates[i].place + 1;
+  st.failed = calloc(3 * (n_places + 1), sizeof *st.failed);
+  st.sites = calloc(n_places + 1, sizeof *st.sites);
+  if (!st.failed || !st.sites) {
+    free(st.failed);
+    free(st.sites);
+    return err_set(e, -ENOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < s->n_candidates; i++)
+    st.sites[s->candidates[i].place] = s->candidates[i].site;
+  st.hung = st.failed + n_places + 1;
+  st.waits = st.hung + n_places + 1;
+  st.n_places = n_places;
   st.started = sweep_now();
   st.r = take_known(&st);
   worker_run((unsigned)s->n_labs, work, &st);
   int told = sweep_end_waiting(&st);
   if (st.r == 0) st.r = told;
   free(st.failed);
+  free(st.sites);
   vec_done(&st.later);
   map_done(&st.counting);
   for (size_t i = 0; i < st.findings.n; i++)

@@ -20,11 +20,12 @@ struct sweep_state {
   const struct sweep *s;
   pthread_mutex_t lock;
   size_t next, done, taken;
-  size_t n_points;
-  bool *failed;      /* of each point: a finding is known there, or a hang of the same call */
+  size_t n_places;
+  uint64_t *sites;   /* of each place, as of struct candidate */
+  bool *failed;      /* ... a finding is known there, or a hang of the same call */
   bool *hung;        /* ... and it is a hang: to wait once more would tell nothing */
   bool *waits;       /* ... and perhaps: one of these is in `waiting`, or somebody makes sure of it now */
-  VEC(size_t) later; /* experiments at such points, for when all others are done */
+  VEC(size_t) later; /* experiments at such places, for when all others are done */
   size_t next_later;
   uint64_t started;
   VEC(struct waiting *) waiting; /* none of it is taken away before the end */
@@ -50,7 +51,8 @@ struct held {
   size_t experiment;
   enum outcome outcome;
   char *difference;
-  struct wire_event event, first;
+  struct wire_event *events; /* as of struct lab_result */
+  size_t n_events;
   int status;
   bool injected, attached;
   enum lab_mode mode;
@@ -104,6 +106,8 @@ uint64_t sweep_latest(const struct sweep *s);
 /* A run that was ended for lack of budget tells nothing. */
 bool sweep_is_cut(const struct sweep *s, const struct lab_result *r);
 
+/* What the injections before the last did alone; NULL if there are none, or it is not known. */
+const struct observation *sweep_reference(const struct sweep *s, const struct experiment *x);
 struct lab_order sweep_order(const struct sweep *s, size_t experiment);
 enum outcome sweep_judge(const struct sweep_state *st, size_t experiment, const struct lab_result *r, struct text *what,
                          bool *ret_failed);
@@ -142,7 +146,7 @@ void sweep_note_cost(struct sweep_state *st, enum campaign_choice way, uint64_t 
 /* The next experiment, if there is one and the budget allows it; WITH: that fits into one batch with this one. */
 bool sweep_take(struct sweep_state *st, const size_t *with, size_t *ret);
 /* Each hang costs as much as hundreds of other experiments: those of the same call wait as well. The lock is held. */
-void sweep_put_call_off(struct sweep_state *st, size_t point);
+void sweep_put_call_off(struct sweep_state *st, size_t place);
 void sweep_fail(struct sweep_state *st, int r);
 /* Batches of branches, as long as these are cheaper (sweep_batch.c). */
 void sweep_work_in_batches(struct sweep_state *st, struct lab *l);

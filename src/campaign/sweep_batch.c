@@ -23,7 +23,7 @@ struct batch {
   struct lab *l;
   size_t n, taken[LAB_BRANCHES];
   bool made[LAB_BRANCHES];
-  struct lab_order orders[LAB_BRANCHES];
+  const struct experiment *experiments[LAB_BRANCHES];
   size_t index[LAB_BRANCHES]; /* of those that are not made yet */
   size_t again;               /* a new failure, which is to be made sure of before others are made */
   bool hung;                  /* ... and it is a hang */
@@ -40,7 +40,7 @@ static void put_off(struct batch *b) {
   struct sweep_state *st = b->st;
   (void)pthread_mutex_lock(&st->lock);
   for (size_t i = 0; i < b->n; i++) {
-    if (b->made[i] || !st->failed[st->s->experiments[b->taken[i]].point] || vec_push(&st->later, b->taken[i]) < 0)
+    if (b->made[i] || !st->failed[st->s->candidates[b->taken[i]].place] || vec_push(&st->later, b->taken[i]) < 0)
       continue;
     b->made[i] = true;
     b->later++;
@@ -114,7 +114,7 @@ static int run_to_end(struct batch *b, size_t experiment, struct end *ret, struc
   *ret = (struct end){.outcome = sweep_judge(st, experiment, &result, &what, &failed),
                       .status = result.seen.status,
                       .injected = result.injected,
-                      .call = result.event.call,
+                      .call = lab_last_event(&result)->call,
                       .difference = strdup(what.at ? what.at : "")};
   bool cut = sweep_is_cut(st->s, &result) || sweep_stopped(st->s);
   text_done(&what);
@@ -216,7 +216,7 @@ static int compare_with_run(struct batch *b, const struct held *h, char ret[SAND
   const struct end branch = {.outcome = h->outcome,
                              .status = h->status,
                              .injected = h->injected,
-                             .call = h->event.call,
+                             .call = h->n_events ? h->events[h->n_events - 1].call : 0,
                              .difference = h->difference};
   struct end first;
   bool twice = false;
@@ -292,11 +292,11 @@ static int release(struct batch *b, bool trusted) {
   return r;
 }
 
-/* The run from which they branch looks as without faults, or as with the first alone. */
+/* The run from which they branch looks as without faults, or as with the injections that they have in common. */
 static const struct observation *expected_of(const struct batch *b) {
   const struct sweep *s = b->st->s;
-  size_t first = b->n ? s->experiments[b->taken[0]].first : 0;
-  return !first ? &s->baseline->runs[0].seen : s->alone ? &s->alone[first - 1] : NULL;
+  const struct experiment *x = &s->candidates[b->taken[0]].x;
+  return x->n < 2 ? &s->baseline->runs[0].seen : sweep_reference(s, x);
 }
 
 /*
@@ -304,19 +304,19 @@ static const struct observation *expected_of(const struct batch *b) {
  * was not made yet, that is the one to look at first. What hangs takes too long for that.
  */
 static size_t clearest(const struct batch *b) {
-  const struct campaign_experiment *all = b->st->s->experiments;
+  const struct candidate *all = b->st->s->candidates;
   size_t best = b->again;
   for (size_t i = 0; i < b->n && !b->hung; i++) {
-    const struct campaign_experiment *x = &all[b->taken[i]], *y = &all[b->taken[best]];
-    bool same = x->point == y->point && x->nth == y->nth && x->onwards == y->onwards && x->first == y->first;
+    const struct candidate *x = &all[b->taken[i]], *y = &all[b->taken[best]];
+    bool same = x->place == y->place && x->time == y->time; /* all of a batch have one prefix */
     if (same && !b->made[i] && x->weight > y->weight) best = i;
   }
   return best;
 }
 
-static bool is_known_to_fail(struct sweep_state *st, size_t point) {
+static bool is_known_to_fail(struct sweep_state *st, size_t place) {
   (void)pthread_mutex_lock(&st->lock);
-  bool is = st->failed[point];
+  bool is = st->failed[place];
   (void)pthread_mutex_unlock(&st->lock);
   return is;
 }
@@ -324,10 +324,10 @@ static bool is_known_to_fail(struct sweep_state *st, size_t point) {
 /* By itself, and if another one was clearer and no failure, that one too. */
 static int look_at_failure(struct batch *b, size_t *made) {
   const size_t which[] = {clearest(b), b->again};
-  const size_t point = b->st->s->experiments[b->taken[b->again]].point;
+  const size_t place = b->st->s->candidates[b->taken[b->again]].place;
   int r = 0;
   for (size_t i = 0; i < COUNT(which) && r == 0 && !b->made[which[i]]; i++) {
-    if (i && is_known_to_fail(b->st, point)) break;
+    if (i && is_known_to_fail(b->st, place)) break;
     r = sweep_make(b->st, b->l, b->taken[which[i]], "a new failure is looked at by itself",
                    b->hung ? KNOWN_HUNG : KNOWN_NOT);
     b->made[which[i]] = true;
@@ -343,18 +343,17 @@ static int branch_once(struct batch *b, size_t *ret_made) {
   for (size_t i = 0; i < b->n; i++)
     if (!b->made[i]) {
       b->index[n] = i;
-      b->orders[n++] = sweep_order(b->st->s, b->taken[i]);
+      b->experiments[n++] = &b->st->s->candidates[b->taken[i]].x;
     }
-  struct lab_branch branch = {.orders = b->orders,
+  struct lab_branch branch = {.experiments = b->experiments,
                               .n = n,
                               .wall_ns = b->st->s->wall_ns,
                               .until_ns = sweep_latest(b->st->s),
                               .done = branch_done,
                               .context = b,
                               .whys = b->found,
-                              .expected = expected_of(b),
-                              .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE),
-                              .first = b->orders[0].first};
+                              .expected = n ? expected_of(b) : NULL,
+                              .mask = __atomic_load_n(&b->st->mask, __ATOMIC_ACQUIRE)};
   uint64_t start = sweep_now();
   int r = n ? lab_branch(b->l, &branch, &e) : 0;
   uint64_t took = sweep_now() - start;

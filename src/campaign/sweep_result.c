@@ -58,10 +58,10 @@ static void describe(const struct sweep *s, struct finding *f, enum outcome outc
   bool ended = outcome == OUTCOME_CRASH || outcome == OUTCOME_ABORT || outcome == OUTCOME_SANITIZER;
   if (!f->numbered) {
     f->modules.n = 0;
-    run_area_keep(lab_area(l), &result->event, &f->modules);
-    run_area_keep(lab_area(l), &result->first, &f->modules);
+    for (size_t i = result->n_events; i-- > 0;)
+      run_area_keep(lab_area(l), &result->events[i], &f->modules);
   }
-  size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), &result->event, f->inject);
+  size_t n = f->numbered ? f->failure.inject.n : number_inject(s, lab_area(l), lab_last_event(result), f->inject);
   f->failure = (struct campaign_failure){.outcome = outcome, .signal = ended ? campaign_signal(result) : 0};
   f->failure.inject = (struct campaign_stack){.at = f->inject, .n = n};
   f->numbered = true;
@@ -112,23 +112,23 @@ static void add_doubt(const struct repeats *t, enum outcome outcome, struct text
     text_addf(to, "it came again in %u of %u repeats", t->same, t->n);
 }
 
-void sweep_put_call_off(struct sweep_state *st, size_t point) {
-  uint64_t site = st->s->points[point].site;
-  st->failed[point] = true;
-  for (size_t i = 0; site && i < st->n_points; i++)
-    if (st->s->points[i].site == site) st->failed[i] = true;
+void sweep_put_call_off(struct sweep_state *st, size_t place) {
+  uint64_t site = st->sites[place];
+  st->failed[place] = true;
+  for (size_t i = 0; site && i < st->n_places; i++)
+    if (st->sites[i] == site) st->failed[i] = true;
 }
 
 static int tell(struct sweep_state *st, const struct sweep_done *d) {
   const struct sweep *s = st->s;
   st->done++;
-  if (d->finding) st->failed[s->experiments[d->experiment].point] = true;
+  if (d->finding) st->failed[s->candidates[d->experiment].place] = true;
   if (d->finding && d->outcome == OUTCOME_HANG) {
-    st->hung[s->experiments[d->experiment].point] = true;
-    sweep_put_call_off(st, s->experiments[d->experiment].point);
+    st->hung[s->candidates[d->experiment].place] = true;
+    sweep_put_call_off(st, s->candidates[d->experiment].place);
   }
   int r = s->sink.done(s->sink.context, d, &st->e);
-  if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_experiments, st->findings.n);
+  if (s->sink.progress) s->sink.progress(s->sink.context, st->done, s->n_candidates, st->findings.n);
   return r;
 }
 
@@ -181,6 +181,7 @@ static int tell_repeated(struct sweep_state *st, struct sweep_done *d, struct fi
 
 void sweep_held_done(struct held *h) {
   free(h->difference);
+  free(h->events);
   for (size_t i = 0; i < OBSERVE_STREAMS; i++)
     free((char *)(uintptr_t)h->streams[i].at);
 }
@@ -202,8 +203,8 @@ int sweep_hold(const struct sweep_done *d, bool streams, struct held *ret) {
   struct held add = {.experiment = d->experiment,
                      .outcome = d->outcome,
                      .difference = strdup(d->difference),
-                     .event = r->event,
-                     .first = r->first,
+                     .events = calloc(r->n_events + 1, sizeof *r->events),
+                     .n_events = r->n_events,
                      .status = r->seen.status,
                      .injected = r->injected,
                      .attached = r->attached,
@@ -213,7 +214,8 @@ int sweep_hold(const struct sweep_done *d, bool streams, struct held *ret) {
                      .memory = r->memory,
                      .finding = d->finding};
   memcpy(add.why, r->why, sizeof add.why);
-  bool good = add.difference;
+  bool good = add.difference && add.events;
+  if (good && r->n_events) memcpy(add.events, r->events, r->n_events * sizeof *r->events);
   for (size_t i = 0; i < OBSERVE_STREAMS && good && streams; i++)
     good = hold_stream(&r->seen.streams[i], &add.streams[i]);
   if (!good) sweep_held_done(&add);
@@ -244,7 +246,7 @@ enum branch_hang {
 static int tell_ended(struct sweep_state *st, struct sweep_done *d) {
   d->traced = d->result; /* it was repeated, and none was the same */
   (void)pthread_mutex_lock(&st->lock);
-  sweep_put_call_off(st, st->s->experiments[d->experiment].point);
+  sweep_put_call_off(st, st->s->candidates[d->experiment].place);
   int r = tell_doubt(st, d, &(struct repeats){.n = 1, .steady = true});
   (void)pthread_mutex_unlock(&st->lock);
   return r;
@@ -295,8 +297,8 @@ static int tell_locked(struct sweep_state *st, const struct sweep_done *d) {
 
 int sweep_tell_held(struct sweep_state *st, const struct lab *l, const struct held *h, const char *doubt,
                     struct lab_result *result) {
-  result->event = h->event;
-  result->first = h->first;
+  result->events = h->events;
+  result->n_events = h->n_events;
   result->seen.status = h->status;
   result->injected = h->injected;
   result->attached = h->attached;

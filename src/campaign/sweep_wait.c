@@ -20,11 +20,11 @@ static void waiting_free(struct waiting *w) {
 
 /* All of the same call. The lock is held. */
 static void set_waits(struct sweep_state *st, size_t experiment, bool waits) {
-  size_t point = st->s->experiments[experiment].point;
-  uint64_t site = st->s->points[point].site;
-  st->waits[point] = waits;
-  for (size_t i = 0; site && i < st->n_points; i++)
-    if (st->s->points[i].site == site) st->waits[i] = waits;
+  size_t place = st->s->candidates[experiment].place;
+  uint64_t site = st->sites[place];
+  st->waits[place] = waits;
+  for (size_t i = 0; site && i < st->n_places; i++)
+    if (st->sites[i] == site) st->waits[i] = waits;
 }
 
 int sweep_wait(struct sweep_state *st, const struct sweep_done *d, const struct finding *f, uint64_t ns) {
@@ -39,7 +39,7 @@ int sweep_wait(struct sweep_state *st, const struct sweep_done *d, const struct 
   w->failure.failure.crash.at = w->failure.crash;
   (void)pthread_mutex_lock(&st->lock);
   int r = vec_push(&st->waiting, w);
-  if (r == 0) sweep_put_call_off(st, st->s->experiments[d->experiment].point);
+  if (r == 0) sweep_put_call_off(st, st->s->candidates[d->experiment].place);
   if (r == 0) set_waits(st, d->experiment, true);
   (void)pthread_mutex_unlock(&st->lock);
   if (r < 0) waiting_free(w);

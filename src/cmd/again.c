@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct campaign_fault *find_fault(const struct test_space *s, const struct test_finding *f) {
+static const struct inject_fault *find_fault(const struct test_space *s, const struct test_finding *f) {
   for (size_t i = 0; i < s->faults.n; i++) {
-    const struct campaign_fault *at = &s->faults.at[i];
-    if (at->retval == f->retval && at->error == f->error && at->act == campaign_act_named(f->act) &&
+    const struct inject_fault *at = &s->faults.at[i];
+    if (at->retval == f->retval && at->error == f->error && at->act == inject_act_named(f->act) &&
         strcmp(test_function(s, at->function), f->function) == 0)
       return at;
   }
@@ -39,11 +39,11 @@ static uint64_t likeness(const test_frames *a, const test_frames *b) {
   return (uint64_t)n << 32 | (UINT32_MAX - (far < UINT32_MAX ? far : UINT32_MAX));
 }
 
-static const struct campaign_point *find_alike(struct test_setup *s, const struct test_finding *f) {
+static const struct inject_point *find_alike(struct test_setup *s, const struct test_finding *f) {
   struct test_space *space = &s->space;
   struct run_symbols *symbols = NULL;
   struct arena arena = {0};
-  const struct campaign_point *best = NULL;
+  const struct inject_point *best = NULL;
   uint64_t most = 0;
   if (run_symbols_new(&space->modules, lab_area(s->recorder), &symbols) < 0) return NULL;
   for (size_t i = 0; i < space->points.n; i++) {
@@ -60,13 +60,29 @@ static const struct campaign_point *find_alike(struct test_setup *s, const struc
   return best;
 }
 
-static const struct campaign_point *find_point(struct test_setup *s, const struct test_finding *f) {
+static const struct inject_point *find_point(struct test_setup *s, const struct test_finding *f) {
   for (size_t i = 0; i < s->space.points.n; i++)
     if (s->space.points.at[i].hash == f->hash) return &s->space.points.at[i];
   return find_alike(s, f);
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
+
+/* Adds an injection; the order has all that were added so far. */
+static void add_injection(struct test_setup *s, const struct inject_point *point, const struct inject_fault *fault,
+                          uint64_t nth, bool persistent, struct again *ret) {
+  const struct test_space *space = &s->space;
+  const uint32_t n = ret->order.x.n;
+  ret->calls[n] = (struct inject_call){.point = (uint32_t)(point - space->points.at),
+                                       .fault = (uint32_t)(fault - space->faults.at),
+                                       .nth = nth,
+                                       .persistent = persistent};
+  ret->injections[n] = (struct injection){
+      .size = sizeof ret->calls[n], .key = inject_key(point->hash, nth, persistent, fault), .bytes = &ret->calls[n]};
+  struct expectation last = inject_expect(point, fault, test_traits(&s->space, point, fault));
+  ret->is.expect = n ? expectation_join(&ret->is.expect, &last) : last;
+  ret->order.x = (struct experiment){.n = n + 1, .injections = ret->injections};
+}
 
 /* Of two faults: makes the first one alone, which leads to where the second can be. */
 static int locate_first(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) {
@@ -76,20 +92,12 @@ static int locate_first(struct test_setup *s, const struct test_finding *f, stru
                                      .error = f->first.error,
                                      .hash = f->first_hash,
                                      .inject = f->first_stack};
-  const struct campaign_fault *fault = find_fault(&s->space, &first);
-  const struct campaign_point *point = fault ? find_point(s, &first) : NULL;
+  const struct inject_fault *fault = find_fault(&s->space, &first);
+  const struct inject_point *point = fault ? find_point(s, &first) : NULL;
   struct lab_result result;
   if (!point) return -ENOENT;
-  ret->first = (struct lab_first){
-      .hash = point->hash, .nth = f->first.nth, .rule = fault->rule, .fault = fault->fault, .armed = true};
-  ret->is.traits = test_traits(&s->space, point, fault);
-  struct lab_order order = {.hash = point->hash,
-                            .nth = f->first.nth,
-                            .rule = fault->rule,
-                            .fault = fault->fault,
-                            .armed = true,
-                            .wall_ns = test_setup_wall(s)};
-  int r = lab_run(s->recorder, &order, &result, e);
+  add_injection(s, point, fault, f->first.nth, false, ret);
+  int r = lab_run(s->recorder, &ret->order, &result, e);
   if (r < 0) return r == -ENOENT ? -EIO : r; /* that the command cannot be started tells nothing about its calls */
   r = test_take_points(&s->space, s->recorder, e);
   ret->alone = result.seen;
@@ -99,25 +107,13 @@ static int locate_first(struct test_setup *s, const struct test_finding *f, stru
 }
 
 int again_locate(struct test_setup *s, const struct test_finding *f, struct again *ret, struct err *e) {
-  *ret = (struct again){0};
+  *ret = (struct again){.order.wall_ns = test_setup_wall(s), .is.baseline = &s->baseline};
   int r = f->first.function ? locate_first(s, f, ret, e) : 0;
   if (r < 0) return r;
-  const struct campaign_fault *fault = find_fault(&s->space, f);
-  const struct campaign_point *point = fault ? find_point(s, f) : NULL;
+  const struct inject_fault *fault = find_fault(&s->space, f);
+  const struct inject_point *point = fault ? find_point(s, f) : NULL;
   if (!point) return -ENOENT;
-  ret->is =
-      (struct campaign_case){.baseline = &s->baseline,
-                             .point = point,
-                             .fault = fault,
-                             .traits = campaign_pair_traits(ret->is.traits, test_traits(&s->space, point, fault))};
-  ret->order = (struct lab_order){.hash = point->hash,
-                                  .nth = f->nth < point->count || !point->count ? f->nth : point->count,
-                                  .rule = fault->rule,
-                                  .fault = fault->fault,
-                                  .armed = true,
-                                  .onwards = f->onwards,
-                                  .wall_ns = test_setup_wall(s),
-                                  .first = ret->first};
+  add_injection(s, point, fault, f->nth < point->count || !point->count ? f->nth : point->count, f->onwards, ret);
   ret->patient = strcmp(f->kind, outcome_words[OUTCOME_HANG]) == 0;
   return 0;
 }
@@ -128,7 +124,7 @@ static int run_once(struct test_setup *s, const struct again *a, bool patient, s
                     struct err *e) {
   struct lab_order order = a->order;
   struct campaign_case is = a->is;
-  if (a->first.armed) is.alone = &a->alone;
+  if (order.x.n > 1) is.reference = &a->alone;
   if (patient) campaign_be_patient(&order);
   *ret = (struct again_result){0};
   int r = lab_run(s->labs.at[0], &order, &ret->run, e);

@@ -39,21 +39,16 @@ static void place_done(struct place *p) {
 }
 
 static int place_make(struct test_setup *s, const struct lab_order *order, struct place *p, struct err *e) {
-  const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
-  struct test_writer writer = {.space = &s->space};
+  const struct injector *with = test_injectors(&s->space)[0];
   int r = run_folder_make(s->space.modules.asan, &p->folder, e);
-  if (r >= 0) r = run_area_make(p->folder.area, plan->functions.n, false, &p->area, e);
-  if (r >= 0) r = test_write_shim(&writer, p->folder.area, p->folder.shim, &p->shim, &p->preload, e);
+  if (r >= 0) r = run_area_make(p->folder.area, with->functions(with->self), false, &p->area, e);
+  if (r >= 0) r = with->prepare(with->self, false, p->folder.area, p->folder.shim, &p->shim, &p->preload, e);
   if (r >= 0) r = run_folder_write(&p->folder, &p->shim, e);
   if (r < 0) return r;
-  const struct lab_first *first = &order->first;
-  uint32_t n = 0;
-  if (first->armed)
-    p->area.at->orders[n++] =
-        (struct wire_order){.hash = first->hash, .nth = first->nth, .rule = first->rule, .fault = first->fault};
-  p->area.at->orders[n++] = (struct wire_order){
-      .hash = order->hash, .nth = order->nth, .rule = order->rule, .fault = order->fault, .persistent = order->onwards};
-  p->area.at->n_orders = n;
+  const struct experiment *x = &order->x;
+  for (uint32_t i = 0; i < x->n; i++)
+    p->area.at->orders[i] = with->order(with->self, &x->injections[i]);
+  p->area.at->n_orders = x->n;
   return 0;
 }
 

@@ -23,7 +23,7 @@ struct job {
   uint64_t seconds, runs;
   unsigned jobs;
   struct test_setup setup;
-  struct campaign_experiment *experiments;
+  struct candidate *experiments;
   size_t n_experiments, done;
   struct store_folder folder;
   struct store *store;
@@ -249,16 +249,17 @@ static int begin_campaign(struct job *job, struct err *e) {
 /* --- the campaign ------------------------------------------------------------------------------------------------- */
 
 static int plan(struct job *job, struct err *e) {
-  const struct test_space *space = &job->setup.space;
-  struct campaign_order order = {.points = space->points.at,
-                                 .n_points = space->points.n,
-                                 .faults = space->faults.at,
-                                 .n_faults = space->faults.n,
-                                 .likely = test_likely,
-                                 .traits = test_traits,
-                                 .random = job->random,
-                                 .context = &job->setup.space};
-  int r = campaign_plan(&order, &job->experiments, &job->n_experiments);
+  struct test_space *space = &job->setup.space;
+  struct inject_plan order = {.points = space->points.at,
+                              .n_points = space->points.n,
+                              .faults = space->faults.at,
+                              .n_faults = space->faults.n,
+                              .likely = test_likely,
+                              .traits = test_traits,
+                              .random = job->random,
+                              .arena = &space->arena,
+                              .context = space};
+  int r = inject_plan(&order, &job->experiments, &job->n_experiments);
   if (r < 0) return err_set(e, r, "out of memory");
   if (space->notes.n) text_add(&job->setup.baseline.notes, space->notes.at);
   const struct test_scope *scope = &job->subject.scope;
@@ -305,7 +306,8 @@ static int start_keeper(struct job *job, struct err *e) {
 
 static int on_done(void *context, const struct sweep_done *d, struct err *e) {
   struct job *job = context;
-  if (job->outcomes && !job->experiments[d->experiment].first) job->outcomes[d->experiment] = (uint8_t)(d->outcome + 1);
+  if (job->outcomes && job->experiments[d->experiment].x.n == 1)
+    job->outcomes[d->experiment] = (uint8_t)(d->outcome + 1);
   return test_keeper_add(&job->keeper, d, e);
 }
 
@@ -329,15 +331,13 @@ static int sweep_part(struct job *job, uint64_t deadline, uint64_t runs, const u
                                                       : "there is no sandbox",
                         .labs = job->setup.labs.at,
                         .n_labs = job->setup.labs.n,
-                        .points = job->setup.space.points.at,
-                        .faults = job->setup.space.faults.at,
-                        .experiments = job->experiments,
-                        .n_experiments = job->n_experiments,
+                        .candidates = job->experiments,
+                        .n_candidates = job->n_experiments,
                         .baseline = &job->setup.baseline,
                         .wall_ns = test_setup_wall(&job->setup),
                         .deadline = deadline,
                         .runs = runs,
-                        .alone = job->pairs.alone,
+                        .references = &job->pairs.references,
                         .stop = test_interrupted(),
                         .sink = {.done = on_done, .progress = on_progress, .context = job},
                         .known = job->keeper.known.at,

@@ -23,13 +23,15 @@ struct test_space {
   struct site_likely *likely;
   struct profile_facts *facts;
   struct map verdicts; /* of call sites, by module and return address */
-  VEC(struct campaign_fault) faults;
-  VEC(struct campaign_point) points;
+  VEC(struct inject_fault) faults;
+  VEC(struct inject_point) points;
   VEC(struct wire_point) seen; /* as many as points */
   cmd_names opened;            /* libraries that it opens, which are modules too */
   program_places sites;        /* calls from elsewhere are left out, if there are any */
   bool named;                  /* the functions were asked for by name */
   struct arena arena;
+  struct injector injector;
+  const struct injector *injectors[1];
   bool follow;                 /* other programs are started, and their calls may fail too */
   bool watch;                  /* other processes are */
   struct text notes;           /* of them, a line each */
@@ -74,20 +76,15 @@ int test_space_judge(struct test_space *s, struct err *e) MUST_USE;
 /* All of these, of the program alone. */
 int test_space_make(char *const *command, const struct test_scope *scope, struct test_space *s, struct err *e) MUST_USE;
 void test_space_done(struct test_space *s);
-/* For lab_request.write; CONTEXT is a struct test_writer. */
-struct test_writer {
-  struct test_space *space;
-  bool points;
-};
-int test_write_shim(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
-                    struct err *e);
+/* For lab_request.injectors: one list, which is there as long as the space. */
+const struct injector *const *test_injectors(struct test_space *s);
 /* Takes the points that the lab's last run recorded and that are not there yet. */
 int test_take_points(struct test_space *s, const struct lab *l, struct err *e) MUST_USE;
-/* For campaign_order.likely; CONTEXT is a struct test_space. */
-int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+/* For inject_plan.likely; CONTEXT is a struct test_space. */
+int test_likely(void *context, const struct inject_point *p, const struct inject_fault *f);
 /* Adds a line about the functions that were called and that nothing is known about, if there are any. */
 void test_note_untried(const struct test_space *s, const struct test_scope *scope, struct text *notes);
-unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f);
+unsigned test_traits(void *context, const struct inject_point *p, const struct inject_fault *f);
 /* Name of function I of the plan. */
 const char *test_function(const struct test_space *s, uint32_t i);
 /* All code that a word of --only-site means: FILE:LINE, FUNCTION or MODULE+0xOFFSET. */
@@ -149,7 +146,6 @@ struct test_setup {
   const char *hidden; /* the campaign's folder, or NULL */
   char *data, *runtime;
   struct test_space space;
-  struct test_writer recording, trying;
   struct lab *recorder;
   VEC(struct lab *) labs;
   struct baseline baseline;
@@ -198,11 +194,12 @@ struct test_keeper {
   struct test_setup *setup;
   struct store *store;
   const char *folder;
-  const struct campaign_experiment *experiments;
+  const struct candidate *experiments;
   size_t n_experiments;
   VEC(int64_t) points; /* ids in the store */
   int64_t *ids;        /* of each experiment, in the store; 0 if it was not made, nor begun */
   struct map stored;   /* points by their hashes: ids in the store */
+  struct map made;     /* experiments of one injection, by their keys: likewise */
   VEC(struct campaign_failure) known;
   VEC(struct test_shown) shown; /* of each finding */
   uint8_t *before;              /* an enum sweep_before for each experiment */
@@ -226,11 +223,12 @@ int test_facts_baseline(struct store *s, const struct baseline *b, struct err *e
 struct test_pairs {
   struct test_setup *setup;
   struct test_keeper *keeper;
-  struct campaign_experiment *experiments; /* of one fault, and then those of two; malloc'ed, and the caller's */
+  struct candidate *experiments; /* of one fault, and then those of two; malloc'ed, and the caller's */
   size_t n, n_single;
-  const uint8_t *outcomes;   /* of the former, enum outcome + 1; 0 if it was not made by this process */
-  struct observation *alone; /* of the former, those that are first of a pair: what became of them */
-  uint64_t deadline;         /* for the search; 0 for none */
+  const uint8_t *outcomes;         /* of the former, enum outcome + 1; 0 if it was not made by this process */
+  VEC(struct observation *) alone; /* what became of those that others are behind, */
+  struct map references;           /* ... by their experiment_key */
+  uint64_t deadline;               /* for the search; 0 for none */
 };
 
 /*
@@ -252,7 +250,7 @@ struct test_finding {
   bool onwards;
   int64_t retval;
   int error;
-  const char *act; /* as campaign_act_word has it */
+  const char *act; /* as inject_act_word has it */
   test_frames inject;
   /* The fault before it, of two; function is NULL if there is none. */
   struct store_first first;
@@ -289,7 +287,8 @@ struct again {
   struct lab_order order;
   struct campaign_case is;
   bool patient; /* it is a hang */
-  struct lab_first first;
+  struct injection injections[2];
+  struct inject_call calls[2];
   struct observation alone; /* of the first fault alone, if there are two */
 };
 

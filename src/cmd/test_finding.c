@@ -129,14 +129,14 @@ static int save_text(const char *folder, const char *name, const struct text *t,
 static int save_log(const struct test_keeper *k, const struct test_finding *f, const struct sweep_done *d,
                     const char *folder, struct err *e) {
   struct run_log log = {
-      .plan = (const struct wire_plan *)k->setup->space.plan.at, .start = d->result->event.time, .events = 1};
+      .plan = (const struct wire_plan *)k->setup->space.plan.at, .start = lab_last_event(d->result)->time, .events = 1};
   struct text line = {0}, xml = {0};
   char *path = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &log.symbols);
   if (r == 0 && d->modules) run_symbols_tell(log.symbols, d->modules);
   if (r == 0) {
-    if (f->first.function) run_log_json(&log, &d->result->first, &line);
-    run_log_json(&log, &d->result->event, &line);
+    for (size_t i = 0; i < d->result->n_events; i++)
+      run_log_json(&log, &d->result->events[i], &line);
     r = save_text(folder, "log.json", &line, 0644, e);
   }
   if (r == 0 && asprintf(&path, "%s/log.json", folder) < 0) r = err_set(e, -ENOMEM, "out of memory");

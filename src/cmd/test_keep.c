@@ -26,7 +26,7 @@ static const char *shown_function(const struct test_space *space, uint32_t i) {
 
 static int add_point(struct test_keeper *k, struct run_symbols *symbols, size_t i, struct err *e) {
   const struct test_space *space = &k->setup->space;
-  const struct campaign_point *p = &space->points.at[i];
+  const struct inject_point *p = &space->points.at[i];
   struct store_point add = {.hash = p->hash,
                             .function = shown_function(space, p->function),
                             .count = p->count,
@@ -75,7 +75,7 @@ static int add_plan(struct test_keeper *k, struct err *e) {
   uint64_t *n = calloc(plan->functions.n + 1, sizeof *n);
   if (!n) return err_set(e, -ENOMEM, "out of memory");
   for (size_t i = 0; i < k->n_experiments; i++)
-    n[space->faults.at[k->experiments[i].fault].function]++;
+    n[space->faults.at[inject_last_call(&k->experiments[i].x)->fault].function]++;
   gather_names(space, n, plan->functions.n);
   int r = 0;
   for (uint32_t i = 0; i < plan->functions.n && r == 0; i++)
@@ -86,20 +86,10 @@ static int add_plan(struct test_keeper *k, struct err *e) {
 
 /* --- what was done before ----------------------------------------------------------------------------------------- */
 
-static uint64_t experiment_key(uint64_t hash, uint64_t nth, bool onwards, const struct campaign_fault *f) {
-  uint64_t key = hash_mix(hash);
-  key = hash_mix(key + nth * 2 + onwards);
-  key = hash_mix(key + (uint64_t)f->retval);
-  return hash_mix(key + (uint64_t)f->error * WIRE_ACT_COUNT + f->act);
-}
-
-/* Of two faults, the key depends on that of the first. */
-static uint64_t pair_key(uint64_t key, uint64_t first) { return hash_mix(key + hash_mix(first)); }
-
 struct past {
   struct test_keeper *k;
   struct map experiments; /* by key: id and an enum sweep_before */
-  struct map keys;        /* by id */
+  struct map keys;        /* of injections, by the ids of experiments that they are last of */
 };
 
 enum { BEFORE_BITS = 2 };
@@ -111,22 +101,17 @@ static int take_point(void *context, const struct store_point *p) {
 
 static int take_experiment(void *context, const struct store_experiment *x) {
   struct past *past = context;
-  struct campaign_fault f = {.retval = x->retval, .error = x->error, .act = (uint8_t)campaign_act_named(x->act)};
-  uint64_t key = experiment_key(x->hash, x->nth, x->onwards, &f), first = 0;
-  if (x->first && !map_get(&past->keys, (uint64_t)x->first, &first)) return 0;
-  if (x->first) key = pair_key(key, first);
-  if (map_put(&past->keys, (uint64_t)x->id, key) < 0) return -ENOMEM;
+  struct inject_fault f = {.retval = x->retval, .error = x->error, .act = (uint8_t)inject_act_named(x->act)};
+  struct injection list[2] = {0};
+  uint32_t n = 0;
+  if (x->first && !map_get(&past->keys, (uint64_t)x->first, &list[n++].key)) return 0;
+  list[n++].key = inject_key(x->hash, x->nth, x->onwards, &f);
+  if (map_put(&past->keys, (uint64_t)x->id, list[n - 1].key) < 0) return -ENOMEM;
+  const struct experiment made = {.n = n, .injections = list};
   /* A failure that nobody had time to repeat is made once more, and takes the same row. */
   bool unsure = x->doubt && x->precision < 0;
   uint64_t before = x->finding ? BEFORE_FAILED : unsure ? BEFORE_NOTHING : BEFORE_DONE;
-  return map_put(&past->experiments, key, (uint64_t)x->id << BEFORE_BITS | before);
-}
-
-static uint64_t key_of(const struct test_keeper *k, size_t i) {
-  const struct test_space *space = &k->setup->space;
-  const struct campaign_experiment *x = &k->experiments[i];
-  uint64_t key = experiment_key(space->points.at[x->point].hash, x->nth, x->onwards, &space->faults.at[x->fault]);
-  return x->first ? pair_key(key, key_of(k, x->first - 1)) : key;
+  return map_put(&past->experiments, experiment_key(&made), (uint64_t)x->id << BEFORE_BITS | before);
 }
 
 static int take_finding(void *context, const struct store_finding *f) {
@@ -151,9 +136,11 @@ static int find_past(struct test_keeper *k, struct past *past, struct err *e) {
   if (r < 0) return r;
   uint64_t value;
   for (size_t i = 0; i < k->n_experiments; i++) {
-    if (!map_get(&past->experiments, key_of(k, i), &value)) continue;
+    if (!map_get(&past->experiments, experiment_key(&k->experiments[i].x), &value)) continue;
     k->before[i] = value & ((1u << BEFORE_BITS) - 1);
     k->ids[i] = (int64_t)(value >> BEFORE_BITS);
+    if (k->experiments[i].x.n == 1 && map_put(&k->made, experiment_key(&k->experiments[i].x), value >> BEFORE_BITS) < 0)
+      return -ENOMEM;
   }
   return 0;
 }
@@ -179,6 +166,7 @@ void test_keeper_done(struct test_keeper *k) {
   free(k->before);
   free(k->ids);
   map_done(&k->stored);
+  map_done(&k->made);
   vec_done(&k->known);
   vec_done(&k->shown);
   arena_done(&k->arena);
@@ -211,22 +199,32 @@ static int keep_reason(struct test_keeper *k, const struct lab_result *result, s
   return store_set(k->store, way, result->why, e);
 }
 
+/* Of two faults, the experiment of the first alone. */
+static int64_t first_id(const struct test_keeper *k, const struct experiment *x) {
+  const struct experiment first = experiment_prefix(x);
+  uint64_t id = 0;
+  if (first.n) (void)map_get(&k->made, experiment_key(&first), &id);
+  return (int64_t)id;
+}
+
 static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int64_t *ret_id, struct err *e) {
-  const struct campaign_experiment *x = &k->experiments[d->experiment];
-  const struct campaign_fault *f = &k->setup->space.faults.at[x->fault];
-  struct store_experiment add = {.point = k->points.at[x->point],
-                                 .first = x->first ? k->ids[x->first - 1] : 0,
-                                 .nth = x->nth,
-                                 .onwards = x->onwards,
+  const struct experiment *x = &k->experiments[d->experiment].x;
+  const struct inject_call *call = inject_last_call(x);
+  const struct inject_fault *f = &k->setup->space.faults.at[call->fault];
+  const struct wire_event *event = lab_last_event(d->result);
+  struct store_experiment add = {.point = k->points.at[call->point],
+                                 .first = first_id(k, x),
+                                 .nth = call->nth,
+                                 .onwards = call->persistent,
                                  .retval = f->retval,
                                  .error = f->error,
-                                 .act = campaign_act_word(f->act),
+                                 .act = inject_act_word(f->act),
                                  .doubt = d->doubt,
                                  .mode = lab_mode_words[d->result->mode],
                                  .outcome = outcome_words[d->outcome],
                                  .status = d->result->seen.status,
-                                 .call = d->result->event.call,
-                                 .process = d->result->event.process,
+                                 .call = event->call,
+                                 .process = event->process,
                                  .seconds = (double)d->result->wall_ns / 1e9,
                                  .precision = d->traced ? d->precision : -1,
                                  .difference = outcome_is_failure(d->outcome) ? d->difference : NULL,
@@ -234,39 +232,43 @@ static int add_experiment(struct test_keeper *k, const struct sweep_done *d, int
                                  .replaces = k->before[d->experiment] == BEFORE_NOTHING ? k->ids[d->experiment] : 0};
   int r = store_add_experiment(k->store, &add, e);
   if (r == 0) *ret_id = k->ids[d->experiment] = add.id;
+  if (r == 0 && x->n == 1) r = map_put(&k->made, experiment_key(x), (uint64_t)add.id);
   return r < 0 ? r : keep_reason(k, d->result, e);
 }
 
 static struct test_finding describe(const struct test_keeper *k, const struct sweep_done *d) {
   const struct test_space *space = &k->setup->space;
-  const struct campaign_experiment *x = &k->experiments[d->experiment];
-  const struct campaign_fault *fault = &space->faults.at[x->fault];
+  const struct experiment *x = &k->experiments[d->experiment].x;
+  const struct inject_call *call = inject_last_call(x);
+  const struct inject_fault *fault = &space->faults.at[call->fault];
+  const struct wire_event *event = lab_last_event(d->result);
   struct test_finding f = {
       .id = (int64_t)d->finding,
       .kind = outcome_words[d->outcome],
       .signal = d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_SILENT ? 0 : campaign_signal(d->result),
       .function = test_function(space, fault->function),
       .written = shown_function(space, fault->function),
-      .hash = space->points.at[x->point].hash,
-      .nth = x->nth,
-      .onwards = x->onwards,
-      .call = d->result->event.call,
-      .process = d->result->event.process,
+      .hash = space->points.at[call->point].hash,
+      .nth = call->nth,
+      .onwards = call->persistent,
+      .call = event->call,
+      .process = event->process,
       .retval = fault->retval,
       .error = fault->error,
-      .act = campaign_act_word(fault->act)};
-  if (!x->first) return f;
-  const struct campaign_experiment *first = &k->experiments[x->first - 1];
-  fault = &space->faults.at[first->fault];
+      .act = inject_act_word(fault->act)};
+  if (x->n < 2) return f;
+  call = inject_call_of(&x->injections[0]);
+  fault = &space->faults.at[call->fault];
+  event = &d->result->events[0];
   f.first_written = shown_function(space, fault->function);
-  f.first_hash = space->points.at[first->point].hash;
+  f.first_hash = space->points.at[call->point].hash;
   f.first = (struct store_first){.function = test_function(space, fault->function),
-                                 .act = campaign_act_word(fault->act),
+                                 .act = inject_act_word(fault->act),
                                  .retval = fault->retval,
                                  .error = fault->error,
-                                 .nth = first->nth,
-                                 .call = d->result->first.call,
-                                 .process = d->result->first.process};
+                                 .nth = call->nth,
+                                 .call = event->call,
+                                 .process = event->process};
   return f;
 }
 
@@ -301,17 +303,19 @@ static int name_stacks(struct test_keeper *k, const struct sweep_done *d, struct
   struct run_symbols *symbols = NULL;
   int r = run_symbols_new(&k->setup->space.modules, lab_area(d->lab), &symbols);
   if (r == 0 && d->modules) run_symbols_tell(symbols, d->modules);
-  if (r == 0) r = test_name_inject(symbols, &d->result->event, arena, &f->inject);
-  if (r == 0 && f->first.function) r = test_name_inject(symbols, &d->result->first, arena, &f->first_stack);
+  if (r == 0) r = test_name_inject(symbols, lab_last_event(d->result), arena, &f->inject);
+  if (r == 0 && f->first.function) r = test_name_inject(symbols, &d->result->events[0], arena, &f->first_stack);
   if (r == 0 && d->traced) r = test_name_crash(symbols, d->traced, arena, crash);
   run_symbols_free(symbols);
   return r;
 }
 
 static struct test_shown shown_of(const struct test_keeper *k, const struct sweep_done *d) {
-  const struct campaign_experiment *x = &k->experiments[d->experiment];
-  return (struct test_shown){
-      .hash = k->setup->space.points.at[x->point].hash, .weight = 2 * x->weight + !x->onwards, .onwards = x->onwards};
+  const struct candidate *c = &k->experiments[d->experiment];
+  const struct inject_call *call = inject_last_call(&c->x);
+  return (struct test_shown){.hash = k->setup->space.points.at[call->point].hash,
+                             .weight = 2 * c->weight + !call->persistent,
+                             .onwards = call->persistent};
 }
 
 /* The folder first: a finding that is in the database can be repeated. */

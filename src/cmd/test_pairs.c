@@ -16,27 +16,15 @@
 
 /* A failure is a finding by itself, and what stays or comes late leads to what the first time has led to. */
 static bool is_eligible(const struct test_pairs *p, size_t i) {
-  const struct campaign_experiment *x = &p->experiments[i];
-  if (x->onwards || x->nth != 1) return false;
+  const struct inject_call *call = inject_last_call(&p->experiments[i].x);
+  if (call->persistent || call->nth != 1) return false;
   if (!p->outcomes[i]) return p->keeper->before[i] == BEFORE_DONE;
   enum outcome o = (enum outcome)(p->outcomes[i] - 1);
   return o == OUTCOME_SAME || o == OUTCOME_HANDLED;
 }
 
-static struct lab_order order_of(const struct test_pairs *p, size_t i) {
-  const struct test_space *space = &p->setup->space;
-  const struct campaign_experiment *x = &p->experiments[i];
-  const struct campaign_fault *f = &space->faults.at[x->fault];
-  return (struct lab_order){.hash = space->points.at[x->point].hash,
-                            .nth = x->nth,
-                            .rule = f->rule,
-                            .fault = f->fault,
-                            .armed = true,
-                            .wall_ns = test_setup_wall(p->setup)};
-}
-
-static int add(struct test_pairs *p, struct campaign_experiment x) {
-  struct campaign_experiment *more = realloc(p->experiments, (p->n + 1) * sizeof *more);
+static int add(struct test_pairs *p, struct candidate x) {
+  struct candidate *more = realloc(p->experiments, (p->n + 1) * sizeof *more);
   if (!more) return -ENOMEM;
   p->experiments = more;
   p->experiments[p->n++] = x;
@@ -46,23 +34,21 @@ static int add(struct test_pairs *p, struct campaign_experiment x) {
 /* All faults of the points from number FROM on, behind experiment I. */
 static int add_pairs(struct test_pairs *p, size_t i, size_t from) {
   struct test_space *space = &p->setup->space;
-  struct campaign_order order = {.points = space->points.at + from,
-                                 .n_points = space->points.n - from,
-                                 .faults = space->faults.at,
-                                 .n_faults = space->faults.n,
-                                 .likely = test_likely,
-                                 .traits = test_traits,
-                                 .context = space};
-  struct campaign_experiment *found = NULL;
+  struct inject_plan order = {.points = space->points.at,
+                              .n_points = space->points.n,
+                              .from = from,
+                              .behind = &p->experiments[i],
+                              .arena = &space->arena,
+                              .faults = space->faults.at,
+                              .n_faults = space->faults.n,
+                              .likely = test_likely,
+                              .traits = test_traits,
+                              .context = space};
+  struct candidate *found = NULL;
   size_t n = 0;
-  int r = campaign_plan(&order, &found, &n);
-  for (size_t k = 0; k < n && r == 0; k++) {
-    if (found[k].onwards || found[k].nth != 1) continue;
-    found[k].point += from;
-    found[k].first = i + 1;
-    found[k].traits = campaign_pair_traits(p->experiments[i].traits, found[k].traits);
+  int r = inject_plan(&order, &found, &n);
+  for (size_t k = 0; k < n && r == 0; k++)
     r = add(p, found[k]);
-  }
   free(found);
   return r;
 }
@@ -71,11 +57,23 @@ static bool has_survived(const struct lab_result *r) {
   return r->injected && !r->timed_out && WIFEXITED(r->seen.status);
 }
 
+static int keep_alone(struct test_pairs *p, const struct experiment *x, struct lab_result *from) {
+  struct observation *alone = malloc(sizeof *alone);
+  if (!alone || vec_push(&p->alone, alone) < 0) {
+    free(alone);
+    return -ENOMEM;
+  }
+  *alone = from->seen;
+  from->seen = (struct observation){0};
+  return map_put(&p->references, experiment_key(x), (uintptr_t)alone);
+}
+
 /* One first fault: what it leads to. */
 static int follow(struct test_pairs *p, size_t i, struct err *e) {
   struct test_space *space = &p->setup->space;
   struct lab *l = p->setup->recorder;
-  struct lab_order order = order_of(p, i);
+  const struct experiment x = p->experiments[i].x; /* there may be more, in another place, soon */
+  struct lab_order order = {.x = x, .wall_ns = test_setup_wall(p->setup)};
   struct lab_result result;
   size_t from = space->points.n;
   int r = lab_run(l, &order, &result, e);
@@ -84,8 +82,7 @@ static int follow(struct test_pairs *p, size_t i, struct err *e) {
   if (r == 0 && space->points.n > from) {
     r = test_keeper_points(p->keeper, l, e);
     if (r == 0) r = add_pairs(p, i, from);
-    p->alone[i] = result.seen;
-    result.seen = (struct observation){0};
+    if (r == 0) r = keep_alone(p, &x, &result);
   }
   lab_result_done(&result);
   return r;
@@ -97,15 +94,17 @@ static bool is_over(const struct test_pairs *p) {
 
 int test_pairs_find(struct test_pairs *p, struct err *e) {
   p->n_single = p->n;
-  p->alone = calloc(p->n_single + 1, sizeof *p->alone);
-  int r = p->alone ? 0 : -ENOMEM;
+  int r = 0;
   for (size_t i = 0; i < p->n_single && r == 0 && !is_over(p); i++)
     if (is_eligible(p, i)) r = follow(p, i, e);
   return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
 }
 
 void test_pairs_done(struct test_pairs *p) {
-  for (size_t i = 0; i < p->n_single && p->alone; i++)
-    observation_done(&p->alone[i]);
-  free(p->alone);
+  for (size_t i = 0; i < p->alone.n; i++) {
+    observation_done(p->alone.at[i]);
+    free(p->alone.at[i]);
+  }
+  vec_done(&p->alone);
+  map_done(&p->references);
 }

@@ -103,7 +103,7 @@ static uint64_t likeliest(const struct test_space *s, uint32_t function, const s
   struct site_call c = call_of(s, function, seen);
   int best = 0;
   for (size_t i = 0; i < s->faults.n; i++) {
-    const struct campaign_fault *f = &s->faults.at[i];
+    const struct inject_fault *f = &s->faults.at[i];
     int likely = f->function == function ? site_likely_of(s->likely, &c, f->error, f->retval) : 0;
     if (likely > best) best = likely;
   }
@@ -116,7 +116,7 @@ static uint64_t likeliest(const struct test_space *s, uint32_t function, const s
  * at the end; but who looks at once, and then says nothing, has lost it knowingly.
  */
 static void add_verdict(const struct test_space *s, uint64_t site, const struct wire_point *seen,
-                        struct campaign_point *to) {
+                        struct inject_point *to) {
   const char *function = test_function(s, to->function);
   uint64_t verdict;
   to->site = site;
@@ -147,11 +147,11 @@ static bool is_excused(const struct test_space *s, const char *function) {
 
 static int add_point(struct test_space *s, const struct run_area *area, const struct wire_point *p) {
   struct wire_loaded loaded;
-  struct campaign_point add = {.hash = p->hash,
-                               .count = p->count,
-                               .function = p->function,
-                               .verdict = 1,
-                               .excused = is_excused(s, test_function(s, p->function))};
+  struct inject_point add = {.hash = p->hash,
+                             .count = p->count,
+                             .function = p->function,
+                             .verdict = 1,
+                             .excused = is_excused(s, test_function(s, p->function))};
   bool known = p->n_frames && run_area_loaded(area, p->frames[0].module, &loaded);
   if (s->sites.n && !(known && is_wanted(s, test_path_of(s, loaded.path), p->frames[0].at))) return 0;
   if (known && is_indirect(s, loaded.path)) {
@@ -233,14 +233,14 @@ static struct site_call call_of(const struct test_space *s, uint32_t function, c
   return c;
 }
 
-static struct site_call call_at(const struct test_space *s, const struct campaign_point *p) {
+static struct site_call call_at(const struct test_space *s, const struct inject_point *p) {
   return call_of(s, p->function, &s->seen.at[p - s->points.at]);
 }
 
 /* So many functions that were not tried are named; of more, how many each library has. */
 enum { UNTRIED_SHOWN = 8 };
 
-int test_likely(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+int test_likely(void *context, const struct inject_point *p, const struct inject_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_at(s, p);
   if (p->again) return 0;
@@ -361,7 +361,7 @@ static int note_outputs(struct test_space *s, output_events *events) {
   return r;
 }
 
-unsigned test_traits(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
+unsigned test_traits(void *context, const struct inject_point *p, const struct inject_fault *f) {
   const struct test_space *s = context;
   struct site_call c = call_at(s, p);
   /* The rest may come with the next call, and who asks again and again for a byte too few would take for ever. */

@@ -109,14 +109,6 @@ static struct lab_request lab_for(const struct test_setup *s) {
 /* Whoever may not make a sandbox cannot make the experiment. */
 static int refuse_lab(int r) { return r == -EPERM || r == -ENOSPC || r == -EACCES || r == -ENODEV ? -ECANCELED : r; }
 
-static int write_nothing(void *context, const char *area, const char *shim, struct text *ret_shim,
-                         struct text *ret_preload, struct err *e) {
-  (void)context, (void)area, (void)shim, (void)e;
-  text_add(ret_shim, "");
-  text_add(ret_preload, "");
-  return ret_shim->failed || ret_preload->failed ? -ENOMEM : 0;
-}
-
 /* One run without faults and without a shim, under the supervisor, which sees all that is started. */
 static int look_around(struct test_setup *s, struct err *e) {
   struct lab_order order = {.wall_ns = s->is->timeout_ns};
@@ -124,7 +116,6 @@ static int look_around(struct test_setup *s, struct err *e) {
   struct lab_result result = {0};
   struct lab *l = NULL;
   test_stage("running the command to see what it starts");
-  request.write = write_nothing;
   request.watch = true;
   something_to_lose = 1;
   int r = lab_new(&request, &l, e);
@@ -144,17 +135,12 @@ static int look_around(struct test_setup *s, struct err *e) {
 }
 
 /* PROCESSOR: as in struct lab_request. */
-static int make_lab(struct test_setup *s, struct test_writer *writer, bool points, unsigned processor, struct lab **ret,
-                    struct err *e) {
-  const struct wire_plan *plan = (const struct wire_plan *)s->space.plan.at;
+static int make_lab(struct test_setup *s, bool points, unsigned processor, struct lab **ret, struct err *e) {
   struct lab_request request = lab_for(s);
-  *writer = (struct test_writer){.space = &s->space, .points = points};
-  request.n_functions = plan->functions.n;
   request.points = points;
   request.fork = !points && !s->is->no_sandbox;
   request.watch = s->space.watch;
-  request.write = test_write_shim;
-  request.context = writer;
+  request.injectors = test_injectors(&s->space);
   request.processor = processor;
   if (interrupted) return err_set(e, -EINTR, "interrupted");
   int r = lab_new(&request, ret, e);
@@ -180,7 +166,7 @@ static int look_for_libraries(struct test_setup *s, struct err *e) {
   r = test_space_fill(&all, &s->space, e);
   if (r == -ENODATA) return 0;
   something_to_lose = 1;
-  if (r >= 0) r = make_lab(s, &s->recording, true, 0, &l, e);
+  if (r >= 0) r = make_lab(s, true, 0, &l, e);
   if (r >= 0) r = lab_run(l, &order, &result, e);
   n_stoppable = 0;
   if (r >= 0) r = test_space_take_opened(&s->space, s->is, lab_area(l), &opens, e);
@@ -216,10 +202,10 @@ int test_setup_space(struct test_setup *s, const struct test_subject *subject, s
 
 static int make_labs(struct test_setup *s, unsigned n, struct err *e) {
   const struct processors processors = processors_now();
-  int r = make_lab(s, &s->recording, true, 0, &s->recorder, e);
+  int r = make_lab(s, true, 0, &s->recorder, e);
   for (unsigned i = 0; i < n && r >= 0; i++) {
     struct lab *l = NULL;
-    r = make_lab(s, &s->trying, false, processors_pick(&processors, i), &l, e);
+    r = make_lab(s, false, processors_pick(&processors, i), &l, e);
     if (r >= 0 && vec_push(&s->labs, l) < 0) {
       lab_free(l);
       r = -ENOMEM;

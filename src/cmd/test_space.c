@@ -218,7 +218,7 @@ static bool wants_error(const struct test_scope *scope, int error) {
 }
 
 /* A function with two names has two rules with the same errors. */
-static bool is_known(const struct test_space *s, const struct campaign_fault *f) {
+static bool is_known(const struct test_space *s, const struct inject_fault *f) {
   for (size_t i = s->faults.n; i-- > 0 && s->faults.at[i].function == f->function;)
     if (s->faults.at[i].rule != f->rule && s->faults.at[i].retval == f->retval && s->faults.at[i].error == f->error &&
         s->faults.at[i].act == f->act)
@@ -236,12 +236,12 @@ static int add_faults(struct test_space *s, const struct test_scope *scope, uint
   for (uint32_t i = f->rule; i < f->rule + f->n_rules; i++)
     for (uint32_t k = 0; k < rules[i].n_faults; k++) {
       const struct wire_fault *fault = &faults[rules[i].fault + k];
-      struct campaign_fault add = {.function = function,
-                                   .rule = i,
-                                   .fault = k,
-                                   .retval = fault->retval,
-                                   .error = fault->error,
-                                   .act = fault->act};
+      struct inject_fault add = {.function = function,
+                                 .rule = i,
+                                 .fault = k,
+                                 .retval = fault->retval,
+                                 .error = fault->error,
+                                 .act = fault->act};
       bool plain = fault->act == WIRE_ACT_RETURN && !add.error;
       if (plain && returned && add.retval > 0 && add.retval < ERRNO_MAX) add.error = (int)add.retval;
       if (fault->act == WIRE_ACT_THROW) add.error = ENOMEM;
@@ -265,20 +265,34 @@ static int find_faults(struct test_space *s, const struct test_scope *scope, str
   return r;
 }
 
-int test_write_shim(void *context, const char *area, const char *shim, struct text *ret_shim, struct text *ret_preload,
-                    struct err *e) {
-  const struct test_writer *w = context;
-  struct scenario_world world = w->space->world.world;
+static int prepare(void *self, bool record, const char *area, const char *shim, struct text *ret_shim,
+                   struct text *ret_preload, struct err *e) {
+  const struct test_space *s = self;
+  struct scenario_world world = s->world.world;
   struct text plan = {0};
   run_preload(shim, ret_preload);
   if (ret_preload->failed) return -ENOMEM;
   world.area = area;
   world.preload = ret_preload->at;
-  world.flags |= w->points ? WIRE_POINTS : 0;
-  int r = plan_compile(w->space->scenario, &world, &plan, e);
-  if (r >= 0) r = shim_write(plan.at, plan.n, w->space->runtime, ret_shim, e);
+  world.flags |= record ? WIRE_POINTS : 0;
+  int r = plan_compile(s->scenario, &world, &plan, e);
+  if (r >= 0) r = shim_write(plan.at, plan.n, s->runtime, ret_shim, e);
   text_done(&plan);
   return r;
+}
+
+static size_t count_functions(void *self) { return test_plan(self)->functions.n; }
+
+static struct wire_order order(void *self, const struct injection *i) {
+  const struct test_space *s = self;
+  return inject_order(s->points.at, s->faults.at, i);
+}
+
+const struct injector *const *test_injectors(struct test_space *s) {
+  s->injector = (struct injector){
+      .name = "library calls", .self = s, .prepare = prepare, .functions = count_functions, .order = order};
+  s->injectors[0] = &s->injector;
+  return s->injectors;
 }
 
 /* --- files with what was typed ------------------------------------------------------------------------------------ */

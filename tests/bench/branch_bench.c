@@ -36,7 +36,7 @@ enum { SPAWNS = 50, MOST_WORKERS = 8 };
 struct worker {
   struct bench *b;
   struct lab *lab;
-  struct lab_order *left;
+  const struct experiment **left;
   size_t *index;
   unsigned number, of;
   uint64_t child_ns;
@@ -47,12 +47,11 @@ struct worker {
 struct bench {
   char **command;
   struct test_space space;
-  struct test_writer recording, trying;
   struct lab *recorder, *exec;
   struct worker workers[MOST_WORKERS];
   unsigned n_workers;
   struct baseline baseline;
-  struct campaign_experiment *experiments;
+  struct candidate *experiments;
   struct lab_order *orders;
   bool *made;
   size_t n, n_made;
@@ -70,18 +69,13 @@ static double now(void) {
 
 static int make_lab(struct bench *b, char *cwd, bool points, bool fork, unsigned processor, struct lab **ret,
                     struct err *e) {
-  const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
-  struct test_writer *writer = points ? &b->recording : &b->trying;
-  *writer = (struct test_writer){.space = &b->space, .points = points};
   struct lab_request request = {.target = &b->space.target,
                                 .cwd = cwd,
                                 .envp = environ,
-                                .n_functions = plan->functions.n,
+                                .injectors = test_injectors(&b->space),
                                 .points = points,
                                 .fork = fork,
-                                .processor = processor,
-                                .write = test_write_shim,
-                                .context = writer};
+                                .processor = processor};
   return lab_new(&request, ret, e);
 }
 
@@ -103,9 +97,9 @@ static void choose(struct bench *b) {
   for (size_t i = 0; i < b->space.seen.n; i++)
     if (b->space.seen.at[i].last > last) last = b->space.seen.at[i].last;
   for (size_t i = 0; i < b->n && b->late; i++) {
-    const struct campaign_experiment *x = &b->experiments[i];
+    const struct inject_call *x = inject_last_call(&b->experiments[i].x);
     const struct wire_point *p = &b->space.seen.at[x->point];
-    if (x->nth == p->count && p->last > last - last / 10) b->experiments[n++] = *x;
+    if (x->nth == p->count && p->last > last - last / 10) b->experiments[n++] = b->experiments[i];
   }
   if (b->late) b->n = n;
 }
@@ -125,31 +119,23 @@ static int plan_orders(struct bench *b, size_t most, struct err *e) {
     lab_empty_in_place(b->workers[i].lab, &b->baseline.in_place);
   if (r >= 0) r = test_take_points(&b->space, b->recorder, e);
   if (r < 0) return r;
-  struct campaign_order order = {.points = b->space.points.at,
-                                 .n_points = b->space.points.n,
-                                 .faults = b->space.faults.at,
-                                 .n_faults = b->space.faults.n,
-                                 .likely = test_likely,
-                                 .traits = test_traits,
-                                 .context = &b->space};
-  r = campaign_plan(&order, &b->experiments, &b->n);
+  struct inject_plan order = {.points = b->space.points.at,
+                              .n_points = b->space.points.n,
+                              .faults = b->space.faults.at,
+                              .n_faults = b->space.faults.n,
+                              .likely = test_likely,
+                              .traits = test_traits,
+                              .arena = &b->space.arena,
+                              .context = &b->space};
+  r = inject_plan(&order, &b->experiments, &b->n);
   if (r < 0) return r;
   choose(b);
   thin_out(b, most);
   b->orders = calloc(b->n + 1, sizeof *b->orders);
   b->made = calloc(b->n + 1, sizeof *b->made);
   if (!b->orders || !b->made) return -ENOMEM;
-  for (size_t i = 0; i < b->n; i++) {
-    const struct campaign_experiment *x = &b->experiments[i];
-    const struct campaign_fault *f = &b->space.faults.at[x->fault];
-    b->orders[i] = (struct lab_order){.hash = b->space.points.at[x->point].hash,
-                                      .nth = x->nth,
-                                      .rule = f->rule,
-                                      .fault = f->fault,
-                                      .armed = true,
-                                      .onwards = x->onwards,
-                                      .wall_ns = b->baseline.wall_ns * 10 + 1000000000u};
-  }
+  for (size_t i = 0; i < b->n; i++)
+    b->orders[i] = (struct lab_order){.x = b->experiments[i].x, .wall_ns = b->baseline.wall_ns * 10 + 1000000000u};
   return 0;
 }
 
@@ -189,7 +175,7 @@ static size_t gather(struct worker *w) {
   for (size_t i = 0; i < w->b->n && n < LAB_BRANCHES; i++) {
     if (w->b->made[i] || !is_mine(w, i)) continue;
     w->index[n] = i;
-    w->left[n++] = w->b->orders[i];
+    w->left[n++] = &w->b->orders[i].x;
   }
   return n;
 }
@@ -212,7 +198,7 @@ static void work(void *context, unsigned number) {
   size_t before = SIZE_MAX, n;
   while (w->r >= 0 && (n = gather(w)) > 0 && n != before) {
     struct lab_branch branch = {
-        .orders = w->left, .n = n, .wall_ns = b->orders[0].wall_ns, .done = one_done, .context = w};
+        .experiments = w->left, .n = n, .wall_ns = b->orders[0].wall_ns, .done = one_done, .context = w};
     before = n;
     w->r = lab_branch(w->lab, &branch, &w->e);
     if (b->verbose) tell_why(w, n, branch.why);

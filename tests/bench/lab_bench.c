@@ -53,7 +53,8 @@ struct bench {
   char **command;
   const char *bare; /* NULL: none */
   struct test_space space;
-  struct test_writer writer;
+  struct injector injector;
+  const struct injector *injectors[1];
   double seconds;
   unsigned rounds;
   unsigned runs;    /* 0: for some seconds */
@@ -127,9 +128,16 @@ static int fork_some(struct lane *l, struct err *e) {
 
 /* --- in a lab ----------------------------------------------------------------------------------------------------- */
 
+/* An injection that never comes. */
+static struct wire_order order_never(void *self, const struct injection *i) {
+  (void)self, (void)i;
+  return (struct wire_order){.hash = 1, .nth = 1};
+}
+
 static int run_one(struct lab *l, enum lab_mode mode, struct err *e) {
   struct lab_result result;
-  struct lab_order order = {.hash = 1, .nth = 1, .armed = true, .wall_ns = 10000000000u};
+  const struct injection injection = {0};
+  struct lab_order order = {.x = {.n = 1, .injections = &injection}, .wall_ns = 10000000000u};
   int r = lab_run(l, &order, &result, e);
   if (r < 0) return r;
   enum lab_mode was = result.mode;
@@ -140,18 +148,15 @@ static int run_one(struct lab *l, enum lab_mode mode, struct err *e) {
 
 static int make_labs(struct lane *l, const char *cwd, struct err *e) {
   struct bench *b = l->bench;
-  const struct wire_plan *plan = (const struct wire_plan *)b->space.plan.at;
   const struct processors processors = processors_now();
   int r = 0;
   for (int i = 0; i < 2 && r >= 0; i++) {
     struct lab_request request = {.target = &b->space.target,
                                   .cwd = cwd,
                                   .envp = environ,
-                                  .n_functions = plan->functions.n,
+                                  .injectors = b->injectors,
                                   .fork = i == 1,
-                                  .processor = processors_pick(&processors, (unsigned)(l - b->lanes)),
-                                  .write = test_write_shim,
-                                  .context = &b->writer};
+                                  .processor = processors_pick(&processors, (unsigned)(l - b->lanes))};
     r = lab_new(&request, &l->labs[i], e);
     /* As in a campaign of a command whose baseline does not show it. */
     if (r >= 0) lab_empty_in_place(l->labs[i], &(struct sandbox_places){.all = true});
@@ -167,7 +172,9 @@ static bool needs_labs(const struct bench *b) {
 
 static int make_lanes(struct bench *b, const char *cwd, struct err *e) {
   int r = 0;
-  b->writer = (struct test_writer){.space = &b->space};
+  b->injector = *test_injectors(&b->space)[0];
+  b->injector.order = order_never;
+  b->injectors[0] = &b->injector;
   for (unsigned i = 0; i < b->n_lanes && r >= 0; i++) {
     b->lanes[i] = (struct lane){.bench = b, .ask = -1, .answer = -1};
     if (needs_labs(b)) r = make_labs(&b->lanes[i], cwd, e);

@@ -35,18 +35,17 @@ static const char *const verdict_words[VERDICTS] = {
 
 struct job {
   struct test_space space;
-  struct test_writer recording, trying;
   struct lab *recorder, *labs[WAYS];
   struct lab *steady[WAYS]; /* without chance; made when they are needed */
   const char *library;      /* what takes chance away; NULL: nothing does */
   const char *input;        /* what the command reads; NULL: nothing */
   struct baseline baseline;
-  struct campaign_experiment *experiments;
+  struct candidate *experiments;
   size_t n, most;
-  const struct campaign_experiment **chosen; /* of the experiments, those that are made */
+  const struct candidate **chosen; /* of the experiments, those that are made */
   size_t n_chosen;
   bool branch, deep, drawn;
-  VEC(struct campaign_experiment) pairs;
+  VEC(struct candidate) pairs;
   struct test_scope scope;
   size_t passes;
   size_t modes[LAB_MODES], verdicts[VERDICTS];
@@ -54,27 +53,23 @@ struct job {
   char why[SANDBOX_WHY];
 };
 
-static struct lab_request request_of(struct job *job, struct test_writer *writer, bool points, bool fork) {
-  const struct wire_plan *plan = (const struct wire_plan *)job->space.plan.at;
-  *writer = (struct test_writer){.space = &job->space, .points = points};
+static struct lab_request request_of(struct job *job, bool points, bool fork) {
   return (struct lab_request){.target = &job->space.target,
                               .cwd = job->cwd,
                               .input = job->input,
                               .envp = environ,
-                              .n_functions = plan->functions.n,
+                              .injectors = test_injectors(&job->space),
                               .points = points,
                               .before_asan = job->space.modules.asan,
                               .fork = fork,
-                              .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20},
-                              .write = test_write_shim,
-                              .context = writer};
+                              .limits = {.file_size = 256u << 20, .processes = 4096, .disk = 1024u << 20}};
 }
 
 static int make_labs(struct job *job, struct lab *labs[WAYS], struct err *e) {
   const struct processors processors = processors_now();
   int r = 0;
   for (int i = 0; i < WAYS && r >= 0; i++) {
-    struct lab_request request = request_of(job, &job->trying, false, i == FAST);
+    struct lab_request request = request_of(job, false, i == FAST);
     /* What the command may use is the same. */
     request.processor = i == FAST ? processors_pick(&processors, 0) : 0;
     r = lab_new(&request, &labs[i], e);
@@ -83,7 +78,7 @@ static int make_labs(struct job *job, struct lab *labs[WAYS], struct err *e) {
 }
 
 static int make_recorder(struct job *job, struct err *e) {
-  struct lab_request request = request_of(job, &job->recording, true, false);
+  struct lab_request request = request_of(job, true, false);
   return lab_new(&request, &job->recorder, e);
 }
 
@@ -105,31 +100,18 @@ static int plan_all(struct job *job, struct err *e) {
     lab_empty_in_place(job->labs[i], &job->baseline.in_place);
   if (r >= 0) r = test_take_points(&job->space, job->recorder, e);
   if (r < 0) return r;
-  struct campaign_order order = {.points = job->space.points.at,
-                                 .n_points = job->space.points.n,
-                                 .faults = job->space.faults.at,
-                                 .n_faults = job->space.faults.n,
-                                 .likely = test_likely,
-                                 .context = &job->space};
-  return campaign_plan(&order, &job->experiments, &job->n);
+  struct inject_plan order = {.points = job->space.points.at,
+                              .n_points = job->space.points.n,
+                              .faults = job->space.faults.at,
+                              .n_faults = job->space.faults.n,
+                              .likely = test_likely,
+                              .arena = &job->space.arena,
+                              .context = &job->space};
+  return inject_plan(&order, &job->experiments, &job->n);
 }
 
-static struct lab_order order_of(const struct job *job, const struct campaign_experiment *x) {
-  const struct campaign_fault *f = &job->space.faults.at[x->fault];
-  struct lab_first first = {0};
-  if (x->first) {
-    struct lab_order before = order_of(job, &job->experiments[x->first - 1]);
-    first = (struct lab_first){
-        .hash = before.hash, .nth = before.nth, .rule = before.rule, .fault = before.fault, .armed = true};
-  }
-  return (struct lab_order){.first = first,
-                            .hash = job->space.points.at[x->point].hash,
-                            .nth = x->nth,
-                            .rule = f->rule,
-                            .fault = f->fault,
-                            .armed = true,
-                            .onwards = x->onwards,
-                            .wall_ns = job->baseline.wall_ns * 10 + 1000000000u};
+static struct lab_order order_of(const struct job *job, const struct candidate *c) {
+  return (struct lab_order){.x = c->x, .wall_ns = job->baseline.wall_ns * 10 + 1000000000u};
 }
 
 /* Time is what differs between two hangs. */
@@ -139,14 +121,15 @@ static bool same(const struct job *job, const struct lab_result *a, const struct
     return false;
   }
   if (a->timed_out) return true;
-  if (a->injected != b->injected || (a->injected && a->event.call != b->event.call)) {
-    text_addf(what, "injected: %d at call %llu, %d at call %llu\n", a->injected, (unsigned long long)a->event.call,
-              b->injected, (unsigned long long)b->event.call);
+  const struct wire_event *x = lab_last_event(a), *y = lab_last_event(b);
+  if (a->injected != b->injected || (a->injected && x->call != y->call)) {
+    text_addf(what, "injected: %d at call %llu, %d at call %llu\n", a->injected, (unsigned long long)x->call,
+              b->injected, (unsigned long long)y->call);
     return false;
   }
-  if (a->injected && (a->event.process != b->event.process || a->event.n_frames != b->event.n_frames)) {
-    text_addf(what, "injected: in process %u, %u frames; in process %u, %u frames\n", a->event.process,
-              a->event.n_frames, b->event.process, b->event.n_frames);
+  if (a->injected && (x->process != y->process || x->n_frames != y->n_frames)) {
+    text_addf(what, "injected: in process %u, %u frames; in process %u, %u frames\n", x->process, x->n_frames,
+              y->process, y->n_frames);
     return false;
   }
   return observe_compare(&a->seen, &b->seen, &job->baseline.mask, what) == 0;
@@ -195,8 +178,8 @@ static int once_done(void *context, size_t i, const struct lab_result *result, s
 static int make_once(struct lab *lab, const struct lab_order *order, enum lab_mode mode, struct once *once,
                      struct err *e) {
   struct lab_result result;
-  struct lab_branch b = {
-      .orders = order, .n = 1, .wall_ns = order->wall_ns, .done = once_done, .context = once, .first = order->first};
+  const struct experiment *x = &order->x;
+  struct lab_branch b = {.experiments = &x, .n = 1, .wall_ns = order->wall_ns, .done = once_done, .context = once};
   if (mode == LAB_BRANCH) return lab_branch(lab, &b, e);
   int r = lab_run(lab, order, &result, e);
   if (r < 0) return r;
@@ -222,12 +205,13 @@ static int was_once(struct job *job, const struct lab_order *order, const struct
   return r;
 }
 
-static void tell(const struct job *job, const struct campaign_experiment *x, const struct lab_result *r,
-                 const struct text *what, const char *how) {
-  const struct campaign_fault *f = &job->space.faults.at[x->fault];
+static void tell(const struct job *job, const struct candidate *c, const struct lab_result *r, const struct text *what,
+                 const char *how) {
+  const struct inject_call *x = inject_last_call(&c->x);
+  const struct inject_fault *f = &job->space.faults.at[x->fault];
   const char *error = f->error ? errno_name(f->error) : "no errno";
   printf("%s %s: %s %lld %s, time %llu%s:\n%s", how, lab_mode_words[r->mode], test_function(&job->space, f->function),
-         (long long)f->retval, error ? error : "?", (unsigned long long)x->nth, x->onwards ? " and on" : "",
+         (long long)f->retval, error ? error : "?", (unsigned long long)x->nth, x->persistent ? " and on" : "",
          what->at ? what->at : "");
 }
 
@@ -268,8 +252,7 @@ static int judge(struct job *job, const struct lab_order *order, const struct la
 }
 
 /* Of a result in a fast mode: is it what exec shows? */
-static int compare(struct job *job, const struct campaign_experiment *x, const struct lab_result *other,
-                   struct err *e) {
+static int compare(struct job *job, const struct candidate *x, const struct lab_result *other, struct err *e) {
   struct lab_order order = order_of(job, x);
   struct lab_result truth;
   struct text what = {0};
@@ -324,6 +307,8 @@ static int one_done(void *context, size_t i, const struct lab_result *result, st
   p->held[p->n_held] = p->index[i];
   p->results[p->n_held++] = *from;
   from->seen = (struct observation){0};
+  from->events = NULL;
+  from->n_events = 0;
   return 0;
 }
 
@@ -338,37 +323,36 @@ static int compare_held(struct pass *p, bool trusted, struct err *e) {
   return r;
 }
 
-/* Those behind FIRST from number FROM on, which goes on to where the next pass begins. */
-static int pass_once(struct job *job, struct pass *p, size_t first, size_t *from, struct err *e) {
-  struct lab_order *orders = calloc(PASS_MOST, sizeof *orders);
+/* Those behind the same injections as FIRST from number FROM on, which goes on to where the next pass begins. */
+static int pass_once(struct job *job, struct pass *p, const struct experiment *first, size_t *from, struct err *e) {
+  const struct experiment **experiments = calloc(PASS_MOST, sizeof *experiments);
   size_t n = 0;
-  if (!orders) return -ENOMEM;
+  if (!experiments) return -ENOMEM;
   for (; *from < job->n_chosen && n < PASS_MOST; ++*from)
-    if (!p->made[*from] && job->chosen[*from]->first == first) {
+    if (!p->made[*from] && experiment_prefix_key(&job->chosen[*from]->x) == experiment_prefix_key(first)) {
       p->index[n] = *from;
-      orders[n++] = order_of(job, job->chosen[*from]);
+      experiments[n++] = &job->chosen[*from]->x;
     }
-  struct lab_branch b = {.orders = orders,
+  struct lab_branch b = {.experiments = experiments,
                          .n = n,
-                         .wall_ns = orders[0].wall_ns,
+                         .wall_ns = job->baseline.wall_ns * 10 + 1000000000u,
                          .done = one_done,
                          .context = p,
                          .whys = p->whys,
-                         .expected = first ? NULL : &job->baseline.runs[0].seen,
-                         .mask = &job->baseline.mask,
-                         .first = orders[0].first};
+                         .expected = first->n > 1 ? NULL : &job->baseline.runs[0].seen,
+                         .mask = &job->baseline.mask};
   int r = n ? lab_branch(job->labs[FAST], &b, e) : 0;
   int compared = compare_held(p, r >= 0 && !b.unlike, e);
   if (b.why[0]) memcpy(job->why, b.why, sizeof job->why);
   for (size_t i = 0; i < n && !b.why[0]; i++)
     if (p->whys[i]) (void)snprintf(job->why, sizeof job->why, "%s", p->whys[i]);
-  free(orders);
+  free(experiments);
   job->passes += n > 0;
   return r < 0 ? r : compared;
 }
 
 /* As long as there is one more: a pass ends when a child has changed the trunk's files. */
-static int pass_all(struct job *job, struct pass *p, size_t first, struct err *e) {
+static int pass_all(struct job *job, struct pass *p, const struct experiment *first, struct err *e) {
   int r = 0;
   for (size_t before = SIZE_MAX; r >= 0 && job->modes[LAB_BRANCH] != before;) {
     before = job->modes[LAB_BRANCH];
@@ -385,8 +369,9 @@ static int compare_branch(struct job *job, struct err *e) {
   p->made = calloc(job->n_chosen + 1, sizeof *p->made);
   int r = p->made ? 0 : -ENOMEM;
   for (size_t i = 0; r >= 0 && i < job->n_chosen; i++) {
-    size_t first = job->chosen[i]->first;
-    if (i == 0 || first != job->chosen[i - 1]->first) r = pass_all(job, p, first, e);
+    const struct experiment *first = &job->chosen[i]->x;
+    if (i == 0 || experiment_prefix_key(first) != experiment_prefix_key(&job->chosen[i - 1]->x))
+      r = pass_all(job, p, first, e);
   }
   free(p->made);
   free(p);
@@ -396,7 +381,7 @@ static int compare_branch(struct job *job, struct err *e) {
 /* As many as are wanted, evenly. */
 static int choose(struct job *job) {
   size_t step = job->most && job->n > job->most ? (job->n + job->most - 1) / job->most : 1;
-  job->chosen = calloc(job->n + 1, sizeof(const struct campaign_experiment *));
+  job->chosen = calloc(job->n + 1, sizeof(const struct candidate *));
   if (!job->chosen) return -ENOMEM;
   for (size_t i = 0; i < job->n; i += step)
     job->chosen[job->n_chosen++] = &job->experiments[i];
@@ -404,7 +389,7 @@ static int choose(struct job *job) {
 }
 
 /* All faults at calls that experiment X leads to, and nothing before it did. */
-static int add_pairs(struct job *job, const struct campaign_experiment *x, struct err *e) {
+static int add_pairs(struct job *job, const struct candidate *x, struct err *e) {
   struct test_space *space = &job->space;
   struct lab_order order = order_of(job, x);
   struct lab_result result;
@@ -414,19 +399,19 @@ static int add_pairs(struct job *job, const struct campaign_experiment *x, struc
   bool survived = result.injected && !result.timed_out && result.left == 0 && (result.seen.status & 0x7f) == 0;
   lab_result_done(&result);
   if (survived) r = test_take_points(space, job->recorder, e);
-  struct campaign_order plan = {.points = space->points.at + from,
-                                .n_points = space->points.n - from,
-                                .faults = space->faults.at,
-                                .n_faults = space->faults.n,
-                                .likely = test_likely,
-                                .context = space};
-  struct campaign_experiment *found = NULL;
-  if (r >= 0) r = campaign_plan(&plan, &found, &n);
-  for (size_t i = 0; i < n && r >= 0; i++) {
-    found[i].point += from;
-    found[i].first = (size_t)(x - job->experiments) + 1;
-    if (!found[i].onwards && found[i].nth == 1) r = vec_push(&job->pairs, found[i]);
-  }
+  struct inject_plan plan = {.points = space->points.at,
+                             .n_points = space->points.n,
+                             .from = from,
+                             .behind = x,
+                             .arena = &space->arena,
+                             .faults = space->faults.at,
+                             .n_faults = space->faults.n,
+                             .likely = test_likely,
+                             .context = space};
+  struct candidate *found = NULL;
+  if (r >= 0) r = inject_plan(&plan, &found, &n);
+  for (size_t i = 0; i < n && r >= 0; i++)
+    r = vec_push(&job->pairs, found[i]);
   free(found);
   return r;
 }
@@ -435,9 +420,11 @@ static int add_pairs(struct job *job, const struct campaign_experiment *x, struc
 static int choose_pairs(struct job *job, struct err *e) {
   int r = 0;
   for (size_t i = 0; i < job->n_chosen && r >= 0; i++)
-    if (!job->chosen[i]->onwards && job->chosen[i]->nth == 1) r = add_pairs(job, job->chosen[i], e);
+    if (job->chosen[i]->time == 2)
+      r = /* once, the first time */
+          add_pairs(job, job->chosen[i], e);
   free(job->chosen);
-  job->chosen = calloc(job->pairs.n + 1, sizeof(const struct campaign_experiment *));
+  job->chosen = calloc(job->pairs.n + 1, sizeof(const struct candidate *));
   if (!job->chosen) return -ENOMEM;
   job->n_chosen = job->n = job->pairs.n;
   for (size_t i = 0; i < job->pairs.n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outcomes, the order of experiments, clusters.
+ * Outcomes, clusters, what a sweep does with results.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,12 @@ static struct observation run_of(int status, const char *out, const char *error)
 static enum outcome outcome_with(int status, const char *out, const char *message, int error, bool timed_out) {
   struct observation baseline = run_of(0, "result\n", ""), run = run_of(status, out, message);
   struct observe_mask mask = {0};
-  struct outcome_facts f = {
-      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .timed_out = timed_out, .error = error};
+  struct outcome_facts f = {.baseline = &baseline,
+                            .run = &run,
+                            .mask = &mask,
+                            .injected = true,
+                            .timed_out = timed_out,
+                            .expect.error = error};
   return outcome_of(&f, NULL, NULL);
 }
 
@@ -80,7 +84,8 @@ static void test_reports_of_sanitizers_are_cut(void **state) {
 static enum outcome outcome_of_trait(unsigned traits, int status, const char *out, unsigned *ret_differs) {
   struct observation baseline = run_of(0, "result\n", ""), run = run_of(status, out, "");
   struct observe_mask mask = {0};
-  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .traits = traits};
+  struct outcome_facts f = {
+      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .expect.traits = traits};
   return outcome_of(&f, NULL, ret_differs);
 }
 
@@ -97,7 +102,7 @@ static enum outcome outcome_of_loss(const char *left, unsigned *ret_differs) {
   struct observation both[2] = {run_of(0, "", ""), run_of(0, "", "")};
   struct observe_mask mask = {0};
   struct outcome_facts f = {
-      .baseline = &both[0], .run = &both[1], .mask = &mask, .injected = true, .traits = TRAIT_LOSES};
+      .baseline = &both[0], .run = &both[1], .mask = &mask, .injected = true, .expect.traits = TRAIT_LOSES};
   for (int i = 0; i < 2 && left; i++)
     assert_true(vec_push(&both[i].entries, ((struct observe_entry){.path = left, .kind = OBSERVE_FILE})) >= 0);
   enum outcome o = outcome_of(&f, NULL, ret_differs);
@@ -130,7 +135,8 @@ static void test_messages_on_standard_output(void **state) {
   /* What is always said tells nothing. */
   struct observation baseline = run_of(0, "memory: 10\n", ""), run = run_of(0, "memory: 12\n", "");
   struct observe_mask mask = {0};
-  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM};
+  struct outcome_facts f = {
+      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .expect.error = ENOMEM};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
 }
 
@@ -145,9 +151,10 @@ static void test_messages_elsewhere(void **state) {
   struct observe_mask mask = {0};
   struct observe_entry kept = {.path = "/log", .kind = OBSERVE_FILE, .size = 1, .head = log, .n_head = strlen(log)};
   assert_int_equal(vec_push(&run.entries, kept), 0);
-  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOSPC};
+  struct outcome_facts f = {
+      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .expect.error = ENOSPC};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
-  f.error = EIO;
+  f.expect.error = EIO;
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
   vec_done(&run.entries);
 }
@@ -157,7 +164,7 @@ static void test_output_of_who_has_none(void **state) {
   (void)state;
   struct observation baseline = run_of(0, "", ""), run = run_of(0, "a line too much\n", "");
   struct observe_mask mask = {0};
-  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = EIO};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .expect.error = EIO};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_SILENT);
   run = run_of(0, "b: Input/output error\n", "");
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
@@ -173,7 +180,7 @@ static void test_limits(void **state) {
   assert_int_equal(outcome_with((128 + SIGXFSZ) << 8, "", "", EIO, false), OUTCOME_HANDLED);
   struct observation baseline = run_of(0, "result\n", ""), run = run_of((128 + SIGXFSZ) << 8, "res", "");
   struct observe_mask mask = {0};
-  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = EIO};
+  struct outcome_facts f = {.baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .expect.error = EIO};
   run.streams[OBSERVE_OUT].more = CAMPAIGN_FILE_SIZE - 3;
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANG);
   run.streams[OBSERVE_OUT].more = 0;
@@ -198,8 +205,12 @@ static void test_deliberate_end_without_memory(void **state) {
   assert_int_equal(outcome_with(SIGABRT, "", inside, ENOMEM, false), OUTCOME_ABORT); /* the program's own */
   struct observation baseline = run_of(0, "", ""), run = run_of(SIGABRT, "", inside);
   struct observe_mask mask = {0};
-  struct outcome_facts f = {
-      .baseline = &baseline, .run = &run, .mask = &mask, .injected = true, .error = ENOMEM, .indirect = true};
+  struct outcome_facts f = {.baseline = &baseline,
+                            .run = &run,
+                            .mask = &mask,
+                            .injected = true,
+                            .expect.error = ENOMEM,
+                            .expect.indirect = true};
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
   run = run_of(SIGABRT, "", "terminate called after throwing an instance of 'std::bad_alloc'\n");
   assert_int_equal(outcome_of(&f, NULL, NULL), OUTCOME_HANDLED);
@@ -239,115 +250,6 @@ static void test_what_is_said_of_memory(void **state) {
     assert_int_equal(outcome_with(SIGABRT, "", short_of_it[i], ENOMEM, false), OUTCOME_HANDLED);
   for (size_t i = 0; i < COUNT(other); i++)
     assert_int_equal(outcome_with(SIGABRT, "", other[i], ENOMEM, false), OUTCOME_ABORT);
-}
-
-/* --- order -------------------------------------------------------------------------------------------------------- */
-
-static int all_possible(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
-  (void)context;
-  (void)p;
-  return f->error == EINVAL ? 0 : 2;
-}
-
-static void test_order(void **state) {
-  (void)state;
-  const struct campaign_fault faults[] = {{.function = 0, .error = ENOMEM, .rule = 1},
-                                          {.function = 0, .error = EIO, .rule = 2},
-                                          {.function = 0, .error = EINVAL, .rule = 3},
-                                          {.function = 1, .error = EIO, .rule = 4}};
-  const struct campaign_point points[] = {{.hash = 1, .count = 1, .function = 0, .site = 10},
-                                          {.hash = 2, .count = 5, .function = 0, .site = 10},
-                                          {.hash = 3, .count = 1, .function = 1, .site = 11, .verdict = 3}};
-  struct campaign_order order = {
-      .points = points, .n_points = 3, .faults = faults, .n_faults = 4, .likely = all_possible};
-  struct campaign_experiment *all = NULL;
-  size_t n = 0;
-  assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  /* Once and from then on; the second point the last time too, and its likeliest fault twice in between. */
-  assert_int_equal(n, 4 + 6 + 2 + 2);
-  assert_int_equal(all[0].point, 2);
-  assert_true(all[1].onwards);
-  assert_int_equal(all[2].point, 0);
-  assert_int_equal(faults[all[2].fault].error, EIO);
-  for (size_t i = 1; i < n; i++)
-    assert_true(all[i].weight <= all[i - 1].weight);
-  size_t between = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (all[i].nth != 2 && all[i].nth != 3) continue;
-    between++;
-    assert_int_equal(faults[all[i].fault].error, EIO);
-    assert_true(all[i].weight < all[2].weight && !all[i].onwards);
-  }
-  assert_int_equal(between, 2);
-  free(all);
-  order.random = true;
-  size_t first = 0;
-  assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(n, 4 + 6 + 2 + 2);
-  for (size_t i = 0; i < 2; i++)
-    first += all[i].point == 2;
-  assert_true(first < 2); /* the unchecked one no longer comes first */
-  free(all);
-}
-
-static int by_error(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
-  (void)context;
-  (void)p;
-  return f->error == EROFS ? 1 : 2;
-}
-
-/* Every stack has its likeliest fault before any has a second one; input and output before memory, if as likely. */
-static void test_each_stack_once(void **state) {
-  (void)state;
-  const struct campaign_fault faults[] = {{.function = 0, .error = EROFS},
-                                          {.function = 0, .error = EIO},
-                                          {.function = 0, .error = ENOSPC},
-                                          {.function = 1, .error = ENOMEM},
-                                          {.function = 2, .error = EIO}};
-  const struct campaign_point points[] = {{.hash = 1, .count = 1, .function = 1, .site = 10},
-                                          {.hash = 2, .count = 1, .function = 0, .site = 11},
-                                          {.hash = 3, .count = 1, .function = 0, .site = 12},
-                                          {.hash = 4, .count = 1, .function = 2, .site = 13, .verdict = 3},
-                                          {.hash = 5, .count = 1, .function = 2, .site = 14, .verdict = 3, .usual = 1}};
-  struct campaign_order order = {.points = points, .n_points = 5, .faults = faults, .n_faults = 5, .likely = by_error};
-  struct campaign_experiment *all = NULL;
-  size_t n = 0, at = 0;
-  assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(all[at++].point, 3);
-  while (all[at].point == 3)
-    at++;
-  assert_int_equal(all[at].point, 1);
-  assert_int_equal(faults[all[at].fault].error, EIO);
-  assert_int_equal(all[at + 1].point, 2);
-  assert_int_equal(all[at + 2].point, 4); /* that it is not checked is usual */
-  assert_int_equal(all[at + 3].point, 0); /* memory */
-  assert_int_equal(all[at + 4].point, 1);
-  assert_int_equal(faults[all[at + 4].fault].error, ENOSPC);
-  free(all);
-}
-
-static unsigned passes(void *context, const struct campaign_point *p, const struct campaign_fault *f) {
-  (void)context;
-  (void)p;
-  return f->error == EINTR ? TRAIT_PASSES : 0;
-}
-
-/* Who tries again after a signal must be able to succeed. */
-static void test_what_passes_does_not_stay(void **state) {
-  (void)state;
-  const struct campaign_fault faults[] = {{.error = EINTR}, {.error = EIO}};
-  const struct campaign_point points[] = {{.hash = 1, .count = 1}};
-  struct campaign_order order = {
-      .points = points, .n_points = 1, .faults = faults, .n_faults = 2, .likely = all_possible, .traits = passes};
-  struct campaign_experiment *all = NULL;
-  size_t n = 0;
-  assert_int_equal(campaign_plan(&order, &all, &n), 0);
-  assert_int_equal(n, 1 + 2);
-  for (size_t i = 0; i < n; i++) {
-    assert_false(all[i].onwards && faults[all[i].fault].error == EINTR);
-    assert_int_equal(all[i].traits, faults[all[i].fault].error == EINTR ? TRAIT_PASSES : 0);
-  }
-  free(all);
 }
 
 /* --- clusters ----------------------------------------------------------------------------------------------------- */
@@ -466,11 +368,10 @@ static int note(void *context, const struct sweep_done *d, struct err *e) {
 struct one {
   struct told told;
   struct baseline baseline;
-  struct campaign_point point;
-  struct campaign_fault fault;
-  struct campaign_experiment experiment;
+  struct candidate candidate;
   struct sweep sweep;
   bool failed[3];
+  uint64_t site;
   struct finding finding, *findings[1];
   struct sweep_state st;
   _Alignas(64) char lab[1 << 16];
@@ -481,11 +382,9 @@ static struct one *make_one(void) {
   assert_non_null(o);
   o->baseline.runs[0].seen = run_of(0, "result\n", "");
   o->baseline.n = 1;
-  o->fault.error = EIO;
-  o->sweep = (struct sweep){.points = &o->point,
-                            .faults = &o->fault,
-                            .experiments = &o->experiment,
-                            .n_experiments = 1,
+  o->candidate.expect.error = EIO;
+  o->sweep = (struct sweep){.candidates = &o->candidate,
+                            .n_candidates = 1,
                             .baseline = &o->baseline,
                             .wall_ns = 1000,
                             .sink = {.done = note, .context = &o->told}};
@@ -496,6 +395,7 @@ static struct one *make_one(void) {
   o->st = (struct sweep_state){.s = &o->sweep,
                                .lock = PTHREAD_MUTEX_INITIALIZER,
                                .made = PTHREAD_COND_INITIALIZER,
+                               .sites = &o->site,
                                .failed = &o->failed[0],
                                .hung = &o->failed[1],
                                .waits = &o->failed[2],
@@ -540,15 +440,15 @@ static void test_hangs_of_a_call_wait(void **state) {
   (void)state;
   struct one *o = make_one();
   struct lab_result *result = calloc(1, sizeof *result);
-  const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
-  const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 0}, {.point = 2}, {.point = 1}};
-  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, waits[COUNT(points)] = {0};
+  uint64_t sites[] = {7, 8, 7};
+  const struct candidate experiments[] = {{.place = 0}, {.place = 0}, {.place = 2}, {.place = 1}};
+  bool failed[COUNT(sites)] = {0}, hung[COUNT(sites)] = {0}, waits[COUNT(sites)] = {0};
   size_t next = 0;
   assert_non_null(result);
-  o->sweep.points = points;
-  o->sweep.experiments = experiments;
-  o->sweep.n_experiments = COUNT(experiments);
-  o->st.n_points = COUNT(points);
+  o->st.sites = sites;
+  o->sweep.candidates = experiments;
+  o->sweep.n_candidates = COUNT(experiments);
+  o->st.n_places = COUNT(sites);
   o->st.failed = failed;
   o->st.hung = hung;
   o->st.waits = waits;
@@ -575,18 +475,18 @@ static void test_hangs_that_wait(void **state) {
   struct one *o = make_one();
   struct lab *l = (struct lab *)(void *)o->lab;
   struct lab_result *result = calloc(1, sizeof *result);
-  const struct campaign_point points[] = {{.site = 7}, {.site = 8}, {.site = 7}};
-  const struct campaign_experiment experiments[] = {{.point = 0}, {.point = 2}, {.point = 1}};
-  bool failed[COUNT(points)] = {0}, hung[COUNT(points)] = {0}, waits[COUNT(points)] = {0};
+  uint64_t sites[] = {7, 8, 7};
+  const struct candidate experiments[] = {{.place = 0}, {.place = 2}, {.place = 1}};
+  bool failed[COUNT(sites)] = {0}, hung[COUNT(sites)] = {0}, waits[COUNT(sites)] = {0};
   struct finding f = {.failure = {.outcome = OUTCOME_HANG}};
   size_t next = 0;
   assert_non_null(result);
-  o->sweep.points = points;
-  o->sweep.experiments = experiments;
-  o->sweep.n_experiments = COUNT(experiments);
+  o->st.sites = sites;
+  o->sweep.candidates = experiments;
+  o->sweep.n_candidates = COUNT(experiments);
   o->sweep.n_labs = 1;
   o->sweep.labs = &l;
-  o->st.n_points = COUNT(points);
+  o->st.n_places = COUNT(sites);
   o->st.failed = failed;
   o->st.hung = hung;
   o->st.waits = waits;
@@ -671,9 +571,6 @@ int main(void) {
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_deliberate_end_without_memory),
       cmocka_unit_test(test_what_is_said_of_memory),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_each_stack_once),
-      cmocka_unit_test(test_what_passes_does_not_stay),
       cmocka_unit_test(test_distance),
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_causes_of_loops),
