@@ -464,8 +464,8 @@ static int unknown_attribute(struct reader *r, unsigned kind, const struct xml_a
   char way[160];
   for (unsigned i = 0; i < N_ATTRIBUTES; i++)
     known[i] = elements[kind].attributes & BIT(i) ? attribute_names[i] : NULL;
-  return FAIL_AT(r, a->at, "<%s> has no attribute %.60s (%s)", element_names[kind], a->name,
-                 profile_hint(a->name, known, N_ATTRIBUTES, "remove it", way));
+  return FAIL_AT(r, a->prefixed ? tag_start(r) : a->at, "<%s> has no attribute %.60s (%s)", element_names[kind],
+                 a->name, profile_hint(a->name, known, N_ATTRIBUTES, "remove it", way));
 }
 
 /* Copies the attributes that the element has. */
