@@ -2,9 +2,7 @@
 /*
  * Reads the XML form: that of the LFI paper and of xml_write.c, and what people make of them by hand.
  *
- * libxml2 reports elements as it meets them, no tree is built. There is no document type, hence no entity to expand and
- * nothing to fetch; unknown elements end the reading, so depth is bounded. libxml2 is at the end of a tag when it
- * reports it: the place of what is wrong is found by looking back into the bytes.
+ * Elements are taken as they come, no tree is built; unknown elements end the reading, so depth is bounded.
  */
 #include "profile/format.h"
 #include "xml/xml.h"
@@ -87,57 +85,27 @@ struct element {
 struct reader {
   const struct profile_source *source;
   struct profile_builder *b;
-  const struct xml_library *xml;
-  xmlParserCtxtPtr parser;
-  int result;                      /* the first error; nothing is done after it */
-  unsigned inside[N_ELEMENTS + 1]; /* which elements are open */
-  size_t starts[N_ELEMENTS + 1];   /* where their tags start */
-  size_t depth;                    /* of both */
-  size_t content;                  /* where the content of the innermost starts */
-  const char *values[N_ATTRIBUTES];
-  struct text text;     /* content of the innermost, if it may hold text */
-  struct arena scratch; /* values, until the next element */
-  bool bare;            /* functions are directly in <profile> */
-  bool formatted;       /* <profile> says its format: not the paper's */
+  unsigned inside[N_ELEMENTS + 1];  /* which elements are open */
+  size_t starts[N_ELEMENTS + 1];    /* where their tags start */
+  size_t depth;                     /* of both */
+  size_t content;                   /* where the content of the innermost starts */
+  const char *values[N_ATTRIBUTES]; /* of the newest element */
+  size_t places[N_ATTRIBUTES];      /* where those that it has start */
+  struct text text;                 /* content of the innermost, if it may hold text */
+  struct arena scratch;             /* values, until the next element */
+  bool bare;                        /* functions are directly in <profile> */
+  bool formatted;                   /* <profile> says its format: not the paper's */
 };
 
 /* --- positions and messages --------------------------------------------------------------------------------------- */
-
-static size_t offset_now(const struct reader *r) {
-  const xmlParserInput *in = r->parser ? r->parser->input : NULL;
-  size_t offset = in ? in->consumed + (size_t)(in->cur - in->base) : r->source->size;
-  return offset < r->source->size ? offset : r->source->size;
-}
 
 static unsigned innermost(const struct reader *r) { return r->depth ? r->inside[r->depth - 1] : DOCUMENT; }
 
 static size_t tag_start(const struct reader *r) { return r->depth ? r->starts[r->depth - 1] : 0; }
 
-/* Where the innermost element's attribute starts in the file, or its tag if it has none such. */
-static size_t attribute_start(const struct reader *r, const char *name) {
-  const char *at = r->source->bytes + tag_start(r), *end = r->source->bytes + r->source->size;
-  size_t length = strlen(name);
-  while (at < end && !strchr(" \t\r\n>", *at))
-    at++;
-  for (;;) {
-    while (at < end && strchr(" \t\r\n", *at))
-      at++;
-    const char *equals = at < end ? memchr(at, '=', (size_t)(end - at)) : NULL;
-    if (!equals || *at == '>' || *at == '/') return tag_start(r);
-    if ((size_t)(equals - at) >= length && memcmp(at, name, length) == 0 && strchr(" \t\r\n=", at[length]))
-      return (size_t)(at - r->source->bytes);
-    const char *quote = equals + 1;
-    while (quote < end && *quote != '"' && *quote != '\'')
-      quote++;
-    const char *closing = quote + 1 < end ? memchr(quote + 1, *quote, (size_t)(end - quote - 1)) : NULL;
-    if (!closing) return tag_start(r);
-    at = closing + 1;
-  }
-}
-
 /* Where the value of the innermost side effect is written: its attribute, or the first character of its content. */
 static size_t value_start(const struct reader *r) {
-  if (r->values[VALUE]) return attribute_start(r, "value");
+  if (r->values[VALUE]) return r->places[VALUE];
   size_t at = r->content;
   while (at < r->source->size && strchr(" \t\r\n", r->source->bytes[at]))
     at++;
@@ -145,7 +113,7 @@ static size_t value_start(const struct reader *r) {
 }
 
 #define FAIL_AT(r, offset, ...) profile_source_error((r)->source, offset, -EINVAL, __VA_ARGS__)
-#define FAIL_ATTRIBUTE(r, which, ...) FAIL_AT(r, attribute_start(r, attribute_names[which]), __VA_ARGS__)
+#define FAIL_ATTRIBUTE(r, which, ...) FAIL_AT(r, (r)->places[which], __VA_ARGS__)
 
 static int no_memory(struct reader *r) { return profile_source_no_memory(r->source); }
 
@@ -195,8 +163,7 @@ static int get_offset(struct reader *r, enum attribute which, uint64_t *ret) {
 
 static int get_word(struct reader *r, enum attribute which, const char *const *words, size_t n, unsigned *ret) {
   if (profile_read_word(r->values[which], words, n, ret) == 0) return 0;
-  return profile_source_bad_word(r->source, attribute_start(r, attribute_names[which]), attribute_names[which],
-                                 r->values[which], words, n);
+  return profile_source_bad_word(r->source, r->places[which], attribute_names[which], r->values[which], words, n);
 }
 
 static int get_truth(struct reader *r, enum attribute which, bool *ret) {
@@ -279,7 +246,7 @@ static int get_unknown(struct reader *r, unsigned *ret) {
     if (!bit) {
       char one[64];
       (void)snprintf(one, sizeof one, "%.*s", (int)(trimmed < sizeof one ? trimmed : sizeof one - 1), s);
-      return profile_source_bad_reason(r->source, attribute_start(r, "unknown"), one);
+      return profile_source_bad_reason(r->source, r->places[UNKNOWN], one);
     }
     bits |= bit;
     s = s[n] ? s + n + 1 : NULL;
@@ -375,7 +342,7 @@ static int close_errno(struct reader *r, const char *written) {
   int64_t value;
   int e = learn_errno_home(r, MODULE, OFFSET);
   if (e == 0 && r->values[ERRNO] && profile_read_errno(r->values[ERRNO], &number) < 0)
-    e = profile_source_bad_errno(r->source, attribute_start(r, "errno"), r->values[ERRNO]);
+    e = profile_source_bad_errno(r->source, r->places[ERRNO], r->values[ERRNO]);
   if (e == 0 && (written || !number)) {
     e = get_value(r, written, &value);
     if (e == 0 && number == 0 && value >= -ERRNO_MAX && value <= ERRNO_MAX) number = (int)(value < 0 ? -value : value);
@@ -471,12 +438,7 @@ static const struct element elements[N_ELEMENTS] = {
     [EVIDENCE] = {BIT(ERROR_CODES), 0, true, nothing, close_evidence},
 };
 
-/* --- what libxml2 reports ----------------------------------------------------------------------------------------- */
-
-static void fail(struct reader *r, int result) {
-  r->result = result;
-  r->xml->stop(r->parser);
-}
+/* --- what is read ------------------------------------------------------------------------------------------------ */
 
 /* The element of this name where the reader is, or a message for its tag at START. */
 static int find_element(struct reader *r, const char *name, const char *prefix, size_t start, unsigned *ret) {
@@ -497,148 +459,84 @@ static int find_element(struct reader *r, const char *name, const char *prefix, 
                  profile_hint(name, known, N_ELEMENTS, "remove it", way));
 }
 
-static int unknown_attribute(struct reader *r, unsigned kind, const char *name) {
+static int unknown_attribute(struct reader *r, unsigned kind, const struct xml_attribute *a) {
   const char *known[N_ATTRIBUTES] = {0};
   char way[160];
   for (unsigned i = 0; i < N_ATTRIBUTES; i++)
     known[i] = elements[kind].attributes & BIT(i) ? attribute_names[i] : NULL;
-  return FAIL_AT(r, attribute_start(r, name), "<%s> has no attribute %.60s (%s)", element_names[kind], name,
-                 profile_hint(name, known, N_ATTRIBUTES, "remove it", way));
+  return FAIL_AT(r, a->prefixed ? tag_start(r) : a->at, "<%s> has no attribute %.60s (%s)", element_names[kind],
+                 a->name, profile_hint(a->name, known, N_ATTRIBUTES, "remove it", way));
 }
 
-/* Copies the attributes that the element has, each a group of five pointers. */
-static int take_attributes(struct reader *r, unsigned kind, int n, const xmlChar **attributes) {
+/* Copies the attributes that the element has. */
+static int take_attributes(struct reader *r, unsigned kind, const struct xml_tag *tag) {
   memset(r->values, 0, sizeof r->values);
   arena_reset(&r->scratch);
-  for (int i = 0; i < n; i++, attributes += 5) {
-    const char *name = (const char *)attributes[0];
-    size_t length = (size_t)(attributes[4] - attributes[3]);
+  for (size_t i = 0; i < tag->n_attributes; i++) {
+    const struct xml_attribute *a = &tag->attributes[i];
     unsigned which = 0;
-    while (which < N_ATTRIBUTES && strcmp(attribute_names[which], name) != 0)
+    while (which < N_ATTRIBUTES && strcmp(attribute_names[which], a->name) != 0)
       which++;
-    if (attributes[1] || which == N_ATTRIBUTES || !(elements[kind].attributes & BIT(which)))
-      return unknown_attribute(r, kind, name);
-    char *value = arena_alloc(&r->scratch, length + 1);
+    if (a->prefixed || which == N_ATTRIBUTES || !(elements[kind].attributes & BIT(which)))
+      return unknown_attribute(r, kind, a);
+    char *value = arena_alloc(&r->scratch, a->length + 1);
     if (!value) return no_memory(r);
-    memcpy(value, attributes[3], length);
-    value[length] = '\0';
+    memcpy(value, a->value, a->length);
+    value[a->length] = '\0';
     r->values[which] = value;
+    r->places[which] = a->at;
   }
   return 0;
 }
 
-static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_namespaces,
-                     const xmlChar **namespaces, int n_attributes, int n_defaulted, const xmlChar **attributes) {
+static int on_open(void *context, const struct xml_tag *tag) {
   struct reader *r = context;
-  (void)uri, (void)n_namespaces, (void)namespaces, (void)n_defaulted;
-  if (r->result < 0) return;
-  /* No attribute holds a bare '<', so the last one is the tag's. */
-  size_t end = offset_now(r), start = end;
-  while (start > 0 && (start == r->source->size || r->source->bytes[start] != '<'))
-    start--;
   unsigned kind;
-  int e = find_element(r, (const char *)name, (const char *)prefix, start, &kind);
-  if (e == 0) {
-    MUST(r->depth < COUNT(r->inside));
-    r->inside[r->depth] = kind;
-    r->starts[r->depth++] = start;
-    const char *close = memchr(r->source->bytes + end, '>', r->source->size - end);
-    r->content = close ? (size_t)(close - r->source->bytes) + 1 : end;
-    text_done(&r->text);
-    e = take_attributes(r, kind, n_attributes, attributes);
-  }
-  if (e == 0) e = elements[kind].open(r);
-  if (e < 0) fail(r, e);
+  int e = find_element(r, tag->name, tag->prefix, tag->at, &kind);
+  if (e < 0) return e;
+  MUST(r->depth < COUNT(r->inside));
+  r->inside[r->depth] = kind;
+  r->starts[r->depth++] = tag->at;
+  r->content = tag->content;
+  text_done(&r->text);
+  e = take_attributes(r, kind, tag);
+  return e == 0 ? elements[kind].open(r) : e;
 }
 
-static void on_end(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri) {
+static int on_close(void *context, size_t at) {
   struct reader *r = context;
-  (void)name, (void)prefix, (void)uri;
-  if (r->result < 0 || r->depth == 0) return;
+  (void)at;
   int e = elements[innermost(r)].close(r);
   r->depth--;
-  if (e < 0) fail(r, e);
+  return e;
 }
 
-/* libxml2 reports text sometimes before and sometimes behind its end. */
-static size_t text_start(const struct reader *r, const char *text, size_t n) {
-  size_t now = offset_now(r);
-  if (r->source->size - now >= n && memcmp(r->source->bytes + now, text, n) == 0) return now;
-  return now > n ? now - n : 0;
-}
-
-static void on_text(void *context, const xmlChar *text, int n) {
+static int on_text(void *context, const char *text, size_t n, size_t at) {
   struct reader *r = context;
   unsigned kind = innermost(r);
-  if (r->result < 0 || n <= 0 || kind == DOCUMENT) return;
   if (elements[kind].text) {
-    text_add_bytes(&r->text, text, (size_t)n);
-    return;
+    text_add_bytes(&r->text, text, n);
+    return 0;
   }
-  int blank = 0;
+  size_t blank = 0;
   while (blank < n && strchr(" \t\r\n", text[blank]))
     blank++;
-  if (blank < n)
-    fail(r, FAIL_AT(r, text_start(r, (const char *)text, (size_t)n) + (size_t)blank,
-                    "<%s> cannot hold text (remove it, or make it a comment)", element_names[kind]));
+  if (blank == n) return 0;
+  bool starts = r->source->size - at >= n && memcmp(r->source->bytes + at, text, n) == 0;
+  size_t start = starts ? at : at > n ? at - n : 0;
+  return FAIL_AT(r, start + blank, "<%s> cannot hold text (remove it, or make it a comment)", element_names[kind]);
 }
 
-static void on_document_type(void *context, const xmlChar *name, const xmlChar *external, const xmlChar *system) {
+static int on_wrong(void *context, size_t at, const char *message) {
   struct reader *r = context;
-  (void)name, (void)external, (void)system;
-  if (r->result == 0) fail(r, FAIL_AT(r, offset_now(r), "a profile has no document type (remove <!DOCTYPE …>)"));
-}
-
-static void on_error(void *context, xmlErrorPtr error) {
-  struct reader *r = context;
-  if (r->result < 0 || error->level < XML_ERR_ERROR) return;
-  const char *message = error->message ? error->message : "this is not XML";
-  int n = (int)strcspn(message, "\n");
-  if (error->code == XML_ERR_NO_MEMORY)
-    fail(r, no_memory(r));
-  else
-    fail(r, FAIL_AT(r, offset_now(r), "%.*s", n < 300 ? n : 300, message));
-}
-
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
-
-static int read_document(struct reader *r) {
-  xmlSAXHandler handler = {
-      .initialized = XML_SAX2_MAGIC,
-      .internalSubset = on_document_type,
-      .startElementNs = on_start,
-      .endElementNs = on_end,
-      .characters = on_text,
-      .ignorableWhitespace = on_text,
-      .cdataBlock = on_text,
-      .serror = on_error,
-  };
-  r->parser = r->xml->create(r->source->bytes, (int)r->source->size);
-  if (!r->parser) return no_memory(r);
-  *r->parser->sax = handler;
-  r->parser->userData = r;
-  /*
-   * The bytes are UTF-8, whatever the file says of itself. Entities are replaced, because libxml2 would otherwise leave
-   * an &amp; in an attribute half-escaped; without a document type there are but the five of XML.
-   */
-  (void)r->xml->use_options(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
-  (void)r->xml->parse(r->parser);
-  if (r->result == 0 && r->parser->errNo == XML_ERR_NO_MEMORY) return no_memory(r);
-  if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0)) return FAIL_AT(r, r->source->size, "this is not XML");
-  return r->result;
+  return FAIL_AT(r, at, "%s", message);
 }
 
 int profile_load_xml(const struct profile_source *s, struct profile_builder *b) {
+  static const struct xml_handler handler = {"a profile", on_open, on_close, on_text, on_wrong};
   struct reader r = {.source = s, .b = b};
-  int result = xml_library(&r.xml, s->e);
-  if (result < 0) return result == -ENOMEM ? no_memory(&r) : result;
-  /* What libxml2 cannot tell a parser, that it has no memory for one, it prints; unless this thread says otherwise. */
-  xmlStructuredErrorFunc before = *r.xml->error_handler();
-  void *context_before = *r.xml->error_context();
-  r.xml->set_error_handler(&r, on_error);
-  result = read_document(&r);
-  r.xml->set_error_handler(context_before, before);
-  r.xml->free(r.parser);
+  int result = xml_read(s->bytes, s->size, &handler, &r, s->e);
+  if (result == -ENOMEM) result = no_memory(&r);
   text_done(&r.text);
   arena_done(&r.scratch);
   return result;

@@ -2,8 +2,6 @@
 /*
  * XML to a tree with positions.
  *
- * libxml2 reports elements as it meets them, at the end of their tags: the place of a tag and of its attributes is
- * found by looking back into the bytes. There is no document type, hence no entity to expand and nothing to fetch.
  * Fragments as the LFI paper prints them have no root element; they get one, and positions stay those of the file.
  */
 #include "scenario/tree.h"
@@ -20,12 +18,9 @@ struct reader {
   struct arena *arena;
   const struct source_text *source;
   struct err *e;
-  const char *bytes; /* what libxml2 reads: the source's, or those with a root around them */
+  const char *bytes; /* what is read: the source's, or those with a root around them */
   size_t size;
   size_t inserted_at, inserted; /* what was put in front of the first element */
-  const struct xml_library *xml;
-  xmlParserCtxtPtr parser;
-  int result; /* the first error; nothing is done after it */
   struct tree_node *root, *inside;
   unsigned depth;
   struct text content[DEPTH_MAX];
@@ -34,30 +29,17 @@ struct reader {
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-/* From the bytes that libxml2 reads to those of the source. */
+/* From the bytes that are read to those of the source. */
 static size_t in_source(const struct reader *r, size_t offset) {
   if (offset > r->inserted_at) offset = offset - r->inserted_at > r->inserted ? offset - r->inserted : r->inserted_at;
   return offset < r->source->size ? offset : r->source->size;
 }
 
-static size_t offset_now(const struct reader *r) {
-  const xmlParserInput *in = r->parser ? r->parser->input : NULL;
-  size_t offset = in ? in->consumed + (size_t)(in->cur - in->base) : r->size;
-  return offset < r->size ? offset : r->size;
-}
+#define FAIL(r, offset, ...) source_error((r)->source, in_source(r, offset), (r)->e, -EINVAL, __VA_ARGS__)
 
-static void fail(struct reader *r, int result) {
-  r->result = result;
-  r->xml->stop(r->parser);
-}
+/* --- elements ----------------------------------------------------------------------------------------------------- */
 
-#define FAIL(r, offset, ...) fail(r, source_error((r)->source, in_source(r, offset), (r)->e, -EINVAL, __VA_ARGS__))
-
-static void no_memory(struct reader *r) { fail(r, source_no_memory(r->source, r->e)); }
-
-/* --- attributes --------------------------------------------------------------------------------------------------- */
-
-/* The bytes from START to END of the source, and what libxml2 made of them. */
+/* The bytes from START to END of what is read, and what they mean. */
 static void place_text(const struct reader *r, struct tree_text *t, size_t start, size_t end) {
   size_t n = strlen(t->text);
   t->start = in_source(r, start);
@@ -65,60 +47,34 @@ static void place_text(const struct reader *r, struct tree_text *t, size_t start
   t->plain = end - start == n && memcmp(r->bytes + start, t->text, n) == 0;
 }
 
-/* Finds where the attributes of the tag at TAG stand; they come in the order of the file. */
-static void place_attributes(const struct reader *r, struct tree_node *node, size_t tag) {
-  const char *at = r->bytes + tag, *end = r->bytes + r->size;
-  while (at < end && !blank(*at) && *at != '>')
-    at++;
-  for (size_t i = 0; i < node->n_attributes; i++) {
-    struct tree_attribute *a = &node->attributes[i];
-    while (at < end && blank(*at))
-      at++;
-    a->at = in_source(r, (size_t)(at - r->bytes));
-    while (at < end && *at != '"' && *at != '\'')
-      at++;
-    const char *close = at + 1 < end ? memchr(at + 1, *at, (size_t)(end - at - 1)) : NULL;
-    if (!close) return;
-    place_text(r, &a->value, (size_t)(at + 1 - r->bytes), (size_t)(close - r->bytes));
-    at = close + 1;
-  }
-}
-
-static bool take_attributes(struct reader *r, struct tree_node *node, int n, const xmlChar **attributes) {
-  node->attributes = arena_zalloc(r->arena, ((size_t)n + 1) * sizeof *node->attributes);
+static bool take_attributes(struct reader *r, struct tree_node *node, const struct xml_tag *tag) {
+  node->attributes = arena_zalloc(r->arena, (tag->n_attributes + 1) * sizeof *node->attributes);
   if (!node->attributes) return false;
-  node->n_attributes = (size_t)n;
-  for (int i = 0; i < n; i++, attributes += 5) {
+  node->n_attributes = tag->n_attributes;
+  for (size_t i = 0; i < tag->n_attributes; i++) {
+    const struct xml_attribute *from = &tag->attributes[i];
     struct tree_attribute *a = &node->attributes[i];
-    size_t length = (size_t)(attributes[4] - attributes[3]);
-    char *value = arena_alloc(r->arena, length + 1);
-    a->name = arena_strdup(r->arena, (const char *)attributes[0]);
+    char *value = arena_alloc(r->arena, from->length + 1);
+    a->name = arena_strdup(r->arena, from->name);
     if (!value || !a->name) return false;
-    memcpy(value, attributes[3], length);
-    value[length] = '\0';
+    memcpy(value, from->value, from->length);
+    value[from->length] = '\0';
+    a->at = in_source(r, from->at);
     a->value.text = value;
+    place_text(r, &a->value, from->start, from->end);
   }
   return true;
 }
 
-/* --- what libxml2 reports ----------------------------------------------------------------------------------------- */
-
-static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_namespaces,
-                     const xmlChar **namespaces, int n_attributes, int n_defaulted, const xmlChar **attributes) {
+static int on_open(void *context, const struct xml_tag *tag) {
   struct reader *r = context;
-  (void)uri, (void)n_namespaces, (void)namespaces, (void)n_defaulted;
-  if (r->result < 0) return;
-  /* No attribute holds a bare '<', so the last one is the tag's. */
-  size_t end = offset_now(r), start = end;
-  while (start > 0 && (start == r->size || r->bytes[start] != '<'))
-    start--;
-  if (prefix || n_namespaces) return FAIL(r, start, "a scenario has no XML namespaces (remove the prefix, or xmlns)");
-  if (r->depth == DEPTH_MAX) return FAIL(r, start, "elements are nested too deeply");
+  if (tag->prefix || tag->namespaces)
+    return FAIL(r, tag->at, "a scenario has no XML namespaces (remove the prefix, or xmlns)");
+  if (r->depth == DEPTH_MAX) return FAIL(r, tag->at, "elements are nested too deeply");
   struct tree_node *node = arena_zalloc(r->arena, sizeof *node);
-  if (!node) return no_memory(r);
-  *node = (struct tree_node){.name = arena_strdup(r->arena, (const char *)name), .at = in_source(r, start)};
-  if (!node->name || !take_attributes(r, node, n_attributes, attributes)) return no_memory(r);
-  place_attributes(r, node, start);
+  if (!node) return -ENOMEM;
+  *node = (struct tree_node){.name = arena_strdup(r->arena, tag->name), .at = in_source(r, tag->at)};
+  if (!node->name || !take_attributes(r, node, tag)) return -ENOMEM;
   node->parent = r->inside;
   if (r->inside && r->inside->last)
     r->inside->last->next = node;
@@ -128,15 +84,15 @@ static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, 
     r->root = node;
   if (r->inside) r->inside->last = node;
   r->inside = node;
-  const char *close = memchr(r->bytes + end, '>', r->size - end);
-  r->content_start[r->depth] = close ? (size_t)(close - r->bytes) + 1 : end;
+  r->content_start[r->depth] = tag->content;
   r->content[r->depth++].n = 0;
+  return 0;
 }
 
 /* The content without the space around it; its bytes end where the closing tag starts. */
-static bool take_content(struct reader *r, struct tree_node *node) {
+static bool take_content(struct reader *r, struct tree_node *node, size_t end) {
   struct text *t = &r->content[r->depth - 1];
-  size_t first = 0, last = t->n, start = r->content_start[r->depth - 1], end = offset_now(r);
+  size_t first = 0, last = t->n, start = r->content_start[r->depth - 1];
   if (t->failed) return false;
   while (first < last && blank(t->at[first]))
     first++;
@@ -158,35 +114,24 @@ static bool take_content(struct reader *r, struct tree_node *node) {
   return true;
 }
 
-static void on_end(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri) {
+static int on_close(void *context, size_t at) {
   struct reader *r = context;
-  (void)name, (void)prefix, (void)uri;
-  if (r->result < 0 || !r->depth) return;
-  if (!take_content(r, r->inside)) return no_memory(r);
+  if (!take_content(r, r->inside, at)) return -ENOMEM;
   r->depth--;
   r->inside = r->inside->parent;
+  return 0;
 }
 
-static void on_text(void *context, const xmlChar *text, int n) {
+static int on_text(void *context, const char *text, size_t n, size_t at) {
   struct reader *r = context;
-  if (r->result == 0 && r->depth && n > 0) text_add_bytes(&r->content[r->depth - 1], text, (size_t)n);
+  (void)at;
+  text_add_bytes(&r->content[r->depth - 1], text, n);
+  return 0;
 }
 
-static void on_document_type(void *context, const xmlChar *name, const xmlChar *external, const xmlChar *system) {
+static int on_wrong(void *context, size_t at, const char *message) {
   struct reader *r = context;
-  (void)name, (void)external, (void)system;
-  if (r->result == 0) FAIL(r, offset_now(r), "a scenario has no document type (remove <!DOCTYPE …>)");
-}
-
-static void on_error(void *context, xmlErrorPtr error) {
-  struct reader *r = context;
-  if (r->result < 0 || error->level < XML_ERR_ERROR) return;
-  const char *message = error->message ? error->message : "this is not XML";
-  int n = (int)strcspn(message, "\n");
-  if (error->code == XML_ERR_NO_MEMORY)
-    no_memory(r);
-  else
-    FAIL(r, offset_now(r), "%.*s", n < 300 ? n : 300, message);
+  return FAIL(r, at, "%s", message);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -244,46 +189,14 @@ static bool add_root(struct reader *r) {
   return true;
 }
 
-static void read_document(struct reader *r) {
-  xmlSAXHandler handler = {
-      .initialized = XML_SAX2_MAGIC,
-      .internalSubset = on_document_type,
-      .startElementNs = on_start,
-      .endElementNs = on_end,
-      .characters = on_text,
-      .ignorableWhitespace = on_text,
-      .cdataBlock = on_text,
-      .serror = on_error,
-  };
-  r->parser = r->xml->create(r->bytes, (int)r->size);
-  if (!r->parser) {
-    r->result = source_no_memory(r->source, r->e);
-    return;
-  }
-  *r->parser->sax = handler;
-  r->parser->userData = r;
-  /* As for profiles: the bytes are UTF-8, and the only entities are XML's own five. */
-  (void)r->xml->use_options(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC | XML_PARSE_NOENT);
-  (void)r->xml->parse(r->parser);
-  if (r->result == 0 && r->parser->errNo == XML_ERR_NO_MEMORY) no_memory(r);
-  if (r->result == 0 && (!r->parser->wellFormed || r->depth > 0 || !r->root)) FAIL(r, r->size, "this is not XML");
-}
-
 int scenario_xml_tree(struct arena *a, const struct source_text *source, struct tree_node **ret, struct err *e) {
+  static const struct xml_handler handler = {"a scenario", on_open, on_close, on_text, on_wrong};
   struct reader r = {.arena = a, .source = source, .e = e};
-  int loaded = xml_library(&r.xml, e);
-  if (loaded < 0 && loaded != -ENOMEM) return loaded;
-  if (loaded < 0 || !add_root(&r)) return source_no_memory(source, e);
-  /* What libxml2 cannot tell a parser, that it has no memory for one, it prints; unless this thread says otherwise. */
-  xmlStructuredErrorFunc before = *r.xml->error_handler();
-  void *context_before = *r.xml->error_context();
-  r.xml->set_error_handler(&r, on_error);
-  read_document(&r);
-  r.xml->set_error_handler(context_before, before);
-  r.xml->free(r.parser);
-  r.xml->forget_error(); /* it keeps a copy of the message */
+  if (!add_root(&r)) return source_no_memory(source, e);
+  int result = xml_read(r.bytes, r.size, &handler, &r, e);
   for (size_t i = 0; i < COUNT(r.content); i++)
     text_done(&r.content[i]);
-  if (r.result == 0) *ret = r.root;
-  return r.result;
+  if (result == -ENOMEM) return source_no_memory(source, e);
+  if (result == 0) *ret = r.root;
+  return result;
 }

@@ -3,7 +3,7 @@
  * Loads libxml2: the very version of its interface that murphy was built with, by the name that the linker would have
  * written down.
  */
-#include "xml/xml.h"
+#include "xml/library.h"
 
 #include "config.h"
 
